@@ -1,0 +1,39 @@
+"""One real broker and registry for the whole session, on free ports and a temporary directory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from forebay.platform import Endpoints, Platform
+
+WaitUntil = Callable[..., None]
+
+
+@pytest.fixture(scope="session")
+def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
+    """Run the embedded platform; a test that stops a part of it starts it again."""
+    with Platform(tmp_path_factory.mktemp("forebay")) as running:
+        yield running
+
+
+@pytest.fixture
+def endpoints(platform: Platform) -> Endpoints:
+    """Give the endpoints of a platform that runs, whatever the test before did to it."""
+    return platform.up()
+
+
+@pytest.fixture(scope="session")
+def wait_until() -> WaitUntil:
+    """Give the function that waits for a condition: wait_until(check, "description", seconds=30)."""
+
+    def wait(check: Callable[[], bool], description: str, seconds: float = 30.0) -> None:
+        deadline = time.monotonic() + seconds
+        while not check():
+            if time.monotonic() > deadline:
+                pytest.fail(f"not within {seconds:.0f} s: {description}")
+            time.sleep(0.05)
+
+    return wait

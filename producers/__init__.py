@@ -1,0 +1,1 @@
+"""Synthetic, seeded event producers: one generator per topic, one sending part for all."""

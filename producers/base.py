@@ -1,0 +1,114 @@
+"""What a generator is, and the options all of them share."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from enum import Enum
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+V = TypeVar("V")
+
+FIXED_START_MS = 1_735_689_600_000
+"""Start of event time when nothing is paced: 2025-01-01T00:00:00Z."""
+
+
+class Defect(Enum):
+    """What is wrong with a malformed record."""
+
+    UNDECODABLE = "undecodable"
+    WRONG_MAGIC = "wrong-magic"
+    UNKNOWN_SCHEMA_ID = "unknown-schema-id"
+    NULL_KEY = "null-key"
+    NULL_VALUE = "null-value"
+    MISSING_FIELD = "missing-field"
+    NULL_FIELD = "null-field"
+    WRONG_TYPE = "wrong-type"
+    NEGATIVE_TIMESTAMP = "negative-timestamp"
+    FAR_FUTURE_TIMESTAMP = "far-future-timestamp"
+
+
+class Event(NamedTuple, Generic[V]):
+    """One record to send: `timestamp` is the event time in ms.
+
+    A malformed one carries the record it would have been, and what is to be wrong with it.
+    """
+
+    key: str
+    value: V
+    timestamp: int
+    defect: Defect | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What to generate. The same options give the same records, byte for byte.
+
+    Args:
+        rate: events a second, in real time; 0 = as fast as possible.
+        count: records in all; None = no end.
+        duration_s: seconds to go on; None = no end.
+        keys: number of different keys (users, servers, devices ...).
+        seed: another seed gives other records.
+        out_of_order: share of records that come later than their event time tells.
+        duplicates: share of records that repeat an earlier one.
+        malformed: share of records that can't be used, of every kind in turn.
+        start_ms: event time of the first record; None = now if paced, else FIXED_START_MS.
+        event_rate: events a second of event time when nothing is paced (rate = 0).
+        max_delay_ms: how late an out-of-order record may come, in ms of event time.
+
+    Raises:
+        ValueError: a value that makes no sense; names it.
+    """
+
+    rate: float = 0
+    count: int | None = None
+    duration_s: float | None = None
+    keys: int = 1000
+    seed: int = 1
+    out_of_order: float = 0
+    duplicates: float = 0
+    malformed: float = 0
+    start_ms: int | None = None
+    event_rate: float = 1000
+    max_delay_ms: int = 5000
+
+    def __post_init__(self) -> None:
+        for name in ("rate", "count", "duration_s", "start_ms"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < math.inf:
+                raise ValueError(f"{name} is {value}: use 0 or more")
+        for name in ("keys", "event_rate", "max_delay_ms"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}: use 1 or more")
+        for name in ("out_of_order", "duplicates", "malformed"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} is {getattr(self, name)}: use a share from 0 to 1")
+        if self.out_of_order + self.duplicates + self.malformed > 0.9:
+            raise ValueError("out_of_order, duplicates and malformed make more than 0.9 together: lower one of them")
+
+    @property
+    def events_per_second(self) -> float:
+        """Events a second of event time."""
+        return self.rate or self.event_rate
+
+    @property
+    def limit(self) -> int | None:
+        """Number of records, as far as the options alone tell; None = no end."""
+        paced = int(self.rate * self.duration_s) if self.rate and self.duration_s is not None else None
+        return min((n for n in (self.count, paced) if n is not None), default=None)
+
+    def started_at(self, now_ms: int) -> Options:
+        """Give these options with the start filled in: fixed from then on."""
+        if self.start_ms is not None:
+            return self
+        return dataclasses.replace(self, start_ms=now_ms if self.rate else FIXED_START_MS)
+
+
+class Generator(Protocol[V]):
+    """Makes a topic's ordinary records, one at a time, in order of event time."""
+
+    def next_event(self, timestamp: int) -> Event[V]:
+        """Give the next record; `timestamp` (ms) is its event time."""
+        ...

@@ -1,0 +1,61 @@
+"""What networks and broken producers do to a stream: late, repeated and malformed records, in given shares."""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import cycle
+from random import Random
+from typing import TypeVar
+
+from producers.base import Defect, Event, Generator, Options
+
+V = TypeVar("V")
+
+_REPEATABLE = 1000
+
+
+def disordered(generator: Generator[V], times: Iterable[int], options: Options) -> Iterator[Event[V]]:
+    """Give one record for each time, in the order of sending.
+
+    A late record keeps its event time and comes up to `max_delay_ms` of event time after it. A repeated one is
+    among the last thousand ordinary ones. The last records make up for those still held back.
+
+    Args:
+        generator: makes the ordinary records.
+        times: event times in ms, rising; `options.limit` of them, if there is a limit.
+        options: shares, seed and limit.
+    """
+    if not (options.out_of_order or options.duplicates or options.malformed):
+        yield from map(generator.next_event, times)
+        return
+    draw = Random(f"disorder {options.seed}").random
+    drawn = 1 - options.out_of_order
+    malformed = options.malformed / drawn
+    repeated = malformed + options.duplicates / drawn
+    late = repeated + options.out_of_order / drawn
+    kinds = cycle(Defect)
+    held: list[tuple[int, int, Event[V]]] = []
+    recent: deque[Event[V]] = deque(maxlen=_REPEATABLE)
+    remaining = options.limit if options.limit is not None else 1 << 62
+    for index, time in enumerate(times):
+        remaining -= 1
+        if held and (held[0][0] <= time or remaining < len(held)):
+            event = heapq.heappop(held)[2]
+            recent.append(event)
+            yield event
+            continue
+        chance = draw()
+        if chance < malformed:
+            yield generator.next_event(time)._replace(defect=next(kinds))
+            continue
+        if chance < repeated and recent:
+            yield recent[int(draw() * len(recent))]
+            continue
+        if repeated <= chance < late and remaining > len(held):
+            release = time + 1 + int(draw() * options.max_delay_ms)
+            heapq.heappush(held, (release, index, generator.next_event(time)))
+        event = generator.next_event(time)
+        recent.append(event)
+        yield event

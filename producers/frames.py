@@ -1,0 +1,107 @@
+"""Events as the bytes of Kafka records, malformed ones included."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import io
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import fastavro
+
+from producers.base import Defect, Event
+
+V = TypeVar("V")
+
+Frame = tuple[bytes | None, bytes | None]
+"""Key and value of a Kafka record."""
+
+FAR_FUTURE_MS = 253_402_300_799_000
+"""9999-12-31T23:59:59Z."""
+
+_HEADER_BYTES = 5
+_UNKNOWN_ID = (2**31 - 1).to_bytes(4, "big")
+_TIMESTAMPS = {Defect.NEGATIVE_TIMESTAMP: -1, Defect.FAR_FUTURE_TIMESTAMP: FAR_FUTURE_MS}
+_ALTERED = (Defect.MISSING_FIELD, Defect.NULL_FIELD, Defect.WRONG_TYPE)
+_DAMAGE: dict[Defect, Callable[[bytes], bytes | None]] = {
+    Defect.UNDECODABLE: lambda data: data[: (_HEADER_BYTES + len(data)) // 2],
+    Defect.WRONG_MAGIC: lambda data: b"\x01" + data[1:],
+    Defect.UNKNOWN_SCHEMA_ID: lambda data: data[:1] + _UNKNOWN_ID + data[_HEADER_BYTES:],
+    Defect.NULL_VALUE: lambda _: None,
+}
+
+
+class Frames:
+    """Makes the bytes of events.
+
+    Args:
+        encode: gives a value's bytes under its contract, framed (magic byte, schema id, body).
+        contract: the contract, as JSON text.
+        required_field: the field that malformed records lack, hold null in, or hold a boolean in.
+        register: takes a subject's suffix and a schema's text, gives the schema's id; called once, by `prepare` or
+            at first need, for each kind of defect that needs a schema of its own.
+    """
+
+    def __init__(
+        self,
+        encode: Callable[[Any], bytes],
+        contract: str,
+        required_field: str,
+        register: Callable[[str, str], int],
+    ) -> None:
+        self._encode = encode
+        self._contract = contract
+        self._field = required_field
+        self._register = register
+        self._altered: dict[Defect, tuple[bytes, Any]] = {}
+
+    def prepare(self) -> None:
+        """Register the schemas of malformed records now, so that a registry that is down later does no harm."""
+        for defect in _ALTERED:
+            self._writer_of(defect)
+
+    def frame(self, event: Event[Any]) -> Frame:
+        """Give the event's key and value."""
+        if event.defect is None:
+            return event.key.encode(), self._encode(event.value)
+        return self._malformed(event, event.defect)
+
+    def _malformed(self, event: Event[Any], defect: Defect) -> Frame:
+        key = None if defect is Defect.NULL_KEY else event.key.encode()
+        if defect in _ALTERED:
+            return key, self._encode_altered(event.value, defect)
+        if defect in _TIMESTAMPS:
+            return key, self._encode(dataclasses.replace(event.value, timestamp=_TIMESTAMPS[defect]))
+        data = self._encode(event.value)
+        return key, _DAMAGE[defect](data) if defect in _DAMAGE else data
+
+    def _encode_altered(self, value: Any, defect: Defect) -> bytes:
+        header, parsed = self._writer_of(defect)
+        fields = dataclasses.asdict(value)
+        fields[self._field] = True if defect is Defect.WRONG_TYPE else None
+        body = io.BytesIO()
+        fastavro.schemaless_writer(body, parsed, fields)
+        return header + body.getvalue()
+
+    def _writer_of(self, defect: Defect) -> tuple[bytes, Any]:
+        if defect not in self._altered:
+            schema = altered_contract(json.loads(self._contract), self._field, defect)
+            schema_id = self._register(defect.value, json.dumps(schema))
+            parsed = fastavro.parse_schema(schema, named_schemas={})
+            self._altered[defect] = (b"\0" + schema_id.to_bytes(4, "big"), parsed)
+        return self._altered[defect]
+
+
+def altered_contract(contract: dict[str, Any], field: str, defect: Defect) -> dict[str, Any]:
+    """Give the contract a broken producer might write with: `field` is absent, nullable, or a boolean."""
+    altered = copy.deepcopy(contract)
+    if field not in (entry["name"] for entry in altered["fields"]):
+        raise ValueError(f"the contract {contract['name']} has no field {field!r}: correct the source's required_field")
+    if defect is Defect.MISSING_FIELD:
+        altered["fields"] = [entry for entry in altered["fields"] if entry["name"] != field]
+    for entry in altered["fields"]:
+        if entry["name"] == field:
+            entry["type"] = "boolean" if defect is Defect.WRONG_TYPE else ["null", "string"]
+    return altered

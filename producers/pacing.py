@@ -1,0 +1,50 @@
+"""When to send: a steady rate by the wall clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import TypeVar
+
+T = TypeVar("T")
+
+_UNPACED_BURST = 1000
+_LONGEST_PAUSE_S = 0.2
+
+
+def bursts(
+    items: Iterable[T],
+    rate: float,
+    clock: Callable[[], float],
+    sleep: Callable[[float], None],
+    tick_s: float = 0.005,
+) -> Iterator[list[T]]:
+    """Give the items in bursts, so that by any time `rate` a second have been given, never more.
+
+    After a delay the backlog is made up for as fast as it is taken. At low rates there is an empty burst every 0.2 s,
+    so that the taker can look whether to go on.
+
+    Args:
+        items: what to give.
+        rate: items a second; 0 = in bursts of a thousand, without a pause.
+        clock: seconds, monotonic.
+        sleep: waits for seconds.
+        tick_s: shortest pause in seconds.
+    """
+    source = iter(items)
+    started, given = clock(), 0
+    while True:
+        wanted = _UNPACED_BURST
+        if rate:
+            wanted = min(wanted, int((clock() - started) * rate) + 1 - given)
+        if wanted > 0:
+            burst = list(islice(source, wanted))
+            if not burst:
+                return
+            given += len(burst)
+            yield burst
+        else:
+            due_in = max(tick_s, started + given / rate - clock())
+            sleep(min(due_in, _LONGEST_PAUSE_S))
+            if due_in > _LONGEST_PAUSE_S:
+                yield []

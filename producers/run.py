@@ -1,0 +1,60 @@
+"""Produces a topic: generator, contract and broker put together."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from confluent_kafka import Producer
+
+from forebay.codec import Codec
+from forebay.serde import load_contract
+from producers.base import Options
+from producers.catalog import generate, source_of
+from producers.frames import Frames
+from producers.send import PRODUCER_CONFIG, Sender, Sent
+
+
+def produce(
+    topic: str,
+    options: Options,
+    client: Mapping[str, Any],
+    codec: Codec[Any],
+    register: Callable[[str, str], int],
+    *,
+    on_progress: Callable[[int], None] = lambda _: None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Sent:
+    """Send what `options` ask for, and wait until the broker has it all.
+
+    Args:
+        topic: one of `producers.catalog.SOURCES`.
+        options: what to generate; without a start, a paced run starts now.
+        client: librdkafka's options: bootstrap.servers, TLS, SASL ...; they override PRODUCER_CONFIG.
+        codec: the topic's codec (our contract, registered).
+        register: takes subject and schema text, gives the schema's id. Malformed records written under a wrong
+            schema need one, registered at the start under `<topic>.malformed.<kind>-value`, never under the topic's own
+            subject.
+        on_progress: told the number of records sent so far, from 5 to a few hundred times a second.
+        should_stop: asked as often.
+    """
+    source = source_of(topic)
+    contract = load_contract(source.service, source.contract)
+    started = options.started_at(time.time_ns() // 1_000_000)
+    frames = Frames(
+        codec.encode,
+        contract.text,
+        source.required_field,
+        lambda kind, text: register(f"{topic}.malformed.{kind}-value", text),
+    )
+    if options.malformed:
+        frames.prepare()
+    sender = Sender(
+        Producer({**PRODUCER_CONFIG, **client}),
+        topic,
+        frames.frame,
+        on_progress=on_progress,
+        should_stop=should_stop,
+    )
+    return sender.send(generate(topic, started), started.rate, started.duration_s)

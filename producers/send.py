@@ -1,0 +1,111 @@
+"""Sends a generator's records to a topic, at a steady rate."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import KafkaError, Message, Producer
+
+from producers.base import Event
+from producers.frames import Frame
+from producers.pacing import bursts
+
+PRODUCER_CONFIG: dict[str, str | int | bool] = {
+    "enable.idempotence": True,
+    "partitioner": "murmur2_random",
+    "compression.type": "lz4",
+    "linger.ms": 5,
+    "delivery.report.only.error": True,
+}
+"""Client options of a producer that sends events; connection options come on top."""
+
+_FULL_QUEUE_WAIT_S = 0.1
+_LAST_WAIT_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What was sent: records taken over by the broker, records it refused (with the last reason), seconds."""
+
+    records: int
+    failed: int
+    seconds: float
+    last_error: str | None = None
+
+
+class Sender:
+    """Sends events to one topic; a record's timestamp is the event's.
+
+    Args:
+        frame: gives an event's key and value as bytes.
+        on_progress: told the number of records sent so far, after each burst.
+        should_stop: asked before each burst.
+        clock: seconds, monotonic.
+        sleep: waits for seconds.
+    """
+
+    def __init__(
+        self,
+        producer: Producer,
+        topic: str,
+        frame: Callable[[Event[Any]], Frame],
+        *,
+        on_progress: Callable[[int], None] = lambda _: None,
+        should_stop: Callable[[], bool] = lambda: False,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._producer = producer
+        self._topic = topic
+        self._frame = frame
+        self._on_progress = on_progress
+        self._should_stop = should_stop
+        self._clock = clock
+        self._sleep = sleep
+        self._failed = 0
+        self._last_error: str | None = None
+
+    def send(self, events: Iterable[Event[Any]], rate: float = 0, duration_s: float | None = None) -> Sent:
+        """Send the events and wait until the broker has them all.
+
+        Args:
+            events: what to send, in this order.
+            rate: events a second; 0 = as fast as possible.
+            duration_s: seconds after which no more are sent; None = all.
+        """
+        started = self._clock()
+        given = 0
+        try:
+            for burst in bursts(events, rate, self._clock, self._sleep):
+                for event in burst:
+                    self._produce(event)
+                given += len(burst)
+                self._producer.poll(0)
+                self._on_progress(given)
+                if self._should_stop() or (duration_s is not None and self._clock() - started >= duration_s):
+                    break
+        except BaseException:
+            self._producer.flush(_LAST_WAIT_S)
+            raise
+        self._producer.flush()
+        return Sent(given - self._failed, self._failed, self._clock() - started, self._last_error)
+
+    def _produce(self, event: Event[Any]) -> None:
+        key, value = self._frame(event)
+        while True:
+            try:
+                self._producer.produce(
+                    self._topic, value, key, on_delivery=self._on_delivery, timestamp=event.timestamp
+                )
+            except BufferError:
+                self._producer.poll(_FULL_QUEUE_WAIT_S)
+            else:
+                return
+
+    def _on_delivery(self, error: KafkaError | None, message: Message) -> None:
+        if error is not None:
+            self._failed += 1
+            self._last_error = f"{message.topic()}: {error.str()}"

@@ -1,0 +1,91 @@
+"""Options that say where broker and schema registry are: given, or those of the embedded platform."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from pydantic import ValidationError
+
+from forebay.cli.options import home_option
+from forebay.kafka.settings import KafkaSettings
+from forebay.platform import Platform, PlatformError
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_OPTIONS = (
+    click.option(
+        "--bootstrap-servers",
+        envvar="FOREBAY_BOOTSTRAP_SERVERS",
+        help="The broker, host:port[,host:port...]. Default: the embedded platform's.",
+    ),
+    click.option(
+        "--schema-registry-url",
+        envvar="FOREBAY_SCHEMA_REGISTRY_URL",
+        help="The schema registry (Confluent API). Default: the embedded platform's.",
+    ),
+    click.option(
+        "--kafka-option",
+        "-X",
+        "kafka_options",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Any client option of librdkafka, e.g. -X security.protocol=SSL. By environment: FOREBAY_KAFKA_<NAME>, "
+        "dots as underscores, e.g. FOREBAY_KAFKA_SASL_PASSWORD (secrets belong there).",
+    ),
+    home_option,
+)
+
+
+def connection_options(command: Command) -> Command:
+    """Add the options whose values `connect` takes."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def connect(
+    home: Path, bootstrap_servers: str | None, schema_registry_url: str | None, kafka_options: tuple[str, ...]
+) -> KafkaSettings:
+    """Give the settings that the options ask for, checked. Connects to nothing.
+
+    Raises:
+        click.UsageError: an option or environment variable is wrong; says which.
+        PlatformError: no broker given, and no embedded platform in `home`.
+    """
+    if not bootstrap_servers or not schema_registry_url:
+        endpoints = _embedded(home)
+        bootstrap_servers = bootstrap_servers or endpoints.bootstrap_servers
+        schema_registry_url = schema_registry_url or endpoints.registry_url
+    try:
+        settings = KafkaSettings(
+            bootstrap_servers=bootstrap_servers,
+            schema_registry_url=schema_registry_url,
+            kafka=dict(map(_name_and_value, kafka_options)),
+        )
+        settings.check()
+    except ValidationError as error:
+        wrong = (f"FOREBAY_{str(e['loc'][0]).upper() if e['loc'] else 'KAFKA'}: {e['msg']}" for e in error.errors())
+        raise click.UsageError("; ".join(wrong)) from None
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    return settings
+
+
+def _embedded(home: Path) -> Any:
+    try:
+        return Platform(home).endpoints
+    except PlatformError as error:
+        raise click.ClickException(
+            f"no broker: start the embedded one (`forebay up`), or give --bootstrap-servers and --schema-registry-url "
+            f"({error})"
+        ) from error
+
+
+def _name_and_value(text: str) -> tuple[str, str]:
+    name, separator, value = text.partition("=")
+    if not separator or not name:
+        raise click.UsageError(f"--kafka-option {text}: write NAME=VALUE, for instance security.protocol=SSL")
+    return name, value

@@ -1,0 +1,102 @@
+"""The `forebay` command: the group, and how errors look."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+import click
+from rich.console import Console
+
+import forebay
+from forebay.cli.lazy import LazyCommand, LazyGroup
+from forebay.cli.usage import explain
+
+COMMANDS = {
+    "demo": LazyCommand("forebay.cli.demo:demo", "Run everything and watch it: platform, producer, job, live view."),
+    "up": LazyCommand("forebay.cli.up:up", "Start the embedded Kafka broker and schema registry."),
+    "down": LazyCommand("forebay.cli.down:down", "Stop them; the data stays unless --delete-data."),
+    "status": LazyCommand("forebay.cli.status:status", "Show what runs, and where."),
+    "topics": LazyCommand("forebay.cli.topics:topics", "Create and describe the services' topics."),
+    "produce": LazyCommand("forebay.cli.produce:produce", "Write synthetic events to a topic."),
+    "run": LazyCommand("forebay.cli.run:run", "Run one service's job."),
+    "tail": LazyCommand("forebay.cli.tail:tail", "Print a topic's records, decoded, committed ones only."),
+    "reset": LazyCommand("forebay.cli.reset:reset", "Delete a service's state and outputs (asks first)."),
+}
+
+_EPILOG = """\b
+Try it:
+  forebay demo                               all of it, until Ctrl-C
+
+\b
+Step by step:
+  forebay up                                 start the platform (first time: downloads it)
+  forebay topics create user-sessions        make the service's topics
+  forebay run user-sessions                  start the job
+  forebay produce user_activity --rate 1000  feed it, from another terminal
+  forebay tail user_session_stats            see what comes out
+  forebay down                               stop the platform, keep its data
+
+Every option can be given by the environment variable that the command's --help shows.
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 `status` found something not running."""
+
+
+@click.group(
+    cls=LazyGroup,
+    lazy_commands=COMMANDS,
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+@click.version_option(forebay.__version__, "--version", prog_name="forebay")
+@click.option("--debug", is_flag=True, show_envvar=True, help="Show Python tracebacks of errors.")
+def cli(debug: bool) -> None:
+    """State stores for Kafka streams, in Python, on Spark.
+
+    The platform (a real Kafka broker and a schema registry) runs as two child processes on this machine,
+    with its data in .forebay/. Services are jobs that read topics, keep state and write topics, exactly once.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
+    sys.exit(run(list(sys.argv[1:] if arguments is None else arguments)))
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command line and give its exit code; errors go to stderr as one line."""
+    debug = "--debug" in arguments or os.environ.get("FOREBAY_DEBUG", "") not in ("", "0", "false")
+    try:
+        result = cli.main(arguments, prog_name="forebay", standalone_mode=False, auto_envvar_prefix="FOREBAY")
+        return result if isinstance(result, int) else 0
+    except click.UsageError as error:
+        _report(explain(error), "", debug)
+        return error.exit_code
+    except click.ClickException as error:
+        _report(error.format_message(), "", debug)
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        _report("interrupted", "", debug)
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 1
+    except Exception as error:  # the last line of defence: no traceback for users
+        _report(str(error) or type(error).__name__, getattr(error, "log_tail", ""), debug)
+        return 1
+
+
+def _report(message: str, details: str, debug: bool) -> None:
+    console = Console(stderr=True)
+    if details:
+        console.print(details, style="dim", markup=False, highlight=False, soft_wrap=True)
+    if debug:
+        console.print(traceback.format_exc(), markup=False, highlight=False, soft_wrap=True)
+    console.print(
+        f"error: {' '.join(message.split())}", style="bold red", markup=False, highlight=False, soft_wrap=True
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+"""forebay produce: write synthetic events to a topic."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+from rich.console import Console
+
+from forebay.cli.connection import connect, connection_options
+from forebay.cli.sending import sending_for
+from forebay.cli.signals import stop_requests
+from forebay.codec import Unavailable
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.codecs import register_contract, registry_codec
+from forebay.kafka.registry import shared_registry
+from forebay.kafka.settings import KafkaSettings
+from forebay.platform import Platform
+from forebay.runtime.logs import configure_logging
+from forebay.serde import Schema
+from producers.base import Options
+from producers.catalog import SOURCES, Source, source_of
+from producers.run import produce as send
+from producers.send import Sent
+
+_ANSWER_S = 10.0
+_SHARE = click.FloatRange(0, 1)
+
+
+class SourceType(click.ParamType[Source]):
+    """A topic that something produces."""
+
+    name = "topic"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Source:
+        """Give the topic's source; an unknown one is refused with those there are."""
+        try:
+            return source_of(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class MomentType(click.ParamType[int]):
+    """A moment: milliseconds since the epoch, or a date and time in ISO 8601 (UTC unless it says otherwise)."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Give the moment in ms since the epoch."""
+        if isinstance(value, int) or value.isdecimal():
+            return int(value)
+        try:
+            moment = datetime.fromisoformat(value)
+            return int(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() * 1000)
+        except ValueError:
+            self.fail(
+                f"{value!r} is no time: give milliseconds since the epoch (1735689600000) or a date and time "
+                "(2025-01-01T00:00:00Z).",
+                param,
+                ctx,
+            )
+
+
+@click.command(
+    epilog=f"""\b
+Examples:
+  forebay produce user_activity                        1000 events/s until Ctrl-C
+  forebay produce user_activity --rate 0 --count 2000000 --keys 100000
+  forebay produce user_activity --duration 60 --out-of-order 0.05 --duplicates 0.01 --malformed 0.001
+
+Topics: {", ".join(sorted(SOURCES))}. The same options and start time give the same events, byte for byte."""
+)
+@click.argument("source", metavar="TOPIC", type=SourceType())
+@click.option("--rate", type=click.FloatRange(min=0), default=1000.0, help="Events a second; 0: as fast as possible.")
+@click.option("--count", type=click.IntRange(min=0), default=0, help="Events in all; 0: no end.")
+@click.option("--duration", type=click.FloatRange(min=0), default=0.0, help="Seconds to go on; 0: no end.")
+@click.option("--keys", type=click.IntRange(min=1), default=1000, help="Number of different keys (users, devices ...).")
+@click.option("--seed", type=int, default=1, help="Another seed gives other events.")
+@click.option("--out-of-order", type=_SHARE, default=0.0, help="Share of events that come later than they happened.")
+@click.option("--duplicates", type=_SHARE, default=0.0, help="Share of events that repeat an earlier one.")
+@click.option("--malformed", type=_SHARE, default=0.0, help="Share of records that can't be used, of all kinds.")
+@click.option(
+    "--start",
+    "start_ms",
+    type=MomentType(),
+    help="Event time of the first event: ISO 8601 or ms. Default: now; with --rate 0: 2025-01-01T00:00:00Z.",
+)
+@connection_options
+def produce(
+    source: Source,
+    *,
+    rate: float,
+    count: int,
+    duration: float,
+    keys: int,
+    seed: int,
+    out_of_order: float,
+    duplicates: float,
+    malformed: float,
+    start_ms: int | None,
+    **connection: Any,
+) -> None:
+    """Write synthetic events to TOPIC, until Ctrl-C or as many as asked for.
+
+    The topic must exist (`forebay topics create`); its contract is registered if it is not yet.
+    """
+    try:
+        options = Options(
+            rate=rate,
+            count=count or None,
+            duration_s=duration or None,
+            keys=keys,
+            seed=seed,
+            out_of_order=out_of_order,
+            duplicates=duplicates,
+            malformed=malformed,
+            start_ms=start_ms,
+        )
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    _require_running(**connection)
+    settings = connect(**connection)
+    configure_logging("text")
+    try:
+        sent = _send(source, options, settings)
+    except Unavailable as error:
+        raise click.ClickException(f"{error}. `forebay up` starts the embedded platform.") from error
+    click.echo(_summary(source.topic, sent))
+    if sent.failed:
+        raise click.ClickException(f"{sent.failed:,} events were not taken: {sent.last_error}")
+
+
+def _require_running(home: Any, bootstrap_servers: str | None, schema_registry_url: str | None, **_: Any) -> None:
+    """Say at once that the embedded platform is down instead of waiting for an answer."""
+    if bootstrap_servers and schema_registry_url:
+        return
+    status = Platform(home).status()
+    if status.components and not status.running:
+        raise click.ClickException(f"the platform in {status.home} doesn't run: `forebay up` starts it.")
+
+
+def _send(source: Source, options: Options, settings: KafkaSettings) -> Sent:
+    TopicAdmin(settings, _ANSWER_S).topic_ids([source.topic])
+    registry = shared_registry(settings.registry())
+    contract = register_contract(registry, source.service, source.contract, source.topic)
+    codec = registry_codec(settings, source.service, source.record_type, contract.schema_id)
+    with stop_requests() as stop, sending_for(Console(), source.topic) as sending:
+        return send(
+            source.topic,
+            options,
+            settings.producer(),
+            codec,
+            lambda subject, text: registry.register(subject, Schema(text)).schema_id,
+            on_progress=sending.sent,
+            should_stop=stop.is_set,
+        )
+
+
+def _summary(topic: str, sent: Sent) -> str:
+    rate = f", {sent.records / sent.seconds:,.0f}/s" if sent.seconds > 0.5 else ""
+    return f"{topic}: {sent.records:,} events in {sent.seconds:.1f} s{rate}"

@@ -1,0 +1,31 @@
+"""Ctrl-C and SIGTERM as a request that is looked at, not an exception."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def stop_requests() -> Iterator[threading.Event]:
+    """Give an event that the first SIGINT or SIGTERM sets; the second one acts as without this."""
+    stop = threading.Event()
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+
+    def request(number: int, frame: FrameType | None) -> None:
+        stop.set()
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+    for number in _SIGNALS:
+        signal.signal(number, request)
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

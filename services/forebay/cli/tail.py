@@ -1,0 +1,90 @@
+"""forebay tail: a topic's committed records as JSON lines."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import click
+
+from forebay.cli.connection import connect, connection_options
+from forebay.kafka.registry import shared_registry
+from forebay.kafka.render import Renderer
+from forebay.kafka.tail import Beginning, End, Since, Start, Tail
+
+_SIDE_TOPICS = (".errors", ".late")
+
+
+class StartType(click.ParamType[Start]):
+    """A place to start: `beginning`, `end`, ms since the epoch, or a date and time in ISO 8601."""
+
+    name = "beginning|end|time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Start:
+        """Give the place to start."""
+        if not isinstance(value, str):
+            return value  # type: ignore[no-any-return]
+        if value in ("beginning", "end"):
+            return Beginning() if value == "beginning" else End()
+        try:
+            return Since(int(value) if value.isdigit() else int(datetime.fromisoformat(value).timestamp() * 1000))
+        except ValueError:
+            self.fail(
+                f"{value!r} is no place to start: beginning, end, milliseconds since the epoch (1700000000000), "
+                "or a date and time (2024-01-31T12:00:00Z)",
+                param,
+                ctx,
+            )
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  forebay tail user_session_stats
+  forebay tail user_session_stats --from beginning --count 5
+  forebay tail user-sessions.errors --from 2024-01-31T12:00:00Z --no-follow
+  forebay tail user_activity --no-follow --key user-000042 | jq .value.page"""
+)
+@click.argument("topic")
+@click.option(
+    "--from",
+    "start",
+    type=StartType(),
+    envvar="FOREBAY_TAIL_FROM",
+    help="Where to start. Default: end when following, beginning otherwise.",
+)
+@click.option("--count", type=click.IntRange(min=1), help="Stop after so many records.")
+@click.option("--follow/--no-follow", default=True, help="Wait for more, or stop at what is there now.")
+@click.option("--key", help="Only records with this key.")
+@click.option("--headers/--no-headers", default=None, help="Show headers. Default: for .errors and .late topics.")
+@connection_options
+def tail(
+    topic: str,
+    *,
+    start: Start | None,
+    count: int | None,
+    follow: bool,
+    key: str | None,
+    headers: bool | None,
+    **connection: Any,
+) -> None:
+    """Print a topic's records, decoded, committed ones only: one JSON object a line, until Ctrl-C.
+
+    Values that are no Avro are printed as text or hexadecimal digits, with a note.
+    """
+    settings = connect(**connection)
+    with_headers = topic.endswith(_SIDE_TOPICS) if headers is None else headers
+    renderer = Renderer(shared_registry(settings.registry()), with_headers)
+    wanted = None if key is None else key.encode()
+    left = count
+    with Tail(settings, topic) as records:
+        try:
+            for record in records.read(start or (End() if follow else Beginning()), follow):
+                if wanted is not None and record.key() != wanted:
+                    continue
+                click.echo(renderer.line(record))
+                left = None if left is None else left - 1
+                if left == 0:
+                    break
+        except KeyboardInterrupt:
+            raise SystemExit(130) from None

@@ -1,0 +1,24 @@
+"""Say what was wrong with a command line, and what would have been right."""
+
+from __future__ import annotations
+
+import click
+
+
+def explain(error: click.UsageError) -> str:
+    """Give one line: the fault, the valid options if one was unknown, and where to read on."""
+    context = error.ctx
+    message = error.format_message().rstrip(".")
+    path = context.command_path if context else "forebay"
+    if isinstance(error, click.NoSuchOption) and context:
+        options = [name for parameter in context.command.get_params(context) for name in _long_names(parameter)]
+        message = f"{path} has no option {error.option_name}; its options are {', '.join(options)}"
+    if isinstance(error, click.BadParameter) and error.param and isinstance(error.param.type, click.IntRange):
+        message += f" (a whole number from {error.param.type.min} to {error.param.type.max})"
+    return f"{message}. See `{path} --help`."
+
+
+def _long_names(parameter: click.Parameter) -> list[str]:
+    if not isinstance(parameter, click.Option):
+        return []
+    return [name for name in (*parameter.opts, *parameter.secondary_opts) if name.startswith("--")]

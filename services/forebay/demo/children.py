@@ -1,0 +1,131 @@
+"""The demo's child processes: started in sessions of their own, ended with everything they started."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+
+import psutil
+
+from forebay.demo.errors import DemoError
+
+_POLL_S = 0.1
+_LAST_MEMBERS_S = 5.0
+_TAIL_LINES = 20
+_TAIL_BYTES = 32_768
+
+
+class Child:
+    """A forebay command as a child process; Ctrl-C in the terminal does not reach it.
+
+    Args:
+        name: what it is, for messages.
+        arguments: the command's, without `forebay`.
+        log: gets its output; the log of the run before is kept beside it (.1).
+        grace_s: how long it may take to end, in seconds.
+    """
+
+    def __init__(self, name: str, arguments: Sequence[str], log: Path, grace_s: float) -> None:
+        self.name = name
+        self.log = log
+        self._arguments = tuple(arguments)
+        self._grace_s = grace_s
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        """Its process id, which is its session's id too. It must have been started."""
+        assert self._process is not None
+        return self._process.pid
+
+    def start(self) -> None:
+        """Start it. Raises DemoError if the log can't be written."""
+        try:
+            with _fresh(self.log) as output:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-m", "forebay.cli.main", *self._arguments],
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+        except OSError as error:
+            raise DemoError(f"the {self.name} can't be started, its log is {self.log}: {error.strerror}.") from error
+
+    def require_alive(self) -> None:
+        """Raise DemoError, with the log's last lines, if it has ended."""
+        assert self._process is not None
+        code = self._process.poll()
+        if code is not None:
+            raise DemoError(f"the {self.name} ended ({_how(code)}): its log is {self.log}.", self.log_tail())
+
+    def stop(self, hurry: Callable[[], bool]) -> None:
+        """Ask it to end (SIGTERM) and wait; kill it and what it started when it takes too long, or on `hurry`.
+
+        Raises:
+            DemoError: it failed while ending, or had to be killed without hurry.
+        """
+        process = self._process
+        if process is None:
+            return
+        if process.poll() is not None:
+            end_session(process.pid, _LAST_MEMBERS_S)
+            return
+        process.terminate()
+        deadline = time.monotonic() + self._grace_s
+        while process.poll() is None and time.monotonic() < deadline and not hurry():
+            time.sleep(_POLL_S)
+        code = process.poll()
+        end_session(process.pid, 0.0 if code is None else _LAST_MEMBERS_S)
+        process.wait()
+        if code is None and not hurry():
+            raise DemoError(
+                f"the {self.name} did not end within {self._grace_s:.0f} s and was killed: its log is {self.log}.",
+                self.log_tail(),
+            )
+        if code:
+            raise DemoError(f"the {self.name} failed as it ended ({_how(code)}): see {self.log}.", self.log_tail())
+
+    def log_tail(self) -> str:
+        """Give the last lines of its log."""
+        try:
+            data = self.log.read_bytes()[-_TAIL_BYTES:]
+        except OSError:
+            return ""
+        return "\n".join(data.decode("utf-8", errors="replace").splitlines()[-_TAIL_LINES:])
+
+
+def end_session(session: int, grace_s: float) -> None:
+    """Kill every process of a session that is left after `grace_s` seconds."""
+    deadline = time.monotonic() + grace_s
+    while _members(session) and time.monotonic() < deadline:
+        time.sleep(_POLL_S)
+    for pid in _members(session):
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _members(session: int) -> list[int]:
+    found = []
+    for pid in psutil.pids():
+        with suppress(OSError, psutil.Error):
+            if os.getsid(pid) == session and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+                found.append(pid)
+    return found
+
+
+def _fresh(log: Path) -> BinaryIO:
+    with suppress(FileNotFoundError):
+        log.replace(log.with_name(f"{log.name}.1"))
+    return log.open("wb")
+
+
+def _how(code: int) -> str:
+    return f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"

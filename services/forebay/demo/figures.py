@@ -1,0 +1,61 @@
+"""A job's key figures at one moment, read from its metrics (names: forebay.runtime.metrics)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from forebay.demo.histogram import NOTHING, Histogram
+from forebay.demo.samples import Samples
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Counters and gauges of one job since it was started.
+
+    Args:
+        records_in: records read.
+        outputs, errors, late: records committed, by kind.
+        duplicates: records recognized as repetitions.
+        restarts: starts of the query after a failure.
+        lag: records waiting; None while unknown.
+        state_rows, state_bytes: of all tasks' tables.
+        stream_time_s: of the task that is furthest behind, seconds since the epoch; None before the first record.
+        batches: times of batches, in seconds.
+        latencies: from a record's timestamp to its output's commit, in seconds.
+    """
+
+    records_in: int = 0
+    outputs: int = 0
+    errors: int = 0
+    late: int = 0
+    duplicates: int = 0
+    restarts: int = 0
+    lag: int | None = None
+    state_rows: int = 0
+    state_bytes: int = 0
+    stream_time_s: float | None = None
+    batches: Histogram = NOTHING
+    latencies: Histogram = NOTHING
+
+
+def read_figures(samples: Samples, service: str) -> Figures:
+    """Give the figures of one service's job."""
+
+    def total(name: str, **labels: str) -> int:
+        return int(samples.total(f"forebay_{name}", service=service, **labels))
+
+    lags = samples.values("forebay_lag_records", service=service)
+    return Figures(
+        records_in=total("records_in_total"),
+        outputs=total("records_out_total", kind="output"),
+        errors=total("records_out_total", kind="errors"),
+        late=total("records_out_total", kind="late"),
+        duplicates=total("duplicates_total"),
+        restarts=total("query_restarts_total"),
+        lag=int(sum(lags)) if lags else None,
+        state_rows=total("state_rows"),
+        state_bytes=total("state_bytes"),
+        stream_time_s=min(samples.values("forebay_stream_time_seconds", service=service), default=None),
+        batches=samples.histogram("forebay_batch_seconds", service=service),
+        latencies=samples.histogram("forebay_end_to_end_latency_seconds", service=service),
+    )

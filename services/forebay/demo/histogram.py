@@ -1,0 +1,59 @@
+"""Prometheus histograms: what happened between two looks, and quantiles."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """Observations by size.
+
+    Args:
+        bounds: upper bounds of the buckets, rising; the last one is infinite.
+        counts: observations up to each bound (cumulative).
+        sum: of all observed values.
+    """
+
+    bounds: tuple[float, ...] = ()
+    counts: tuple[float, ...] = ()
+    sum: float = 0.0
+
+    @property
+    def count(self) -> float:
+        """Number of observations."""
+        return self.counts[-1] if self.counts else 0.0
+
+    @property
+    def mean(self) -> float | None:
+        """Mean of the observed values; None without any."""
+        return self.sum / self.count if self.count else None
+
+    def since(self, earlier: Histogram) -> Histogram:
+        """Give the observations made after `earlier`; all of them if that one has other buckets or holds more."""
+        if earlier.bounds != self.bounds or earlier.count > self.count:
+            return self
+        counts = tuple(now - then for now, then in zip(self.counts, earlier.counts, strict=True))
+        return Histogram(self.bounds, counts, self.sum - earlier.sum)
+
+    def quantile(self, share: float) -> float | None:
+        """Estimate the value that `share` of the observations do not exceed; None without any.
+
+        Linear within a bucket, the last finite bound beyond it (as Prometheus' histogram_quantile).
+        """
+        if not self.count:
+            return None
+        wanted = share * self.count
+        lower, below = 0.0, 0.0
+        for bound, count in zip(self.bounds, self.counts, strict=True):
+            if count >= wanted:
+                if math.isinf(bound):
+                    return lower
+                inside = (wanted - below) / (count - below) if count > below else 1.0
+                return lower + (bound - lower) * inside
+            lower, below = bound, count
+        return lower
+
+
+NOTHING = Histogram()

@@ -1,0 +1,77 @@
+"""What figures of several moments tell: rates, the last batch, quantiles of the last half minute."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+from forebay.demo.figures import Figures
+
+RATE_WINDOW_S = 10.0
+QUANTILE_WINDOW_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """How a job does lately; None where there is nothing to tell yet.
+
+    Args:
+        in_rate, out_rate: records a second over the last 10 s.
+        batch_p50_s, batch_last_s: how long batches take, in seconds.
+        latency_p50_s, latency_p95_s: from a record's timestamp to its output's commit, in seconds.
+    """
+
+    in_rate: float | None = None
+    out_rate: float | None = None
+    batch_p50_s: float | None = None
+    batch_last_s: float | None = None
+    latency_p50_s: float | None = None
+    latency_p95_s: float | None = None
+
+
+UNKNOWN = Trend()
+
+
+class History:
+    """A job's figures of the last half minute."""
+
+    def __init__(self) -> None:
+        self._moments: deque[tuple[float, Figures]] = deque()
+        self._last_batch_s: float | None = None
+
+    @property
+    def latest(self) -> Figures | None:
+        """The figures of the last look."""
+        return self._moments[-1][1] if self._moments else None
+
+    def add(self, at_s: float, figures: Figures) -> None:
+        """Take in the figures of a moment (seconds, monotonic); smaller ones than before begin a new history."""
+        earlier = self.latest
+        if earlier is not None and figures.records_in < earlier.records_in:
+            self._moments.clear()
+            earlier = None
+        since = figures.batches if earlier is None else figures.batches.since(earlier.batches)
+        self._last_batch_s = since.mean if since.count else self._last_batch_s
+        self._moments.append((at_s, figures))
+        while len(self._moments) > 1 and self._moments[1][0] <= at_s - QUANTILE_WINDOW_S:
+            self._moments.popleft()
+
+    def trend(self) -> Trend:
+        """Give what the figures tell together."""
+        if len(self._moments) < 2:
+            return UNKNOWN
+        at_s, now = self._moments[-1]
+        then_s, then = next(moment for moment in self._moments if moment[0] >= at_s - RATE_WINDOW_S)
+        if then is now:
+            then_s, then = self._moments[-2]
+        seconds = at_s - then_s
+        oldest = self._moments[0][1]
+        batches, latencies = now.batches.since(oldest.batches), now.latencies.since(oldest.latencies)
+        return Trend(
+            in_rate=(now.records_in - then.records_in) / seconds,
+            out_rate=(now.outputs - then.outputs) / seconds,
+            batch_p50_s=batches.quantile(0.5),
+            batch_last_s=self._last_batch_s,
+            latency_p50_s=latencies.quantile(0.5),
+            latency_p95_s=latencies.quantile(0.95),
+        )

@@ -1,0 +1,49 @@
+"""Ctrl-C and SIGTERM: the first one ends the demo in good order, the next one hurries it."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType, TracebackType
+from typing import Self
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Interrupts:
+    """Takes both signals over while it is entered.
+
+    `stop` is set by the first one, `hurry` by the next.
+    """
+
+    def __init__(self) -> None:
+        self.stop = threading.Event()
+        self.hurry = threading.Event()
+        self._raising = False
+
+    def __enter__(self) -> Self:
+        self._before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    @contextmanager
+    def breaking_off(self) -> Iterator[None]:
+        """Let the first signal raise KeyboardInterrupt in this block, for work that asks nobody."""
+        self._raising = True
+        try:
+            yield
+        finally:
+            self._raising = False
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        (self.hurry if self.stop.is_set() else self.stop).set()
+        if self._raising:
+            self._raising = False
+            raise KeyboardInterrupt

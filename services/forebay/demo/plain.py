@@ -1,0 +1,56 @@
+"""The view as plain lines."""
+
+from __future__ import annotations
+
+from forebay.demo import units
+from forebay.demo.figures import Figures
+from forebay.demo.view import ServiceView, View
+
+_NAMED_COLUMNS = 5
+
+
+def plain_lines(view: View) -> list[str]:
+    """Give a line of key figures for each service, and a line with its latest result if there is one."""
+    return [f"{units.elapsed(view.elapsed_s)} {line}" for service in view.services for line in _lines(service)]
+
+
+def totals(view: View) -> list[str]:
+    """Give a line for each service that says what its job did in all."""
+    return [_total(service.service, service.figures, service.stored) for service in view.services if service.figures]
+
+
+def _total(name: str, figures: Figures, stored: int | None) -> str:
+    counts = f"{figures.records_in:,} events in, {figures.outputs:,} results, {figures.errors:,} errors"
+    rest = f"{figures.late:,} late, {figures.duplicates:,} duplicates"
+    return f"{name}: {counts}, {rest}; {units.number(stored)} events are stored in all"
+
+
+def _lines(service: ServiceView) -> list[str]:
+    if service.figures is None:
+        return [f"{service.service}: {service.state.reason}"]
+    figures, trend = service.figures, service.trend
+    line = ", ".join(
+        (
+            f"in {units.rate(trend.in_rate)}",
+            f"out {units.rate(trend.out_rate)}",
+            f"lag {units.number(figures.lag)}",
+            f"batch {units.seconds(trend.batch_last_s)} (p50 {units.seconds(trend.batch_p50_s)})",
+            f"latency p50 {units.seconds(trend.latency_p50_s)} p95 {units.seconds(trend.latency_p95_s)}",
+            f"state {units.number(figures.state_rows)} rows {units.size(figures.state_bytes)}",
+            f"stream time {units.clock(figures.stream_time_s)}",
+            f"errors {figures.errors:,}",
+            f"late {figures.late:,}",
+            f"duplicates {figures.duplicates:,}",
+            f"restarts {figures.restarts:,}",
+            f"stored {units.number(service.stored)} events",
+        )
+    )
+    trouble = "" if service.state.ok else f" ({service.state.reason})"
+    return [f"{service.service}: {line}{trouble}", *_latest(service)]
+
+
+def _latest(service: ServiceView) -> list[str]:
+    if not service.results:
+        return []
+    fields = ((column.title, column.text(service.results[0])) for column in service.columns[:_NAMED_COLUMNS])
+    return [f"{service.service} latest: {', '.join(f'{title} {text}' for title, text in fields if text)}"]

@@ -1,0 +1,80 @@
+"""What a demo runs, and the commands that run it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from forebay.catalog import Service
+from forebay.demo.children import Child
+from forebay.demo.errors import DemoError
+from producers.catalog import SOURCES
+
+OUT_OF_ORDER = 0.02
+DUPLICATES = 0.01
+MALFORMED = 0.002
+_PRODUCER_GRACE_S = 20.0
+_JOB_GRACE_S = 60.0
+
+
+class PlatformAfter(Enum):
+    """What becomes of the platform when the demo ends; one that ran before it is always left alone."""
+
+    STOP = "stop"
+    KEEP = "keep"
+
+
+@dataclass(frozen=True, slots=True)
+class DemoPlan:
+    """What to run.
+
+    Args:
+        home: the platform's directory, absolute.
+        services: whose jobs run; all their inputs are produced.
+        rate: events a second on each input topic.
+        keys: number of different keys.
+        seed: another seed gives other events.
+        duration_s: seconds to go on once every job reads and writes; None = until it is interrupted.
+    """
+
+    home: Path
+    services: tuple[Service, ...]
+    rate: float
+    keys: int
+    seed: int
+    duration_s: float | None
+    platform_after: PlatformAfter = PlatformAfter.STOP
+
+    @property
+    def logs(self) -> Path:
+        """Where the logs of all processes are."""
+        return self.home / "logs"
+
+    def producers(self) -> list[Child]:
+        """Give the producers, one per input topic. Raises DemoError for a topic that nothing produces."""
+        topics = dict.fromkeys(topic.name for service in self.services for topic in service.inputs)
+        missing = [name for name in topics if name not in SOURCES]
+        if missing:
+            raise DemoError(f"nothing produces the topic {', '.join(missing)}: choose another service.")
+        return [self._producer(topic) for topic in topics]
+
+    def job(self, service: Service, http_port: int) -> Child:
+        """Give a service's job, with health and metrics on `http_port`."""
+        arguments = ["run", service.name, "--home", str(self.home)]
+        arguments += ["--http-port", str(http_port), "--log-format", "text"]
+        return Child(f"job {service.name}", arguments, self.logs / f"job-{service.name}.log", _JOB_GRACE_S)
+
+    def _producer(self, topic: str) -> Child:
+        # Without --start events happen now, so those of a second demo with the same seed are new all the same.
+        options = {
+            "home": self.home,
+            "rate": self.rate,
+            "keys": self.keys,
+            "seed": self.seed,
+            "out-of-order": OUT_OF_ORDER,
+            "duplicates": DUPLICATES,
+            "malformed": MALFORMED,
+        }
+        arguments = ["produce", topic, *(text for name, value in options.items() for text in (f"--{name}", str(value)))]
+        return Child(f"producer {topic}", arguments, self.logs / f"producer-{topic}.log", _PRODUCER_GRACE_S)

@@ -1,0 +1,53 @@
+"""Ask a job how it is, over HTTP."""
+
+from __future__ import annotations
+
+import http.client
+import json
+
+from forebay.demo.figures import Figures, read_figures
+from forebay.demo.samples import Samples
+from forebay.platform.ports import HOST
+from forebay.runtime.health import Verdict
+
+_TIMEOUT_S = 2.0
+_STARTING = Verdict(False, "starting")
+
+
+class JobProbe:
+    """Reads /metrics and /readyz of the job of one service on this machine."""
+
+    def __init__(self, service: str, port: int) -> None:
+        self._service = service
+        self._port = port
+
+    @property
+    def metrics_url(self) -> str:
+        """Where a browser or Prometheus finds the metrics."""
+        return f"http://{HOST}:{self._port}/metrics"
+
+    def state(self) -> Verdict:
+        """Give what /readyz says; a job that does not answer is starting."""
+        page = self._get("/readyz")
+        if page is None:
+            return _STARTING
+        answer = json.loads(page)
+        return Verdict(bool(answer["ok"]), str(answer["reason"]))
+
+    def figures(self) -> Figures | None:
+        """Give the job's figures; None while it does not answer or has had no batch."""
+        page = self._get("/metrics")
+        if page is None:
+            return None
+        figures = read_figures(Samples(page), self._service)
+        return figures if figures.batches.count else None
+
+    def _get(self, path: str) -> str | None:
+        connection = http.client.HTTPConnection(HOST, self._port, timeout=_TIMEOUT_S)
+        try:
+            connection.request("GET", path)
+            return connection.getresponse().read().decode()
+        except (OSError, http.client.HTTPException):
+            return None
+        finally:
+            connection.close()

@@ -1,0 +1,105 @@
+"""Read along what a service writes: its latest results and why records were refused."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+
+from confluent_kafka import OFFSET_END, Consumer, Message, TopicPartition
+
+from forebay.catalog import Service
+from forebay.codec import DecodeError, Unavailable
+from forebay.demo.columns import Record
+from forebay.demo.view import Reason
+from forebay.kafka.registry import shared_registry
+from forebay.kafka.settings import KafkaSettings
+from forebay.serde.generic import GenericDecoder
+
+_KEPT_RESULTS = 60
+_KEPT_REASONS = 20
+_RESULTS_PER_LOOK = 3
+_FETCH = 5_000
+_FETCHES_PER_LOOK = 10
+
+
+class ResultReader:
+    """Follows a service's output and .errors topics from their ends on, committed records only.
+
+    Args:
+        partitions: how many each of both topics has, by name.
+    """
+
+    def __init__(self, settings: KafkaSettings, service: Service, partitions: Mapping[str, int]) -> None:
+        self._output = service.output.name
+        self._errors = service.errors.name
+        self._decoder = GenericDecoder(shared_registry(settings.registry()))
+        self._consumer = Consumer(settings.consumer(**{"group.id": "forebay-demo"}))
+        self._ends = [
+            TopicPartition(topic, partition, OFFSET_END)
+            for topic in (self._output, self._errors)
+            for partition in range(partitions[topic])
+        ]
+        self._consumer.assign(self._ends)
+        self._results: deque[Record] = deque(maxlen=_KEPT_RESULTS)
+        self._reasons: dict[str, int] = {}
+
+    @property
+    def results(self) -> tuple[Record, ...]:
+        """Some of the latest results, newest first."""
+        return tuple(self._results)
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """Why records were refused, latest first."""
+        return tuple(Reason(text, count) for text, count in reversed(self._reasons.items()))
+
+    def look(self) -> None:
+        """Take in what was written since the last look; never waits. What is too much is skipped."""
+        results: deque[Message] = deque(maxlen=_RESULTS_PER_LOOK)
+        for _ in range(_FETCHES_PER_LOOK):
+            messages = self._consumer.consume(_FETCH, 0)
+            for message in messages:
+                if message.error() is not None:
+                    continue
+                if message.topic() == self._output:
+                    results.append(message)
+                else:
+                    self._add_reason(reason_of(message))
+            if len(messages) < _FETCH:
+                break
+        else:
+            self._consumer.assign(self._ends)
+        for message in results:
+            self._add_result(message.value())
+
+    def close(self) -> None:
+        """Leave the broker."""
+        self._consumer.close()
+
+    def _add_result(self, value: bytes | None) -> None:
+        if value is None:
+            return
+        try:
+            record = self._decoder.decode(value)
+        except (DecodeError, Unavailable):
+            return
+        if isinstance(record, Mapping):
+            self._results.appendleft(record)
+
+    def _add_reason(self, reason: str) -> None:
+        count = self._reasons.pop(reason, 0)
+        self._reasons[reason] = count + 1
+        if len(self._reasons) > _KEPT_REASONS:
+            del self._reasons[next(iter(self._reasons))]
+
+
+def reason_of(message: Message) -> str:
+    """Give why a record of an .errors topic was refused: the stage and the error."""
+    headers = dict[str, str | bytes | None](message.headers() or ())
+    stage, text = (headers.get(f"error.{name}") for name in ("stage", "message"))
+    return f"{_text(stage)}: {_text(text)}"
+
+
+def _text(value: str | bytes | None) -> str:
+    text = value.decode(errors="replace") if isinstance(value, bytes) else value
+    return " ".join(text.split()) if text else "?"

@@ -1,0 +1,169 @@
+"""Run the demo: bring everything up in order, watch it, take it down in reverse."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from forebay.demo.children import Child
+from forebay.demo.errors import DemoError
+from forebay.demo.interrupts import Interrupts
+from forebay.demo.leftovers import Ledger, only_demo
+from forebay.demo.plain import totals
+from forebay.demo.plan import DemoPlan, PlatformAfter
+from forebay.demo.probe import JobProbe
+from forebay.demo.show import Show
+from forebay.demo.view import View
+from forebay.demo.watched import WatchedService
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.settings import KafkaSettings
+from forebay.kafka.topics import spec_of
+from forebay.platform import Platform
+from forebay.platform.home import make_home
+from forebay.platform.ports import free_port
+from forebay.platform.progress import Progress
+
+READY_SECONDS = 180.0
+
+
+class Demo:
+    """Runs a plan once.
+
+    Args:
+        show: gets steps and views.
+        progress: gets the platform's start.
+    """
+
+    def __init__(self, plan: DemoPlan, show: Show, progress: Progress) -> None:
+        self._plan = plan
+        self._show = show
+        self._progress = progress
+        self._interrupts = Interrupts()
+        self._platform = Platform(plan.home)
+        self._jobs: list[Child] = []
+        self._producers = plan.producers()
+        self._watched: list[WatchedService] = []
+        self._troubles: list[DemoError] = []
+        self._last: View | None = None
+
+    def run(self) -> None:
+        """Run until the duration is over or Ctrl-C or SIGTERM come.
+
+        Raises:
+            DemoError: a process ended or failed, or another demo runs in the same home.
+            PlatformError: the platform can't be brought up.
+        """
+        make_home(self._plan.home)
+        with self._interrupts, only_demo(self._plan.home) as ledger, _log_to_file(self._plan), self._show:
+            ledger.end_leftovers(self._show.step)
+            with ExitStack() as ends:
+                if self._bring_up(ends):
+                    self._start(ends, ledger)
+                    self._watch()
+                    self._say_totals()
+            if self._troubles:
+                raise self._troubles[0]
+            self._show.step("stopped; the data stays: `forebay demo` goes on, `forebay down --delete-data` deletes it")
+
+    def _bring_up(self, ends: ExitStack) -> bool:
+        """Make platform, topics and watchers ready; False if Ctrl-C came first."""
+        try:
+            with self._interrupts.breaking_off():
+                ran_before = self._platform.status().running
+                endpoints = self._platform.up(self._progress)
+                ends.callback(self._leave_platform, ran_before)
+                settings = KafkaSettings(
+                    bootstrap_servers=endpoints.bootstrap_servers, schema_registry_url=endpoints.registry_url
+                )
+                self._prepare(settings, ends)
+        except KeyboardInterrupt:
+            if not self._interrupts.stop.is_set():
+                raise
+            return False
+        return True
+
+    def _prepare(self, settings: KafkaSettings, ends: ExitStack) -> None:
+        specs = {topic.name: spec_of(topic) for service in self._plan.services for topic in service.topics()}
+        created = TopicAdmin(settings).create(specs.values())
+        self._show.step(f"created {len(created)} topics" if created else f"going on with {len(specs)} topics")
+        partitions = {name: spec.partitions for name, spec in specs.items()}
+        ports: set[int] = set()
+        for service in self._plan.services:
+            ports.add(port := free_port(frozenset(ports)))
+            self._jobs.append(self._plan.job(service, port))
+            watched = WatchedService(settings, service, JobProbe(service.name, port), partitions)
+            ends.callback(watched.close)
+            self._watched.append(watched)
+
+    def _start(self, ends: ExitStack, ledger: Ledger) -> None:
+        ends.callback(ledger.clear)
+        for child in (*self._jobs, *self._producers):
+            child.start()
+            ends.callback(self._stop, child)
+            ledger.add(child.pid)
+            self._show.step(f"started the {child.name} (pid {child.pid})")
+
+    def _watch(self) -> None:
+        began = time.monotonic()
+        ready_at: float | None = None
+        while not self._interrupts.stop.wait(self._show.interval_s):
+            for child in (*self._jobs, *self._producers):
+                child.require_alive()
+            now = time.monotonic()
+            self._last = View(now - began, time.time(), tuple(each.look() for each in self._watched), self._hints())
+            self._show.update(self._last)
+            if ready_at is None:
+                ready_at = self._ready_at(began, now)
+            elif self._plan.duration_s is not None and now - ready_at >= self._plan.duration_s:
+                return
+
+    def _ready_at(self, began: float, now: float) -> float | None:
+        if all(each.ready for each in self._watched):
+            return now
+        if now - began > READY_SECONDS:
+            late = next(job for job, each in zip(self._jobs, self._watched, strict=True) if not each.ready)
+            reason = f"the {late.name} has no batch after {READY_SECONDS:.0f} s: see {late.log}."
+            raise DemoError(reason, late.log_tail())
+        return None
+
+    def _hints(self) -> tuple[str, ...]:
+        pages = "  ".join(each.probe.metrics_url for each in self._watched)
+        return (
+            f"metrics {pages}  (also /healthz, /readyz)",
+            f"logs {self._plan.logs}  broker {self._platform.endpoints.bootstrap_servers}",
+            "Ctrl-C stops everything; the data stays, and `forebay demo` goes on with it",
+        )
+
+    def _say_totals(self) -> None:
+        for line in totals(self._last) if self._last else ():
+            self._show.step(line)
+
+    def _stop(self, child: Child) -> None:
+        self._show.step(f"stopping the {child.name}")
+        try:
+            child.stop(self._interrupts.hurry.is_set)
+        except DemoError as error:
+            self._troubles.append(error)
+
+    def _leave_platform(self, ran_before: bool) -> None:
+        if ran_before or self._plan.platform_after is PlatformAfter.KEEP:
+            self._show.step("the platform goes on: `forebay down` stops it")
+            return
+        self._show.step("stopping the platform")
+        self._platform.down()
+
+
+@contextmanager
+def _log_to_file(plan: DemoPlan) -> Iterator[None]:
+    """Keep this process's log lines off the screen."""
+    root = logging.getLogger("forebay")
+    handler = logging.FileHandler(plan.logs / "demo.log", mode="w")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(message)s"))
+    root.addHandler(handler)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        handler.close()

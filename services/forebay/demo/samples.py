@@ -1,0 +1,42 @@
+"""A job's /metrics page as numbers to ask for."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from forebay.demo.histogram import Histogram
+
+_Labels = dict[str, str]
+
+
+class Samples:
+    """The samples of one page in Prometheus' text format."""
+
+    def __init__(self, page: str) -> None:
+        self._samples: dict[str, list[tuple[_Labels, float]]] = defaultdict(list)
+        for family in text_string_to_metric_families(page):
+            for sample in family.samples:
+                self._samples[sample.name].append((sample.labels, sample.value))
+
+    def values(self, name: str, **labels: str) -> list[float]:
+        """Give the values of a metric's samples that have these labels."""
+        return [value for _, value in self._matching(name, labels)]
+
+    def total(self, name: str, **labels: str) -> float:
+        """Give the sum of a metric's samples that have these labels; 0 without any."""
+        return sum(self.values(name, **labels))
+
+    def histogram(self, name: str, **labels: str) -> Histogram:
+        """Give a histogram, summed over the samples that have these labels."""
+        counts: dict[float, float] = defaultdict(float)
+        for found, value in self._matching(f"{name}_bucket", labels):
+            counts[float(found["le"])] += value
+        bounds = tuple(sorted(counts))
+        return Histogram(bounds, tuple(counts[bound] for bound in bounds), self.total(f"{name}_sum", **labels))
+
+    def _matching(self, name: str, labels: _Labels) -> Iterator[tuple[_Labels, float]]:
+        wanted = labels.items()
+        return ((found, value) for found, value in self._samples.get(name, ()) if wanted <= found.items())

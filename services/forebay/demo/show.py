@@ -1,0 +1,111 @@
+"""Where the view goes: a terminal's screen, or plain lines."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Protocol, Self
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from forebay.demo.plain import plain_lines
+from forebay.demo.screen import screen
+from forebay.demo.view import View
+
+
+class Show(Protocol):
+    """Receives steps and views; a context manager.
+
+    Attributes:
+        interval_s: seconds from view to view.
+    """
+
+    interval_s: float
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
+
+    def step(self, message: str) -> None:
+        """Say what is done now; the view, if there is one, is over."""
+        ...
+
+    def update(self, view: View) -> None:
+        """Show how things are."""
+        ...
+
+
+class PlainShow:
+    """Prints lines: the hints once, the key figures every 2 s."""
+
+    interval_s = 2.0
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._hinted = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        return
+
+    def step(self, message: str) -> None:
+        """Print the message."""
+        self._console.print(message, markup=False, highlight=False, soft_wrap=True)
+
+    def update(self, view: View) -> None:
+        """Print the key figures."""
+        if not self._hinted:
+            self._hinted = True
+            for hint in view.hints:
+                self.step(hint)
+        for line in plain_lines(view):
+            self.step(line)
+
+
+class ScreenShow:
+    """Fills a terminal with the view, and gives it back as it was at the first step after it."""
+
+    interval_s = 1.0
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._live: Live | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._end()
+
+    def step(self, message: str) -> None:
+        """Print the message, below what was there before the view."""
+        self._end()
+        self._console.print(Text.assemble(("· ", "dim"), message), highlight=False, soft_wrap=True)
+
+    def update(self, view: View) -> None:
+        """Show the view, as large as the terminal is now."""
+        layout = screen(view, self._console.width, self._console.height)
+        if self._live is None:
+            self._live = Live(layout, console=self._console, screen=True, auto_refresh=False)
+            self._live.start(refresh=True)
+        else:
+            self._live.update(layout, refresh=True)
+
+    def _end(self) -> None:
+        live, self._live = self._live, None
+        if live is not None:
+            live.stop()
+
+
+def show_for(console: Console) -> Show:
+    """Give a screen for a terminal, plain lines for anything else."""
+    return ScreenShow(console) if console.is_terminal else PlainShow(console)

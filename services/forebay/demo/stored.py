@@ -1,0 +1,54 @@
+"""Count the records of topics without reading them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from concurrent.futures import Future
+from typing import Any
+
+from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+
+from forebay.kafka.settings import KafkaSettings
+
+# Answers that were on their way when the broker went away may never come.
+_PATIENCE_S = 5.0
+
+
+class StoredRecords:
+    """Asks for the ends of topics' partitions and takes in the answers later: never waits.
+
+    Args:
+        partitions: how many partitions each topic has, by name.
+    """
+
+    def __init__(self, settings: KafkaSettings, partitions: Mapping[str, int]) -> None:
+        self._admin = AdminClient(settings.admin())
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        self._asked = {
+            TopicPartition(topic, partition): latest
+            for topic, count in partitions.items()
+            for partition in range(count)
+        }
+        self._answers: list[Future[Any]] = []
+        self._asked_at = float("-inf")
+        self._count: int | None = None
+
+    def look(self) -> int | None:
+        """Give how many records the topics hold, as of the last answer; None before the first one."""
+        now = time.monotonic()
+        if all(answer.done() for answer in self._answers):
+            self._take_in()
+        elif now - self._asked_at < _PATIENCE_S:
+            return self._count
+        self._asked_at = now
+        self._answers = list(self._admin.list_offsets(self._asked, request_timeout=_PATIENCE_S).values())
+        return self._count
+
+    def _take_in(self) -> None:
+        try:
+            ends = [answer.result().offset for answer in self._answers]
+        except KafkaException:
+            return
+        self._count = sum(ends) if ends else self._count

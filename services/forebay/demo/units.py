@@ -1,0 +1,53 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+import time
+
+UNKNOWN = "-"
+_UNITS = ("B", "kB", "MB", "GB", "TB")
+_OVERFLOW_S = 60.0
+
+
+def rate(value: float | None) -> str:
+    """Give events a second."""
+    return UNKNOWN if value is None else f"{value:,.0f}/s"
+
+
+def number(value: int | None) -> str:
+    """Give a count."""
+    return UNKNOWN if value is None else f"{value:,}"
+
+
+def seconds(value: float | None) -> str:
+    """Give a short time, in seconds; a minute or more is where histograms end."""
+    if value is None:
+        return UNKNOWN
+    return f"> {value:.0f} s" if value >= _OVERFLOW_S else f"{value:.2f} s"
+
+
+def size(value: int) -> str:
+    """Give a number of bytes."""
+    amount = float(value)
+    for unit in _UNITS[:-1]:
+        if amount < 1000:
+            return f"{amount:.0f} {unit}" if unit == "B" or amount >= 100 else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} {_UNITS[-1]}"
+
+
+def elapsed(value: float) -> str:
+    """Give minutes and seconds, with hours from the first one on."""
+    whole = int(value)
+    hours = f"{whole // 3600}:" if whole >= 3600 else ""
+    return f"{hours}{whole // 60 % 60:02d}:{whole % 60:02d}"
+
+
+def age(value: float) -> str:
+    """Give how long something is past, in seconds; nothing is less than 0 s past."""
+    return elapsed(value) if value >= _OVERFLOW_S else f"{max(0.0, value):.1f} s"
+
+
+def clock(value: float | None) -> str:
+    """Give a moment (seconds since the epoch) as a time of day in UTC."""
+    return UNKNOWN if value is None else time.strftime("%H:%M:%S", time.gmtime(value))

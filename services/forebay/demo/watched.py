@@ -1,0 +1,57 @@
+"""One service under watch: its job's figures, its results, its input."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from forebay.catalog import Service
+from forebay.demo.columns import columns_of
+from forebay.demo.history import History
+from forebay.demo.probe import JobProbe
+from forebay.demo.results import ResultReader
+from forebay.demo.stored import StoredRecords
+from forebay.demo.view import ServiceView
+from forebay.kafka.settings import KafkaSettings
+
+
+class WatchedService:
+    """Gathers what is shown of a service.
+
+    Args:
+        partitions: how many its topics have, by name.
+    """
+
+    def __init__(
+        self, settings: KafkaSettings, service: Service, probe: JobProbe, partitions: Mapping[str, int]
+    ) -> None:
+        self.service = service
+        self.probe = probe
+        self.ready = False
+        self._history = History()
+        self._reader = ResultReader(settings, service, partitions)
+        self._stored = StoredRecords(settings, {topic.name: partitions[topic.name] for topic in service.inputs})
+
+    def look(self) -> ServiceView:
+        """Give how the service is now."""
+        state = self.probe.state()
+        self.ready = self.ready or state.ok
+        figures = self.probe.figures()
+        if figures is not None:
+            self._history.add(time.monotonic(), figures)
+        self._reader.look()
+        results = self._reader.results
+        return ServiceView(
+            service=self.service.name,
+            state=state,
+            figures=self._history.latest,
+            trend=self._history.trend(),
+            stored=self._stored.look(),
+            columns=columns_of(self.service.name, results[0] if results else {}),
+            results=results,
+            reasons=self._reader.reasons,
+        )
+
+    def close(self) -> None:
+        """Leave the broker."""
+        self._reader.close()

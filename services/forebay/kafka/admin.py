@@ -1,0 +1,140 @@
+"""Topics: create, describe, delete."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
+    ConfigEntry,
+    ConfigResource,
+    ConfigSource,
+    NewTopic,
+    ResourceType,
+)
+
+from forebay.kafka.errors import KafkaRefused, KafkaUnavailable, TopicMissing, TopicsDiffer, from_kafka
+from forebay.kafka.settings import KafkaSettings
+from forebay.kafka.topics import TopicDescription, TopicDifference, TopicSpec, differences
+
+T = TypeVar("T")
+_POLL_S = 0.05
+_SET_FOR_TOPIC = ConfigSource.DYNAMIC_TOPIC_CONFIG
+_GONE = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC)
+
+
+class TopicAdmin:
+    """Manages topics. Every method raises KafkaUnavailable when the broker can't be reached.
+
+    Args:
+        settings: where the broker is.
+        timeout_s: for each request, and for waiting until what was done shows, in seconds.
+    """
+
+    def __init__(self, settings: KafkaSettings, timeout_s: float = 30.0) -> None:
+        self._admin = AdminClient(settings.admin())
+        self._servers = settings.bootstrap_servers
+        self._timeout_s = timeout_s
+
+    def create(self, specs: Iterable[TopicSpec]) -> tuple[str, ...]:
+        """Create the topics that don't exist, and give their names once all can be used.
+
+        Raises:
+            TopicsDiffer: some exist otherwise than declared; those missing were created all the same.
+            KafkaRefused: the broker does not create one, with its reason.
+        """
+        wanted = {spec.name: spec for spec in specs}
+        existing = self.describe(wanted)
+        missing = [spec for name, spec in wanted.items() if name not in existing]
+        created = self._create(missing)
+        self._wait(lambda: self.describe(wanted).keys() >= wanted.keys(), f"{', '.join(created)} to show up")
+        found = [line for name, topic in existing.items() for line in differences(wanted[name], topic)]
+        if found:
+            raise TopicsDiffer("; ".join(map(str, found)))
+        return created
+
+    def differences(self, specs: Iterable[TopicSpec]) -> tuple[TopicDifference, ...]:
+        """Give all in which existing topics are not as declared; topics that don't exist are left out."""
+        wanted = {spec.name: spec for spec in specs}
+        return tuple(line for name, topic in self.describe(wanted).items() for line in differences(wanted[name], topic))
+
+    def describe(self, names: Iterable[str]) -> dict[str, TopicDescription]:
+        """Give the topics that exist, by name in the order asked for."""
+        asked = list(names)
+        if not asked:
+            return {}
+        futures = self._admin.describe_topics(TopicCollection(asked), request_timeout=self._timeout_s)
+        found = {name: topic for name in asked if (topic := self._if_exists(futures[name], name)) is not None}
+        configs = self._configs(list(found))
+        return {
+            name: TopicDescription(
+                name,
+                str(topic.topic_id),
+                len(topic.partitions),
+                min(len(partition.replicas) for partition in topic.partitions),
+                {entry.name: str(entry.value) for entry in configs[name]},
+                frozenset(entry.name for entry in configs[name] if ConfigSource(entry.source) is _SET_FOR_TOPIC),
+            )
+            for name, topic in found.items()
+            if name in configs
+        }
+
+    def topic_ids(self, names: Sequence[str]) -> dict[str, str]:
+        """Give the broker's id of each topic. Raises TopicMissing for one that does not exist."""
+        found = self.describe(names)
+        missing = [name for name in names if name not in found]
+        if missing:
+            raise TopicMissing(f"{self._servers} has no topic {', '.join(missing)}: `forebay topics create` makes it")
+        return {name: topic.topic_id for name, topic in found.items()}
+
+    def delete(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Delete topics with all their records, and give the names of those that existed once they are gone."""
+        asked = list(self.describe(names))
+        if asked:
+            for name, future in self._admin.delete_topics(asked, operation_timeout=self._timeout_s).items():
+                self._if_exists(future, name)
+            self._wait(lambda: not self.describe(asked), f"{', '.join(asked)} to go")
+        return tuple(asked)
+
+    def _create(self, specs: list[TopicSpec]) -> tuple[str, ...]:
+        if not specs:
+            return ()
+        new = [NewTopic(s.name, s.partitions, s.replication_factor, config=dict(s.config)) for s in specs]
+        created = []
+        for name, future in self._admin.create_topics(new, operation_timeout=self._timeout_s).items():
+            try:
+                future.result(self._timeout_s)
+                created.append(name)
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                    raise from_kafka(error, f"can't create the topic {name}") from error
+        return tuple(created)
+
+    def _configs(self, names: list[str]) -> dict[str, list[ConfigEntry]]:
+        if not names:
+            return {}
+        futures = self._admin.describe_configs([ConfigResource(ResourceType.TOPIC, name) for name in names])
+        answers = {resource.name: self._if_exists(future, resource.name) for resource, future in futures.items()}
+        return {name: list(entries.values()) for name, entries in answers.items() if entries is not None}
+
+    def _if_exists(self, future: Future[Any], name: str) -> Any:
+        """Give the answer, or None if the topic does not exist."""
+        try:
+            return future.result(self._timeout_s)
+        except KafkaException as error:
+            if error.args[0].code() in _GONE:
+                return None
+            raise from_kafka(error, f"can't ask {self._servers} about the topic {name}") from error
+        except TimeoutError:
+            raise KafkaUnavailable(f"{self._servers} does not answer within {self._timeout_s:.0f} s") from None
+
+    def _wait(self, done: Callable[[], bool], what: str) -> None:
+        deadline = time.monotonic() + self._timeout_s
+        while not done():
+            if time.monotonic() > deadline:
+                raise KafkaRefused(f"waited {self._timeout_s:.0f} s for {what}: ask the broker's log why")
+            time.sleep(_POLL_S)

@@ -1,0 +1,31 @@
+"""Codecs of services, with their contracts' ids in the registry."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from forebay.kafka.registry import SchemaRegistry, shared_registry, subject_of
+from forebay.kafka.settings import KafkaSettings
+from forebay.serde import AvroCodec, RegisteredSchema, load_contract
+
+T = TypeVar("T")
+
+
+def register_contract(registry: SchemaRegistry, service: str, name: str, topic: str) -> RegisteredSchema:
+    """Register the contract `name` of `service` for the values of `topic`; the same id each time.
+
+    Raises:
+        ContractMissing, InvalidSchema: see load_contract.
+        RegistryRefused, RegistryUnavailable: see SchemaRegistry.register.
+    """
+    return registry.register(subject_of(topic), load_contract(service, name))
+
+
+def registry_codec(settings: KafkaSettings, service: str, record_type: type[T], schema_id: int) -> AvroCodec[T]:
+    """Give the codec of a record type whose contract, of the same name, is registered as `schema_id`.
+
+    Raises:
+        ContractMissing, InvalidSchema, ContractMismatch: contract and record type don't go together.
+    """
+    registered = RegisteredSchema(schema_id, load_contract(service, record_type.__name__))
+    return AvroCodec(record_type, registered, shared_registry(settings.registry()))

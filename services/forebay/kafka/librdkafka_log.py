@@ -1,0 +1,97 @@
+"""librdkafka's voice in our logs: its log lines, and one line for each outage of the broker and for its end."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from confluent_kafka import KafkaError
+
+log = logging.getLogger("forebay.kafka")
+_LIBRDKAFKA = logging.getLogger("forebay.kafka.librdkafka")
+_STATISTICS_MS = 1_000
+_LOG_LEVEL = 2  # critical: what goes on around an outage is told by OutageLog
+
+_UNREACHABLE = frozenset({KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT, KafkaError._RESOLVE})
+_NOT_ADMITTED = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError.SASL_AUTHENTICATION_FAILED})
+
+
+class OutageLog:
+    """Tells once that the broker can't be reached, and once that it is back.
+
+    Args:
+        client: what kind of client it is, for the log line.
+        servers: the bootstrap servers it was given.
+        clock: seconds, monotonic.
+    """
+
+    def __init__(self, client: str, servers: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._client = client
+        self._servers = servers
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._since: float | None = None
+
+    def on_error(self, error: KafkaError) -> None:
+        """Take an error that concerns the client as a whole (librdkafka's error_cb)."""
+        if error.fatal():
+            log.error("the %s of %s can't go on: %s", self._client, self._servers, error.str())
+        elif error.code() in _UNREACHABLE:
+            if self._begins():
+                log.warning(
+                    "broker %s is not reachable: retrying; check that it runs and that bootstrap servers, "
+                    "TLS and SASL options are right (%s: %s)",
+                    self._servers,
+                    self._client,
+                    error.str(),
+                )
+        elif error.code() in _NOT_ADMITTED:
+            if self._begins():
+                log.error(
+                    "broker %s does not let this %s in: retrying; check its TLS and SASL options (%s)",
+                    self._servers,
+                    self._client,
+                    error.str(),
+                )
+        else:
+            log.warning("the %s of %s reports: %s", self._client, self._servers, error.str())
+
+    def on_statistics(self, statistics: str) -> None:
+        """Take librdkafka's statistics (its stats_cb): a broker that is up ends the outage."""
+        if self._since is None:
+            return
+        brokers = json.loads(statistics).get("brokers", {}).values()
+        if any(broker.get("state") == "UP" and broker.get("nodeid", -1) >= 0 for broker in brokers):
+            self._ends()
+
+    def _begins(self) -> bool:
+        with self._lock:
+            begins = self._since is None
+            if begins:
+                self._since = self._clock()
+            return begins
+
+    def _ends(self) -> None:
+        with self._lock:
+            since, self._since = self._since, None
+        if since is not None:
+            log.warning("broker %s is reachable again after %.0f s", self._servers, self._clock() - since)
+
+
+def log_options() -> dict[str, Any]:
+    """Give the options that bring librdkafka's log lines into ours. They come when the client is polled."""
+    return {"log_level": _LOG_LEVEL, "logger": _LIBRDKAFKA}
+
+
+def outage_options(client: str, servers: str) -> dict[str, Any]:
+    """Give the options that log outages of the broker, once each. They are noticed when the client is polled."""
+    outage = OutageLog(client, servers)
+    return {
+        "error_cb": outage.on_error,
+        "stats_cb": outage.on_statistics,
+        "statistics.interval.ms": _STATISTICS_MS,
+    }

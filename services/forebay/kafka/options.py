@@ -1,0 +1,132 @@
+"""Check client options with librdkafka itself, before anything connects."""
+
+from __future__ import annotations
+
+import difflib
+import logging
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaException, Producer
+from pydantic import SecretStr
+
+from forebay.kafka.errors import KafkaSettingsError
+from forebay.kafka.option_names import ALL, CONSUMER, PRODUCER, is_secret
+
+Options = Mapping[str, str | SecretStr]
+
+RESERVED: Mapping[str, str] = MappingProxyType(
+    {
+        "auto.offset.reset": "a consumer whose offset is gone must stop, never skip",
+        "bootstrap.servers": "give it as FOREBAY_BOOTSTRAP_SERVERS",
+        "enable.auto.commit": "offsets are committed with their results",
+        "enable.auto.offset.store": "offsets are committed with their results",
+        "enable.idempotence": "without it a retry may write a record twice",
+        "enable.partition.eof": "ranges end by it",
+        "group.id": "it follows from the application's id",
+        "isolation.level": "only committed records count",
+        "metadata.broker.list": "give it as FOREBAY_BOOTSTRAP_SERVERS",
+        "partitioner": "keys must go to the partitions that other Kafka clients would choose",
+        "transactional.id": "it follows from the application's id",
+    }
+)
+"""Options that exactly-once rests on, with the reason why they can't be set."""
+
+
+def plain(value: str | SecretStr) -> str:
+    """Give an option's value as librdkafka takes it."""
+    return value.get_secret_value() if isinstance(value, SecretStr) else value
+
+
+def as_text(options: object) -> dict[str, str | SecretStr]:
+    """Give options with their values as text. Raises ValueError for anything but a mapping."""
+    if not isinstance(options, Mapping):
+        raise ValueError("Kafka options are a mapping from names to values")
+    return {
+        str(name): value
+        if isinstance(value, SecretStr)
+        else str(value).lower()
+        if isinstance(value, bool)
+        else str(value)
+        for name, value in options.items()
+    }
+
+
+def hide_secrets(options: Options) -> dict[str, str | SecretStr]:
+    """Give the options with the values of secret ones wrapped, so that no repr shows them."""
+    return {
+        name: SecretStr(value) if is_secret(name) and isinstance(value, str) else value
+        for name, value in options.items()
+    }
+
+
+def for_consumer(options: Options) -> dict[str, Any]:
+    """Give what a consumer takes of the options."""
+    return {name: plain(value) for name, value in options.items() if name not in PRODUCER}
+
+
+def for_producer(options: Options) -> dict[str, Any]:
+    """Give what a producer takes of the options."""
+    return {name: plain(value) for name, value in options.items() if name not in CONSUMER}
+
+
+def for_admin(options: Options) -> dict[str, Any]:
+    """Give what an admin client takes of the options."""
+    return {name: plain(value) for name, value in options.items() if name not in CONSUMER | PRODUCER}
+
+
+def check_options(options: Options) -> None:
+    """Refuse options that librdkafka does not know or take, and reserved ones. Connects to nothing.
+
+    Raises:
+        KafkaSettingsError: names the option, the reason and near matches; shows no secret.
+    """
+    for name, value in options.items():
+        if name in RESERVED:
+            raise KafkaSettingsError(f"the Kafka option {name} can't be set: {RESERVED[name]}")
+        if "." not in name and name not in ALL:
+            raise _unknown(name)
+        reason = _reason_against({name: plain(value)})
+        if reason.startswith(_NO_SUCH):
+            raise _unknown(name)
+        if reason.startswith("Invalid value"):
+            raise KafkaSettingsError(f"librdkafka refuses the Kafka option {name}: {_masked(reason, options)}")
+    for together in (for_producer(options), {**for_consumer(options), "group.id": "forebay"}):
+        reason = _reason_against(together)
+        if reason:
+            names = ", ".join(options)
+            raise KafkaSettingsError(f"librdkafka refuses the Kafka options {names}: {_masked(reason, options)}")
+
+
+_NO_SUCH = "No such configuration property"
+_silent = logging.getLogger("forebay.kafka.check")
+_silent.addHandler(logging.NullHandler())
+_silent.propagate = False
+
+
+def _reason_against(config: dict[str, Any]) -> str:
+    """Give why librdkafka refuses a configuration, or nothing."""
+    client = Consumer if "group.id" in config else Producer
+    try:
+        made = client({**config, "log_level": config.get("log_level", 0), "logger": _silent})
+    except KafkaException as error:
+        return str(error.args[0].str())
+    except (TypeError, ValueError) as error:
+        return f"Invalid value: {error}"
+    if isinstance(made, Consumer):
+        made.close()
+    return ""
+
+
+def _masked(reason: str, options: Options) -> str:
+    for value in options.values():
+        if isinstance(value, SecretStr) and value.get_secret_value():
+            reason = reason.replace(value.get_secret_value(), "**********")
+    return reason
+
+
+def _unknown(name: str) -> KafkaSettingsError:
+    near = difflib.get_close_matches(name, ALL, n=3)
+    hint = f"did you mean {' or '.join(near)}?" if near else "librdkafka's CONFIGURATION.md lists them"
+    return KafkaSettingsError(f"there is no Kafka option {name}: {hint}")

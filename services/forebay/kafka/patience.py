@@ -1,0 +1,51 @@
+"""Trying again for as long as something may pass, with one log line when it begins and one when it ends."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from forebay.codec import Unavailable
+
+T = TypeVar("T")
+log = logging.getLogger("forebay.kafka")
+
+_FIRST_PAUSE_S = 0.1
+_LONGEST_PAUSE_S = 5.0
+
+
+def keep_trying(
+    action: Callable[[], T],
+    for_seconds: float = float("inf"),
+    *,
+    clock: Callable[[], float] = time.monotonic,
+    pause: Callable[[float], None] = time.sleep,
+) -> T:
+    """Give what `action` gives, calling it again while it raises Unavailable.
+
+    Args:
+        for_seconds: how long to go on; then the last Unavailable is raised.
+        clock: seconds, monotonic.
+        pause: waits for seconds.
+    """
+    began = clock()
+    wait = _FIRST_PAUSE_S
+    failures = 0
+    while True:
+        try:
+            result = action()
+        except Unavailable as error:
+            left = began + for_seconds - clock()
+            if left <= 0:
+                raise
+            if not failures:
+                log.warning("%s: trying again", error)
+            failures += 1
+            pause(min(wait, left))
+            wait = min(2 * wait, _LONGEST_PAUSE_S)
+        else:
+            if failures:
+                log.warning("it works again after %.1f s", clock() - began)
+            return result

@@ -1,0 +1,134 @@
+"""The schema registry (Confluent's API): registration under a subject, schemas by id."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from urllib.parse import quote
+
+from forebay.kafka.errors import RegistryRefused
+from forebay.kafka.patience import keep_trying
+from forebay.kafka.registry_http import Answer, RegistryHttp
+from forebay.kafka.registry_settings import Compatibility, RegistrySettings
+from forebay.serde.resolver import UnknownSchemaId
+from forebay.serde.schema import RegisteredSchema, Schema
+
+_UNKNOWN_FOR_S = 10.0
+_PATIENCE_S = 10.0
+
+
+def subject_of(topic: str) -> str:
+    """Give the subject of a topic's values (TopicNameStrategy); keys are plain strings and have none."""
+    return f"{topic}-value"
+
+
+class SchemaRegistry:
+    """A client that remembers schemas by id, and for some seconds the ids that are unknown (implements SchemaResolver).
+
+    Args:
+        settings: where it is.
+        patience_s: how long a call tries again while the registry is not available, in seconds.
+        clock: seconds, monotonic.
+    """
+
+    def __init__(
+        self,
+        settings: RegistrySettings,
+        patience_s: float = _PATIENCE_S,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._settings = settings
+        self._http = RegistryHttp(settings)
+        self._patience_s = patience_s
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._schemas: dict[int, Schema] = {}
+        self._unknown: dict[int, float] = {}
+
+    def register(self, subject: str, schema: Schema) -> RegisteredSchema:
+        """Give the schema with its id under `subject`; register it if it is new there.
+
+        Raises:
+            RegistryRefused: it is incompatible with what the subject holds, invalid, or the subject's rule is too weak.
+            RegistryUnavailable: not available for as long as we are patient.
+        """
+        found = self._send("POST", _path(subject), {"schema": schema.text})
+        self.keep_compatibility(subject)
+        if found.status != 200:
+            found = self._send("POST", f"{_path(subject)}/versions", {"schema": schema.text})
+        if found.status != 200:
+            raise RegistryRefused(self._refusal(subject, schema, found))
+        self.keep_compatibility(subject)
+        registered = RegisteredSchema(int(found.content["id"]), schema)
+        self._schemas[registered.schema_id] = schema
+        return registered
+
+    def schema(self, schema_id: int) -> Schema:
+        """Give the schema of an id, from memory if it was asked for before.
+
+        Raises:
+            UnknownSchemaId: the registry is sure that there is none (asked again after 10 s).
+            RegistryUnavailable: not available for as long as we are patient.
+        """
+        known = self._schemas.get(schema_id)
+        if known is not None:
+            return known
+        with self._lock:
+            if self._clock() < self._unknown.get(schema_id, float("-inf")):
+                raise self._no_schema(schema_id)
+            answer = self._send("GET", f"/schemas/ids/{schema_id}")
+            if answer.status != 200:
+                if len(self._unknown) > 10_000:
+                    self._unknown.clear()
+                self._unknown[schema_id] = self._clock() + _UNKNOWN_FOR_S
+                raise self._no_schema(schema_id)
+            return self._schemas.setdefault(schema_id, Schema(answer.content["schema"]))
+
+    def compatibility(self, subject: str) -> Compatibility | None:
+        """Give the subject's own rule, or None if it has none."""
+        answer = self._send("GET", f"/config/{quote(subject, safe='')}")
+        level = answer.content.get("compatibilityLevel") if answer.status == 200 else None
+        return None if level is None else Compatibility(level)
+
+    def keep_compatibility(self, subject: str) -> None:
+        """Give the subject the rule of the settings, unless it has one; refuse one that promises less.
+
+        Raises:
+            RegistryRefused: its own rule is weaker than ours; says how to change it.
+        """
+        wanted = self._settings.compatibility
+        present = self.compatibility(subject)
+        if present is None:
+            self._send("PUT", f"/config/{quote(subject, safe='')}", {"compatibility": wanted.value})
+        elif not present.promises(wanted):
+            raise RegistryRefused(
+                f"the subject {subject} has compatibility {present.value}, which does not promise {wanted.value}: "
+                f"PUT {{'compatibility': '{wanted.value}'}} to {self._settings.url}/config/{subject}, or set "
+                f"FOREBAY_SCHEMA_REGISTRY_COMPATIBILITY={present.value}"
+            )
+
+    def _send(self, method: str, path: str, body: object = None) -> Answer:
+        return keep_trying(lambda: self._http.send(method, path, body), self._patience_s)
+
+    def _refusal(self, subject: str, schema: Schema, answer: Answer) -> str:
+        if answer.status == 409:
+            return (
+                f"the schema {schema.name} is incompatible with what {subject} holds: {answer.reason}; change the "
+                "contract (give new fields a default, keep the types of old ones), or write to a new topic"
+            )
+        return f"the schema registry does not take {schema.name} for {subject} (HTTP {answer.status}): {answer.reason}"
+
+    def _no_schema(self, schema_id: int) -> UnknownSchemaId:
+        return UnknownSchemaId(f"unknown schema id {schema_id}: {self._settings.url} has no schema with it")
+
+
+@lru_cache(maxsize=16)
+def shared_registry(settings: RegistrySettings) -> SchemaRegistry:
+    """Give this process's client for a registry, so that ids are asked for once."""
+    return SchemaRegistry(settings)
+
+
+def _path(subject: str) -> str:
+    return f"/subjects/{quote(subject, safe='')}"

@@ -1,0 +1,102 @@
+"""Reading a topic from a place on, committed records only."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self, TypeAlias
+
+from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from forebay.kafka.errors import KafkaRefused, TopicMissing, from_kafka
+from forebay.kafka.settings import KafkaSettings
+
+_POLL_S = 0.2
+_FETCH = 500
+_TIMEOUT_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """The oldest record there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """What comes next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """The first record at or after `timestamp_ms`."""
+
+    timestamp_ms: int
+
+
+Start: TypeAlias = Beginning | End | Since
+
+
+class Tail:
+    """Reads all partitions of a topic; belongs to no consumer group."""
+
+    def __init__(self, settings: KafkaSettings, topic: str) -> None:
+        self._servers = settings.bootstrap_servers
+        self._topic = topic
+        self._consumer = Consumer(settings.consumer(**{"group.id": "forebay-tail"}))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._consumer.close()
+
+    def read(self, start: Start, follow: bool) -> Iterator[Message]:
+        """Give records as they come in; for ever, or up to what is there now.
+
+        Raises:
+            TopicMissing: no such topic; names similar ones.
+            KafkaUnavailable, KafkaRefused: the broker is away, or says no.
+        """
+        try:
+            places = self._places(start)
+        except KafkaException as error:
+            raise from_kafka(error, f"can't read {self._topic} at {self._servers}") from error
+        self._consumer.assign(places)
+        reading: set[int | None] = {place.partition for place in places}
+        while reading:
+            for message in self._consumer.consume(_FETCH, _POLL_S):
+                trouble = message.error()
+                if trouble is None:
+                    yield message
+                elif trouble.code() != KafkaError._PARTITION_EOF:
+                    self._refuse(trouble)
+                elif not follow:
+                    reading.discard(message.partition())
+
+    def _places(self, start: Start) -> list[TopicPartition]:
+        known = self._consumer.list_topics(timeout=_TIMEOUT_S).topics
+        if self._topic not in known:
+            near = difflib.get_close_matches(self._topic, known, n=3)
+            hint = f"did you mean {' or '.join(near)}?" if near else f"topics are {', '.join(sorted(known)) or 'none'}"
+            raise TopicMissing(f"{self._servers} has no topic {self._topic}: {hint}")
+        partitions = known[self._topic].partitions
+        match start:
+            case Beginning():
+                return [TopicPartition(self._topic, partition, OFFSET_BEGINNING) for partition in partitions]
+            case End():
+                return [TopicPartition(self._topic, partition, OFFSET_END) for partition in partitions]
+            case Since(timestamp_ms):
+                asked = [TopicPartition(self._topic, partition, timestamp_ms) for partition in partitions]
+                return self._consumer.offsets_for_times(asked, _TIMEOUT_S)
+
+    def _refuse(self, error: KafkaError) -> None:
+        if (
+            error.fatal()
+            or not (error.retriable() or error.code() < 0)
+            or error.code() == KafkaError._AUTO_OFFSET_RESET
+        ):
+            raise KafkaRefused(f"can't go on reading {self._topic} at {self._servers}: {error.str()} ({error.name()})")

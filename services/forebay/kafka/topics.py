@@ -1,0 +1,90 @@
+"""What topics should be, what they are, and how the two differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from forebay.catalog import Topic
+
+BROKER_DEFAULT = -1
+_NO_CONFIG: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSpec:
+    """A topic as declared.
+
+    Args:
+        name: the topic's name.
+        partitions: how many.
+        config: topic configuration that differs from the broker's defaults.
+        replication_factor: how many copies; BROKER_DEFAULT leaves it to the broker.
+    """
+
+    name: str
+    partitions: int
+    config: Mapping[str, str] = field(default_factory=lambda: _NO_CONFIG)
+    replication_factor: int = BROKER_DEFAULT
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDescription:
+    """A topic as it is.
+
+    Args:
+        name: the topic's name.
+        topic_id: tells it from an earlier topic of that name.
+        partitions: how many.
+        replication_factor: how many copies its least copied partition has.
+        config: all of its configuration, the broker's defaults included.
+        own: names of what was set for this topic.
+    """
+
+    name: str
+    topic_id: str
+    partitions: int
+    replication_factor: int
+    config: Mapping[str, str]
+    own: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDifference:
+    """One thing in which an existing topic is not as declared."""
+
+    topic: str
+    what: str
+    declared: str
+    existing: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.topic}: {self.what} is {self.existing}, should be {self.declared}; {self.remedy}"
+
+
+def spec_of(topic: Topic, replication_factor: int = BROKER_DEFAULT) -> TopicSpec:
+    """Give the declaration of a topic of the table of services."""
+    return TopicSpec(topic.name, topic.partitions, topic.config, replication_factor)
+
+
+def differences(spec: TopicSpec, existing: TopicDescription) -> tuple[TopicDifference, ...]:
+    """Give all in which `existing` is not as declared, with what to do about each."""
+    found: list[TopicDifference] = []
+
+    def add(what: str, declared: object, actual: object, remedy: str) -> None:
+        if str(declared) != str(actual):
+            found.append(TopicDifference(spec.name, what, str(declared), str(actual), remedy))
+
+    recreate = (
+        "partitions decide where keys and state are: drain it, delete it and create it anew, or declare what exists"
+    )
+    add("the number of partitions", spec.partitions, existing.partitions, recreate)
+    if spec.replication_factor != BROKER_DEFAULT:
+        reassign = "change it with kafka-reassign-partitions"
+        add("the replication factor", spec.replication_factor, existing.replication_factor, reassign)
+    for name, value in sorted(spec.config.items()):
+        alter = f"kafka-configs --alter --entity-type topics --entity-name {spec.name} --add-config {name}={value}"
+        add(name, value, existing.config.get(name, "unknown"), alter)
+    return tuple(found)

@@ -1,0 +1,37 @@
+"""Operators on stores: aggregates, suppress and joins, usable in a processor or alone."""
+
+from forebay.operators.aggregate import TableAggregate
+from forebay.operators.results import Emission, Join, Outcome, Result, WindowResult
+from forebay.operators.session import SessionAggregate
+from forebay.operators.sliding import SlidingAggregate
+from forebay.operators.stream_stream import StreamStreamJoin
+from forebay.operators.stream_table import StreamTableJoin
+from forebay.operators.suppress import BufferFull, Suppress, UntilTimeLimit, UntilWindowCloses, WhenFull
+from forebay.operators.table import Change, LatestByOffset, LatestByTimestamp, Table
+from forebay.operators.table_table import JoinedTable, TableTableJoin
+from forebay.operators.window import WindowAggregate
+
+__all__ = [
+    "BufferFull",
+    "Change",
+    "Emission",
+    "Join",
+    "JoinedTable",
+    "LatestByOffset",
+    "LatestByTimestamp",
+    "Outcome",
+    "Result",
+    "SessionAggregate",
+    "SlidingAggregate",
+    "StreamStreamJoin",
+    "StreamTableJoin",
+    "Suppress",
+    "Table",
+    "TableAggregate",
+    "TableTableJoin",
+    "UntilTimeLimit",
+    "UntilWindowCloses",
+    "WhenFull",
+    "WindowAggregate",
+    "WindowResult",
+]

@@ -1,0 +1,66 @@
+"""What operators give back, and the choices they share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Generic, NamedTuple, TypeVar
+
+from forebay.time.windows import Window
+
+R = TypeVar("R")
+
+
+class Result(NamedTuple, Generic[R]):
+    """One output record; a null value is a tombstone. Timestamp in ms."""
+
+    key: str | None
+    value: R | None
+    timestamp: int
+
+
+class WindowResult(NamedTuple, Generic[R]):
+    """One output record of a windowed aggregate; a null value is a tombstone. Timestamp in ms."""
+
+    key: str
+    window: Window
+    value: R | None
+    timestamp: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[R]):
+    """What one record did to a windowed aggregate.
+
+    Args:
+        updates: a result for each window (or session) it changed, tombstones of absorbed sessions first.
+        finals: results that became final when the record moved time on.
+        refused: windows that had closed before the record came; a record with any belongs into `.late`, once.
+        late_by_ms: how long ago (stream time) the last refused window closed; 0 if none was refused.
+    """
+
+    updates: tuple[WindowResult[R], ...] = ()
+    finals: tuple[WindowResult[R], ...] = ()
+    refused: int = 0
+    late_by_ms: int = 0
+
+    @property
+    def results(self) -> tuple[WindowResult[R], ...]:
+        """All results in the order they are sent."""
+        return self.updates + self.finals
+
+
+class Emission(Enum):
+    """When a windowed aggregate gives results: on every change, once when a window closes, or both."""
+
+    UPDATES = "updates"
+    FINAL = "final"
+    BOTH = "both"
+
+
+class Join(Enum):
+    """Which sides of a join give a result without a partner."""
+
+    INNER = "inner"
+    LEFT = "left"
+    OUTER = "outer"

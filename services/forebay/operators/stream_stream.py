@@ -1,0 +1,137 @@
+"""Joins of two streams within a window of time."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
+
+from forebay.operators.results import Join, Result
+from forebay.stores.buffers import JoinBuffer
+from forebay.stores.window import Duplicates, WindowEntry, WindowStore
+from forebay.time.windows import JoinWindows, Window
+
+L = TypeVar("L")
+R = TypeVar("R")
+O = TypeVar("O")  # noqa: E741
+
+
+class StreamStreamJoin(Generic[L, R, O]):
+    """Joins each record with those of the other stream that lie within the window, both bounds inclusive.
+
+    Left and outer joins give a record without a partner a result of its own, once its window has closed.
+    Times are in ms; `now` is the task's closing time with this record in it (`ctx.closing_time`). For a self
+    join give each record to `on_left`, then to `on_right`.
+
+    Args:
+        left, right: hold the records of both streams, with Duplicates.KEEP; their retention must cover the window
+            plus its grace.
+        joiner: called with both values, one of them None where the join's kind allows it.
+        left_waiting, right_waiting: hold the records that have no partner yet; needed for the sides that the
+            join's kind gives results of their own.
+    """
+
+    def __init__(
+        self,
+        left: WindowStore[L],
+        right: WindowStore[R],
+        windows: JoinWindows,
+        kind: Join,
+        joiner: Callable[[L | None, R | None], O],
+        *,
+        left_waiting: JoinBuffer[L] | None = None,
+        right_waiting: JoinBuffer[R] | None = None,
+    ) -> None:
+        _check_store(left, windows)
+        _check_store(right, windows)
+        if kind is not Join.INNER and left_waiting is None:
+            raise ValueError(f"store {left.name}: a {kind.value} join needs a JoinBuffer left_waiting")
+        if kind is Join.OUTER and right_waiting is None:
+            raise ValueError(f"store {right.name}: an outer join needs a JoinBuffer right_waiting")
+        self._left = left
+        self._right = right
+        self._windows = windows
+        self._joiner = joiner
+        self._left_waiting = None if kind is Join.INNER else left_waiting
+        self._right_waiting = right_waiting if kind is Join.OUTER else None
+
+    def on_left(self, key: str | None, value: L | None, timestamp: int, now: int) -> list[Result[O]]:
+        """Join a record of the left stream; results that have waited come first, then in order of the right's time."""
+        if value is None or (key is None and self._left_waiting is None):
+            return []
+        if key is None:
+            return [Result(None, self._joiner(value, None), timestamp)]
+        results = self.release(now)
+        self._left.put(key, value, timestamp)
+        window = self._windows.of_left(timestamp)
+        matches = _matches(self._right, key, window)
+        for other in matches:
+            _forget(self._right_waiting, other)
+            results.append(Result(key, self._joiner(value, other.value), max(timestamp, other.start)))
+        if not matches and self._left_waiting is not None:
+            if self._windows.is_closed(window, now):
+                results.append(Result(key, self._joiner(value, None), timestamp))
+            else:
+                self._left_waiting.append(timestamp, key, value)
+        return results
+
+    def on_right(self, key: str | None, value: R | None, timestamp: int, now: int) -> list[Result[O]]:
+        """Join a record of the right stream; results that have waited come first, then in order of the left's time."""
+        if value is None or (key is None and self._right_waiting is None):
+            return []
+        if key is None:
+            return [Result(None, self._joiner(None, value), timestamp)]
+        results = self.release(now)
+        self._right.put(key, value, timestamp)
+        window = self._windows.of_right(timestamp)
+        matches = _matches(self._left, key, window)
+        for other in matches:
+            _forget(self._left_waiting, other)
+            results.append(Result(key, self._joiner(other.value, value), max(timestamp, other.start)))
+        if not matches and self._right_waiting is not None:
+            if self._windows.is_closed(window, now):
+                results.append(Result(key, self._joiner(None, value), timestamp))
+            else:
+                self._right_waiting.append(timestamp, key, value)
+        return results
+
+    def release(self, now: int) -> list[Result[O]]:
+        """Give results for records whose window closed without a partner: by time, left side first, then key."""
+        until = now - self._windows.grace_ms - 1
+        after, before = until - self._windows.after_ms, until - self._windows.before_ms
+        left = self._alone(self._left_waiting, after, 0, lambda value: self._joiner(value, None))
+        right = self._alone(self._right_waiting, before, 1, lambda value: self._joiner(None, value))
+        return [result for _, _, result in heapq.merge(left, right, key=lambda found: found[:2])]
+
+    @staticmethod
+    def _alone(
+        waiting: JoinBuffer[L] | JoinBuffer[R] | None, until: int, side: int, join: Callable[..., O]
+    ) -> Iterator[tuple[int, int, Result[O]]]:
+        if waiting is None:
+            return
+        for found in waiting.release(until):
+            yield found.time, side, Result(found.key, join(found.value), found.time)
+
+
+V = TypeVar("V")
+
+
+def _matches(store: WindowStore[V], key: str, window: Window) -> list[WindowEntry[V]]:
+    return list(store.fetch(key, window.start, window.end))
+
+
+def _forget(waiting: JoinBuffer[V] | None, other: WindowEntry[V]) -> None:
+    if waiting is not None:
+        waiting.remove(other.start, other.key)
+
+
+def _check_store(store: WindowStore[V], windows: JoinWindows) -> None:
+    if store.duplicates is not Duplicates.KEEP:
+        raise ValueError(
+            f"store {store.name}: a join must keep every record; give the store duplicates=Duplicates.KEEP"
+        )
+    if store.retention_ms < windows.retention_ms:
+        raise ValueError(
+            f"store {store.name}: retention_ms {store.retention_ms} is shorter than the join's window and grace; "
+            f"give at least {windows.retention_ms} ms"
+        )

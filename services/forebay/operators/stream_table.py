@@ -1,0 +1,93 @@
+"""Joins of a stream with a table: each record meets the table as it stands, or as of its own time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from forebay.operators.results import Join, Result
+from forebay.operators.table import Table
+from forebay.stores.buffers import JoinBuffer
+
+L = TypeVar("L")
+R = TypeVar("R")
+O = TypeVar("O")  # noqa: E741
+
+
+class StreamTableJoin(Generic[L, R, O]):
+    """Looks each stream record up in a table; updates of the table never trigger or repair a result.
+
+    With a grace the record waits in `buffer` until the stream's own time has reached its timestamp plus the
+    grace, so that updates that come a little late are seen.
+
+    Args:
+        joiner: called with the record's value and the table's (None in a left join without a match).
+        buffer: holds waiting records; its grace is `grace_ms` (ms).
+    """
+
+    def __init__(
+        self,
+        table: Table[R],
+        kind: Join,
+        joiner: Callable[[L, R | None], O],
+        *,
+        buffer: JoinBuffer[L] | None = None,
+        grace_ms: int = 0,
+    ) -> None:
+        if kind is Join.OUTER:
+            raise ValueError(f"store {table.name}: a stream and a table can't be joined outer; use inner or left")
+        if buffer is not None:
+            _check_grace(table, grace_ms)
+        elif grace_ms:
+            raise ValueError(f"store {table.name}: a join with a grace of {grace_ms} ms needs a JoinBuffer")
+        self._table = table
+        self._kind = kind
+        self._joiner = joiner
+        self._buffer = buffer
+        self._grace_ms = grace_ms
+
+    def process(self, key: str | None, value: L | None, timestamp: int) -> list[Result[O]]:
+        """Join one stream record (ms); give it, and those that waited until now. A null value is ignored."""
+        if value is None or (key is None and self._kind is Join.INNER):
+            return []
+        if key is None:
+            return [Result(None, self._joiner(value, None), timestamp)]
+        if self._buffer is None:
+            return self._join(key, value, timestamp)
+        until = self._buffer.stream_time - self._grace_ms
+        if timestamp < until:
+            return self._join(key, value, timestamp)
+        self._buffer.append(timestamp, key, value)
+        return self.release(timestamp)
+
+    def release(self, time: int) -> list[Result[O]]:
+        """Move the stream's time on to `time` (ms, for a stream that is idle); give what has waited long enough."""
+        if self._buffer is None:
+            return []
+        until = self._buffer.advance(time) - self._grace_ms
+        results: list[Result[O]] = []
+        for waiting in self._buffer.release(until):
+            results += self._join(waiting.key, waiting.value, waiting.time)
+        return results
+
+    def _join(self, key: str, value: L, timestamp: int) -> list[Result[O]]:
+        found = self._table.get_as_of(key, timestamp)
+        if found is None and self._kind is Join.INNER:
+            return []
+        return [Result(key, self._joiner(value, found), timestamp)]
+
+
+def _check_grace(table: Table[R], grace_ms: int) -> None:
+    history = table.history_retention_ms
+    if grace_ms < 0:
+        raise ValueError(f"store {table.name}: the join's grace of {grace_ms} ms is negative")
+    if history is None:
+        raise ValueError(
+            f"store {table.name}: a join with a grace of {grace_ms} ms needs the table as of the record's time; "
+            "make the table a VersionedKeyValueStore, or join without a grace"
+        )
+    if grace_ms > history:
+        raise ValueError(
+            f"store {table.name}: the join's grace of {grace_ms} ms is longer than the table's history of "
+            f"{history} ms; give the store a history_retention_ms of at least {grace_ms}"
+        )

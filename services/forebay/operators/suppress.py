@@ -1,0 +1,132 @@
+"""Suppress: holds updates back until their time has come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Generic, Protocol, TypeVar
+
+from forebay.operators.table import Table
+from forebay.stores.buffers import SuppressBuffer, Suppressed
+from forebay.time.sessions import SessionWindows
+from forebay.time.windows import TimeWindows, Window
+
+V = TypeVar("V")
+
+
+class BufferFull(Exception):
+    """A suppress buffer reached its limit, and may not give anything early."""
+
+
+class WhenFull(Enum):
+    """What a full buffer does."""
+
+    EMIT_EARLY = "emit early"
+    SHUT_DOWN = "shut down"
+
+
+class Until(Protocol):
+    """When a buffered update is let through."""
+
+    def time(self, window: Window | None, timestamp: int) -> int:
+        """Give the time (ms) that places an update in the buffer."""
+        ...
+
+    def due(self, now: int) -> int:
+        """Give the last place (ms) that is let through when the closing time is `now`."""
+        ...
+
+    @property
+    def drops_tombstones(self) -> bool:
+        """Whether nobody can have seen what a tombstone takes back."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class UntilTimeLimit:
+    """Until `limit_ms` of stream time after the key was first buffered; later updates don't restart that clock."""
+
+    limit_ms: int
+    drops_tombstones: bool = False
+
+    def time(self, window: Window | None, timestamp: int) -> int:
+        return timestamp
+
+    def due(self, now: int) -> int:
+        return now - self.limit_ms
+
+
+@dataclass(frozen=True, slots=True)
+class UntilWindowCloses:
+    """Until the update's window or session is final: exactly one result for each."""
+
+    windows: TimeWindows | SessionWindows
+    drops_tombstones: bool = True
+
+    def time(self, window: Window | None, timestamp: int) -> int:
+        if window is None:
+            raise TypeError("updates without a window can't wait until it closes: use UntilTimeLimit")
+        return window.end
+
+    def due(self, now: int) -> int:
+        if isinstance(self.windows, SessionWindows):
+            return self.windows.open_from(now) - 1
+        return self.windows.closed_until(now)
+
+
+class Suppress(Generic[V]):
+    """Buffers the newest update per key (and window).
+
+    Args:
+        max_records, max_bytes: limits of the buffer; None: unlimited.
+        when_full: give the oldest update early, or raise BufferFull.
+        table: the table the updates come from, if they come straight from one.
+    """
+
+    def __init__(
+        self,
+        buffer: SuppressBuffer[V],
+        until: Until,
+        *,
+        max_records: int | None = None,
+        max_bytes: int | None = None,
+        when_full: WhenFull = WhenFull.EMIT_EARLY,
+        table: Table[Any] | None = None,
+    ) -> None:
+        if table is not None and table.history_retention_ms is not None:
+            raise ValueError(
+                f"store {table.name}: a versioned table can't be suppressed: its late updates belong to earlier "
+                "times; suppress an aggregate of it, or make the table unversioned"
+            )
+        self._buffer = buffer
+        self._until = until
+        self._max_records = max_records
+        self._max_bytes = max_bytes
+        self._when_full = when_full
+
+    def process(
+        self, key: str, window: Window | None, value: V | None, timestamp: int, now: int
+    ) -> list[Suppressed[V]]:
+        """Buffer one update; give what is let through at closing time `now` (ms). Raises BufferFull."""
+        if value is None and self._until.drops_tombstones:
+            self._buffer.discard(key, window)
+        else:
+            self._buffer.put(self._until.time(window, timestamp), key, window, value, timestamp)
+        released = self.release(now)
+        while self._is_over():
+            if self._when_full is WhenFull.SHUT_DOWN:
+                raise BufferFull(
+                    f"store {self._buffer.name}: {self._buffer.records} records of {self._buffer.size_bytes} bytes are "
+                    f"more than it may hold ({self._max_records} records, {self._max_bytes} bytes): raise the limit"
+                )
+            released.append(self._buffer.evict())
+        return released
+
+    def release(self, now: int) -> list[Suppressed[V]]:
+        """Give what is let through at closing time `now` (ms), in order of time, then key."""
+        return self._buffer.release(self._until.due(now))
+
+    def _is_over(self) -> bool:
+        return (self._max_records is not None and self._buffer.records > self._max_records) or (
+            self._max_bytes is not None and self._buffer.size_bytes > self._max_bytes
+        )

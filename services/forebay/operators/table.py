@@ -1,0 +1,109 @@
+"""Tables as operators see them: the latest value of each key, by offset or by timestamp."""
+
+from __future__ import annotations
+
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from forebay.stores.timestamped import TimestampedKeyValueStore
+from forebay.stores.values import Stamped
+from forebay.stores.versioned import NOT_PUT, VersionedKeyValueStore
+
+V = TypeVar("V")
+
+
+class Change(NamedTuple, Generic[V]):
+    """One change of a table: old and new value (None: none) of a key, and the update's timestamp in ms."""
+
+    key: str
+    new: V | None
+    old: V | None
+    timestamp: int
+
+
+class TableView(Protocol[V]):
+    """Where a join looks up the other side."""
+
+    def get(self, key: str) -> Stamped[V] | None:
+        """Give the key's latest value and its timestamp, or None."""
+        ...
+
+
+class Table(Protocol[V]):
+    """A table fed by updates."""
+
+    @property
+    def name(self) -> str:
+        """Name of the store behind it."""
+        ...
+
+    @property
+    def history_retention_ms(self) -> int | None:
+        """How long versions are kept, in ms; None: the table is not versioned."""
+        ...
+
+    def update(self, key: str, value: V | None, timestamp: int) -> Change[V] | None:
+        """Apply an update; give the change that operators see, or None if they ignore it."""
+        ...
+
+    def get(self, key: str) -> Stamped[V] | None:
+        """Give the key's latest value and its timestamp, or None."""
+        ...
+
+    def get_as_of(self, key: str, timestamp: int) -> V | None:
+        """Give the value that a record at `timestamp` (ms) meets, or None."""
+        ...
+
+
+class LatestByOffset(Generic[V]):
+    """A table in which the last update wins, whatever its timestamp."""
+
+    history_retention_ms: int | None = None
+
+    def __init__(self, store: TimestampedKeyValueStore[V]) -> None:
+        self._store = store
+
+    @property
+    def name(self) -> str:
+        return self._store.name
+
+    def update(self, key: str, value: V | None, timestamp: int) -> Change[V] | None:
+        old = self._store.get(key)
+        self._store.put(key, value, timestamp)
+        return Change(key, value, None if old is None else old.value, timestamp)
+
+    def get(self, key: str) -> Stamped[V] | None:
+        return self._store.get(key)
+
+    def get_as_of(self, key: str, timestamp: int) -> V | None:
+        found = self._store.get(key)
+        return None if found is None else found.value
+
+
+class LatestByTimestamp(Generic[V]):
+    """A versioned table: the update with the largest timestamp wins; operators ignore every other."""
+
+    def __init__(self, store: VersionedKeyValueStore[V]) -> None:
+        self._store = store
+
+    @property
+    def name(self) -> str:
+        return self._store.name
+
+    @property
+    def history_retention_ms(self) -> int | None:
+        return self._store.history_retention_ms
+
+    def update(self, key: str, value: V | None, timestamp: int) -> Change[V] | None:
+        old = self._store.get(key)
+        put = self._store.put(key, value, timestamp)
+        if put is NOT_PUT or put.valid_to is not None:
+            return None
+        return Change(key, value, None if old is None else old.value, timestamp)
+
+    def get(self, key: str) -> Stamped[V] | None:
+        found = self._store.get(key)
+        return None if found is None else Stamped(found.value, found.timestamp)
+
+    def get_as_of(self, key: str, timestamp: int) -> V | None:
+        found = self._store.get(key, timestamp)
+        return None if found is None else found.value

@@ -1,0 +1,86 @@
+"""Aggregates over tumbling and hopping windows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from forebay.operators.results import Emission, Outcome, WindowResult
+from forebay.stores.keys import FOREVER
+from forebay.stores.window import WindowStore
+from forebay.time.windows import TimeWindows, Window
+
+V = TypeVar("V")
+A = TypeVar("A")
+
+_CLOSED = b"closed-until"
+_NEVER = -(1 << 62)
+
+
+class WindowAggregate(Generic[V, A]):
+    """Folds records into windows; no final is lost or given twice, however far time jumps.
+
+    Times are in ms. `now` is the task's closing time with this record in it (`ctx.closing_time`).
+
+    Args:
+        store: holds one aggregate per key and window; its retention must cover size plus grace.
+        initial: the aggregate of no records.
+        add: gives the aggregate with one more record; called with key, value, aggregate.
+    """
+
+    def __init__(
+        self,
+        store: WindowStore[A],
+        windows: TimeWindows,
+        initial: Callable[[], A],
+        add: Callable[[str, V, A], A],
+        *,
+        emission: Emission = Emission.UPDATES,
+    ) -> None:
+        if store.retention_ms < windows.retention_ms:
+            raise ValueError(
+                f"store {store.name}: retention_ms {store.retention_ms} is shorter than its windows and their grace; "
+                f"give at least {windows.retention_ms} ms (size {windows.size_ms} + grace {windows.grace_ms})"
+            )
+        self.store = store
+        self.windows = windows
+        self._initial = initial
+        self._add = add
+        self._emission = emission
+
+    def process(self, key: str, value: V, timestamp: int, now: int) -> Outcome[A]:
+        """Fold one record in; give results, finals in order of window start, then key."""
+        finals = self.close(now)
+        updates: list[WindowResult[A]] = []
+        refused, last_end = 0, 0
+        for window in self.windows.windows_for(timestamp):
+            if not self.windows.accepts(window, now):
+                refused, last_end = refused + 1, window.end
+                continue
+            updates.append(self._fold(key, value, timestamp, window))
+        late_by = now - self.windows.grace_ms - last_end if refused else 0
+        shown = () if self._emission is Emission.FINAL else tuple(updates)
+        return Outcome(shown, tuple(finals), refused, late_by)
+
+    def close(self, now: int) -> list[WindowResult[A]]:
+        """Give the windows that became final by closing time `now`, each once: by start, then key."""
+        if self._emission is Emission.UPDATES:
+            return []
+        size, advance = self.windows.size_ms, self.windows.advance_ms
+        last = (self.windows.closed_until(now) - size) // advance
+        done = self.store.marks.get(_CLOSED, _NEVER)
+        if last <= done or last < 0:
+            return []
+        self.store.marks.set(_CLOSED, last)
+        entries = self.store.fetch_all(0 if done == _NEVER else (done + 1) * advance, min(last * advance, FOREVER))
+        return [
+            WindowResult(entry.key, Window(entry.start, entry.start + size), entry.value, entry.timestamp)
+            for entry in entries
+        ]
+
+    def _fold(self, key: str, value: V, timestamp: int, window: Window) -> WindowResult[A]:
+        found = self.store.fetch_one(key, window.start)
+        newest = timestamp if found is None else max(timestamp, found.timestamp)
+        aggregate = self._add(key, value, self._initial() if found is None else found.value)
+        self.store.put(key, aggregate, window.start, newest)
+        return WindowResult(key, window, aggregate, newest)

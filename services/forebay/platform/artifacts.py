@@ -1,0 +1,162 @@
+"""Fetch the broker and the registry from Maven repositories, once, in pure Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import requests
+from jgo.maven import Artifact, MavenContext, PythonResolver
+
+from forebay.platform.errors import PlatformError
+from forebay.platform.maven import local_repository, remote_repositories
+from forebay.platform.progress import Download, Progress
+
+T = TypeVar("T")
+
+KAFKA = "org.apache.kafka:kafka_2.13:4.3.0"
+# Kafka logs by SLF4J 1.7 and leaves the choice of what writes the log to the distribution.
+KAFKA_LOGGING = "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4"
+REGISTRY = "io.apicurio:apicurio-registry-app:3.0.9"
+_REGISTRY_RUNNER = "apicurio-registry-app-3.0.9-runner.jar"
+_ATTEMPTS = 3
+_TIMEOUT_SECONDS = 30
+_CREDENTIALS = re.compile(r"://[^/@\s]+@")
+
+
+def cache_directory() -> Path:
+    """Give the directory for what is kept between runs of all platforms of this user."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "forebay"
+
+
+def kafka_classpath(progress: Progress) -> tuple[Path, ...]:
+    """Give the broker's jars; they are downloaded at the first call and found in Maven's local repository later.
+
+    Raises:
+        PlatformError: a jar can't be downloaded or stored.
+    """
+    index = cache_directory() / (KAFKA.replace(":", "_") + ".json")
+    return _remembered(index) or _fetched("Apache Kafka 4.3.0", progress, lambda download: _kafka(download, index))
+
+
+def registry_jar(progress: Progress) -> Path:
+    """Give the registry's runnable jar; its archive is downloaded and unpacked at the first call.
+
+    Raises:
+        PlatformError: the archive can't be downloaded, stored or unpacked.
+    """
+    application = cache_directory() / REGISTRY.replace(":", "_")
+    if not (application / _REGISTRY_RUNNER).is_file():
+        _fetched("Apicurio Registry 3.0.9", progress, lambda download: _registry(download, application))
+    return application / _REGISTRY_RUNNER
+
+
+def _kafka(download: Download, index: Path) -> tuple[Path, ...]:
+    context = _context(download)
+    inputs, transitive = context.resolver.resolve([context.create_dependency(KAFKA)])
+    needed = [*inputs, *(found for found in transitive if found.scope in ("compile", "runtime"))]
+    needed.append(context.create_dependency(KAFKA_LOGGING))
+    jars = tuple(_whole_jar(found.artifact) for found in needed)
+    index.parent.mkdir(parents=True, exist_ok=True)
+    index.write_text(json.dumps({str(jar): jar.stat().st_size for jar in jars}, indent=2), encoding="utf-8")
+    return jars
+
+
+def _remembered(index: Path) -> tuple[Path, ...]:
+    try:
+        sizes = json.loads(index.read_text(encoding="utf-8"))
+        jars = tuple(Path(name) for name in sizes)
+        return jars if all(jar.stat().st_size == sizes[str(jar)] for jar in jars) else ()
+    except (OSError, ValueError):
+        return ()
+
+
+def _whole_jar(artifact: Artifact) -> Path:
+    """Give the artifact's file, downloaded again if an interrupted download left half of it."""
+    jar = Path(artifact.resolve())
+    if not zipfile.is_zipfile(jar):
+        jar.unlink()
+        jar = Path(artifact.resolve())
+    return jar
+
+
+def _registry(download: Download, application: Path) -> Path:
+    group, name, version = REGISTRY.split(":")
+    archive = Path(_context(download).project(group, name).at_version(version).artifact("all", "tar.gz").resolve())
+    application.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix="registry-", dir=application.parent))
+    try:
+        with tarfile.open(archive) as tar:
+            # Python 3.11.4 and newer refuse members that lead out of the directory.
+            tar.extraction_filter = getattr(tarfile, "data_filter", None)
+            tar.extractall(draft)
+        shutil.rmtree(application, ignore_errors=True)
+        draft.rename(application)
+    except (tarfile.TarError, EOFError):
+        archive.unlink()
+        raise
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return application
+
+
+class _Resolver(PythonResolver):
+    """Reports progress, and leaves no half-written file behind when it is interrupted."""
+
+    def __init__(self, download: Download) -> None:
+        self._download = download
+        super().__init__(progress_callback=self._file)
+
+    @contextmanager
+    def _file(self, name: str, size: int) -> Iterator[Callable[[int], None]]:
+        self._download.file(name, size)
+        yield self._download.advance
+
+    def download(self, artifact: Artifact) -> Path | None:
+        """Download one file into Maven's local repository."""
+        try:
+            return super().download(artifact)
+        except BaseException:
+            if artifact.cached_path is not None:
+                artifact.cached_path.unlink(missing_ok=True)
+            raise
+
+
+def _context(download: Download) -> MavenContext:
+    return MavenContext(
+        resolver=_Resolver(download),
+        repo_cache=local_repository(),
+        remote_repos=remote_repositories(),
+        timeout=_TIMEOUT_SECONDS,
+    )
+
+
+def _fetched(label: str, progress: Progress, fetch: Callable[[Download], T]) -> T:
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            with progress.download(label) as download:
+                return fetch(download)
+        except (requests.RequestException, tarfile.TarError, EOFError, RuntimeError) as error:
+            reason = _CREDENTIALS.sub("://***@", str(error))
+            if attempt == _ATTEMPTS:
+                raise PlatformError(
+                    f"{label} can't be downloaded ({reason}): check the network and the proxy; "
+                    "a mirror is taken from ~/.m2/settings.xml or jgo's configuration file."
+                ) from error
+            progress.step(f"downloading {label} failed ({reason}), trying again")
+        except OSError as error:
+            raise PlatformError(
+                f"{label} can't be stored under {local_repository()} or {cache_directory()} ({error.strerror}): "
+                "free space or make it writable; M2_REPO and XDG_CACHE_HOME choose other directories."
+            ) from error
+    raise AssertionError("unreachable")

@@ -1,0 +1,134 @@
+"""What broker and registry have in common: start, stop, kill, restart, readiness."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import ClassVar
+
+from forebay.platform import process
+from forebay.platform.errors import PlatformError
+from forebay.platform.java import find_java
+from forebay.platform.ports import require_free
+from forebay.platform.progress import Progress, SilentProgress
+from forebay.platform.state import ComponentRecord, PlatformRecord, StateFile
+from forebay.platform.status import ComponentStatus, component_status
+
+READY_SECONDS = 120.0
+STOP_SECONDS = 30.0
+_POLL_SECONDS = 0.1
+
+
+class Component(ABC):
+    """One Java process of the platform; its pid lives in the platform's state file."""
+
+    name: ClassVar[str]
+    port_option: ClassVar[str]
+
+    def __init__(self, home: Path, state: StateFile) -> None:
+        self.home = home
+        self._state = state
+
+    @property
+    def log(self) -> Path:
+        """The file that gets the process's output."""
+        return self.home / "logs" / f"{self.name}.log"
+
+    @property
+    def record(self) -> ComponentRecord:
+        """What is recorded about this component. Raises PlatformError if the platform was never started."""
+        return self._of(self._platform_record())
+
+    def is_running(self) -> bool:
+        """Tell whether the recorded process runs."""
+        return process.find(self.record.process) is not None
+
+    def status(self) -> ComponentStatus:
+        """Give pid, port and memory."""
+        return component_status(self.name, self.record, self.endpoint())
+
+    def start(self, progress: Progress | None = None) -> None:
+        """Start the process and wait until it answers; nothing happens if it runs.
+
+        Raises:
+            PlatformError: no Java, port in use, the process died, or it doesn't answer within 120 s.
+        """
+        self.launch(progress or SilentProgress())
+        self.wait_ready()
+
+    def launch(self, progress: Progress) -> None:
+        """Start the process without waiting; nothing happens if it runs."""
+        if self.is_running():
+            return
+        java = find_java()
+        require_free(self.record.port, self.name, self.port_option)
+        arguments = self.prepare(java, progress)
+        self._update(ComponentRecord(self.record.port, process.spawn(java, arguments, self.log, self.name)))
+
+    def wait_ready(self, seconds: float = READY_SECONDS) -> None:
+        """Wait until the process answers a real request.
+
+        Raises:
+            PlatformError: it died, or doesn't answer in time; holds the log's last lines.
+        """
+        deadline = time.monotonic() + seconds
+        while not self.answers():
+            if not self.is_running():
+                raise PlatformError(
+                    f"the {self.name} ended while it started: the reason is at the end of {self.log}.",
+                    process.log_tail(self.log),
+                )
+            if time.monotonic() > deadline:
+                raise PlatformError(
+                    f"the {self.name} doesn't answer on port {self.record.port} after {seconds:.0f} s: "
+                    f"see {self.log}, then run `forebay down` and `forebay up`.",
+                    process.log_tail(self.log),
+                )
+            time.sleep(_POLL_SECONDS)
+
+    def stop(self) -> None:
+        """End the process in good order (killed after 30 s); nothing happens if it doesn't run."""
+        process.terminate(self.record.process, STOP_SECONDS)
+        self._update(ComponentRecord(self.record.port))
+
+    def kill(self) -> None:
+        """End the process at once, as a crash would."""
+        process.kill(self.record.process)
+        self._update(ComponentRecord(self.record.port))
+
+    def move(self, port: int) -> None:
+        """Listen on another port from the next start on."""
+        self._update(ComponentRecord(port))
+
+    def restart(self) -> None:
+        """Stop the process in good order and start it again on the same port and data."""
+        self.stop()
+        self.start()
+
+    @abstractmethod
+    def endpoint(self) -> str:
+        """Give the address clients are configured with."""
+
+    @abstractmethod
+    def prepare(self, java: Path, progress: Progress) -> list[str]:
+        """Make the files the process needs and give java's arguments."""
+
+    @abstractmethod
+    def answers(self) -> bool:
+        """Tell whether the process answers a real request now."""
+
+    @abstractmethod
+    def _of(self, record: PlatformRecord) -> ComponentRecord: ...
+
+    @abstractmethod
+    def _replaced(self, record: PlatformRecord, own: ComponentRecord) -> PlatformRecord: ...
+
+    def _platform_record(self) -> PlatformRecord:
+        record = self._state.load()
+        if record is None:
+            raise PlatformError(f"no platform in {self.home}: run `forebay up` first.")
+        return record
+
+    def _update(self, own: ComponentRecord) -> None:
+        self._state.save(self._replaced(self._platform_record(), own))

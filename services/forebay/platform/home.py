@@ -1,0 +1,84 @@
+"""The platform's directory: made, checked, locked, deleted."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from forebay.platform.errors import PlatformError
+
+STATE_FILE = "platform.json"
+NEEDED_BYTES = 512 * 1024 * 1024
+
+
+def default_home() -> Path:
+    """Give FOREBAY_HOME, or .forebay in the working directory."""
+    return Path(os.environ.get("FOREBAY_HOME") or ".forebay").absolute()
+
+
+def make_home(home: Path) -> None:
+    """Make the directory and check that it can be written and has room.
+
+    Raises:
+        PlatformError: it can't be made or written, or less than 512 MB are free.
+    """
+    try:
+        (home / "logs").mkdir(parents=True, exist_ok=True)
+        probe = home / ".probe"
+        probe.write_bytes(b"")
+        probe.unlink()
+        free = shutil.disk_usage(home).free
+    except OSError as error:
+        raise unwritable(home, error) from error
+    if free < NEEDED_BYTES:
+        raise PlatformError(
+            f"only {free / 1_000_000:.0f} MB are free under {home}, {NEEDED_BYTES / 1_000_000:.0f} MB are needed: "
+            "free space, or choose another directory with --home or FOREBAY_HOME."
+        )
+
+
+def unwritable(home: Path, error: OSError) -> PlatformError:
+    """Give the error to raise when writing under `home` failed."""
+    return PlatformError(
+        f"can't write under {home} ({error.strerror}): "
+        "make it writable, or choose another directory with --home or FOREBAY_HOME."
+    )
+
+
+@contextmanager
+def locked(home: Path) -> Iterator[None]:
+    """Keep other commands from starting or stopping the same platform meanwhile.
+
+    Raises:
+        PlatformError: another command is at it, or the directory can't be written.
+    """
+    try:
+        lock = (home / "lock").open("wb")
+    except OSError as error:
+        raise unwritable(home, error) from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise PlatformError(
+                f"another forebay command is starting or stopping the platform in {home}: let it finish first."
+            ) from error
+        yield
+
+
+def delete_home(home: Path) -> None:
+    """Delete the directory with all its data.
+
+    Raises:
+        PlatformError: it is no platform's directory, or it can't be deleted.
+    """
+    if not (home / STATE_FILE).is_file():
+        raise PlatformError(f"{home} holds no platform ({STATE_FILE} is missing): nothing was deleted.")
+    try:
+        shutil.rmtree(home)
+    except OSError as error:
+        raise PlatformError(f"can't delete {home} ({error.strerror}): delete the rest by hand.") from error

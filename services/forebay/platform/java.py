@@ -1,0 +1,56 @@
+"""Find a Java that can run the broker, the registry and Spark."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from forebay.platform.errors import PlatformError
+
+MINIMUM_JAVA = 17
+_REMEDY = f"install a JRE {MINIMUM_JAVA} or newer, and put it on PATH or set JAVA_HOME"
+_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
+
+
+def find_java() -> Path:
+    """Give the java executable: JAVA_HOME's if that is set, else the one on PATH.
+
+    Raises:
+        PlatformError: there is none, it doesn't run, or it is older than Java 17.
+    """
+    java = _locate()
+    try:
+        answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise PlatformError(f"{java} doesn't run ({error}): {_REMEDY}.") from error
+    found = _VERSION.search(answer.stderr + answer.stdout)
+    if answer.returncode != 0 or found is None:
+        raise PlatformError(f"{java} -version doesn't say a version: {_REMEDY}.")
+    if int(found.group(1)) < MINIMUM_JAVA:
+        raise PlatformError(f"{java} is Java {found.group(1)}, but Java {MINIMUM_JAVA} or newer is needed: {_REMEDY}.")
+    return java
+
+
+def _locate() -> Path:
+    java_home = os.environ.get("JAVA_HOME")
+    if java_home:
+        java = Path(java_home, "bin", "java")
+        if not java.is_file():
+            raise PlatformError(f"JAVA_HOME is {java_home}, but there is no bin/java in it: {_REMEDY}.")
+        return java
+    on_path = shutil.which("java")
+    if on_path is None:
+        raise PlatformError(f"no Java found (JAVA_HOME is not set, no java on PATH): {_REMEDY}.")
+    return Path(on_path)
+
+
+def main() -> None:
+    """Say on stderr what is wrong with Java, if anything is, and exit with 1 then."""
+    try:
+        find_java()
+    except PlatformError as error:
+        sys.exit(f"error: {error}")

@@ -1,0 +1,150 @@
+"""The embedded platform as a whole: up, down, status."""
+
+from __future__ import annotations
+
+import uuid
+from base64 import urlsafe_b64encode
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from forebay.platform.broker import Broker
+from forebay.platform.component import Component
+from forebay.platform.errors import PlatformError
+from forebay.platform.home import STATE_FILE, default_home, delete_home, locked, make_home, unwritable
+from forebay.platform.ports import free_port, require_free
+from forebay.platform.progress import Progress, SilentProgress
+from forebay.platform.registry import Registry
+from forebay.platform.state import ComponentRecord, PlatformRecord, Ports, StateFile
+from forebay.platform.status import PlatformStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoints:
+    """Where clients find the platform."""
+
+    bootstrap_servers: str
+    registry_url: str
+
+
+class Platform:
+    """A Kafka broker and a schema registry whose data and logs live in one directory.
+
+    As a context manager it is up inside the block and stopped, its data kept, after it.
+    """
+
+    def __init__(self, home: Path | None = None, ports: Ports | None = None) -> None:
+        self.home = (home or default_home()).absolute()
+        self._ports = ports or Ports()
+        self._state = StateFile(self.home / STATE_FILE)
+        self.broker = Broker(self.home, self._state)
+        self.registry = Registry(self.home, self._state)
+
+    @property
+    def components(self) -> tuple[Component, ...]:
+        """All components, in the order they are started."""
+        return (self.broker, self.registry)
+
+    @property
+    def endpoints(self) -> Endpoints:
+        """Where clients find it. Raises PlatformError if it was never started."""
+        return Endpoints(self.broker.endpoint(), self.registry.endpoint())
+
+    def up(self, progress: Progress | None = None) -> Endpoints:
+        """Start what doesn't run, on the recorded ports and data, and wait until all of it answers.
+
+        Raises:
+            PlatformError: says what is in the way and what to do; whatever this call started is stopped again.
+        """
+        progress = progress or SilentProgress()
+        make_home(self.home)
+        with locked(self.home):
+            try:
+                self._record_ports()
+                self._start([component for component in self.components if not component.is_running()], progress)
+            except OSError as error:
+                raise unwritable(self.home, error) from error
+            return self.endpoints
+
+    def down(self) -> None:
+        """Stop what runs and keep the data; nothing happens if it was never started."""
+        if self._state.load() is None:
+            return
+        with locked(self.home):
+            self._stop()
+
+    def delete(self) -> None:
+        """Stop what runs and delete the directory: topics, schemas, logs and everything else in it.
+
+        Raises:
+            PlatformError: the directory holds no platform or can't be deleted.
+        """
+        self.down()
+        delete_home(self.home)
+
+    def status(self) -> PlatformStatus:
+        """Give what runs and where."""
+        if self._state.load() is None:
+            return PlatformStatus(str(self.home), ())
+        return PlatformStatus(str(self.home), tuple(component.status() for component in self.components))
+
+    def __enter__(self) -> Self:
+        self.up()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.down()
+
+    def _start(self, components: list[Component], progress: Progress) -> None:
+        try:
+            for component in components:
+                component.launch(progress)
+                progress.step(f"starting the {component.name} on {component.endpoint()}")
+            for component in components:
+                component.wait_ready()
+                progress.step(f"the {component.name} answers")
+        except BaseException:
+            for component in components:
+                component.stop()
+            raise
+
+    def _stop(self) -> None:
+        # The registry first: it needs nothing of the broker, and the broker's end takes longest.
+        for component in reversed(self.components):
+            component.stop()
+
+    def _record_ports(self) -> None:
+        record = self._state.load()
+        if record is None:
+            self._state.save(self._first_record())
+            return
+        for component, wanted in self._wanted_ports():
+            if wanted == component.record.port:
+                continue
+            if component.is_running():
+                raise PlatformError(
+                    f"the {component.name} already runs on port {component.record.port}: "
+                    f"`forebay down` first to move it to port {wanted}."
+                )
+            require_free(wanted, component.name, component.port_option)
+            component.move(wanted)
+
+    def _wanted_ports(self) -> list[tuple[Component, int]]:
+        wanted = ((self.broker, self._ports.broker), (self.registry, self._ports.registry))
+        return [(component, port) for component, port in wanted if port is not None]
+
+    def _first_record(self) -> PlatformRecord:
+        for component, port in self._wanted_ports():
+            require_free(port, component.name, component.port_option)
+        taken = {port for port in (self._ports.broker, self._ports.registry) if port is not None}
+        broker = self._ports.broker or free_port(frozenset(taken))
+        registry = self._ports.registry or free_port(frozenset(taken | {broker}))
+        return PlatformRecord(
+            cluster_id=urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("="),
+            controller_port=free_port(frozenset(taken | {broker, registry})),
+            broker=ComponentRecord(broker),
+            registry=ComponentRecord(registry),
+        )

@@ -1,0 +1,61 @@
+"""TCP ports on the loopback address: find free ones, refuse taken ones."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import socket
+
+import psutil
+
+from forebay.platform.errors import PlatformError
+
+HOST = "127.0.0.1"
+# Below the ephemeral range: a client that retries a stopped broker can't be given the broker's own port by the kernel.
+_CANDIDATES = range(20000, 32768)
+_ATTEMPTS = 200
+
+
+def is_free(port: int) -> bool:
+    """Tell whether a server could listen on `port` now."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+        return True
+
+
+def free_port(taken: frozenset[int] = frozenset()) -> int:
+    """Give a free port that is not in `taken`.
+
+    Raises:
+        PlatformError: no free port was found.
+    """
+    for port in random.SystemRandom().sample(_CANDIDATES, _ATTEMPTS):
+        if port not in taken and is_free(port):
+            return port
+    raise PlatformError(f"no free port found between {_CANDIDATES.start} and {_CANDIDATES.stop}: end some servers.")
+
+
+def require_free(port: int, component: str, option: str) -> None:
+    """Refuse a port that something else listens on.
+
+    Raises:
+        PlatformError: names the port, who holds it if that can be seen, and the option that takes another port.
+    """
+    if not is_free(port):
+        raise PlatformError(
+            f"port {port}, wanted for the {component}, is in use{_holder(port)}: "
+            f"end that process, or choose another port with {option}."
+        )
+
+
+def _holder(port: int) -> str:
+    with contextlib.suppress(psutil.Error, OSError):
+        for connection in psutil.net_connections("tcp"):
+            listens = connection.status == psutil.CONN_LISTEN and connection.laddr[1:] == (port,)
+            if listens and connection.pid:
+                return f" by {psutil.Process(connection.pid).name()} (pid {connection.pid})"
+    return ""

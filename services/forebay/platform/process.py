@@ -1,0 +1,91 @@
+"""Start, recognise and end one detached Java process."""
+
+from __future__ import annotations
+
+import secrets
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import psutil
+
+from forebay.platform.errors import PlatformError
+from forebay.platform.state import ProcessRecord
+
+_TOKEN_OPTION = "-Dforebay.instance="
+_TAIL_LINES = 20
+_TAIL_BYTES = 32_768
+
+
+def spawn(java: Path, arguments: Sequence[str], log: Path, component: str) -> ProcessRecord:
+    """Start java detached from the terminal, its output appended to `log`.
+
+    Raises:
+        PlatformError: the process can't be started.
+    """
+    token = secrets.token_hex(8)
+    try:
+        with log.open("ab") as output:
+            process = subprocess.Popen(
+                [java, f"{_TOKEN_OPTION}{token}", *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+    except OSError as error:
+        raise PlatformError(f"the {component} can't be started with {java}: {error}.") from error
+    return ProcessRecord(process.pid, token)
+
+
+def find(record: ProcessRecord | None) -> psutil.Process | None:
+    """Give the recorded process if it still runs; a later process that got the same pid is not it."""
+    if record is None:
+        return None
+    try:
+        process = psutil.Process(record.pid)
+        # A child that has ended stays a zombie until somebody waits for it.
+        if process.status() == psutil.STATUS_ZOMBIE:
+            process.wait(0)
+            return None
+        return process if f"{_TOKEN_OPTION}{record.token}" in process.cmdline() else None
+    except (psutil.Error, OSError):
+        return None
+
+
+def terminate(record: ProcessRecord | None, grace_seconds: float) -> None:
+    """Ask the process to end, and kill it after `grace_seconds`; nothing happens if it doesn't run."""
+    process = find(record)
+    if process is None:
+        return
+    try:
+        process.terminate()
+        process.wait(grace_seconds)
+    except psutil.TimeoutExpired:
+        kill(record)
+    except psutil.NoSuchProcess:
+        return
+
+
+def kill(record: ProcessRecord | None) -> None:
+    """End the process at once, as a crash would; nothing happens if it doesn't run."""
+    process = find(record)
+    if process is None:
+        return
+    try:
+        process.kill()
+        process.wait(30)
+    except psutil.NoSuchProcess:
+        return
+
+
+def log_tail(log: Path) -> str:
+    """Give the last lines of a log, or nothing if there is none."""
+    try:
+        with log.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - _TAIL_BYTES))
+            text = file.read().decode("utf-8", errors="replace")
+    except OSError:
+        return ""
+    return "\n".join(text.splitlines()[-_TAIL_LINES:])

@@ -1,0 +1,61 @@
+"""The schema registry: Apicurio with its Confluent-compatible API and an H2 database on disk."""
+
+from __future__ import annotations
+
+import dataclasses
+import urllib.request
+from pathlib import Path
+
+from forebay.platform.artifacts import registry_jar
+from forebay.platform.component import Component
+from forebay.platform.ports import HOST
+from forebay.platform.progress import Progress
+from forebay.platform.state import ComponentRecord, PlatformRecord
+
+_REQUEST_SECONDS = 5.0
+
+
+class Registry(Component):
+    """A schema registry on the loopback address; its schema ids outlive restarts and crashes."""
+
+    name = "registry"
+    port_option = "--registry-port"
+
+    def endpoint(self) -> str:
+        """Give schema.registry.url."""
+        return f"http://{HOST}:{self.record.port}/apis/ccompat/v7"
+
+    def prepare(self, java: Path, progress: Progress) -> list[str]:
+        """Make the database's directory."""
+        jar = registry_jar(progress)
+        directory = self.home / "registry"
+        directory.mkdir(parents=True, exist_ok=True)
+        # WRITE_DELAY=0: a crash must not take back a schema id that a record already carries.
+        database = f"jdbc:h2:file:{directory}/registry;WRITE_DELAY=0;DB_CLOSE_ON_EXIT=FALSE"
+        settings = {
+            "apicurio.datasource.url": database,
+            "apicurio.datasource.jdbc.initial-size": 1,
+            "apicurio.datasource.jdbc.min-size": 1,
+            "apicurio.datasource.jdbc.max-size": 8,
+            "quarkus.http.host": HOST,
+            "quarkus.http.port": self.record.port,
+            "quarkus.http.access-log.enabled": "false",
+            "quarkus.log.console.format": "%d{yyyy-MM-dd HH:mm:ss} %p %m (%c)%n%e",
+        }
+        jvm = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-Djava.awt.headless=true"]
+        return [*jvm, *(f"-D{name}={value}" for name, value in settings.items()), "-jar", str(jar)]
+
+    def answers(self) -> bool:
+        """Ask for the list of subjects, around any proxy."""
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        try:
+            with opener.open(f"{self.endpoint()}/subjects", timeout=_REQUEST_SECONDS) as response:
+                return bool(response.status == 200)
+        except OSError:
+            return False
+
+    def _of(self, record: PlatformRecord) -> ComponentRecord:
+        return record.registry
+
+    def _replaced(self, record: PlatformRecord, own: ComponentRecord) -> PlatformRecord:
+        return dataclasses.replace(record, registry=own)

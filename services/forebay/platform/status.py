@@ -1,0 +1,45 @@
+"""What `forebay status` shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import psutil
+
+from forebay.platform import process
+from forebay.platform.state import ComponentRecord
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentStatus:
+    """One component: where it listens and, while it runs, its pid and resident memory in bytes."""
+
+    name: str
+    endpoint: str
+    port: int
+    pid: int | None
+    memory_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformStatus:
+    """All components of the platform in one directory; none if it was never started."""
+
+    home: str
+    components: tuple[ComponentStatus, ...]
+
+    @property
+    def running(self) -> bool:
+        """Whether every component runs."""
+        return bool(self.components) and all(component.pid is not None for component in self.components)
+
+
+def component_status(name: str, record: ComponentRecord, endpoint: str) -> ComponentStatus:
+    """Look at the recorded process."""
+    found = process.find(record.process)
+    if found is None:
+        return ComponentStatus(name, endpoint, record.port, None, None)
+    try:
+        return ComponentStatus(name, endpoint, record.port, found.pid, found.memory_info().rss)
+    except psutil.Error:
+        return ComponentStatus(name, endpoint, record.port, None, None)

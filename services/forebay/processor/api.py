@@ -1,0 +1,102 @@
+"""The Processor API: what a service's logic implements and what it is given."""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+E = TypeVar("E")
+O = TypeVar("O")  # noqa: E741
+O_contra = TypeVar("O_contra", contravariant=True)
+
+
+class RejectedRecord(Exception):
+    """Raised by logic to refuse a record: it goes to `<service>.errors` with this reason, nothing else happens."""
+
+
+class LateRecord(Exception):
+    """Raised by logic for a record that came too late: it goes to `<service>.late`, no store changes.
+
+    Args:
+        by_ms: how long ago the record would still have been accepted, in stream time.
+    """
+
+    def __init__(self, by_ms: int) -> None:
+        super().__init__(f"late by {by_ms} ms of stream time")
+        self.by_ms = by_ms
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """A due timer: `due` is in ms of stream time."""
+
+    due: int
+    name: str
+    key: str
+
+
+class Context(Protocol[O_contra]):
+    """What one record (or one due timer) sees of its task.
+
+    Everything asked for here takes effect together after the callback returned; if it raises, nothing does.
+    """
+
+    @property
+    def key(self) -> str:
+        """Key of the record, or of the timer."""
+        ...
+
+    @property
+    def timestamp(self) -> int:
+        """Event time of the record, or the timer's due time, in ms."""
+        ...
+
+    @property
+    def stream_time(self) -> int:
+        """Largest event time this task has accepted, this record included, in ms."""
+        ...
+
+    @property
+    def closing_time(self) -> int:
+        """Time up to which results are final, in ms: stream time, or later on an idle topic."""
+        ...
+
+    def forward(self, value: O_contra, key: str | None = None) -> None:
+        """Send `value` to the output topic; key and timestamp are this record's unless given."""
+        ...
+
+    def schedule(self, name: str, due: int) -> None:
+        """Set this key's timer `name` to fire at `due` (ms, stream time), in place of an earlier setting."""
+        ...
+
+    def cancel(self, name: str) -> None:
+        """Drop this key's timer `name`, if set."""
+        ...
+
+
+class Processor(abc.ABC, Generic[E, O]):
+    """A service's logic: pure, deterministic, one record at a time.
+
+    Stores are declared as class attributes. The same input must give the same puts and forwards: no wall
+    clock, no random numbers, no iteration over sets of strings. Time comes in with the record.
+    """
+
+    def timestamp(self, event: E) -> int:
+        """Give the record's event time in ms since the epoch."""
+        return int(event.timestamp)  # type: ignore[attr-defined]
+
+    def event_id(self, event: E) -> str | None:
+        """Give the id by which repetitions are recognized, or None for a record that is never a repetition."""
+        return event.event_id  # type: ignore[attr-defined, no-any-return]
+
+    @abc.abstractmethod
+    def process(self, event: E, ctx: Context[O]) -> None:
+        """Handle one record. Any exception sends the record to .errors and undoes what it did."""
+
+    def on_timer(self, timer: Timer, ctx: Context[O]) -> None:
+        """Handle a due timer."""
+        raise NotImplementedError(f"{type(self).__name__} sets the timer {timer.name!r} but has no on_timer()")
+
+
+AnyProcessor = Processor[Any, Any]

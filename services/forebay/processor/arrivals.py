@@ -1,0 +1,118 @@
+"""Records of a batch in processing order, decoded."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from forebay.processor.api import AnyProcessor, Timer
+from forebay.codec import Codec, DecodeError
+from forebay.processor.messages import Headers, Message
+
+Decoded = tuple[Message, str, Any, int, DecodeError | None]
+"""Message, key, event, event time (ms), and the failure if it can't be used."""
+
+
+def arrivals(
+    streams: Sequence[Iterable[Message]],
+    codecs: Mapping[str, Codec[Any]],
+    processor: AnyProcessor,
+    limit: int,
+    counts: dict[str, int],
+) -> Iterator[Decoded]:
+    """Give the records of all streams by event time, ties in order of the streams (semantics.md, order of processing).
+
+    A record that can't be used comes right after its predecessor in its own stream.
+
+    Args:
+        limit: event times above it (ms) are failures.
+        counts: records read are added here by topic, once their stream ends.
+    """
+    if len(streams) == 1:
+        yield from _decoded(streams[0], codecs, processor, limit, counts)
+        return
+    heap: list[tuple[int, int, Decoded, Iterator[Decoded]]] = []
+    last = [-1] * len(streams)
+    for index, stream in enumerate(streams):
+        records = _decoded(stream, codecs, processor, limit, counts)
+        first = next(records, None)
+        if first is not None:
+            heap.append((first[3], index, first, records))
+    heapq.heapify(heap)
+    while heap:
+        timestamp, index, record, records = heap[0]
+        last[index] = max(last[index], timestamp)
+        yield record
+        following = next(records, None)
+        if following is None:
+            heapq.heappop(heap)
+        else:
+            at = following[3] if following[4] is None else last[index]
+            heapq.heapreplace(heap, (at, index, following, records))
+
+
+def _decoded(
+    stream: Iterable[Message],
+    codecs: Mapping[str, Codec[Any]],
+    processor: AnyProcessor,
+    limit: int,
+    counts: dict[str, int],
+) -> Iterator[Decoded]:
+    timestamp_of = processor.timestamp
+    topic, decode, read = "", None, 0
+    for read, message in enumerate(stream, 1):
+        if message.topic() != topic:
+            topic = message.topic()
+            decode = codecs[topic].decode
+        assert decode is not None
+        try:
+            key, value = message.key(), message.value()
+            if key is None or value is None:
+                raise DecodeError("the record's key is null" if key is None else "the record's value is null")
+            text = key.decode()
+            event = decode(value)
+            timestamp = timestamp_of(event)
+            if not 0 <= timestamp <= limit:
+                raise DecodeError(
+                    f"event time {timestamp} is negative"
+                    if timestamp < 0
+                    else f"event time {timestamp} lies {timestamp - limit} ms beyond the allowed future (max_future_ms)"
+                )
+        except UnicodeDecodeError as error:
+            yield message, "", None, -1, DecodeError(f"the record's key is not UTF-8: {error}")
+        except DecodeError as error:
+            yield message, "", None, -1, error
+        else:
+            yield message, text, event, timestamp, None
+    if read:
+        counts[topic] = counts.get(topic, 0) + read
+
+
+class TimerMessage:
+    """Stands in for a record where a timer failed: key and due time, no value, no offset."""
+
+    def __init__(self, timer: Timer) -> None:
+        self._timer = timer
+
+
+    def topic(self) -> str:
+        return ""
+
+    def partition(self) -> int:
+        return -1
+
+    def offset(self) -> int:
+        return -1
+
+    def key(self) -> bytes | None:
+        return self._timer.key.encode()
+
+    def value(self) -> bytes | None:
+        return None
+
+    def headers(self) -> Headers | None:
+        return [("error.timer", self._timer.name.encode())]
+
+    def timestamp(self) -> tuple[int, int]:
+        return 1, self._timer.due

@@ -1,0 +1,99 @@
+"""Recognizes repeated event ids within a retention of stream time."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Iterator
+
+from forebay.stores.table import Change, Table, prefix_end
+
+PREFIX = b"\x01dedupe\0"
+_ID_BYTES = 16
+_ROW = struct.Struct(">qq")
+_BUCKETS = 10
+
+
+class Dedupe:
+    """Ids seen, hashed to 16 bytes, in time buckets of a tenth of the retention.
+
+    An id is known for at least `retention_ms` of stream time after it was accepted, and at most one bucket
+    longer. Each bucket gets one table row per batch that added to it.
+
+    Args:
+        retention_ms: 0 switches recognition off.
+    """
+
+    def __init__(self, retention_ms: int) -> None:
+        self.retention_ms = retention_ms
+        self._bucket_ms = max(1, retention_ms // _BUCKETS)
+        self._bucket_of: dict[bytes, int] = {}
+        self._ids: dict[int, list[bytes]] = {}
+        self._rows: dict[int, list[bytes]] = {}
+        self._added: dict[int, list[bytes]] = {}
+        self._dropped_rows: list[bytes] = []
+        self._oldest_end = 1 << 62
+
+    def __len__(self) -> int:
+        return len(self._bucket_of)
+
+    def load(self, table: Table) -> None:
+        """Take the ids from `table` in place of those in memory."""
+        self.__init__(self.retention_ms)  # type: ignore[misc]
+        for row_key, value in table.scan(PREFIX, prefix_end(PREFIX)):
+            bucket, _ = _ROW.unpack(row_key[len(PREFIX) :])
+            ids = [value[i : i + _ID_BYTES] for i in range(0, len(value), _ID_BYTES)]
+            self._bucket_of.update(dict.fromkeys(ids, bucket))
+            self._ids.setdefault(bucket, []).extend(ids)
+            self._rows.setdefault(bucket, []).append(row_key)
+        self._set_oldest()
+
+    def digest(self, event_id: str) -> bytes:
+        """Give the 16 bytes an id is known by."""
+        return hashlib.blake2b(event_id.encode(), digest_size=_ID_BYTES).digest()
+
+    def seen(self, digest: bytes, stream_time: int) -> bool:
+        """Tell whether the id was accepted within the retention before `stream_time` (ms)."""
+        bucket = self._bucket_of.get(digest)
+        return bucket is not None and self._end(bucket) > stream_time
+
+    def add(self, digest: bytes, stream_time: int) -> None:
+        """Remember an accepted id, and forget those past the retention."""
+        bucket = stream_time // self._bucket_ms
+        self._bucket_of[digest] = bucket
+        added = self._added.get(bucket)
+        if added is None:
+            added = self._added[bucket] = []
+            self._oldest_end = min(self._oldest_end, self._end(bucket))
+        added.append(digest)
+        if stream_time >= self._oldest_end:
+            self._expire(stream_time)
+
+    def changes(self, batch: int) -> Iterator[Change]:
+        """Give this batch's changes as table rows; `batch` (the batch's number) makes their keys."""
+        for row_key in self._dropped_rows:
+            yield row_key, None
+        for bucket, ids in self._added.items():
+            yield PREFIX + _ROW.pack(bucket, batch), b"".join(ids)
+
+    def settle(self, batch: int) -> None:
+        """Begin a batch: the changes of the batch before, numbered `batch`, are in the table."""
+        for bucket, ids in self._added.items():
+            self._ids.setdefault(bucket, []).extend(ids)
+            self._rows.setdefault(bucket, []).append(PREFIX + _ROW.pack(bucket, batch))
+        self._added.clear()
+        self._dropped_rows.clear()
+
+    def _end(self, bucket: int) -> int:
+        return (bucket + 1) * self._bucket_ms + self.retention_ms
+
+    def _expire(self, stream_time: int) -> None:
+        for bucket in [b for b in self._ids | self._added if self._end(b) <= stream_time]:
+            for digest in self._ids.pop(bucket, []) + self._added.pop(bucket, []):
+                if self._bucket_of.get(digest) == bucket:
+                    del self._bucket_of[digest]
+            self._dropped_rows.extend(self._rows.pop(bucket, []))
+        self._set_oldest()
+
+    def _set_oldest(self) -> None:
+        self._oldest_end = min((self._end(b) for b in self._ids | self._added), default=1 << 62)

@@ -1,0 +1,299 @@
+"""The engine of one state task: records in order, timers, dedupe, atomic effects. Pure: no Spark, no Kafka."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from forebay.processor.api import AnyProcessor, LateRecord
+from forebay.processor.arrivals import TimerMessage, arrivals
+from forebay.codec import Codec, EncodeError, Unavailable
+from forebay.processor.context import TaskContext
+from forebay.processor.dedupe import Dedupe
+from forebay.processor.messages import ErrorStage, Message, Output, SideRecord, error_record, late_record
+from forebay.processor.timers import Timers
+from forebay.stores.keyvalue import KeyValueStore
+from forebay.stores.rows import Journal, Rows
+from forebay.stores.table import Change, Table
+
+
+class Emit(Enum):
+    """Which of a key's outputs leave a batch."""
+
+    EVERY = "every"
+    LATEST = "latest"
+
+
+class StateEncoding(Enum):
+    """When put values are encoded.
+
+    AT_END is cheap: once per row and batch. EACH finds the record that put what can't be encoded; a batch
+    that fails AT_END is computed again with EACH.
+    """
+
+    AT_END = "at end"
+    EACH = "each"
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """How a task treats its records.
+
+    Args:
+        service: named in errors.
+        emit: every output, or the last one per key and batch.
+        dedupe_retention_ms: stream time for which event ids are remembered; 0 switches it off.
+        max_future_ms: how far an event time may lie ahead of the batch's clock.
+        max_record_bytes: largest output value.
+        cached_objects: decoded rows kept per store from batch to batch.
+    """
+
+    service: str
+    emit: Emit = Emit.EVERY
+    dedupe_retention_ms: int = 600_000
+    max_future_ms: int = 3_600_000
+    max_record_bytes: int = 1_000_000
+    cached_objects: int = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class Codecs:
+    """The codecs of one task: inputs by topic, stores by name, and the output's."""
+
+    inputs: Mapping[str, Codec[Any]]
+    stores: Mapping[str, Codec[Any]]
+    output: Codec[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a task's time stands, in ms; -1 before the first record."""
+
+    stream_time: int = -1
+    closing_time: int = -1
+
+
+@dataclass(slots=True)
+class BatchResult:
+    """What one batch of a task gives: records to send and rows to change."""
+
+    outputs: list[Output] = field(default_factory=list)
+    errors: list[SideRecord] = field(default_factory=list)
+    late: list[SideRecord] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+    records_by_topic: dict[str, int] = field(default_factory=dict)
+    duplicates: int = 0
+    timers_fired: int = 0
+    position: Position = Position()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing happened that must be kept."""
+        return not (self.records_by_topic or self.outputs or self.errors or self.late or self.changes)
+
+
+class TaskEngine:
+    """Runs a processor over one task's batches.
+
+    Between batches call `settle` when the last result was accepted and applied to the table, `load` otherwise.
+
+    Args:
+        table: the task's confirmed table; read here, changed only by its owner.
+    """
+
+    def __init__(self, processor: AnyProcessor, codecs: Codecs, table: Table, settings: EngineSettings) -> None:
+        self.processor = processor
+        self.settings = settings
+        self.table = table
+        self._codecs = codecs
+        self._journal = Journal()
+        self._stores = _bind_stores(processor, codecs, table, self._journal, settings.cached_objects)
+        self._context = TaskContext(codecs.output, settings.max_record_bytes)
+        self.timers = Timers()
+        self.dedupe = Dedupe(settings.dedupe_retention_ms)
+        self.position = Position()
+        self._result = BatchResult()
+
+    def load(self, position: Position) -> None:
+        """Start over from the table, at `position`: whatever is not in the table is forgotten."""
+        for rows in self._stores:
+            rows.discard()
+        self._journal.commit()
+        self.timers.load(self.table)
+        self.dedupe.load(self.table)
+        self.position = position
+
+    def settle(self, batch: int) -> None:
+        """Go on after the batch numbered `batch`, whose changes are now in the table."""
+        for rows in self._stores:
+            rows.settle()
+        self.timers.settle()
+        self.dedupe.settle(batch)
+
+    def run(
+        self,
+        streams: Sequence[Iterable[Message]],
+        clock: int,
+        encoding: StateEncoding = StateEncoding.AT_END,
+    ) -> None:
+        """Process a batch's records.
+
+        Args:
+            streams: one per input partition, each in offset order, sorted by (topic, partition); they are
+                merged by event time, ties by their order here.
+            clock: the batch's clock (ms); event times beyond clock + max_future_ms are errors.
+        Raises:
+            Unavailable: the batch can't be computed now.
+        """
+        result = self._result = BatchResult(outputs=self._reset_context())
+        limit = clock + self.settings.max_future_ms
+        seen, event_id, digest = self.dedupe.seen, self.processor.event_id, self.dedupe.digest
+        stream_time = self.position.stream_time
+        context, deduping = self._context, self.settings.dedupe_retention_ms > 0
+        for message, key, event, timestamp, failure in arrivals(
+            streams, self._codecs.inputs, self.processor, limit, result.records_by_topic
+        ):
+            if failure is not None:
+                result.errors.append(error_record(message, self.settings.service, ErrorStage.DECODE, failure, clock))
+                continue
+            now = timestamp if timestamp > stream_time else stream_time
+            identity = None
+            if deduping and (name := event_id(event)) is not None:
+                identity = digest(name)
+                if seen(identity, now):
+                    result.duplicates += 1
+                    continue
+            stream_time = now
+            context.stream_time = now
+            if now > context.closing_time:
+                context.closing_time = now
+            if self.timers.first <= context.closing_time:
+                self._fire(clock)
+            context.key, context.timestamp = key, timestamp
+            if self._attempt(message, event, clock, encoding) and identity is not None:
+                self.dedupe.add(identity, now)
+        self.position = Position(stream_time, self.position.closing_time)
+
+    def tick(self, idle_ms: int, clock: int) -> None:
+        """Let idle time pass: move the closing time to stream time + `idle_ms` and fire what is due by then.
+
+        A closing time that fires nothing is not kept.
+        """
+        stream_time, closing_time = self.position.stream_time, self.position.closing_time
+        idle_until = stream_time + idle_ms
+        if stream_time < 0 or idle_ms <= 0 or self.timers.first > idle_until:
+            return
+        self._context.stream_time = stream_time
+        self._context.closing_time = max(closing_time, idle_until)
+        if self._fire(clock):
+            self.position = Position(stream_time, max(closing_time, idle_until))
+
+    def finish(self, batch: int) -> BatchResult:
+        """Give the batch's result; `batch` is its number. Raises StoreEncodeError (see StateEncoding)."""
+        result = self._result
+        if self.settings.emit is Emit.LATEST:
+            result.outputs = list({output.key: output for output in result.outputs}.values())
+        changes = result.changes = []
+        for rows in self._stores:
+            changes.extend(rows.changes())
+        changes.extend(self.timers.changes())
+        changes.extend(self.dedupe.changes(batch))
+        result.position = self.position
+        return result
+
+    def _reset_context(self) -> list[Output]:
+        context = self._context
+        context.outputs = []
+        context.timer_ops.clear()
+        context.stream_time = self.position.stream_time
+        context.closing_time = max(self.position.stream_time, self.position.closing_time)
+        return context.outputs
+
+    def _attempt(self, message: Message, event: Any, clock: int, encoding: StateEncoding) -> bool:
+        mark = len(self._context.outputs)
+        try:
+            self.processor.process(event, self._context)
+            if encoding is StateEncoding.EACH:
+                self._check_puts()
+        except Unavailable:
+            raise
+        except LateRecord as late:
+            self._undo(mark)
+            self._result.late.append(late_record(message, late.by_ms, self._context.stream_time, clock))
+            return False
+        except Exception as error:
+            self._undo(mark)
+            stage = ErrorStage.ENCODE if isinstance(error, EncodeError) else ErrorStage.PROCESS
+            self._result.errors.append(error_record(message, self.settings.service, stage, error, clock))
+            return False
+        self._keep()
+        return True
+
+    def _fire(self, clock: int) -> int:
+        context, fired = self._context, 0
+        while (timer := self.timers.pop_due(context.closing_time)) is not None:
+            fired += 1
+            context.key, context.timestamp = timer.key, timer.due
+            mark = len(context.outputs)
+            try:
+                self.processor.on_timer(timer, context)
+            except Unavailable:
+                raise
+            except Exception as error:
+                self._undo(mark)
+                failed = TimerMessage(timer)
+                self._result.errors.append(
+                    error_record(failed, self.settings.service, ErrorStage.PROCESS, error, clock)
+                )
+            else:
+                self._keep()
+        self._result.timers_fired += fired
+        return fired
+
+    def _check_puts(self) -> None:
+        for rows, key, _, _ in self._journal.entries:
+            rows.check(key)
+
+    def _keep(self) -> None:
+        self._journal.entries.clear()
+        ops = self._context.timer_ops
+        if ops:
+            for name, key, due in ops:
+                if due is None:
+                    self.timers.cancel(name, key)
+                else:
+                    self.timers.schedule(name, key, due)
+            ops.clear()
+
+    def _undo(self, mark: int) -> None:
+        self._journal.roll_back()
+        self._context.timer_ops.clear()
+        del self._context.outputs[mark:]
+
+
+def declared_stores(processor: AnyProcessor | type[AnyProcessor]) -> Iterator[tuple[str, KeyValueStore[Any]]]:
+    """Give (attribute, declaration) of every store of a processor, in order of declaration."""
+    kind = processor if isinstance(processor, type) else type(processor)
+    names: set[str] = set()
+    for base in reversed(kind.__mro__):
+        for attribute, declared in vars(base).items():
+            if isinstance(declared, KeyValueStore):
+                if declared.name in names:
+                    raise ValueError(
+                        f"{kind.__name__} declares the store {declared.name!r} twice: give each store its own name"
+                    )
+                names.add(declared.name)
+                yield attribute, declared
+
+
+def _bind_stores(
+    processor: AnyProcessor, codecs: Codecs, table: Table, journal: Journal, cached: int
+) -> list[Rows[Any]]:
+    all_rows: list[Rows[Any]] = []
+    for attribute, declared in declared_stores(processor):
+        rows: Rows[Any] = Rows(declared.name, table, codecs.stores[declared.name], journal, cached)
+        setattr(processor, attribute, declared.bind(rows))
+        all_rows.append(rows)
+    return all_rows

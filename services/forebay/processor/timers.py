@@ -1,0 +1,92 @@
+"""A task's timers: one per (name, key), fired in order of (due, name, key)."""
+
+from __future__ import annotations
+
+import heapq
+import struct
+from collections.abc import Iterator
+
+from forebay.processor.api import Timer
+from forebay.stores.table import Change, Table, prefix_end
+
+PREFIX = b"\x01timer\0"
+NEVER = 1 << 62
+
+_DUE = struct.Struct(">q")
+
+
+class Timers:
+    """Timers held in memory beside the task's table, where each is one row.
+
+    Moving a timer to a later time costs no heap operation: its old place in the heap is looked at when it
+    comes up and put back at the time that counts.
+    """
+
+    def __init__(self) -> None:
+        self._due: dict[tuple[str, str], int] = {}
+        self._queued: dict[tuple[str, str], int] = {}
+        self._heap: list[tuple[int, str, str]] = []
+        self._dirty: dict[tuple[str, str], None] = {}
+        self.first = NEVER
+        """No timer is due before this time (ms)."""
+
+    def __len__(self) -> int:
+        return len(self._due)
+
+    def load(self, table: Table) -> None:
+        """Take the timers from `table` in place of those in memory."""
+        self.__init__()  # type: ignore[misc]
+        for row_key, value in table.scan(PREFIX, prefix_end(PREFIX)):
+            name, _, key = row_key[len(PREFIX) :].decode().partition("\0")
+            self.schedule(name, key, _DUE.unpack(value)[0])
+        self._dirty.clear()
+
+    def schedule(self, name: str, key: str, due: int) -> None:
+        """Set the timer of (name, key)."""
+        ident = (name, key)
+        self._due[ident] = due
+        self._dirty[ident] = None
+        queued = self._queued.get(ident)
+        if queued is None or due < queued:
+            self._queued[ident] = due
+            heapq.heappush(self._heap, (due, name, key))
+            if due < self.first:
+                self.first = due
+
+    def cancel(self, name: str, key: str) -> None:
+        """Drop the timer of (name, key), if set."""
+        if self._due.pop((name, key), None) is not None:
+            self._dirty[name, key] = None
+
+    def pop_due(self, until: int) -> Timer | None:
+        """Take the next timer with due <= until, or give None."""
+        heap = self._heap
+        while heap and heap[0][0] <= until:
+            queued, name, key = heapq.heappop(heap)
+            ident = (name, key)
+            if self._queued.get(ident) != queued:
+                continue
+            del self._queued[ident]
+            due = self._due.get(ident)
+            if due is None:
+                continue
+            if due > queued:
+                self._queued[ident] = due
+                heapq.heappush(heap, (due, name, key))
+                continue
+            del self._due[ident]
+            self._dirty[ident] = None
+            self.first = heap[0][0] if heap else NEVER
+            return Timer(due, name, key)
+        self.first = heap[0][0] if heap else NEVER
+        return None
+
+    def changes(self) -> Iterator[Change]:
+        """Give this batch's changes as table rows."""
+        for name, key in self._dirty:
+            due = self._due.get((name, key))
+            yield PREFIX + f"{name}\0{key}".encode(), None if due is None else _DUE.pack(due)
+
+    def settle(self) -> None:
+        """Begin a batch: the changes so far are in the table."""
+        self._dirty.clear()

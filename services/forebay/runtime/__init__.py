@@ -1,0 +1,1 @@
+"""The runtime: Spark query, source, state tasks, transactions."""

@@ -1,0 +1,200 @@
+"""One service's job as a process: prepare, run, report, end."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from forebay.catalog import Service, find_service
+from forebay.kafka.patience import keep_trying
+from forebay.kafka.settings import KafkaSettings
+from forebay.runtime.batch import TaskReport
+from forebay.runtime.health import Health, HealthServer
+from forebay.runtime.job import load_job
+from forebay.runtime.jvmlog import quiet_children
+from forebay.runtime.metrics import JobMetrics
+from forebay.runtime.prepare import check_topics, code_version, count_tasks, register_contracts
+from forebay.runtime.query import JobRunner, Plan, check_checkpoint
+from forebay.runtime.session import SparkOptions, build_session
+from forebay.runtime.spec import JobSpec
+from forebay.runtime.watch import Watcher
+
+log = logging.getLogger(__name__)
+
+
+class WrongSettings(ValueError):
+    """A setting of the logic that does not exist or makes no sense; names those there are."""
+
+
+class _Stopped(Exception):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class JobOptions:
+    """What an operator chooses for a job; `engine` holds fields of JobSpec.
+
+    Args:
+        service: name in the table of services.
+        application: "" for the service's name.
+        tasks: 0 for as many as the input has partitions.
+        http_host, http_port: where health and metrics are served; port 0 takes a free one, -1 serves none.
+    """
+
+    service: str
+    kafka: KafkaSettings
+    plan: Plan
+    application: str = ""
+    tasks: int = 0
+    logic: Mapping[str, str] = field(default_factory=dict)
+    engine: Mapping[str, Any] = field(default_factory=dict)
+    spark: SparkOptions = SparkOptions()
+    http_host: str = "127.0.0.1"
+    http_port: int = -1
+
+
+class JobApplication:
+    """Runs a job until `stop`, or until it has read what there was."""
+
+    def __init__(self, options: JobOptions) -> None:
+        self._options = options
+        self._service: Service = find_service(options.service)
+        self._application = options.application or self._service.name
+        self._logic = parse_logic(self._service, options.logic)
+        self.metrics = JobMetrics(self._service.name)
+        self.health = Health()
+        self._stopping = threading.Event()
+        self._runner: JobRunner | None = None
+
+    def stop(self) -> None:
+        """Ask the job to end once its running batch is through; safe in a signal handler."""
+        self._stopping.set()
+        if self._runner is not None:
+            self._runner.stop()
+
+    def run(self) -> None:
+        """Run the job. Raises JobStopped, StopJob, RegistryRefused: nothing goes on until somebody acts."""
+        options = self._options
+        server = None
+        if options.http_port >= 0:
+            server = HealthServer(self.health, self.metrics.registry, options.http_host, options.http_port)
+            log.info("%s: http://%s:%d has /healthz, /readyz, /metrics", self._application, options.http_host, server.port)
+        try:
+            check_checkpoint(options.plan.checkpoint)
+            self._run(keep_trying(self._prepare, pause=self._pause))
+        except _Stopped:
+            log.info("%s: stopped before it started", self._application)
+        finally:
+            if server is not None:
+                server.close()
+
+    def _pause(self, seconds: float) -> None:
+        if self._stopping.wait(seconds):
+            raise _Stopped
+
+    def _prepare(self) -> JobSpec:
+        options, service = self._options, self._service
+        try:
+            tasks = count_tasks(options.kafka, service, options.tasks)
+            check_topics(options.kafka, service, self._application, tasks)
+            ids = register_contracts(options.kafka, service, self._application)
+        except Exception as error:
+            self.health.failing(str(error))
+            raise
+        return JobSpec(
+            service=service.name,
+            application=self._application,
+            tasks=tasks,
+            kafka=options.kafka,
+            logic=self._logic,
+            schema_ids=ids,
+            code_version=code_version(service, self._logic),
+            **options.engine,
+        )
+
+    def _run(self, spec: JobSpec) -> None:
+        log.info(
+            "%s: %d tasks, code %s, checkpoint %s: starting Spark",
+            spec.application,
+            spec.tasks,
+            spec.code_version,
+            self._options.plan.checkpoint,
+        )
+        with quiet_children():
+            session = build_session(spec.application, spec.tasks, self._options.spark)
+        try:
+            runner = self._runner = JobRunner(session, spec, self._options.plan, self._observe, self._failed)
+            if self._stopping.is_set():
+                return
+            watcher = Watcher(spec, runner, self.metrics, self.health)
+            watcher.start()
+            try:
+                runner.run()
+            finally:
+                watcher.close()
+        finally:
+            session.stop()
+            log.info("%s: stopped", spec.application)
+
+    def _failed(self, cause: str) -> None:
+        self.metrics.restarted()
+        self.health.failing(cause)
+
+    def _observe(self, batch_id: int, seconds: float, reports: list[TaskReport]) -> None:
+        self.metrics.observe(seconds, reports)
+        self.health.batch_done()
+        if all(report.step == "idle" for report in reports):
+            return
+        facts = summary(batch_id, seconds, reports)
+        log.info("%s: %s", self._application, as_text(facts), extra={"facts": facts})
+
+
+def summary(batch_id: int, seconds: float, reports: list[TaskReport]) -> dict[str, Any]:
+    """Give a batch's figures over all its tasks."""
+    sent = [report for report in reports if report.step == "produce"]
+    return {
+        "batch": max(report.batch for report in reports),
+        "spark_batch": batch_id,
+        "seconds": round(seconds, 3),
+        "records_in": sum(sum(report.records_in.values()) for report in reports),
+        "records_out": sum(report.outputs for report in sent),
+        "errors": sum(report.errors for report in sent),
+        "late": sum(report.late for report in sent),
+        "duplicates": sum(report.duplicates for report in reports),
+        "timers_fired": sum(report.timers_fired for report in reports),
+        "state_rows": sum(report.state_rows for report in reports),
+        "state_bytes": sum(report.state_bytes for report in reports),
+        "replayed_tasks": sum(report.step == "suppress" for report in reports),
+    }
+
+
+def as_text(facts: Mapping[str, Any]) -> str:
+    """Give a batch's figures as a line for people; what is zero is left out."""
+    always = f"batch {facts['batch']}: {facts['records_in']} in, {facts['records_out']} out, {facts['seconds']:.2f} s"
+    names = ("errors", "late", "duplicates", "timers_fired", "replayed_tasks")
+    rest = "".join(f", {facts[name]} {name.replace('_', ' ')}" for name in names if facts[name])
+    return f"{always}{rest}, state {facts['state_rows']} rows"
+
+
+def parse_logic(service: Service, given: Mapping[str, str]) -> dict[str, Any]:
+    """Give the logic's settings from text. Raises WrongSettings."""
+    kind = load_job(service.job).settings
+    defaults = kind()
+    names = list(kind.__dataclass_fields__)
+    parsed: dict[str, Any] = {}
+    for name, text in given.items():
+        if name not in names:
+            raise WrongSettings(f"{service.name} has no setting {name!r}: choose from {', '.join(names)}")
+        wanted = type(getattr(defaults, name))
+        try:
+            parsed[name] = wanted(text)
+        except ValueError as error:
+            raise WrongSettings(f"{name}={text} is not of type {wanted.__name__}") from error
+    try:
+        kind(**parsed)
+    except ValueError as error:
+        raise WrongSettings(str(error)) from error
+    return parsed

@@ -1,0 +1,129 @@
+"""What the source asks the broker, in one place."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from confluent_kafka import Consumer, IsolationLevel, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
+
+from forebay.runtime.errors import OffsetsLost, TopicChanged, Unavailable
+from forebay.runtime.planner import Ends, Partition
+
+_SAMPLE = 200
+
+
+class BrokerView:
+    """Ends, times and sizes of the input topics.
+
+    Args:
+        admin: for everything but reading records.
+        consumer: read_committed, small fetches; assigned anew for each look into partitions.
+        timeout: seconds for each question.
+    """
+
+    def __init__(self, admin: AdminClient, consumer: Consumer, topics: tuple[str, ...], timeout: float = 10.0) -> None:
+        self._admin = admin
+        self._consumer = consumer
+        self._topics = topics
+        self._timeout = timeout
+        self._partitions: dict[str, int] = {}
+        self._looked_at = 0.0
+
+    def topic_ids(self) -> dict[str, str]:
+        """Give the broker's id of each topic. Raises TopicChanged for one that is not there."""
+        from confluent_kafka import TopicCollection
+
+        ids = {}
+        for topic, future in self._admin.describe_topics(TopicCollection(list(self._topics))).items():
+            try:
+                described = future.result(self._timeout)
+            except KafkaException as error:
+                if error.args[0].name() == "UNKNOWN_TOPIC_OR_PART":
+                    raise TopicChanged(f"the input topic {topic} does not exist: `forebay topics create` makes it") from error
+                raise Unavailable(f"can't describe {topic}: {error}") from error
+            ids[topic] = str(described.topic_id)
+            self._partitions[topic] = len(described.partitions)
+        self._looked_at = time.monotonic()
+        return ids
+
+    def latest(self) -> Ends:
+        """Give the last stable offset of every partition."""
+        return self._offsets(OffsetSpec.latest())
+
+    def earliest(self) -> Ends:
+        """Give the first offset of every partition."""
+        return self._offsets(OffsetSpec.earliest())
+
+    def from_time(self, timestamp_ms: int) -> Ends:
+        """Give the first offset at or after a time in every partition; its end where there is none."""
+        latest = self.latest()
+        wanted = {(topic, p): timestamp_ms for topic, ends in latest.items() for p in range(len(ends))}
+        found = self.offsets_for(wanted)
+        return {topic: tuple(found[topic, p] for p in range(len(ends))) for topic, ends in latest.items()}
+
+    def offsets_for(self, times: Mapping[Partition, int]) -> dict[Partition, int]:
+        """Give the first offset at or after each time (ms); the end where there is none."""
+        asked = [TopicPartition(topic, partition, at) for (topic, partition), at in times.items()]
+        try:
+            answers = self._consumer.offsets_for_times(asked, self._timeout)
+        except KafkaException as error:
+            raise Unavailable(f"can't look up offsets by time: {error}") from error
+        latest = self.latest()
+        return {(a.topic, a.partition): a.offset if a.offset >= 0 else latest[a.topic][a.partition] for a in answers}
+
+    def timestamps(self, positions: Mapping[Partition, int]) -> dict[Partition, int]:
+        """Give the Kafka timestamp (ms) of the record at, or next after, each position."""
+        return {partition: first[0] for partition, first in self._records(positions, 1).items()}
+
+    def average_bytes(self, positions: Mapping[Partition, int]) -> float:
+        """Give the average size of some records after these positions."""
+        found = self._records(positions, _SAMPLE)
+        return sum(size for _, size, _ in found.values()) / max(1, sum(count for _, _, count in found.values()))
+
+    def _records(self, positions: Mapping[Partition, int], enough: int) -> dict[Partition, tuple[int, int, int]]:
+        """Read up to `enough` records after each position: (first timestamp, bytes, count)."""
+        self._consumer.assign([TopicPartition(topic, partition, at) for (topic, partition), at in positions.items()])
+        found: dict[Partition, tuple[int, int, int]] = {}
+        ended: set[Partition] = set()
+        deadline = time.monotonic() + self._timeout
+        while len(ended) < len(positions) and time.monotonic() < deadline:
+            for message in self._consumer.consume(500, 0.1):
+                topic, number = message.topic(), message.partition()
+                assert topic is not None and number is not None
+                partition = (topic, number)
+                if message.error() is not None:
+                    ended.add(partition)
+                    continue
+                first, size, count = found.get(partition, (message.timestamp()[1], 0, 0))
+                found[partition] = (first, size + len(message), count + 1)
+                if count + 1 >= enough:
+                    ended.add(partition)
+        self._consumer.unassign()
+        return found
+
+    def _offsets(self, spec: OffsetSpec) -> Ends:
+        if not self._partitions or time.monotonic() - self._looked_at > 30:
+            self.topic_ids()
+        asked = {TopicPartition(topic, p): spec for topic, count in self._partitions.items() for p in range(count)}
+        ends = {topic: [0] * count for topic, count in self._partitions.items()}
+        answers = self._admin.list_offsets(asked, isolation_level=IsolationLevel.READ_COMMITTED)
+        for partition, future in answers.items():
+            try:
+                ends[partition.topic][partition.partition] = future.result(self._timeout).offset
+            except KafkaException as error:
+                raise Unavailable(f"can't list offsets of {partition.topic}-{partition.partition}: {error}") from error
+        return {topic: tuple(values) for topic, values in ends.items()}
+
+
+def check_available(start: Ends, earliest: Ends) -> None:
+    """Refuse to go on from offsets that were deleted. Raises OffsetsLost."""
+    for topic, offsets in start.items():
+        for partition, offset in enumerate(offsets):
+            if offset < earliest[topic][partition]:
+                raise OffsetsLost(
+                    f"{topic}-{partition}: offset {offset} is wanted, but the topic begins at "
+                    f"{earliest[topic][partition]}: records were deleted before they were read. Restore them, or start "
+                    "over with `forebay reset`; give topics with old event times retention.ms=-1"
+                )

@@ -1,0 +1,40 @@
+"""Failures of a running job: those that end it and those that are tried again."""
+
+from __future__ import annotations
+
+from forebay.codec import Unavailable
+
+STOP_MARK = "forebay.stop"
+
+
+class StopJob(Exception):
+    """The job must stop until somebody acts; the message says what to do.
+
+    The mark in its text survives the ways an exception takes through Spark.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(f"[{STOP_MARK}] {message}")
+
+
+class ReplayDiffers(StopJob):
+    """A batch computed again gave other results than the ones already committed."""
+
+
+class StateConflict(StopJob):
+    """State and marker contradict each other: a deleted or foreign checkpoint, a lost marker."""
+
+
+class OffsetsLost(StopJob):
+    """Records the job still needs are gone from the topic."""
+
+
+class TopicChanged(StopJob):
+    """A topic was recreated, or its number of partitions no longer fits the job's tasks."""
+
+
+class TaskTooLarge(StopJob):
+    """A task's state outgrew its byte limit."""
+
+
+__all__ = ["OffsetsLost", "ReplayDiffers", "StateConflict", "StopJob", "TaskTooLarge", "TopicChanged", "Unavailable"]

@@ -1,0 +1,121 @@
+"""Decides what the next batch reads: pure, given what the broker says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from forebay.runtime.errors import TopicChanged
+from forebay.runtime.offsets import SourceOffset
+
+Ends = dict[str, tuple[int, ...]]
+Partition = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Admission control.
+
+    Args:
+        max_records: of a batch, over all partitions.
+        max_bytes: of a batch, by the average size of the records waiting; 0: no limit.
+        tick_ms: wall time after which a batch without records lets idle time pass; 0: never.
+    """
+
+    max_records: int = 200_000
+    max_bytes: int = 0
+    tick_ms: int = 15_000
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """How the planner looks into partitions; each call takes positions by (topic, partition).
+
+    Args:
+        timestamps: Kafka timestamps (ms) of the records at (or next after) these offsets.
+        offsets_for: first offsets whose Kafka timestamp is at or after a time (ms); the end where there is none.
+        average_bytes: average record size at these offsets.
+    """
+
+    timestamps: Callable[[Mapping[Partition, int]], Mapping[Partition, int]]
+    offsets_for: Callable[[Mapping[Partition, int]], Mapping[Partition, int]]
+    average_bytes: Callable[[Mapping[Partition, int]], float]
+
+
+def next_offset(start: SourceOffset, latest: Ends, now: int, limits: Limits, probe: Probe) -> SourceOffset:
+    """Give the end of the next batch: `start` itself while nothing came and no tick is due.
+
+    Args:
+        latest: last stable offsets by topic.
+        now: wall clock, ms.
+    """
+    check_partitions(start, latest)
+    grown = {topic: (*ends, *([0] * (len(latest[topic]) - len(ends)))) for topic, ends in start.ends.items()}
+    ends = admit(grown, latest, limits, probe)
+    clock = max(start.clock, now)
+    moved = {
+        partition % start.tasks
+        for topic, values in ends.items()
+        for partition, end in enumerate(values)
+        if end != grown[topic][partition]
+    }
+    if not moved and (limits.tick_ms == 0 or clock - start.clock < limits.tick_ms):
+        return start
+    caught_up = ends == latest
+    passed = clock - start.clock if caught_up and start.caught_up else 0
+    idle = tuple(0 if task in moved else start.idle_ms[task] + passed for task in range(start.tasks))
+    return replace(start, batch=start.batch + 1, clock=clock, caught_up=caught_up, idle_ms=idle, ends=ends)
+
+
+def admit(start: Ends, latest: Ends, limits: Limits, probe: Probe) -> Ends:
+    """Give the ends of a batch within the limits.
+
+    The budget is shared in proportion to the backlog; a sparse partition's share has a floor (a tenth of an
+    equal share), so that it is not the one that is cut. Where a partition is cut short, the others end at the
+    smallest timestamp at the cuts: otherwise a sparse partition races ahead in time and dense ones become late.
+    """
+    backlog = {
+        (topic, partition): latest[topic][partition] - offset
+        for topic, offsets in start.items()
+        for partition, offset in enumerate(offsets)
+        if latest[topic][partition] > offset
+    }
+    total, budget = sum(backlog.values()), limits.max_records
+    at = {partition: start[partition[0]][partition[1]] for partition in backlog}
+    if limits.max_bytes and total:
+        budget = min(budget, max(1, int(limits.max_bytes / max(1.0, probe.average_bytes(at)))))
+    if total <= budget:
+        return dict(latest)
+    floor = max(1, budget // (10 * len(backlog)))
+    cut = {partition: at[partition] + max(floor, waiting * budget // total) for partition, waiting in backlog.items()}
+    ends = {partition: min(end, at[partition] + backlog[partition]) for partition, end in cut.items()}
+    capped = {partition: end for partition, end in ends.items() if end < at[partition] + backlog[partition]}
+    horizon = min(probe.timestamps(capped).values(), default=None)
+    if horizon is not None:
+        until = probe.offsets_for(dict.fromkeys(ends, horizon))
+        ends = {partition: max(at[partition], min(end, until[partition])) for partition, end in ends.items()}
+        if all(ends[partition] == at[partition] for partition in ends):
+            ends = cut
+    return {
+        topic: tuple(ends.get((topic, partition), offset) for partition, offset in enumerate(offsets))
+        for topic, offsets in start.items()
+    }
+
+
+def check_partitions(start: SourceOffset, latest: Ends) -> None:
+    """Refuse topics whose partitions no longer fit the tasks. Raises TopicChanged.
+
+    More partitions are adopted while their number is a multiple of the tasks: every key stays with its task.
+    """
+    for topic, ends in start.ends.items():
+        found = len(latest.get(topic, ()))
+        if found < len(ends):
+            raise TopicChanged(
+                f"{topic}: {len(ends)} partitions were read so far, the topic has {found} now: it was deleted or "
+                "recreated. Restore it, or start over with `forebay reset`"
+            )
+        if found % start.tasks:
+            raise TopicChanged(
+                f"{topic}: {found} partitions can't be spread over {start.tasks} tasks without moving keys between "
+                f"them: use a multiple of {start.tasks} partitions, or start over with another number of tasks"
+            )

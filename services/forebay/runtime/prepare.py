@@ -1,0 +1,88 @@
+"""What must be there before a job starts: topics that fit, contracts registered, one number of tasks."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import forebay
+from forebay.catalog import Service, Topic
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.codecs import register_contract
+from forebay.kafka.registry import SchemaRegistry
+from forebay.kafka.settings import KafkaSettings
+from forebay.runtime.errors import StopJob
+from forebay.runtime.job import load_job
+
+HASHED = ("model.py", "logic.py")
+
+
+class TopicsUnfit(StopJob):
+    """Topics are missing or don't fit the job; the message says which and what to do."""
+
+
+def count_tasks(kafka: KafkaSettings, service: Service, tasks: int) -> int:
+    """Give the job's number of tasks: as asked for, or the partitions of the first input.
+
+    Raises:
+        TopicsUnfit: an input is missing, or its partitions are no multiple of the tasks.
+    """
+    found = TopicAdmin(kafka).describe(topic.name for topic in service.inputs)
+    for topic in service.inputs:
+        if topic.name not in found:
+            raise TopicsUnfit(f"the input topic {topic.name} does not exist: `forebay topics create {service.name}`")
+    count = tasks or found[service.inputs[0].name].partitions
+    for name, description in found.items():
+        if description.partitions % count:
+            raise TopicsUnfit(
+                f"{name} has {description.partitions} partitions, no multiple of {count} tasks: keys would meet the "
+                "wrong state. Use --tasks with a divisor of the partitions of every input"
+            )
+    return count
+
+
+def check_topics(kafka: KafkaSettings, service: Service, application: str, tasks: int) -> None:
+    """Refuse to start without the job's topics. Raises TopicsUnfit."""
+    needed: list[Topic] = [service.output, service.errors, service.late, *service.changelogs(application, tasks)]
+    found = TopicAdmin(kafka).describe(topic.name for topic in needed)
+    missing = [topic.name for topic in needed if topic.name not in found]
+    if missing:
+        raise TopicsUnfit(
+            f"topics are missing: {', '.join(missing)}: `forebay topics create {service.name}` makes them"
+        )
+    for topic in service.changelogs(application, tasks):
+        partitions = found[topic.name].partitions
+        if partitions != tasks:
+            raise TopicsUnfit(
+                f"the changelog {topic.name} has {partitions} partitions, the job {tasks} tasks: one partition "
+                "belongs to each task. Use the old number of tasks, or `forebay reset` and create it anew"
+            )
+
+
+def register_contracts(kafka: KafkaSettings, service: Service, application: str) -> Mapping[str, int]:
+    """Register every contract the job reads or writes; give their ids by topic.
+
+    Raises:
+        RegistryRefused: an incompatible contract, with the registry's reason. RegistryUnavailable.
+    """
+    registry = SchemaRegistry(kafka.registry())
+    return {
+        topic.name: register_contract(registry, service.name, topic.record, topic.name).schema_id
+        for topic in service.topics(application)
+        if topic.record
+    }
+
+
+def code_version(service: Service, logic: Mapping[str, Any]) -> str:
+    """Give the version of what computes a batch: the library's, and a hash over the logic and its settings."""
+    hashed = hashlib.blake2b(digest_size=6)
+    folder = Path(str(importlib.import_module(service.job).__file__)).parent
+    for name in HASHED:
+        file = folder / name
+        if file.is_file():
+            hashed.update(file.read_bytes())
+    hashed.update(repr(load_job(service.job).settings(**logic)).encode())
+    return f"{forebay.__version__}+{hashed.hexdigest()}"

@@ -1,0 +1,103 @@
+"""The Spark session of a job: settings the rules of exactness rest on, and lean ones for small batches."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+STATE = "spark.sql.streaming.stateStore"
+
+REQUIRED: Mapping[str, str] = {
+    f"{STATE}.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    f"{STATE}.rocksdb.changelogCheckpointing.enabled": "true",
+    f"{STATE}.checkpointFormatVersion": "2",
+    f"{STATE}.rocksdb.boundedMemoryUsage": "true",
+    "spark.speculation": "false",
+    "spark.python.worker.reuse": "true",
+}
+"""Settings that must not be changed: exactness or bounded memory would be lost."""
+
+LEAN: Mapping[str, str] = {
+    f"{STATE}.rocksdb.trackTotalNumberOfRows": "false",
+    f"{STATE}.rocksdb.maxMemoryUsageMB": "256",
+    f"{STATE}.minDeltasForSnapshot": "20",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.streaming.pollingDelay": "20ms",
+    "spark.sql.streaming.minBatchesToRetain": "10",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.task.maxFailures": "4",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+"""Defaults for a job whose JVM only conducts; each can be changed."""
+
+_LOG4J = Path(__file__).with_name("log4j2.properties")
+_JVM_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Djava.net.preferIPv4Stack=true"
+
+
+class RefusedSetting(ValueError):
+    """A Spark setting that would break the job's guarantees."""
+
+
+@dataclass(frozen=True, slots=True)
+class SparkOptions:
+    """How Spark runs.
+
+    Args:
+        slots: tasks that run at the same time on this machine; more than one starts an executor process each
+            (local-cluster), so that every task keeps its worker.
+        memory: heap of the driver's JVM (and of each executor).
+        conf: further Spark settings.
+    """
+
+    slots: int = 1
+    memory: str = "1g"
+    conf: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def master(self) -> str:
+        """Give the master URL."""
+        return "local[1,4]" if self.slots == 1 else f"local-cluster[{self.slots},1,{_megabytes(self.memory)}]"
+
+
+def build_session(name: str, tasks: int, options: SparkOptions) -> SparkSession:
+    """Start Spark for a job with that many state tasks. Raises RefusedSetting."""
+    for key, value in options.conf.items():
+        if key in REQUIRED and value != REQUIRED[key]:
+            raise RefusedSetting(f"{key}={value} is refused: exactly-once rests on {key}={REQUIRED[key]}")
+    if options.conf.get("spark.task.maxFailures", "4").isdecimal() and int(options.conf.get("spark.task.maxFailures", "4")) < 4:
+        raise RefusedSetting("spark.task.maxFailures below 4 is refused: a lost worker would end the job")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    settings = {
+        "spark.master": options.master,
+        "spark.driver.memory": options.memory,
+        "spark.executor.memory": options.memory,
+        "spark.executor.cores": "1",
+        "spark.driver.extraJavaOptions": f"{_JVM_OPTIONS} -Dlog4j2.configurationFile={_LOG4J.as_uri()}",
+        "spark.executor.extraJavaOptions": f"{_JVM_OPTIONS} -Dlog4j2.configurationFile={_LOG4J.as_uri()}",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.shuffle.partitions": str(tasks),
+        **LEAN,
+        **options.conf,
+        **REQUIRED,
+    }
+    builder = SparkSession.builder.appName(name)
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def _megabytes(memory: str) -> int:
+    unit = {"m": 1, "g": 1024}.get(memory[-1].lower())
+    if unit is None or not memory[:-1].isdecimal():
+        raise RefusedSetting(f"memory {memory!r} is refused: give a number with m or g, such as 1g")
+    return int(memory[:-1]) * unit

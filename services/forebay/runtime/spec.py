@@ -1,0 +1,77 @@
+"""What a worker needs to know to run a task: small, picklable, made once by the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from forebay.kafka.settings import KafkaSettings
+from forebay.processor.engine import Emit
+from forebay.runtime.planner import Limits
+
+
+class Tables(Enum):
+    """Where a task's table is kept while its worker lives; the state's checkpoint is the truth either way."""
+
+    IN_MEMORY = "in_memory"
+    PERSISTENT = "persistent"
+
+
+@dataclass(frozen=True, slots=True)
+class StartFrom:
+    """Where a job without a checkpoint begins to read: earliest, latest, or a timestamp in ms."""
+
+    position: str = "earliest"
+    timestamp_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class JobSpec:
+    """One job, as driver and workers see it.
+
+    Args:
+        service: name in the table of services.
+        application: prefix of changelog topics, transactional ids and groups.
+        tasks: number of state tasks.
+        kafka: connection settings (secrets included: never logged, never written).
+        logic: settings of the service's logic, by name.
+        schema_ids: registered id of each contract written, by topic.
+        code_version: of library, logic and settings.
+        tables: where tables are kept; `table_directory` for persistent ones.
+    """
+
+    service: str
+    application: str
+    tasks: int
+    kafka: KafkaSettings
+    logic: Mapping[str, Any]
+    schema_ids: Mapping[str, int]
+    code_version: str
+    emit: Emit = Emit.EVERY
+    dedupe_retention_ms: int = 600_000
+    max_future_ms: int = 3_600_000
+    max_record_bytes: int = 1_000_000
+    max_state_bytes: int = 4_000_000_000
+    cached_objects: int = 50_000
+    tables: Tables = Tables.IN_MEMORY
+    table_directory: str = ""
+    start: StartFrom = StartFrom()
+    limits: Limits = field(default_factory=Limits)
+    transaction_timeout_ms: int = 300_000
+    log_format: str = "text"
+
+    @property
+    def marker_group(self) -> str:
+        """Consumer group that holds the markers: read back, reserved."""
+        return f"{self.application}-marker"
+
+    @property
+    def lag_group(self) -> str:
+        """Consumer group for lag tools: written only."""
+        return self.application
+
+    def transactional_id(self, task: int) -> str:
+        """Give a task's transactional id."""
+        return f"{self.application}-0-{task}"

@@ -1,0 +1,84 @@
+"""Watches a job from beside it: lag of its input partitions, signs of life of its query."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Callable
+
+from confluent_kafka import Consumer
+from confluent_kafka.admin import AdminClient
+
+from forebay.catalog import find_service
+from forebay.runtime.broker import BrokerView
+from forebay.runtime.errors import StopJob, Unavailable
+from forebay.runtime.health import Health
+from forebay.runtime.metrics import JobMetrics
+from forebay.runtime.query import JobRunner
+from forebay.runtime.spec import JobSpec
+
+log = logging.getLogger(__name__)
+
+
+class Watcher:
+    """Looks at the job every few seconds, on a thread of its own."""
+
+    def __init__(
+        self, spec: JobSpec, runner: JobRunner, metrics: JobMetrics, health: Health, seconds: float = 2.0
+    ) -> None:
+        topics = tuple(topic.name for topic in find_service(spec.service).inputs)
+        probe = Consumer(spec.kafka.consumer(**{"group.id": f"{spec.application}-probe"}))
+        self._broker = BrokerView(AdminClient(spec.kafka.admin()), probe, topics, timeout=5.0)
+        self._runner, self._metrics, self._health, self._seconds = runner, metrics, health, seconds
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="watcher", daemon=True)
+
+    def start(self) -> None:
+        """Begin to watch."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """End, within seconds."""
+        self._closed.set()
+        self._thread.join(10.0)
+
+    def _watch(self) -> None:
+        while not self._closed.wait(self._seconds):
+            self._guarded(self._look_at_query)
+            self._guarded(self._look_at_lag)
+
+    def _guarded(self, look: Callable[[], None]) -> None:
+        try:
+            look()
+        except (Unavailable, StopJob) as error:
+            self._health.failing(str(error))
+        except Exception as error:
+            log.debug("watching failed: %s", error)
+
+    def _look_at_query(self) -> None:
+        query = self._runner.query
+        if query is None or not query.isActive:
+            return
+        status = query.status
+        if not status["isTriggerActive"] or not status["isDataAvailable"]:
+            self._health.progressed()
+
+    def _look_at_lag(self) -> None:
+        latest = self._broker.latest()
+        query = self._runner.query
+        progress = query.lastProgress if query is not None else None
+        if progress is None:
+            return
+        sources = progress["sources"] if isinstance(progress, dict) else progress.sources
+        end = sources[0]["endOffset"] if isinstance(sources[0], dict) else sources[0].endOffset
+        position = json.loads(end) if isinstance(end, str) else end
+        ends = position.get("ends", {}) if position else {}
+        self._metrics.observe_lag(
+            {
+                (topic, partition): max(0, latest_end - ends[topic][partition])
+                for topic, values in latest.items()
+                for partition, latest_end in enumerate(values)
+                if partition < len(ends.get(topic, ()))
+            }
+        )

@@ -1,0 +1,22 @@
+"""Records as Avro: contracts, framing, codecs. Knows fastavro, not Kafka."""
+
+from forebay.serde.binding import ContractMismatch
+from forebay.serde.codec import AvroCodec
+from forebay.serde.contracts import ContractMissing, list_contracts, load_contract
+from forebay.serde.resolver import LocalSchemas, RegistryUnavailable, SchemaResolver, UnknownSchemaId
+from forebay.serde.schema import InvalidSchema, RegisteredSchema, Schema
+
+__all__ = [
+    "AvroCodec",
+    "ContractMismatch",
+    "ContractMissing",
+    "InvalidSchema",
+    "LocalSchemas",
+    "RegisteredSchema",
+    "RegistryUnavailable",
+    "Schema",
+    "SchemaResolver",
+    "UnknownSchemaId",
+    "list_contracts",
+    "load_contract",
+]

@@ -1,0 +1,96 @@
+"""Avro schemas as typed trees: what the generators and resolution walk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+
+class NoDefault:
+    """Marks a field without a default."""
+
+    def __repr__(self) -> str:
+        return "no default"
+
+
+NO_DEFAULT: Final = NoDefault()
+
+
+@dataclass(frozen=True, slots=True)
+class Primitive:
+    """null, boolean, int, long, float, double, bytes or string."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """`size` bytes without a length."""
+
+    name: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Enumeration:
+    """One of `symbols`; `default` stands for a symbol the reader does not know."""
+
+    name: str
+    symbols: tuple[str, ...]
+    default: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """Any number of `items`."""
+
+    items: AvroType
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """Any number of `values` by string."""
+
+    values: AvroType
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """One of `branches`, written with its index."""
+
+    branches: tuple[AvroType, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a record; `default` is JSON, or NO_DEFAULT."""
+
+    name: str
+    type: AvroType
+    default: Any
+    aliases: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Fields in the order they are written."""
+
+    name: str
+    fields: tuple[Field, ...]
+    aliases: tuple[str, ...] = ()
+
+
+AvroType: TypeAlias = Primitive | Fixed | Enumeration | Array | Map | Union | Record
+
+
+def describe(avro: AvroType) -> str:
+    """Give the type as people write it: `long`, `map of long`, `null | string`, a named type's name."""
+    match avro:
+        case Primitive(name) | Fixed(name) | Enumeration(name) | Record(name):
+            return name
+        case Array(items):
+            return f"array of {describe(items)}"
+        case Map(values):
+            return f"map of {describe(values)}"
+        case Union(branches):
+            return " | ".join(describe(branch) for branch in branches)

@@ -1,0 +1,60 @@
+"""Where contracts are kept: /avro/<service>/<Name>.avsc in a checkout, package data in a wheel."""
+
+from __future__ import annotations
+
+import difflib
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from forebay.serde.schema import InvalidSchema, Schema
+
+_SUFFIX = ".avsc"
+_CHECKOUT = Path(__file__).resolve().parents[3] / "avro"
+
+
+class ContractMissing(Exception):
+    """There is no such contract; the message names those there are."""
+
+
+def contracts_root() -> Traversable:
+    """Give the folder of contracts: the checkout's, else the one packed into `forebay/contracts`."""
+    return _CHECKOUT if _CHECKOUT.is_dir() else resources.files("forebay") / "contracts"
+
+
+def list_contracts(service: str, root: Traversable | None = None) -> tuple[str, ...]:
+    """Give the names of a service's contracts in order; none if the service has no folder."""
+    folder = (root or contracts_root()) / service
+    if not folder.is_dir():
+        return ()
+    return tuple(sorted(file.name.removesuffix(_SUFFIX) for file in folder.iterdir() if file.name.endswith(_SUFFIX)))
+
+
+def load_contract(service: str, name: str, root: Traversable | None = None) -> Schema:
+    """Give the contract `name` of `service`, checked.
+
+    Raises:
+        ContractMissing: no such file.
+        InvalidSchema: the file holds no Avro schema; names the file.
+    """
+    base = root or contracts_root()
+    file = base / service / f"{name}{_SUFFIX}"
+    if not file.is_file():
+        raise ContractMissing(f"there is no contract {file}: {_remedy(base, service, name)}")
+    schema = Schema(file.read_text(encoding="utf-8"))
+    try:
+        _ = schema.type
+    except InvalidSchema as error:
+        raise InvalidSchema(f"{file}: {error}") from error
+    return schema
+
+
+def _remedy(base: Traversable, service: str, name: str) -> str:
+    known = list_contracts(service, base)
+    if known:
+        near = difflib.get_close_matches(name, known, n=1)
+        return f"{service} has {', '.join(known)}" + (f"; did you mean {near[0]}?" if near else "")
+    if not base.is_dir():
+        return f"the folder {base} is missing; install the wheel, or run from a checkout"
+    services = sorted(folder.name for folder in base.iterdir() if folder.is_dir())
+    return f"the services with contracts are {', '.join(services) or 'none'}"

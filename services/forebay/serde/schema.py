@@ -1,0 +1,136 @@
+"""Avro schema text, checked and parsed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import fastavro.schema
+
+from forebay.serde.avro_types import (
+    NO_DEFAULT,
+    Array,
+    AvroType,
+    Enumeration,
+    Field,
+    Fixed,
+    Map,
+    Primitive,
+    Record,
+    Union,
+)
+
+_PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
+_PARSE_ERRORS = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    RecursionError,
+    fastavro.schema.SchemaParseException,
+)
+
+
+class InvalidSchema(Exception):
+    """This text is no Avro schema, or one that Forebay does not support; the message says why."""
+
+
+@dataclass(frozen=True)
+class Schema:
+    """An Avro schema. Equal if the text is; `canonical` is equal if the same bytes mean the same.
+
+    Logical types are annotations here: a value has its underlying type (a timestamp-millis is a long).
+    """
+
+    text: str
+
+    @cached_property
+    def type(self) -> AvroType:
+        """Give the parsed schema. Raises InvalidSchema."""
+        try:
+            document = json.loads(self.text)
+            if isinstance(document, str) and document in _PRIMITIVES:
+                return Primitive(document)
+            return _Builder().build(fastavro.parse_schema(document))
+        except _PARSE_ERRORS as error:
+            raise InvalidSchema(f"not an Avro schema: {type(error).__name__}: {error}") from error
+
+    @cached_property
+    def canonical(self) -> str:
+        """Give Avro's parsing canonical form: without docs, defaults, aliases. Raises InvalidSchema."""
+        try:
+            return fastavro.schema.to_parsing_canonical_form(json.loads(self.text))
+        except _PARSE_ERRORS as error:
+            raise InvalidSchema(f"not an Avro schema: {type(error).__name__}: {error}") from error
+
+    @property
+    def name(self) -> str:
+        """Give the full name of the record, or the kind of a schema without a name. Raises InvalidSchema."""
+        return getattr(self.type, "name", type(self.type).__name__.lower())
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredSchema:
+    """A schema and the id it is written under."""
+
+    schema_id: int
+    schema: Schema
+
+
+class _Builder:
+    """Turns fastavro's parsed form (full names everywhere) into a tree."""
+
+    def __init__(self) -> None:
+        self._named: dict[str, AvroType | None] = {}
+
+    def build(self, parsed: Any) -> AvroType:  # noqa: PLR0911
+        if isinstance(parsed, list):
+            return Union(tuple(self.build(branch) for branch in parsed))
+        if isinstance(parsed, str):
+            return Primitive(parsed) if parsed in _PRIMITIVES else self._reference(parsed)
+        kind = parsed["type"]
+        if kind == "array":
+            return Array(self.build(parsed["items"]))
+        if kind == "map":
+            return Map(self.build(parsed["values"]))
+        if kind in ("record", "error"):
+            return self._record(parsed)
+        if kind == "enum":
+            return self._define(Enumeration(parsed["name"], tuple(parsed["symbols"]), parsed.get("default")))
+        if kind == "fixed":
+            return self._define(Fixed(parsed["name"], _size(parsed)))
+        return self.build(kind)
+
+    def _record(self, parsed: dict[str, Any]) -> Record:
+        self._named[parsed["name"]] = None
+        fields = tuple(
+            Field(
+                field["name"],
+                self.build(field["type"]),
+                field.get("default", NO_DEFAULT),
+                tuple(field.get("aliases", ())),
+            )
+            for field in parsed["fields"]
+        )
+        record = Record(parsed["name"], fields, tuple(parsed.get("aliases", ())))
+        self._define(record)
+        return record
+
+    def _define(self, avro: Enumeration | Fixed | Record) -> AvroType:
+        self._named[avro.name] = avro
+        return avro
+
+    def _reference(self, name: str) -> AvroType:
+        avro = self._named[name]
+        if avro is None:
+            raise InvalidSchema(f"the type {name} contains itself; recursive schemas are not supported")
+        return avro
+
+
+def _size(parsed: dict[str, Any]) -> int:
+    size = parsed["size"]
+    if not isinstance(size, int) or size < 0:
+        raise InvalidSchema(f"the size of {parsed['name']} is no number of bytes: {size!r}")
+    return size

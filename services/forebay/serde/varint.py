@@ -1,0 +1,100 @@
+"""Avro's zigzag integers of variable length, by tables where that is fast."""
+
+from __future__ import annotations
+
+from forebay.codec import DecodeError
+
+SHORT = 1 << 14
+"""Zigzag values below this take at most two bytes and stand in a table."""
+
+LONG_MIN, LONG_MAX = -(1 << 63), (1 << 63) - 1
+INT_MIN, INT_MAX = -(1 << 31), (1 << 31) - 1
+_MAX_BYTES = 10
+
+
+class Malformed(DecodeError):
+    """These bytes are no Avro value: truncated, a negative length, a number beyond 64 bits."""
+
+
+def zigzag(value: int) -> int:
+    """Give the unsigned number that stands for `value` on the wire."""
+    return value + value if value >= 0 else -value - value - 1
+
+
+def _encode(number: int) -> bytes:
+    encoded = bytearray()
+    while number > 127:
+        encoded.append(number & 127 | 128)
+        number >>= 7
+    encoded.append(number)
+    return bytes(encoded)
+
+
+VARINTS = tuple(_encode(number) for number in range(SHORT))
+"""Bytes of each zigzag value below SHORT."""
+
+_CHUNKS = tuple(bytes((number & 127 | 128, number >> 7 | 128)) for number in range(SHORT))
+
+LENGTHS = VARINTS[::2]
+"""Bytes of each length or count below SHORT / 2."""
+
+
+def long_bytes(number: int) -> bytes:
+    """Give the bytes of a zigzag value of any size."""
+    high = number >> 14
+    if high < SHORT:
+        return _CHUNKS[number & 16383] + VARINTS[high] if high else VARINTS[number]
+    top = high >> 14
+    if top < SHORT:
+        return _CHUNKS[number & 16383] + _CHUNKS[high & 16383] + VARINTS[top]
+    return _encode(number)
+
+
+def integer_bytes(value: int) -> bytes:
+    """Give the bytes of an int, long, length or count."""
+    return long_bytes(zigzag(value))
+
+
+def read_varint(data: bytes, position: int) -> tuple[int, int]:
+    """Give the unsigned number at `position` and the position after it. Raises Malformed, IndexError at the end."""
+    number = shift = 0
+    for index in range(position, position + _MAX_BYTES):
+        byte = data[index]
+        number |= (byte & 127) << shift
+        if byte < 128:
+            if number >> 64:
+                break
+            return number, index + 1
+        shift += 7
+    raise Malformed("a number is longer than 64 bits")
+
+
+def read_integer(data: bytes, position: int) -> tuple[int, int]:
+    """Give the signed number at `position` and the position after it. Raises Malformed, IndexError at the end."""
+    number, position = read_varint(data, position)
+    return -(number + 1 >> 1) if number & 1 else number >> 1, position
+
+
+def read_length(data: bytes, position: int) -> tuple[int, int]:
+    """Give a length and the position after it. Raises Malformed, IndexError at the end."""
+    length, position = read_integer(data, position)
+    if length < 0:
+        raise Malformed(f"a length is negative: {length}")
+    if length > len(data) - position:
+        raise Malformed(f"truncated: a length says {length} bytes, {len(data) - position} are left")
+    return length, position
+
+
+def read_count(data: bytes, position: int) -> tuple[int, int]:
+    """Give the number of items in a block of an array or map and the position after it.
+
+    A negative count announces the block's size in bytes, which is not needed here.
+    Raises Malformed, IndexError at the end.
+    """
+    count, position = read_integer(data, position)
+    if count < 0:
+        _size, position = read_length(data, position)
+        count = -count
+    if count > len(data):
+        raise Malformed(f"a block says {count} items, more than the {len(data)} bytes of the record can hold")
+    return count, position

@@ -1,0 +1,125 @@
+"""How declared stores get their rows in a task: one binder per task, the same for every kind of store."""
+
+from __future__ import annotations
+
+import copy
+import re
+from typing import Any, Generic, NoReturn, Protocol, Self, TypeVar
+
+from forebay.codec import Codec
+from forebay.records import check_record_type
+from forebay.stores.rows import Journal, Rows
+from forebay.stores.table import Table
+from forebay.stores.values import NumberCodec
+
+V = TypeVar("V")
+T = TypeVar("T")
+
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,200}")
+
+
+class Clock(Protocol):
+    """A task's time (the engine's context has it)."""
+
+    @property
+    def closing_time(self) -> int:
+        """Time up to which results are final, in ms: stream time, or later on an idle topic."""
+        ...
+
+
+class TaskStores:
+    """What a task lends its stores: rows of its table under one journal, and its clock.
+
+    Args:
+        cached: decoded objects kept per store from batch to batch.
+    """
+
+    def __init__(self, table: Table, journal: Journal, clock: Clock, cached: int = 50_000) -> None:
+        self.clock = clock
+        self.opened: list[Rows[Any]] = []
+        self._table = table
+        self._journal = journal
+        self._cached = cached
+
+    def rows(self, store: str, codec: Codec[T]) -> Rows[T]:
+        """Open a store's own rows: they go to its changelog topic."""
+        return self._open(store, codec)
+
+    def internal(self, store: str, kind: str, codec: Codec[T]) -> Rows[T]:
+        """Open rows beside a store's own (an index, a clock): they go to the task's internal changelog."""
+        return self._open(f"\x01{kind}\0{store}", codec)
+
+    def marks(self, store: str) -> Marks:
+        """Open a store's marks."""
+        return Marks(self.internal(store, "marks", NumberCodec()))
+
+    def _open(self, name: str, codec: Codec[T]) -> Rows[T]:
+        rows = Rows(name, self._table, codec, self._journal, self._cached)
+        self.opened.append(rows)
+        return rows
+
+
+class Marks:
+    """Numbers a store keeps of itself (its latest time, a counter): rows like any other, undone like any other."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, rows: Rows[int]) -> None:
+        self._rows = rows
+
+    def get(self, name: bytes, default: int = -1) -> int:
+        """Give a mark, or `default` if it was never set."""
+        value = self._rows.get(name)
+        return default if value is None else value
+
+    def set(self, name: bytes, value: int) -> None:
+        """Set a mark."""
+        self._rows.put(name, value)
+
+
+class Store(Generic[V]):
+    """A declared store: a class attribute of a processor until `bind` gives the store of a task.
+
+    Args:
+        name: names the changelog topic: `<application>-<name>-changelog`.
+        value: the frozen dataclass held by it.
+    """
+
+    def __init__(self, name: str, value: type[V]) -> None:
+        if not _NAME.fullmatch(name):
+            raise ValueError(
+                f"store {name!r}: a store's name is part of its topic's name; use 1 to 200 of A-Z a-z 0-9 . _ -"
+            )
+        check_record_type(value)
+        self.name = name
+        self.value = value
+
+    def bind(self, task: TaskStores, codec: Codec[V]) -> Self:
+        """Give a store of the same declaration that works on a task's rows."""
+        bound = copy.copy(self)
+        bound._open(task, codec)
+        return bound
+
+    def _open(self, task: TaskStores, codec: Codec[V]) -> None:
+        raise NotImplementedError
+
+    def _unbound(self) -> Any:
+        return _Unbound(self.name)
+
+    def _check_value(self, value: V) -> None:
+        if value.__class__ is not self.value:
+            raise TypeError(f"store {self.name} holds {self.value.__name__}, not {type(value).__name__}")
+
+
+class _Unbound:
+    def __init__(self, name: str) -> None:
+        self.__name = name
+
+    def __getattr__(self, attribute: str) -> NoReturn:
+        raise RuntimeError(f"store {self.__name} is not bound: run the processor in a job or in a TestDriver")
+
+
+def check_duration(store: str, what: str, ms: int, least: int) -> None:
+    """Refuse a duration below `least` (ms). Raises ValueError naming the store and the remedy."""
+    if ms < least:
+        raise ValueError(f"store {store}: {what} is {ms} ms; give at least {least} ms")

@@ -1,0 +1,166 @@
+"""The block log: how a table's changes are kept as blocks in a task's state, folded and read back.
+
+Each batch appends its changes as one delta. Folding rewrites ranges of the confirmed table as chunks, a few
+per batch, about as many bytes as were appended times FOLD_FACTOR; a delta goes once every chunk contains it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from forebay.stores.directory import NO_BLOCK, Delta, Directory, folded_at, replace_range
+from forebay.stores.table import Change, Table
+
+BLOCK_BYTES = 900_000
+FOLD_FACTOR = 2
+CATCH_UP_DELTAS = 32
+CATCH_UP_BYTES = 8_000_000
+
+Encode = Callable[[list[Change]], bytes]
+Decode = Callable[[bytes], Iterable[Change]]
+
+
+class BlockStorage(Protocol):
+    """Where blocks are kept (Spark's state)."""
+
+    def get_block(self, number: int) -> bytes:
+        """Give a block. Raises KeyError."""
+        ...
+
+    def put_block(self, number: int, data: bytes) -> None: ...
+
+    def delete_block(self, number: int) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """One batch's write to the log: the directory that will count, blocks to put and to delete."""
+
+    directory: Directory
+    put: dict[int, bytes]
+    delete: tuple[int, ...]
+
+
+def split_changes(changes: list[Change]) -> Iterator[list[Change]]:
+    """Cut changes into lists of about BLOCK_BYTES each; one row is never cut."""
+    part: list[Change] = []
+    size = 0
+    for change in changes:
+        row = len(change[0]) + len(change[1] or b"") + 8
+        if part and size + row > BLOCK_BYTES:
+            yield part
+            part, size = [], 0
+        part.append(change)
+        size += row
+    if part:
+        yield part
+
+
+def append(directory: Directory, blocks: list[bytes], tag: bytes, table: Table, encode: Encode) -> Append:
+    """Append one batch's encoded changes and fold.
+
+    Args:
+        directory: the directory that counts now; `table` must stand at its tag.
+    """
+    put = dict(enumerate(blocks, directory.next_block))
+    size = sum(map(len, blocks))
+    folding = replace(directory, next_block=directory.next_block + len(blocks), credit=directory.credit + FOLD_FACTOR * size)
+    folding = _fold(folding, table, encode, put)
+    delta = Delta(directory.sequence + 1, tag, directory.next_block, len(blocks), size)
+    result = replace(folding, deltas=_live(folding, delta))
+    kept = _blocks_of(result)
+    return Append(result, put, tuple(sorted(_blocks_of(directory) - kept)))
+
+
+def _fold(directory: Directory, table: Table, encode: Encode, put: dict[int, bytes]) -> Directory:
+    target = min(BLOCK_BYTES, table.size_bytes)
+    newest = directory.sequence
+    while directory.credit >= target and any(chunk.folded < newest for chunk in directory.chunks):
+        rows, end = _range(table, directory.cursor)
+        block, credit = NO_BLOCK, directory.credit
+        if rows:
+            block = directory.next_block
+            put[block] = data = encode(rows)
+            credit -= len(data)
+        directory = replace(
+            directory,
+            chunks=replace_range(directory.chunks, directory.cursor, end, newest, block),
+            cursor=end or b"",
+            credit=credit,
+            next_block=directory.next_block + (block != NO_BLOCK),
+        )
+    if all(chunk.folded >= newest for chunk in directory.chunks):
+        directory = replace(directory, credit=0)
+    return directory
+
+
+def _range(table: Table, start: bytes) -> tuple[list[Change], bytes | None]:
+    rows: list[Change] = []
+    size = 0
+    for key, value in table.scan(start):
+        size += len(key) + len(value) + 8
+        if rows and size > BLOCK_BYTES:
+            return rows, key
+        rows.append((key, value))
+    return rows, None
+
+
+def _live(directory: Directory, newest: Delta) -> tuple[Delta, ...]:
+    folded = min(chunk.folded for chunk in directory.chunks)
+    deltas = (*directory.deltas, newest)
+    kept, size = len(deltas), 0
+    for delta in reversed(deltas):
+        size += delta.size
+        needed = delta.sequence > folded
+        spare = len(deltas) - kept < CATCH_UP_DELTAS and size <= CATCH_UP_BYTES
+        if delta is not newest and not needed and not spare:
+            break
+        kept -= 1
+    return deltas[kept:]
+
+
+def _blocks_of(directory: Directory) -> set[int]:
+    blocks = {chunk.block for chunk in directory.chunks if chunk.block != NO_BLOCK}
+    for delta in directory.deltas:
+        blocks.update(range(delta.block, delta.block + delta.count))
+    return blocks
+
+
+def catch_up(table: Table, directory: Directory, storage: BlockStorage, decode: Decode) -> int:
+    """Bring `table` to the directory's tag by the deltas it lacks, or by reading all of it again.
+
+    Returns:
+        The number of blocks read.
+    """
+    if table.tag == directory.tag:
+        return 0
+    missing = directory.after(table.tag)
+    if missing is None:
+        return _rebuild(table, directory, storage, decode)
+    for delta in missing:
+        table.apply(_delta_changes(delta, storage, decode), delta.tag)
+    return sum(delta.count for delta in missing)
+
+
+def _rebuild(table: Table, directory: Directory, storage: BlockStorage, decode: Decode) -> int:
+    table.clear()
+    chunks, read = directory.chunks, 0
+    starts = [chunk.start for chunk in chunks]
+    for chunk, end in zip(chunks, [*starts[1:], None], strict=True):
+        if chunk.block != NO_BLOCK:
+            rows = decode(storage.get_block(chunk.block))
+            table.apply([(k, v) for k, v in rows if k >= chunk.start and (end is None or k < end)], b"rebuilding")
+            read += 1
+    for delta in directory.deltas:
+        changes = _delta_changes(delta, storage, decode)
+        table.apply([(k, v) for k, v in changes if delta.sequence > folded_at(chunks, starts, k)], b"rebuilding")
+        read += delta.count
+    table.apply([], directory.tag)
+    return read
+
+
+def _delta_changes(delta: Delta, storage: BlockStorage, decode: Decode) -> Iterator[Change]:
+    for number in range(delta.block, delta.block + delta.count):
+        yield from decode(storage.get_block(number))

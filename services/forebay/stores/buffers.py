@@ -1,0 +1,179 @@
+"""Buffers of a task that give records back in order of time: behind suppress and behind joins."""
+
+from __future__ import annotations
+
+from typing import Generic, NamedTuple, TypeVar
+
+from forebay.codec import Codec
+from forebay.stores.binding import Marks, Store, TaskStores
+from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, split_text, terminated, unpack_time
+from forebay.stores.rows import Rows
+from forebay.stores.values import Held, HeldCodec, NumberCodec, Stamped, StampedCodec
+from forebay.time.windows import Window
+
+V = TypeVar("V")
+
+_PUTS = b"puts"
+_STREAM_TIME = b"stream-time"
+_RECORDS = b"records"
+_BYTES = b"bytes"
+_NO_WINDOW = Window(-1, -1)
+
+
+class Buffered(NamedTuple, Generic[V]):
+    """A buffered record: `time` (ms) orders the buffer."""
+
+    time: int
+    key: str
+    value: V
+
+
+class JoinBuffer(Store[V]):
+    """Records that wait for their time, equal times by key, then in order of appending.
+
+    Args:
+        name: names the changelog topic: `<application>-<name>-changelog`.
+        value: the frozen dataclass buffered.
+    """
+
+    def __init__(self, name: str, value: type[V]) -> None:
+        super().__init__(name, value)
+        self._rows: Rows[V] = self._unbound()
+        self._marks: Marks = self._unbound()
+
+    def _open(self, task: TaskStores, codec: Codec[V]) -> None:
+        self._rows = task.rows(self.name, codec)
+        self._marks = task.marks(self.name)
+
+    @property
+    def stream_time(self) -> int:
+        """Largest time given to `advance`, in ms; -1 before the first."""
+        return self._marks.get(_STREAM_TIME)
+
+    def advance(self, time: int) -> int:
+        """Move the buffer's stream time to `time` unless it lies further on; give it."""
+        now = self.stream_time
+        if time > now:
+            self._marks.set(_STREAM_TIME, time)
+            return time
+        return now
+
+    def append(self, time: int, key: str, value: V) -> None:
+        """Add a record."""
+        self._check_value(value)
+        number = self._marks.get(_PUTS, 0)
+        self._marks.set(_PUTS, number + 1)
+        self._rows.put(pack_time(time) + terminated(encode_key(self.name, key)) + pack_time(number), value)
+
+    def remove(self, time: int, key: str) -> None:
+        """Drop the records of `key` at exactly `time`."""
+        prefix = pack_time(time) + terminated(encode_key(self.name, key))
+        for row, _ in list(self._rows.scan(prefix, after(prefix))):
+            self._rows.put(row, None)
+
+    def release(self, time: int) -> list[Buffered[V]]:
+        """Take the records up to `time` (inclusive) out, in order."""
+        released: list[Buffered[V]] = []
+        for row, value in list(self._rows.scan(b"", after(pack_time(time)))):
+            self._rows.put(row, None)
+            released.append(Buffered(unpack_time(row), split_text(row, WIDTH)[0], value))
+        return released
+
+
+class Suppressed(NamedTuple, Generic[V]):
+    """A buffered update: the newest value of its key (and window), its timestamp in ms."""
+
+    key: str
+    window: Window | None
+    value: V | None
+    timestamp: int
+
+
+class SuppressBuffer(Store[V]):
+    """The newest update per key (and window), in order of the time its key was first buffered at.
+
+    Args:
+        name: names the changelog topic: `<application>-<name>-changelog`.
+        value: the frozen dataclass buffered.
+    """
+
+    def __init__(self, name: str, value: type[V]) -> None:
+        super().__init__(name, value)
+        self._codec: Codec[Stamped[Held[V]]] = self._unbound()
+        self._rows: Rows[Stamped[Held[V]]] = self._unbound()
+        self._times: Rows[int] = self._unbound()
+        self._marks: Marks = self._unbound()
+
+    def _open(self, task: TaskStores, codec: Codec[V]) -> None:
+        self._codec = StampedCodec(HeldCodec(codec))
+        self._rows = task.rows(self.name, self._codec)
+        self._times = task.internal(self.name, "times", NumberCodec())
+        self._marks = task.marks(self.name)
+
+    @property
+    def records(self) -> int:
+        """Count the buffered updates."""
+        return self._marks.get(_RECORDS, 0)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all buffered keys and values."""
+        return self._marks.get(_BYTES, 0)
+
+    def put(self, time: int, key: str, window: Window | None, value: V | None, timestamp: int) -> None:
+        """Buffer an update; if its key is buffered already, it takes that place and time is ignored."""
+        if value is not None:
+            self._check_value(value)
+        ident = self._ident(key, window)
+        first = self._times.get(ident)
+        update = Stamped(Held(value), timestamp)
+        size = len(ident) + len(self._codec.encode(update))
+        if first is None:
+            self._times.put(ident, time)
+            self._count(1, size)
+            first = time
+        else:
+            found = self._rows.get(pack_time(first) + ident)
+            assert found is not None, f"store {self.name}: a time without its update"
+            self._count(0, size - len(ident) - len(self._codec.encode(found)))
+        self._rows.put(pack_time(first) + ident, update)
+
+    def discard(self, key: str, window: Window | None) -> None:
+        """Drop the update of a key (and window), if there is one."""
+        ident = self._ident(key, window)
+        first = self._times.get(ident)
+        if first is not None:
+            self._take(pack_time(first) + ident)
+
+    def release(self, time: int) -> list[Suppressed[V]]:
+        """Take out the updates first buffered up to `time` (inclusive), in order of (time, key, window)."""
+        rows = [row for row, _ in self._rows.scan(b"", after(pack_time(time)))]
+        return [self._take(row) for row in rows]
+
+    def evict(self) -> Suppressed[V]:
+        """Take out the oldest update. Raises IndexError if the buffer is empty."""
+        oldest = next(self._rows.scan(b"", after(pack_time(FOREVER))), None)
+        if oldest is None:
+            raise IndexError(f"store {self.name} is empty")
+        return self._take(oldest[0])
+
+    def _take(self, row: bytes) -> Suppressed[V]:
+        update = self._rows.get(row)
+        assert update is not None
+        ident = row[WIDTH:]
+        self._rows.put(row, None)
+        self._times.put(ident, None)
+        self._count(-1, -len(ident) - len(self._codec.encode(update)))
+        key, at = split_text(ident)
+        window = Window(unpack_time(ident, at), unpack_time(ident, at + WIDTH))
+        return Suppressed(key, None if window == _NO_WINDOW else window, update.value.value, update.timestamp)
+
+    def _ident(self, key: str, window: Window | None) -> bytes:
+        start, end = window or _NO_WINDOW
+        return terminated(encode_key(self.name, key)) + pack_time(start) + pack_time(end)
+
+    def _count(self, records: int, size: int) -> None:
+        if records:
+            self._marks.set(_RECORDS, self.records + records)
+        if size:
+            self._marks.set(_BYTES, self.size_bytes + size)

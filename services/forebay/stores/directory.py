@@ -1,0 +1,85 @@
+"""What a task's block log consists of: the directory kept in state beside the blocks."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from forebay.stores.table import NO_TAG
+
+NO_BLOCK = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """All changes of one batch, in blocks `block` .. `block + count - 1`."""
+
+    sequence: int
+    tag: bytes
+    block: int
+    count: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """All rows from key `start` up to the next chunk's start, as they stood after delta `folded`.
+
+    Its block may hold rows outside that range: they are out of date and don't count.
+    """
+
+    start: bytes
+    folded: int
+    block: int
+
+
+@dataclass(frozen=True, slots=True)
+class Directory:
+    """The live blocks. Chunks are in key order, the first starts at the empty key; deltas are in order of sequence.
+
+    Args:
+        cursor: key at which folding goes on.
+        credit: bytes that folding may write.
+        next_block: number of the next block written.
+    """
+
+    chunks: tuple[Chunk, ...] = (Chunk(b"", -1, NO_BLOCK),)
+    deltas: tuple[Delta, ...] = ()
+    cursor: bytes = b""
+    credit: int = 0
+    next_block: int = 0
+
+    @property
+    def tag(self) -> bytes:
+        """Tag of the newest delta."""
+        return self.deltas[-1].tag if self.deltas else NO_TAG
+
+    @property
+    def sequence(self) -> int:
+        """Sequence number of the newest delta; -1 when there is none."""
+        return self.deltas[-1].sequence if self.deltas else -1
+
+    def after(self, tag: bytes) -> tuple[Delta, ...] | None:
+        """Give the deltas that bring a table from `tag` up to date, or None if they are gone."""
+        for index in range(len(self.deltas) - 1, -1, -1):
+            if self.deltas[index].tag == tag:
+                return self.deltas[index + 1 :]
+        return None
+
+
+def folded_at(chunks: Sequence[Chunk], starts: Sequence[bytes], key: bytes) -> int:
+    """Give the sequence up to which `key`'s chunk contains every change."""
+    return chunks[bisect_right(starts, key) - 1].folded
+
+
+def replace_range(
+    chunks: tuple[Chunk, ...], start: bytes, end: bytes | None, folded: int, block: int
+) -> tuple[Chunk, ...]:
+    """Give the chunks with [start, end) (None: to the end) taken over by a new chunk."""
+    before = [chunk for chunk in chunks if chunk.start < start]
+    after = [chunk for chunk in chunks if end is not None and chunk.start >= end]
+    if end is not None and (not after or after[0].start > end):
+        covering = max((chunk for chunk in chunks if chunk.start < end), key=lambda chunk: chunk.start)
+        after.insert(0, Chunk(end, covering.folded, covering.block))
+    return (*before, Chunk(start, folded, block), *after)

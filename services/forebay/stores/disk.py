@@ -1,0 +1,103 @@
+"""A task's table on local disk, for state larger than memory: SQLite, rebuilt from the block log when in doubt."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from forebay.stores.table import NO_TAG, Change
+
+_PUT = "INSERT INTO rows VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+_PAGE = 1_000
+
+
+class DiskTable:
+    """An ordered table in a directory of this worker's own (implements `Table`).
+
+    The directory is new for each worker process: the state's checkpoint is what lasts, so nothing here is
+    synced and no two processes ever share files. After a failed `apply` the table stands at no tag.
+
+    Args:
+        directory: where to make it; the system's temporary directory if empty.
+        name: begins the directory's name.
+        cache_mb: memory for pages.
+    """
+
+    def __init__(self, directory: str, name: str, cache_mb: int = 64) -> None:
+        base = Path(directory or tempfile.gettempdir())
+        base.mkdir(parents=True, exist_ok=True)
+        self.path = Path(tempfile.mkdtemp(prefix=f"{name}-{os.getpid()}-", dir=base))
+        self._db = sqlite3.connect(self.path / "rows.sqlite", isolation_level=None, cached_statements=32)
+        for pragma in ("journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE", f"cache_size=-{cache_mb * 1024}"):
+            self._db.execute(f"PRAGMA {pragma}")
+        self._db.execute("CREATE TABLE rows (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID")
+        self._tag = NO_TAG
+        self._bytes = 0
+        self._count = 0
+
+    @property
+    def tag(self) -> bytes:
+        return self._tag
+
+    @property
+    def size_bytes(self) -> int:
+        return self._bytes
+
+    def __len__(self) -> int:
+        return self._count
+
+    def get(self, key: bytes) -> bytes | None:
+        row = self._db.execute("SELECT value FROM rows WHERE key = ?", (key,)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def scan(self, start: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
+        condition, high = ("key >= ?", ()) if end is None else ("key >= ? AND key < ?", (end,))
+        query = f"SELECT key, value FROM rows WHERE {condition} ORDER BY key LIMIT {_PAGE}"
+        while True:
+            page = self._db.execute(query, (start, *high)).fetchall()
+            yield from page
+            if len(page) < _PAGE:
+                return
+            start = page[-1][0] + b"\0"
+
+    def scan_reverse(self, start: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
+        while True:
+            condition, high = ("key >= ?", ()) if end is None else ("key >= ? AND key < ?", (end,))
+            query = f"SELECT key, value FROM rows WHERE {condition} ORDER BY key DESC LIMIT {_PAGE}"
+            page = self._db.execute(query, (start, *high)).fetchall()
+            yield from page
+            if len(page) < _PAGE:
+                return
+            end = page[-1][0]
+
+    def apply(self, changes: Iterable[Change], tag: bytes) -> None:
+        self._tag = NO_TAG
+        db, size, count = self._db, self._bytes, self._count
+        db.execute("BEGIN")
+        for key, value in changes:
+            row = db.execute("SELECT length(value) FROM rows WHERE key = ?", (key,)).fetchone()
+            if row is not None:
+                size -= len(key) + row[0]
+                count -= 1
+            if value is None:
+                db.execute("DELETE FROM rows WHERE key = ?", (key,))
+            else:
+                db.execute(_PUT, (key, value))
+                size += len(key) + len(value)
+                count += 1
+        db.execute("COMMIT")
+        self._tag, self._bytes, self._count = tag, size, count
+
+    def clear(self) -> None:
+        if self._db.in_transaction:
+            self._db.execute("COMMIT")
+        self._db.execute("DELETE FROM rows")
+        self._tag, self._bytes, self._count = NO_TAG, 0, 0
+
+    def close(self) -> None:
+        self._db.close()
+        shutil.rmtree(self.path, ignore_errors=True)

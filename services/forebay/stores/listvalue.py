@@ -1,0 +1,60 @@
+"""The list-value store of a task: every value put under a key is kept, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+from forebay.codec import Codec
+from forebay.stores.binding import Marks, Store, TaskStores
+from forebay.stores.keys import after, encode_key, pack_time, split_text, terminated
+from forebay.stores.rows import Rows
+
+V = TypeVar("V")
+
+_PUTS = b"puts"
+
+
+class ListValueStore(Store[V]):
+    """A store that keeps the list of all values put under a key; putting None deletes the list.
+
+    One row per value: appending costs the same however long the list is.
+
+    Args:
+        name: names the changelog topic: `<application>-<name>-changelog`.
+        value: the frozen dataclass the lists consist of.
+    """
+
+    def __init__(self, name: str, value: type[V]) -> None:
+        super().__init__(name, value)
+        self._rows: Rows[V] = self._unbound()
+        self._marks: Marks = self._unbound()
+
+    def _open(self, task: TaskStores, codec: Codec[V]) -> None:
+        self._rows = task.rows(self.name, codec)
+        self._marks = task.marks(self.name)
+
+    def put(self, key: str, value: V | None) -> None:
+        """Append `value` to the list of `key`; None deletes the list."""
+        prefix = terminated(encode_key(self.name, key))
+        if value is None:
+            for row, _ in list(self._rows.scan(prefix, after(prefix))):
+                self._rows.put(row, None)
+            return
+        self._check_value(value)
+        number = self._marks.get(_PUTS, 0)
+        self._marks.set(_PUTS, number + 1)
+        self._rows.put(prefix + pack_time(number), value)
+
+    def get(self, key: str) -> tuple[V, ...]:
+        """Give the list of `key`, empty if there is none."""
+        prefix = terminated(encode_key(self.name, key))
+        return tuple(value for _, value in self._rows.scan(prefix, after(prefix)))
+
+    def all(self) -> Iterator[tuple[str, V]]:
+        """Give every value with its key, in key order, then in order of putting."""
+        return ((split_text(row)[0], value) for row, value in self._rows.scan(b"", None))
+
+    def approximate_num_entries(self) -> int:
+        """Count the keys that have a list (exactly, by walking over them)."""
+        return len({key for key, _ in self.all()})

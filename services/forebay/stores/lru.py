@@ -1,0 +1,134 @@
+"""The LRU store of a task: a key-value store that holds at most so many entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+from forebay.codec import Codec
+from forebay.stores.binding import Marks, Store, TaskStores
+from forebay.stores.keys import encode_key, pack_time
+from forebay.stores.rows import Rows
+from forebay.stores.scans import KeyOrderReads
+from forebay.stores.values import BytesCodec, NumberCodec
+
+V = TypeVar("V")
+
+_SIZE = b"size"
+_USES = b"uses"
+
+
+class LruStore(Store[V], KeyOrderReads[V]):
+    """A key-value store that drops the entry used least recently when it holds more than `max_entries`.
+
+    Getting and putting a key uses it; ranges do not. The order of use is state like any other, so that a
+    restart evicts the same entries; a get therefore writes, unless the key was the last one used.
+
+    Args:
+        name: names the changelog topic: `<application>-<name>-changelog`.
+        value: the frozen dataclass held under each key.
+        max_entries: entries held at most; at least 1.
+    """
+
+    def __init__(self, name: str, value: type[V], max_entries: int) -> None:
+        super().__init__(name, value)
+        if max_entries < 1:
+            raise ValueError(f"store {name}: max_entries is {max_entries}; give at least 1")
+        self.max_entries = max_entries
+        self.evicted_total = 0
+        self._rows: Rows[V] = self._unbound()
+        self._used: Rows[int] = self._unbound()
+        self._by_use: Rows[bytes] = self._unbound()
+        self._marks: Marks = self._unbound()
+
+    def _open(self, task: TaskStores, codec: Codec[V]) -> None:
+        self._rows = task.rows(self.name, codec)
+        self._used = task.internal(self.name, "used", NumberCodec())
+        self._by_use = task.internal(self.name, "use", BytesCodec())
+        self._marks = task.marks(self.name)
+
+    def get(self, key: str) -> V | None:
+        """Give the value of `key`, or None."""
+        encoded = encode_key(self.name, key)
+        value = self._rows.get(encoded)
+        if value is not None:
+            self._use(encoded)
+        return value
+
+    def put(self, key: str, value: V | None) -> None:
+        """Set `key` to `value`, evicting another entry if the store is full; None deletes it."""
+        encoded = encode_key(self.name, key)
+        if value is None:
+            self._remove(encoded)
+            return
+        self._check_value(value)
+        self.evicted_total += self._put(encoded, value)
+
+    def restore(self, key: str, value: V | None) -> None:
+        """Put a record of the changelog: evictions it causes are not counted."""
+        encoded = encode_key(self.name, key)
+        if value is None:
+            self._remove(encoded)
+        else:
+            self._put(encoded, value)
+
+    def put_if_absent(self, key: str, value: V) -> V | None:
+        """Set `key` unless it has a value; give the value found, or None."""
+        previous = self.get(key)
+        if previous is None:
+            self.put(key, value)
+        return previous
+
+    def put_all(self, entries: Iterable[tuple[str, V | None]]) -> None:
+        """Put each entry in turn."""
+        for key, value in entries:
+            self.put(key, value)
+
+    def delete(self, key: str) -> V | None:
+        """Remove `key`; give the value it had, or None."""
+        encoded = encode_key(self.name, key)
+        previous = self._rows.get(encoded)
+        self._remove(encoded)
+        return previous
+
+    def approximate_num_entries(self) -> int:
+        """Count the entries (exactly)."""
+        return self._marks.get(_SIZE, 0)
+
+    def _scan(self, start: bytes, end: bytes | None) -> Iterator[tuple[bytes, V]]:
+        return self._rows.scan(start, end)
+
+    def _scan_reverse(self, start: bytes, end: bytes | None) -> Iterator[tuple[bytes, V]]:
+        return self._rows.scan_reverse(start, end)
+
+    def _put(self, key: bytes, value: V) -> int:
+        evicted = 0
+        if self._rows.get(key) is None:
+            size = self._marks.get(_SIZE, 0)
+            if size >= self.max_entries:
+                _, oldest = next(self._by_use.scan(b"", None))
+                self._remove(oldest)
+                evicted, size = 1, size - 1
+            self._marks.set(_SIZE, size + 1)
+        self._rows.put(key, value)
+        self._use(key)
+        return evicted
+
+    def _use(self, key: bytes) -> None:
+        uses, last = self._marks.get(_USES, 0), self._used.get(key)
+        if last is not None:
+            if last == uses:
+                return
+            self._by_use.put(pack_time(last), None)
+        self._marks.set(_USES, uses + 1)
+        self._used.put(key, uses + 1)
+        self._by_use.put(pack_time(uses + 1), key)
+
+    def _remove(self, key: bytes) -> None:
+        last = self._used.get(key)
+        if last is None:
+            return
+        self._rows.put(key, None)
+        self._used.put(key, None)
+        self._by_use.put(pack_time(last), None)
+        self._marks.set(_SIZE, self._marks.get(_SIZE, 0) - 1)

@@ -1,0 +1,158 @@
+"""A store's rows as a task sees them: the confirmed table under this batch's changes, undoable per record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Generic, TypeVar
+
+from sortedcontainers import SortedList
+
+from forebay.codec import Codec, EncodeError
+from forebay.stores.table import Change, Table, prefix_end
+
+V = TypeVar("V")
+
+_MISSING: Any = object()
+
+
+class Journal:
+    """What the record in hand changed so far, so that an exception undoes all of it."""
+
+    __slots__ = ("entries",)
+
+    def __init__(self) -> None:
+        self.entries: list[tuple[Rows[Any], bytes, Any, bool]] = []
+
+    def roll_back(self) -> None:
+        """Undo every change since the last commit, newest first."""
+        for rows, key, old, was_dirty in reversed(self.entries):
+            rows.restore(key, old, was_dirty)
+        self.entries.clear()
+
+    def commit(self) -> None:
+        """Keep the changes."""
+        self.entries.clear()
+
+
+class StoreEncodeError(Exception):
+    """A put value does not fit its store's contract; found when a batch's changes are encoded."""
+
+
+class Rows(Generic[V]):
+    """Rows of one store: decoded objects over a table of bytes.
+
+    Args:
+        store: the store's name; table keys are `store`, a zero byte, the row's key.
+        journal: shared by all stores of the task.
+        cached: decoded objects kept from batch to batch at most.
+    """
+
+    def __init__(self, store: str, table: Table, codec: Codec[V], journal: Journal, cached: int) -> None:
+        self.store = store
+        self.prefix = store.encode() + b"\0"
+        self._table = table
+        self._codec = codec
+        self._journal = journal
+        self._cached = cached
+        self._objects: dict[bytes, V | None] = {}
+        self._dirty: dict[bytes, None] = {}
+        self._dirty_sorted: SortedList | None = None
+
+    def get(self, key: bytes) -> V | None:
+        """Give the row's value, or None."""
+        value = self._objects.get(key, _MISSING)
+        return self._load(key) if value is _MISSING else value
+
+    def put(self, key: bytes, value: V | None) -> None:
+        """Set the row, or delete it with None."""
+        objects, dirty = self._objects, self._dirty
+        was_dirty = key in dirty
+        self._journal.entries.append((self, key, objects.get(key, _MISSING), was_dirty))
+        objects[key] = value
+        if not was_dirty:
+            dirty[key] = None
+            if self._dirty_sorted is not None:
+                self._dirty_sorted.add(key)
+
+    def scan(self, start: bytes, end: bytes | None) -> Iterator[tuple[bytes, V]]:
+        """Give rows with start <= key < end (None: to the store's end) in key order."""
+        table_end = prefix_end(self.prefix) if end is None else self.prefix + end
+        confirmed = self._table.scan(self.prefix + start, table_end)
+        return self._merge(confirmed, iter(self._dirty_in(start, end)), descending=False)
+
+    def scan_reverse(self, start: bytes, end: bytes | None) -> Iterator[tuple[bytes, V]]:
+        """Give rows with start <= key < end (None: to the store's end) in reverse key order."""
+        table_end = prefix_end(self.prefix) if end is None else self.prefix + end
+        confirmed = self._table.scan_reverse(self.prefix + start, table_end)
+        return self._merge(confirmed, reversed(self._dirty_in(start, end)), descending=True)
+
+    def restore(self, key: bytes, old: V | None, was_dirty: bool) -> None:
+        """Undo one put (the journal's call)."""
+        if old is _MISSING:
+            del self._objects[key]
+        else:
+            self._objects[key] = old
+        if not was_dirty:
+            del self._dirty[key]
+            if self._dirty_sorted is not None:
+                self._dirty_sorted.remove(key)
+
+    def check(self, key: bytes) -> None:
+        """Encode the row's present value. Raises EncodeError where it does not fit the store's contract."""
+        value = self._objects[key]
+        if value is not None:
+            self._codec.encode(value)
+
+    def changes(self) -> Iterator[Change]:
+        """Give this batch's changes, one per row, in order of first change. Raises StoreEncodeError."""
+        encode, objects, prefix = self._codec.encode, self._objects, self.prefix
+        for key in self._dirty:
+            value = objects[key]
+            try:
+                yield prefix + key, None if value is None else encode(value)
+            except EncodeError as error:
+                raise StoreEncodeError(f"store {self.store}, key {key!r}: {error}") from error
+
+    def settle(self) -> None:
+        """Begin a batch on the confirmed table: the changes so far are in it."""
+        self._dirty.clear()
+        self._dirty_sorted = None
+        if len(self._objects) > self._cached:
+            self._objects.clear()
+
+    def discard(self) -> None:
+        """Forget changes and cached objects: the table alone counts."""
+        self._dirty.clear()
+        self._dirty_sorted = None
+        self._objects.clear()
+
+    def _load(self, key: bytes) -> V | None:
+        data = self._table.get(self.prefix + key)
+        value = None if data is None else self._codec.decode(data)
+        self._objects[key] = value
+        return value
+
+    def _dirty_in(self, start: bytes, end: bytes | None) -> list[bytes]:
+        if self._dirty_sorted is None:
+            self._dirty_sorted = SortedList(self._dirty)
+        return list(self._dirty_sorted.irange(start, end, inclusive=(True, False)))
+
+    def _merge(
+        self, confirmed: Iterator[tuple[bytes, bytes]], changed: Iterator[bytes], descending: bool
+    ) -> Iterator[tuple[bytes, V]]:
+        cut, dirty = len(self.prefix), self._dirty
+        table_key = next((k[cut:] for k, _ in confirmed if k[cut:] not in dirty), None)
+        dirty_key = next(changed, None)
+        while table_key is not None or dirty_key is not None:
+            take_dirty = table_key is None or (
+                dirty_key is not None and (dirty_key > table_key if descending else dirty_key < table_key)
+            )
+            key = dirty_key if take_dirty else table_key
+            assert key is not None
+            value = self.get(key)
+            if value is not None:
+                yield key, value
+            if take_dirty:
+                dirty_key = next(changed, None)
+            else:
+                table_key = next((k[cut:] for k, _ in confirmed if k[cut:] not in dirty), None)

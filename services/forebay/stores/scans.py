@@ -1,0 +1,67 @@
+"""Reading a key-value store in key order: the part that its kinds share."""
+
+from __future__ import annotations
+
+import abc
+import logging
+from collections.abc import Iterator
+from typing import Generic, TypeVar
+
+from forebay.stores.keys import encode_key
+from forebay.stores.table import prefix_end
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+
+class KeyOrderReads(abc.ABC, Generic[T]):
+    """Range reads over rows whose keys are the UTF-8 bytes of the store's keys."""
+
+    name: str
+
+    @abc.abstractmethod
+    def _scan(self, start: bytes, end: bytes | None) -> Iterator[tuple[bytes, T]]:
+        """Give entries with start <= key < end (None: to the store's end) in key order."""
+
+    @abc.abstractmethod
+    def _scan_reverse(self, start: bytes, end: bytes | None) -> Iterator[tuple[bytes, T]]:
+        """Give entries with start <= key < end (None: to the store's end) in reverse key order."""
+
+    def all(self) -> Iterator[tuple[str, T]]:
+        """Give every entry in key order."""
+        return self.range(None, None)
+
+    def reverse_all(self) -> Iterator[tuple[str, T]]:
+        """Give every entry in reverse key order."""
+        return self.reverse_range(None, None)
+
+    def range(self, start: str | None, end: str | None) -> Iterator[tuple[str, T]]:
+        """Give entries with start <= key <= end (None: open) in key order."""
+        return _decoded(self._scan(*key_bounds(self.name, start, end)))
+
+    def reverse_range(self, start: str | None, end: str | None) -> Iterator[tuple[str, T]]:
+        """Give entries with start <= key <= end (None: open) in reverse key order."""
+        return _decoded(self._scan_reverse(*key_bounds(self.name, start, end)))
+
+    def prefix_scan(self, prefix: str) -> Iterator[tuple[str, T]]:
+        """Give entries whose key starts with `prefix`, in key order."""
+        encoded = encode_key(self.name, prefix)
+        return _decoded(self._scan(encoded, prefix_end(encoded)))
+
+    def approximate_num_entries(self) -> int:
+        """Count the entries (exactly, by walking over them)."""
+        return sum(1 for _ in self._scan(b"", None))
+
+
+def key_bounds(store: str, start: str | None, end: str | None) -> tuple[bytes, bytes | None]:
+    """Give the row bounds of start <= key <= end; an empty range, with a warning, if start lies above end."""
+    low = b"" if start is None else start.encode()
+    if start is not None and end is not None and low > end.encode():
+        log.warning("store %s: range from %r to %r is empty: from lies above to", store, start, end)
+        return b"", b""
+    return low, None if end is None else end.encode() + b"\0"
+
+
+def _decoded(rows: Iterator[tuple[bytes, T]]) -> Iterator[tuple[str, T]]:
+    return ((key.decode(), value) for key, value in rows)

@@ -1,0 +1,207 @@
+"""The session store of a task: values by key and session bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Generic, NamedTuple, TypeVar
+
+from forebay.codec import Codec
+from forebay.stores.binding import Marks, Store, TaskStores, check_duration
+from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, split_text, terminated, unpack_time
+from forebay.stores.rows import Rows
+from forebay.stores.values import PRESENT, BytesCodec
+from forebay.stores.window import text_bounds
+
+V = TypeVar("V")
+
+PURGED_AT_ONCE = 1_000
+
+_LATEST = b"latest"
+_OLDEST = b"oldest"
+_BEGINNING = -(1 << 62)
+
+
+class SessionEntry(NamedTuple, Generic[V]):
+    """One session: `start` and `end` (ms) are its first and last timestamp, both inclusive."""
+
+    key: str
+    start: int
+    end: int
+    value: V
+
+
+class SessionStore(Store[V]):
+    """Values by key and session, for a retention counted back from the latest end.
+
+    A session is visible iff end > latest end - retention_ms; putting one that would not be is refused and
+    counted in `dropped_total`. Rows past the retention are deleted by later puts, a limited number at a time.
+
+    Args:
+        name: names the changelog topic: `<application>-<name>-changelog`.
+        value: the frozen dataclass held.
+        retention_ms: at least the sessions' gap plus their grace.
+    """
+
+    def __init__(self, name: str, value: type[V], *, retention_ms: int) -> None:
+        super().__init__(name, value)
+        check_duration(name, "retention_ms", retention_ms, 1)
+        self.retention_ms = retention_ms
+        self.dropped_total = 0
+        self._rows: Rows[V] = self._unbound()
+        self._by_end: Rows[bytes] = self._unbound()
+        self.marks: Marks = self._unbound()
+
+    def _open(self, task: TaskStores, codec: Codec[V]) -> None:
+        self._rows = task.rows(self.name, codec)
+        self._by_end = task.internal(self.name, "ends", BytesCodec())
+        self.marks = task.marks(self.name)
+
+    def put(self, key: str, start: int, end: int, value: V | None, open_from: int = FOREVER) -> bool:
+        """Set the session of `key` from `start` to `end`; None removes it.
+
+        Args:
+            open_from: sessions ending here or later are accepted whatever the retention says.
+
+        Returns:
+            Whether it was accepted.
+        """
+        prefix = terminated(encode_key(self.name, key))
+        if start > end:
+            raise ValueError(f"store {self.name}: a session of {key!r} from {start} to {end} ends before it starts")
+        latest = self.marks.get(_LATEST, _BEGINNING)
+        if end > latest:
+            latest = end
+            self.marks.set(_LATEST, latest)
+        if end <= latest - self.retention_ms and end < open_from:
+            self.dropped_total += 1
+            return False
+        row = prefix + pack_time(end) + pack_time(start)
+        index = pack_time(end) + pack_time(start) + prefix
+        if value is None:
+            self._remove(row, index)
+        else:
+            self._check_value(value)
+            if self._rows.get(row) is None:
+                self._by_end.put(index, PRESENT)
+                if end < self.marks.get(_OLDEST, FOREVER):
+                    self.marks.set(_OLDEST, end)
+            self._rows.put(row, value)
+        self._purge(latest - self.retention_ms)
+        return True
+
+    def remove(self, key: str, start: int, end: int) -> None:
+        """Remove the session of `key` from `start` to `end`, if it is there."""
+        prefix, bounds = terminated(encode_key(self.name, key)), pack_time(end) + pack_time(start)
+        self._remove(prefix + bounds, bounds + prefix)
+
+    def fetch_session(self, key: str, start: int, end: int) -> V | None:
+        """Give the value of exactly that session, or None."""
+        prefix = terminated(encode_key(self.name, key))
+        if end < self._visible(_BEGINNING):
+            return None
+        return self._rows.get(prefix + pack_time(end) + pack_time(start))
+
+    def fetch(self, key: str) -> Iterator[SessionEntry[V]]:
+        """Give every session of `key`, by end, then start."""
+        return self.find_sessions(key, _BEGINNING, FOREVER)
+
+    def backward_fetch(self, key: str) -> Iterator[SessionEntry[V]]:
+        """Give what `fetch` gives, backwards."""
+        return self.backward_find_sessions(key, _BEGINNING, FOREVER)
+
+    def find_sessions(
+        self, key: str, earliest_end: int, latest_start: int, open_from: int = FOREVER
+    ) -> Iterator[SessionEntry[V]]:
+        """Give sessions of `key` with end >= earliest_end and start <= latest_start, by end, then start.
+
+        Args:
+            open_from: sessions ending here or later count as visible whatever the retention says.
+        """
+        return self._entries(key, latest_start, self._rows.scan(*self._bounds(key, earliest_end, open_from)))
+
+    def backward_find_sessions(self, key: str, earliest_end: int, latest_start: int) -> Iterator[SessionEntry[V]]:
+        """Give what `find_sessions` gives, backwards."""
+        return self._entries(key, latest_start, self._rows.scan_reverse(*self._bounds(key, earliest_end, FOREVER)))
+
+    def find_sessions_key_range(
+        self, key_from: str | None, key_to: str | None, earliest_end: int, latest_start: int
+    ) -> Iterator[SessionEntry[V]]:
+        """Give sessions as `find_sessions` does, of keys in [key_from, key_to] (None: open), by end, start, key."""
+        return iter(self._key_range(key_from, key_to, earliest_end, latest_start))
+
+    def backward_find_sessions_key_range(
+        self, key_from: str | None, key_to: str | None, earliest_end: int, latest_start: int
+    ) -> Iterator[SessionEntry[V]]:
+        """Give what `find_sessions_key_range` gives, backwards."""
+        return reversed(self._key_range(key_from, key_to, earliest_end, latest_start))
+
+    def fetch_key_range(self, key_from: str | None, key_to: str | None) -> Iterator[SessionEntry[V]]:
+        """Give every session of keys in [key_from, key_to] (None: open), by end, start, key."""
+        return self.find_sessions_key_range(key_from, key_to, _BEGINNING, FOREVER)
+
+    def backward_fetch_key_range(self, key_from: str | None, key_to: str | None) -> Iterator[SessionEntry[V]]:
+        """Give what `fetch_key_range` gives, backwards."""
+        return self.backward_find_sessions_key_range(key_from, key_to, _BEGINNING, FOREVER)
+
+    def find_sessions_by_end(
+        self, earliest_end: int, latest_end: int, open_from: int = FOREVER
+    ) -> Iterator[SessionEntry[V]]:
+        """Give sessions of every key with earliest_end <= end <= latest_end, by end, start, key.
+
+        Args:
+            open_from: as in `find_sessions`.
+        """
+        low = max(earliest_end, min(self._visible(_BEGINNING), open_from))
+        for row, _ in self._by_end.scan(pack_time(low), after(pack_time(latest_end))):
+            bounds, prefix = row[: 2 * WIDTH], row[2 * WIDTH :]
+            value = self._rows.get(prefix + bounds)
+            assert value is not None, f"store {self.name}: an index row without its session"
+            yield SessionEntry(split_text(prefix)[0], unpack_time(bounds, WIDTH), unpack_time(bounds), value)
+
+    def all(self) -> Iterator[SessionEntry[V]]:
+        """Give every session, by end, start, key."""
+        return self.find_sessions_by_end(_BEGINNING, FOREVER)
+
+    def _remove(self, row: bytes, index: bytes) -> None:
+        if self._rows.get(row) is not None:
+            self._rows.put(row, None)
+            self._by_end.put(index, None)
+
+    def _purge(self, until: int) -> None:
+        """Delete sessions with end < until, a limited number: one that has just lost its visibility may be open."""
+        if self.marks.get(_OLDEST, FOREVER) >= until:
+            return
+        oldest = FOREVER
+        for count, (index, _) in enumerate(self._by_end.scan(b"", None)):
+            end = unpack_time(index)
+            if end >= until or count == PURGED_AT_ONCE:
+                oldest = end
+                break
+            self._remove(index[2 * WIDTH :] + index[: 2 * WIDTH], index)
+        self.marks.set(_OLDEST, oldest)
+
+    def _visible(self, earliest_end: int) -> int:
+        return max(earliest_end, self.marks.get(_LATEST, _BEGINNING) - self.retention_ms + 1)
+
+    def _bounds(self, key: str, earliest_end: int, open_from: int) -> tuple[bytes, bytes]:
+        prefix = terminated(encode_key(self.name, key))
+        low = max(earliest_end, min(self._visible(_BEGINNING), open_from))
+        return prefix + pack_time(low), after(prefix)
+
+    def _entries(self, key: str, latest_start: int, rows: Iterator[tuple[bytes, V]]) -> Iterator[SessionEntry[V]]:
+        for row, value in rows:
+            at = len(row) - 2 * WIDTH
+            start = unpack_time(row, at + WIDTH)
+            if start <= latest_start:
+                yield SessionEntry(key, start, unpack_time(row, at), value)
+
+    def _key_range(
+        self, key_from: str | None, key_to: str | None, earliest_end: int, latest_start: int
+    ) -> list[SessionEntry[V]]:
+        visible, entries = self._visible(earliest_end), []
+        for row, value in self._rows.scan(*text_bounds(self.name, key_from, key_to)):
+            key, at = split_text(row)
+            end, start = unpack_time(row, at), unpack_time(row, at + WIDTH)
+            if end >= visible and start <= latest_start:
+                entries.append(SessionEntry(key, start, end, value))
+        return sorted(entries, key=lambda entry: (entry.end, entry.start, entry.key.encode()))

@@ -1,0 +1,122 @@
+"""The confirmed base of a task's stores: an ordered table of bytes, marked with the tag it stands at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+from sortedcontainers import SortedList
+
+NO_TAG = b""
+
+Change = tuple[bytes, bytes | None]
+"""A key with its new value, or None where the key is deleted."""
+
+
+class Table(Protocol):
+    """An ordered table of bytes. Key order is byte order."""
+
+    @property
+    def tag(self) -> bytes:
+        """Tag of the batch whose changes were applied last; NO_TAG for a table that was never filled."""
+        ...
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all keys and values."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def get(self, key: bytes) -> bytes | None:
+        """Give the value of `key`, or None."""
+        ...
+
+    def scan(self, start: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
+        """Give entries with start <= key < end (None: open) in key order."""
+        ...
+
+    def scan_reverse(self, start: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
+        """Give entries with start <= key < end (None: open) in reverse key order."""
+        ...
+
+    def apply(self, changes: Iterable[Change], tag: bytes) -> None:
+        """Apply `changes` in order and stand at `tag`, both or neither."""
+        ...
+
+    def clear(self) -> None:
+        """Empty the table and forget its tag."""
+        ...
+
+    def close(self) -> None:
+        """Give back what the table holds (files, memory)."""
+        ...
+
+
+def prefix_end(prefix: bytes) -> bytes | None:
+    """Give the smallest key above all keys that start with `prefix`, or None when there is none."""
+    stripped = prefix.rstrip(b"\xff")
+    return stripped[:-1] + bytes([stripped[-1] + 1]) if stripped else None
+
+
+class MemoryTable:
+    """A table in the worker's memory: a dict for look-ups beside a sorted list of keys for scans."""
+
+    def __init__(self) -> None:
+        self._rows: dict[bytes, bytes] = {}
+        self._keys: SortedList = SortedList()
+        self._tag = NO_TAG
+        self._bytes = 0
+        self.get = self._rows.get
+
+    @property
+    def tag(self) -> bytes:
+        return self._tag
+
+    @property
+    def size_bytes(self) -> int:
+        return self._bytes
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def scan(self, start: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
+        rows = self._rows
+        for key in self._keys.irange(start, end, inclusive=(True, False)):
+            yield key, rows[key]
+
+    def scan_reverse(self, start: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
+        rows = self._rows
+        for key in self._keys.irange(start, end, inclusive=(True, False), reverse=True):
+            yield key, rows[key]
+
+    def apply(self, changes: Iterable[Change], tag: bytes) -> None:
+        rows = self._rows
+        added: list[bytes] = []
+        for key, value in changes:
+            old = rows.get(key)
+            if value is None:
+                if old is not None:
+                    del rows[key]
+                    self._bytes -= len(key) + len(old)
+                    self._keys.update(added)
+                    added.clear()
+                    self._keys.remove(key)
+                continue
+            if old is None:
+                added.append(key)
+                self._bytes += len(key) + len(value)
+            else:
+                self._bytes += len(value) - len(old)
+            rows[key] = value
+        self._keys.update(added)
+        self._tag = tag
+
+    def clear(self) -> None:
+        self._rows.clear()
+        self._keys.clear()
+        self._bytes = 0
+        self._tag = NO_TAG
+
+    def close(self) -> None:
+        self.clear()

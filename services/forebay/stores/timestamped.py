@@ -1,0 +1,71 @@
+"""The timestamped key-value store of a task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+from forebay.codec import Codec
+from forebay.stores.binding import Store, TaskStores
+from forebay.stores.keys import encode_key
+from forebay.stores.rows import Rows
+from forebay.stores.scans import KeyOrderReads
+from forebay.stores.values import Stamped, StampedCodec
+
+V = TypeVar("V")
+
+
+class TimestampedKeyValueStore(Store[V], KeyOrderReads[Stamped[V]]):
+    """A key-value store that keeps each value with its record's timestamp.
+
+    The last put counts, whatever its timestamp (for latest by timestamp see VersionedKeyValueStore).
+
+    Args:
+        name: names the changelog topic: `<application>-<name>-changelog`.
+        value: the frozen dataclass held under each key.
+    """
+
+    def __init__(self, name: str, value: type[V]) -> None:
+        super().__init__(name, value)
+        self._rows: Rows[Stamped[V]] = self._unbound()
+
+    def _open(self, task: TaskStores, codec: Codec[V]) -> None:
+        self._rows = task.rows(self.name, StampedCodec(codec))
+
+    def get(self, key: str) -> Stamped[V] | None:
+        """Give the value of `key` and its timestamp, or None."""
+        return self._rows.get(encode_key(self.name, key))
+
+    def put(self, key: str, value: V | None, timestamp: int) -> None:
+        """Set `key` to `value` as of `timestamp` (ms); None deletes it."""
+        encoded = encode_key(self.name, key)
+        if value is None:
+            self._rows.put(encoded, None)
+            return
+        self._check_value(value)
+        self._rows.put(encoded, Stamped(value, timestamp))
+
+    def put_if_absent(self, key: str, value: V, timestamp: int) -> Stamped[V] | None:
+        """Set `key` unless it has a value; give what was found, or None."""
+        previous = self.get(key)
+        if previous is None:
+            self.put(key, value, timestamp)
+        return previous
+
+    def put_all(self, entries: Iterable[tuple[str, V | None, int]]) -> None:
+        """Put each (key, value, timestamp) in turn."""
+        for key, value, timestamp in entries:
+            self.put(key, value, timestamp)
+
+    def delete(self, key: str) -> Stamped[V] | None:
+        """Remove `key`; give what it had, or None."""
+        previous = self.get(key)
+        if previous is not None:
+            self._rows.put(key.encode(), None)
+        return previous
+
+    def _scan(self, start: bytes, end: bytes | None) -> Iterator[tuple[bytes, Stamped[V]]]:
+        return self._rows.scan(start, end)
+
+    def _scan_reverse(self, start: bytes, end: bytes | None) -> Iterator[tuple[bytes, Stamped[V]]]:
+        return self._rows.scan_reverse(start, end)

@@ -1,0 +1,124 @@
+"""The TTL store of a task: a key-value store whose entries expire."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+from forebay.codec import Codec
+from forebay.stores.binding import Clock, Marks, Store, TaskStores, check_duration
+from forebay.stores.keys import FOREVER, WIDTH, encode_key, pack_time, unpack_time
+from forebay.stores.rows import Rows
+from forebay.stores.scans import KeyOrderReads
+from forebay.stores.values import PRESENT, BytesCodec, Stamped, StampedCodec
+
+V = TypeVar("V")
+
+EXPIRED_AT_ONCE = 1_000
+
+_FIRST = b"first-due"
+
+
+class TtlKeyValueStore(Store[V], KeyOrderReads[V]):
+    """A key-value store whose entries expire `ttl_ms` after their last write, in the task's closing time.
+
+    An entry written at time T is gone from T + ttl_ms on. Its row is deleted by a later put or `expire`, a
+    limited number at a time; no read shows it meanwhile.
+
+    Args:
+        name: names the changelog topic: `<application>-<name>-changelog`.
+        value: the frozen dataclass held under each key.
+        ttl_ms: at least 1.
+    """
+
+    def __init__(self, name: str, value: type[V], ttl_ms: int) -> None:
+        super().__init__(name, value)
+        check_duration(name, "ttl_ms", ttl_ms, 1)
+        self.ttl_ms = ttl_ms
+        self._clock: Clock = self._unbound()
+        self._rows: Rows[Stamped[V]] = self._unbound()
+        self._due: Rows[bytes] = self._unbound()
+        self._marks: Marks = self._unbound()
+
+    def _open(self, task: TaskStores, codec: Codec[V]) -> None:
+        self._clock = task.clock
+        self._rows = task.rows(self.name, StampedCodec(codec))
+        self._due = task.internal(self.name, "due", BytesCodec())
+        self._marks = task.marks(self.name)
+
+    def get(self, key: str) -> V | None:
+        """Give the value of `key`, or None."""
+        found = self._rows.get(encode_key(self.name, key))
+        return None if found is None or self._is_expired(found) else found.value
+
+    def put(self, key: str, value: V | None) -> None:
+        """Set `key` to `value` for the next `ttl_ms`; None deletes it."""
+        encoded = encode_key(self.name, key)
+        self.expire()
+        if value is None:
+            self._rows.put(encoded, None)
+            return
+        self._check_value(value)
+        now = self._clock.closing_time
+        if self._rows.get(encoded) is None:
+            self._look_at(encoded, now + self.ttl_ms)
+        self._rows.put(encoded, Stamped(value, now))
+
+    def put_if_absent(self, key: str, value: V) -> V | None:
+        """Set `key` unless it has a value; give the value found, or None."""
+        previous = self.get(key)
+        if previous is None:
+            self.put(key, value)
+        return previous
+
+    def put_all(self, entries: Iterable[tuple[str, V | None]]) -> None:
+        """Put each entry in turn."""
+        for key, value in entries:
+            self.put(key, value)
+
+    def delete(self, key: str) -> V | None:
+        """Remove `key`; give the value it had, or None."""
+        previous = self.get(key)
+        if self._rows.get(key.encode()) is not None:
+            self._rows.put(key.encode(), None)
+        return previous
+
+    def expire(self, at_most: int = EXPIRED_AT_ONCE) -> int:
+        """Delete expired entries, looking at up to `at_most`; give how many went."""
+        now, gone = self._clock.closing_time, 0
+        if self._marks.get(_FIRST, FOREVER) > now:
+            return 0
+        due = [row for _, (row, _) in zip(range(at_most), self._due.scan(b"", pack_time(now + 1)), strict=False)]
+        for row in due:
+            key = row[WIDTH:]
+            found = self._rows.get(key)
+            self._due.put(row, None)
+            if found is None:
+                continue
+            if self._is_expired(found):
+                self._rows.put(key, None)
+                gone += 1
+            else:
+                self._look_at(key, found.timestamp + self.ttl_ms)
+        first = next(self._due.scan(b"", None), None)
+        self._marks.set(_FIRST, FOREVER if first is None else unpack_time(first[0]))
+        return gone
+
+    def next_expiry(self) -> int | None:
+        """Give a time (ms) before which no entry expires, or None if there are no entries: schedule a timer then."""
+        first = self._marks.get(_FIRST, FOREVER)
+        return None if first == FOREVER else first
+
+    def _look_at(self, key: bytes, due: int) -> None:
+        self._due.put(pack_time(due) + key, PRESENT)
+        if due < self._marks.get(_FIRST, FOREVER):
+            self._marks.set(_FIRST, due)
+
+    def _is_expired(self, found: Stamped[V]) -> bool:
+        return found.timestamp + self.ttl_ms <= self._clock.closing_time
+
+    def _scan(self, start: bytes, end: bytes | None) -> Iterator[tuple[bytes, V]]:
+        return ((k, found.value) for k, found in self._rows.scan(start, end) if not self._is_expired(found))
+
+    def _scan_reverse(self, start: bytes, end: bytes | None) -> Iterator[tuple[bytes, V]]:
+        return ((k, found.value) for k, found in self._rows.scan_reverse(start, end) if not self._is_expired(found))

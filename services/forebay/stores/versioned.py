@@ -1,0 +1,206 @@
+"""The versioned key-value store of a task: every version of a value, for a retention."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Generic, NamedTuple, TypeVar
+
+from forebay.codec import Codec
+from forebay.stores.binding import Marks, Store, TaskStores, check_duration
+from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, terminated, unpack_time
+from forebay.stores.rows import Rows
+from forebay.stores.values import PRESENT, BytesCodec, Held, HeldCodec
+
+V = TypeVar("V")
+
+SHORTEST_SEGMENT_MS = 60_000
+PURGED_AT_ONCE = 1_000
+
+_STREAM_TIME = b"stream-time"
+_OLDEST = b"oldest-segment"
+_BEGINNING = -(1 << 62)
+
+
+class NotPut(Enum):
+    """Answer of `put` for a version that came too late."""
+
+    NOT_PUT = "not put"
+
+
+NOT_PUT = NotPut.NOT_PUT
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Answer of `put` for a version that was stored: the end (ms) of its validity, None if it is the latest."""
+
+    valid_to: int | None
+
+
+class Order(Enum):
+    """Order of versions."""
+
+    NEWEST_FIRST = "newest first"
+    OLDEST_FIRST = "oldest first"
+
+
+class Version(NamedTuple, Generic[V]):
+    """A value valid from `timestamp` until before `valid_to` (ms; None: still valid)."""
+
+    value: V
+    timestamp: int
+    valid_to: int | None
+
+
+class VersionedKeyValueStore(Store[V]):
+    """Versions of values by key and timestamp (semantics.md, "Versioned key-value store").
+
+    The store's stream time is the largest timestamp put; what lies more than the history retention behind it
+    is refused, and answered only by a key's latest version. Versions are deleted one to two segments (half
+    the retention, at least a minute) after they left the history.
+
+    Args:
+        name: names the changelog topic: `<application>-<name>-changelog`.
+        value: the frozen dataclass held.
+        history_retention_ms: 0 keeps current values only.
+    """
+
+    def __init__(self, name: str, value: type[V], *, history_retention_ms: int) -> None:
+        super().__init__(name, value)
+        check_duration(name, "history_retention_ms", history_retention_ms, 0)
+        self.history_retention_ms = history_retention_ms
+        self.dropped_total = 0
+        self._segment_ms = max(SHORTEST_SEGMENT_MS, history_retention_ms // 2)
+        self._rows: Rows[Held[V]] = self._unbound()
+        self._segments: Rows[bytes] = self._unbound()
+        self._marks: Marks = self._unbound()
+
+    def _open(self, task: TaskStores, codec: Codec[V]) -> None:
+        self._rows = task.rows(self.name, HeldCodec(codec))
+        self._segments = task.internal(self.name, "segments", BytesCodec())
+        self._marks = task.marks(self.name)
+
+    @property
+    def stream_time(self) -> int:
+        """Largest timestamp put, in ms; -1 before the first."""
+        return self._marks.get(_STREAM_TIME)
+
+    def put(self, key: str, value: V | None, timestamp: int) -> Put | NotPut:
+        """Store a version; None is a tombstone. Accepted iff timestamp >= stream time - history retention."""
+        result = self.restore(key, value, timestamp)
+        if result is NOT_PUT:
+            self.dropped_total += 1
+        return result
+
+    def restore(self, key: str, value: V | None, timestamp: int) -> Put | NotPut:
+        """Put a record of the changelog: the same rules, and no drop is counted."""
+        prefix = terminated(encode_key(self.name, key))
+        if timestamp < 0:
+            raise ValueError(f"store {self.name}: the timestamp {timestamp} of {key!r} is negative")
+        stream_time = self.stream_time
+        if timestamp < stream_time - self.history_retention_ms:
+            return NOT_PUT
+        if value is not None:
+            self._check_value(value)
+        self._rows.put(prefix + pack_time(timestamp), Held(value))
+        self._mark(prefix, timestamp)
+        if timestamp > stream_time:
+            self._marks.set(_STREAM_TIME, timestamp)
+        self._purge(max(stream_time, timestamp))
+        return Put(self._next(prefix, timestamp))
+
+    def get(self, key: str, as_of: int | None = None) -> Version[V] | None:
+        """Give the version valid at `as_of` (ms, inclusive; None: the latest), or None."""
+        prefix = terminated(encode_key(self.name, key))
+        if as_of is None:
+            as_of = FOREVER
+        found = next(self._rows.scan_reverse(prefix, after(prefix + pack_time(as_of))), None)
+        if found is None or found[1].value is None:
+            return None
+        timestamp = _timestamp(found[0])
+        valid_to = None if as_of == FOREVER else self._next(prefix, timestamp)
+        if valid_to is not None and self._is_past_history(as_of):
+            return None
+        return Version(found[1].value, timestamp, valid_to)
+
+    def get_range(
+        self,
+        key: str,
+        time_from: int | None = None,
+        time_to: int | None = None,
+        order: Order = Order.NEWEST_FIRST,
+    ) -> Iterator[Version[V]]:
+        """Give the versions whose validity overlaps [time_from, time_to] (ms, inclusive; None: open)."""
+        low = _BEGINNING if time_from is None else time_from
+        high = FOREVER if time_to is None else time_to
+        if low > high:
+            raise ValueError(f"store {self.name}: versions from {low} to {high}: from lies after to; swap them")
+        versions = self._versions(terminated(encode_key(self.name, key)), low, high)
+        if self._is_past_history(high):
+            versions = (version for version in versions if version.valid_to is None)
+        return versions if order is Order.NEWEST_FIRST else reversed(list(versions))
+
+    def delete(self, key: str, timestamp: int) -> Version[V] | None:
+        """Put a tombstone; give the version valid at `timestamp` before, or None (too late: nothing changes)."""
+        prefix = terminated(encode_key(self.name, key))
+        previous = next(self._versions(prefix, timestamp, timestamp), None)
+        return None if self.put(key, None, timestamp) is NOT_PUT else previous
+
+    def _is_past_history(self, time: int) -> bool:
+        return time < self.stream_time - self.history_retention_ms
+
+    def _next(self, prefix: bytes, timestamp: int) -> int | None:
+        """Give the timestamp of the key's next version or tombstone, or None."""
+        found = next(self._rows.scan(prefix + pack_time(timestamp + 1), after(prefix)), None)
+        return None if found is None else _timestamp(found[0])
+
+    def _versions(self, prefix: bytes, low: int, high: int) -> Iterator[Version[V]]:
+        valid_to = self._next(prefix, high)
+        for row, held in self._rows.scan_reverse(prefix, after(prefix + pack_time(high))):
+            if valid_to is not None and valid_to <= low:
+                return
+            timestamp = _timestamp(row)
+            if held.value is not None:
+                yield Version(held.value, timestamp, valid_to)
+            valid_to = timestamp
+
+    def _mark(self, prefix: bytes, timestamp: int) -> None:
+        """Note that the key has something to be looked at once `timestamp`'s segment is past the history."""
+        segment = timestamp // self._segment_ms
+        row = pack_time(segment) + prefix
+        if self._segments.get(row) is None:
+            self._segments.put(row, PRESENT)
+            if segment < self._marks.get(_OLDEST, FOREVER):
+                self._marks.set(_OLDEST, segment)
+
+    def _purge(self, stream_time: int) -> None:
+        last = self._last_past(stream_time)
+        if self._marks.get(_OLDEST, FOREVER) > last:
+            return
+        oldest = FOREVER
+        for count, (row, _) in enumerate(self._segments.scan(b"", None)):
+            segment = unpack_time(row)
+            if segment > last or count == PURGED_AT_ONCE:
+                oldest = segment
+                break
+            self._segments.put(row, None)
+            self._purge_key(row[WIDTH:], (segment + 1) * self._segment_ms)
+        self._marks.set(_OLDEST, oldest)
+
+    def _last_past(self, stream_time: int) -> int:
+        """Give the last segment that ended a segment or more before the history."""
+        return (stream_time - self.history_retention_ms) // self._segment_ms - 2
+
+    def _purge_key(self, prefix: bytes, end: int) -> None:
+        """Delete the key's versions whose validity ended before `end`, and a tombstone that was the last by then."""
+        rows = list(self._rows.scan(prefix, after(prefix + pack_time(end - 1))))
+        for row, _ in rows[:-1]:
+            self._rows.put(row, None)
+        if rows and rows[-1][1].value is None:
+            self._rows.put(rows[-1][0], None)
+
+
+def _timestamp(row: bytes) -> int:
+    return unpack_time(row, len(row) - WIDTH)

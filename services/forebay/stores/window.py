@@ -1,0 +1,229 @@
+"""The window store of a task: values by key and window start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+from typing import Generic, NamedTuple, TypeVar
+
+from forebay.codec import Codec
+from forebay.stores.binding import Marks, Store, TaskStores, check_duration
+from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, split_text, terminated, unpack_time
+from forebay.stores.rows import Rows
+from forebay.stores.scans import key_bounds
+from forebay.stores.values import PRESENT, BytesCodec, Stamped, StampedCodec
+
+V = TypeVar("V")
+
+PURGED_AT_ONCE = 1_000
+
+_LATEST = b"latest"
+_OLDEST = b"oldest"
+_PUTS = b"puts"
+_BEGINNING = -(1 << 62)
+
+
+class Duplicates(Enum):
+    """What a second put under the same key and window start does."""
+
+    REPLACE = "replace"
+    KEEP = "keep"
+
+
+class WindowEntry(NamedTuple, Generic[V]):
+    """One entry: its window starts at `start` (ms); `timestamp` (ms) is the one it was put with."""
+
+    key: str
+    start: int
+    value: V
+    timestamp: int
+
+
+class WindowStore(Store[V]):
+    """Values by key and window start, for a retention counted back from the latest start.
+
+    An entry is visible iff start > latest start - retention_ms; putting one that would not be is refused and
+    counted in `dropped_total`. Rows past the retention are deleted by later puts, a limited number at a time.
+
+    Args:
+        name: names the changelog topic: `<application>-<name>-changelog`.
+        value: the frozen dataclass held.
+        size_ms: length of a window.
+        retention_ms: at least the window's size.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        value: type[V],
+        *,
+        size_ms: int,
+        retention_ms: int,
+        duplicates: Duplicates = Duplicates.REPLACE,
+    ) -> None:
+        super().__init__(name, value)
+        check_duration(name, "size_ms", size_ms, 1)
+        if retention_ms < size_ms:
+            raise ValueError(
+                f"store {name}: retention_ms {retention_ms} is shorter than its windows of {size_ms} ms; "
+                f"give at least the window's size plus its grace"
+            )
+        self.size_ms = size_ms
+        self.retention_ms = retention_ms
+        self.duplicates = duplicates
+        self.dropped_total = 0
+        self._rows: Rows[Stamped[V]] = self._unbound()
+        self._by_start: Rows[bytes] = self._unbound()
+        self.marks: Marks = self._unbound()
+
+    def _open(self, task: TaskStores, codec: Codec[V]) -> None:
+        self._rows = task.rows(self.name, StampedCodec(codec))
+        self._by_start = task.internal(self.name, "starts", BytesCodec())
+        self.marks = task.marks(self.name)
+
+    def put(self, key: str, value: V | None, start: int, timestamp: int | None = None) -> bool:
+        """Set the entry of `key` and `start`; None deletes it (with Duplicates.KEEP: does nothing).
+
+        Args:
+            timestamp: kept with the value; `start` by default.
+
+        Returns:
+            Whether it was accepted.
+        """
+        prefix = terminated(encode_key(self.name, key))
+        latest = self.marks.get(_LATEST, _BEGINNING)
+        if start > latest:
+            latest = start
+            self.marks.set(_LATEST, latest)
+        if start <= latest - self.retention_ms:
+            self.dropped_total += 1
+            return False
+        number = self._number(value)
+        if number is not None:
+            row = prefix + pack_time(start) + number
+            index = pack_time(start) + prefix + number
+            if value is None:
+                self._remove(row, index)
+            else:
+                self._check_value(value)
+                if self._rows.get(row) is None:
+                    self._by_start.put(index, PRESENT)
+                    if start < self.marks.get(_OLDEST, FOREVER):
+                        self.marks.set(_OLDEST, start)
+                self._rows.put(row, Stamped(value, start if timestamp is None else timestamp))
+        self._purge(latest - self.retention_ms)
+        return True
+
+    def fetch_one(self, key: str, start: int) -> WindowEntry[V] | None:
+        """Give the entry of `key` and `start`, the newest of several, or None."""
+        return next(self.backward_fetch(key, start, start), None)
+
+    def fetch(self, key: str, start_from: int, start_to: int) -> Iterator[WindowEntry[V]]:
+        """Give the entries of `key` with start_from <= start <= start_to, by start, then in order of putting."""
+        return self._entries(key, self._rows.scan(*self._bounds(key, start_from, start_to)))
+
+    def backward_fetch(self, key: str, start_from: int, start_to: int) -> Iterator[WindowEntry[V]]:
+        """Give what `fetch` gives, backwards."""
+        return self._entries(key, self._rows.scan_reverse(*self._bounds(key, start_from, start_to)))
+
+    def fetch_key_range(
+        self, key_from: str | None, key_to: str | None, start_from: int, start_to: int
+    ) -> Iterator[WindowEntry[V]]:
+        """Give entries with start in [start_from, start_to], key in [key_from, key_to] (None: open), by start, key."""
+        if key_from is None and key_to is None:
+            return self.fetch_all(start_from, start_to)
+        return iter(self._key_range(key_from, key_to, start_from, start_to))
+
+    def backward_fetch_key_range(
+        self, key_from: str | None, key_to: str | None, start_from: int, start_to: int
+    ) -> Iterator[WindowEntry[V]]:
+        """Give what `fetch_key_range` gives, backwards."""
+        if key_from is None and key_to is None:
+            return self.backward_fetch_all(start_from, start_to)
+        return reversed(self._key_range(key_from, key_to, start_from, start_to))
+
+    def fetch_all(self, start_from: int, start_to: int) -> Iterator[WindowEntry[V]]:
+        """Give the entries of every key with start_from <= start <= start_to, by start, then key."""
+        return self._indexed(self._by_start.scan(*self._index_bounds(start_from, start_to)))
+
+    def backward_fetch_all(self, start_from: int, start_to: int) -> Iterator[WindowEntry[V]]:
+        """Give what `fetch_all` gives, backwards."""
+        return self._indexed(self._by_start.scan_reverse(*self._index_bounds(start_from, start_to)))
+
+    def all(self) -> Iterator[WindowEntry[V]]:
+        """Give every entry, by start, then key."""
+        return self.fetch_all(_BEGINNING, FOREVER)
+
+    def backward_all(self) -> Iterator[WindowEntry[V]]:
+        """Give every entry, backwards."""
+        return self.backward_fetch_all(_BEGINNING, FOREVER)
+
+    def _number(self, value: V | None) -> bytes | None:
+        if self.duplicates is Duplicates.REPLACE:
+            return pack_time(0)
+        if value is None:
+            return None
+        number = self.marks.get(_PUTS, 0)
+        self.marks.set(_PUTS, number + 1)
+        return pack_time(number)
+
+    def _remove(self, row: bytes, index: bytes) -> None:
+        if self._rows.get(row) is not None:
+            self._rows.put(row, None)
+            self._by_start.put(index, None)
+
+    def _purge(self, until: int) -> None:
+        """Delete entries with start <= until, a limited number."""
+        if self.marks.get(_OLDEST, FOREVER) > until:
+            return
+        oldest = FOREVER
+        for count, (index, _) in enumerate(self._by_start.scan(b"", None)):
+            start = unpack_time(index)
+            if start > until or count == PURGED_AT_ONCE:
+                oldest = start
+                break
+            rest = index[WIDTH:]
+            self._remove(rest[:-WIDTH] + index[:WIDTH] + rest[-WIDTH:], index)
+        self.marks.set(_OLDEST, oldest)
+
+    def _visible(self, start_from: int) -> int:
+        return max(start_from, self.marks.get(_LATEST, _BEGINNING) - self.retention_ms + 1)
+
+    def _bounds(self, key: str, start_from: int, start_to: int) -> tuple[bytes, bytes]:
+        prefix = terminated(encode_key(self.name, key))
+        return prefix + pack_time(self._visible(start_from)), after(prefix + pack_time(start_to))
+
+    def _index_bounds(self, start_from: int, start_to: int) -> tuple[bytes, bytes]:
+        return pack_time(self._visible(start_from)), after(pack_time(start_to))
+
+    def _entries(self, key: str, rows: Iterator[tuple[bytes, Stamped[V]]]) -> Iterator[WindowEntry[V]]:
+        for row, found in rows:
+            yield WindowEntry(key, unpack_time(row, len(row) - 2 * WIDTH), found.value, found.timestamp)
+
+    def _indexed(self, index: Iterator[tuple[bytes, bytes]]) -> Iterator[WindowEntry[V]]:
+        for row, _ in index:
+            start, rest = row[:WIDTH], row[WIDTH:]
+            found = self._rows.get(rest[:-WIDTH] + start + rest[-WIDTH:])
+            assert found is not None, f"store {self.name}: an index row without its entry"
+            yield WindowEntry(split_text(rest)[0], unpack_time(start), found.value, found.timestamp)
+
+    def _key_range(
+        self, key_from: str | None, key_to: str | None, start_from: int, start_to: int
+    ) -> list[WindowEntry[V]]:
+        low, high = text_bounds(self.name, key_from, key_to)
+        visible = self._visible(start_from)
+        entries: list[WindowEntry[V]] = []
+        for row, found in self._rows.scan(low, high):
+            key, at = split_text(row)
+            start = unpack_time(row, at)
+            if visible <= start <= start_to:
+                entries.append(WindowEntry(key, start, found.value, found.timestamp))
+        return sorted(entries, key=lambda entry: (entry.start, entry.key.encode()))
+
+
+def text_bounds(store: str, key_from: str | None, key_to: str | None) -> tuple[bytes, bytes | None]:
+    """Give the bounds of rows that begin with a terminated key in [key_from, key_to]."""
+    if key_bounds(store, key_from, key_to) == (b"", b""):
+        return b"", b""
+    low = b"" if key_from is None else terminated(key_from.encode())
+    return low, None if key_to is None else after(terminated(key_to.encode()))

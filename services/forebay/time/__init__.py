@@ -1,0 +1,16 @@
+"""Arithmetic of windows and sessions: pure functions of timestamps, in ms."""
+
+from forebay.time.sessions import SessionWindows, merge
+from forebay.time.windows import JoinWindows, SlidingWindows, TimeWindows, Window, hopping, tumbling, within
+
+__all__ = [
+    "JoinWindows",
+    "SessionWindows",
+    "SlidingWindows",
+    "TimeWindows",
+    "Window",
+    "hopping",
+    "merge",
+    "tumbling",
+    "within",
+]

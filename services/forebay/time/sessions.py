@@ -1,0 +1,55 @@
+"""Sessions: which merge, which come too late, which are closed (semantics.md, "Windows and sessions")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from forebay.time.windows import Window, check_grace
+
+
+@dataclass(frozen=True, slots=True)
+class SessionWindows:
+    """Sessions [first ts, last ts], both inclusive, of records at most `gap_ms` apart.
+
+    Args:
+        gap_ms: a distance of exactly the gap still belongs.
+        grace_ms: how long, in stream time, a session past its gap still accepts records.
+    """
+
+    gap_ms: int
+    grace_ms: int = 0
+
+    def __post_init__(self) -> None:
+        if self.gap_ms < 1:
+            raise ValueError(f"sessions with a gap of {self.gap_ms} ms: give at least 1 ms")
+        check_grace(self.grace_ms)
+
+    @property
+    def retention_ms(self) -> int:
+        """Shortest retention of a store that holds these sessions."""
+        return self.gap_ms + self.grace_ms
+
+    def reach(self, ts: int) -> Window:
+        """Give (earliest end, latest start), both inclusive, of the sessions a record at `ts` belongs to."""
+        return Window(ts - self.gap_ms, ts + self.gap_ms)
+
+    def merges(self, session: Window, ts: int) -> bool:
+        """Tell whether a record at `ts` belongs to the session."""
+        return session.end >= ts - self.gap_ms and session.start <= ts + self.gap_ms
+
+    def open_from(self, now: int) -> int:
+        """Give the first end of a session that is not closed when the closing time is `now`."""
+        return now - self.grace_ms - self.gap_ms
+
+    def is_closed(self, session: Window, now: int) -> bool:
+        """Tell whether the session is final when the closing time is `now`; a record that would give it is late."""
+        return session.end < self.open_from(now)
+
+    def closes_at(self, session: Window) -> int:
+        """Give the closing time at which the session becomes final."""
+        return session.end + self.gap_ms + self.grace_ms + 1
+
+
+def merge(a: Window, b: Window) -> Window:
+    """Give the session that covers both."""
+    return Window(min(a.start, b.start), max(a.end, b.end))

@@ -1,0 +1,152 @@
+"""Windows of time: which a record belongs to, which accept it, which are closed (semantics.md, windows)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Window(NamedTuple):
+    """An interval of time in ms; whether `end` belongs to it is its kind's affair."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class TimeWindows:
+    """Windows [start, start + size_ms) whose starts are the multiples of `advance_ms`.
+
+    Args:
+        advance_ms: 0 < advance_ms <= size_ms; equal: tumbling, smaller: hopping.
+        grace_ms: how long after its end, in stream time, a window still accepts records.
+    """
+
+    size_ms: int
+    advance_ms: int
+    grace_ms: int = 0
+
+    def __post_init__(self) -> None:
+        if self.size_ms < 1:
+            raise ValueError(f"windows of {self.size_ms} ms: give a size of at least 1 ms")
+        if not 0 < self.advance_ms <= self.size_ms:
+            raise ValueError(
+                f"windows of {self.size_ms} ms can't advance by {self.advance_ms} ms: give 1 to {self.size_ms} ms"
+            )
+        check_grace(self.grace_ms)
+
+    @property
+    def retention_ms(self) -> int:
+        """Shortest retention of a store that holds these windows."""
+        return self.size_ms + self.grace_ms
+
+    def windows_for(self, ts: int) -> list[Window]:
+        """Give the windows a record at `ts` belongs to, by start. Raises ValueError for a negative time."""
+        if ts < 0:
+            raise ValueError(f"the time {ts} is negative: windows start at 0")
+        size, advance = self.size_ms, self.advance_ms
+        first = max(0, ts - size + advance) // advance * advance
+        return [Window(start, start + size) for start in range(first, ts + 1, advance)]
+
+    def accepts(self, window: Window, now: int) -> bool:
+        """Tell whether a record may still change the window when the closing time is `now`."""
+        return window.end > now - self.grace_ms
+
+    def is_closed(self, window: Window, now: int) -> bool:
+        """Tell whether the window's result is final when the closing time is `now`."""
+        return window.end <= now - self.grace_ms
+
+    def closed_until(self, now: int) -> int:
+        """Give the last end of a closed window when the closing time is `now`."""
+        return now - self.grace_ms
+
+    def closes_at(self, window: Window) -> int:
+        """Give the closing time at which the window's result becomes final."""
+        return window.end + self.grace_ms
+
+
+def tumbling(size_ms: int, grace_ms: int = 0) -> TimeWindows:
+    """Give windows that touch: each record belongs to one."""
+    return TimeWindows(size_ms, size_ms, grace_ms)
+
+
+def hopping(size_ms: int, advance_ms: int, grace_ms: int = 0) -> TimeWindows:
+    """Give windows that overlap: each record belongs to size / advance of them."""
+    return TimeWindows(size_ms, advance_ms, grace_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class SlidingWindows:
+    """Windows [ts - difference_ms, ts], both inclusive, one for each record time `ts` of a key."""
+
+    difference_ms: int
+    grace_ms: int = 0
+
+    def __post_init__(self) -> None:
+        if self.difference_ms < 0:
+            raise ValueError(f"sliding windows of {self.difference_ms} ms: give a difference of at least 0 ms")
+        check_grace(self.grace_ms)
+
+    @property
+    def retention_ms(self) -> int:
+        """Shortest retention of a store that holds what these windows need."""
+        return 2 * self.difference_ms + self.grace_ms + 1
+
+    def window_ending(self, ts: int) -> Window:
+        """Give the window that ends with a record at `ts`."""
+        return Window(ts - self.difference_ms, ts)
+
+    def contains(self, window: Window, ts: int) -> bool:
+        """Tell whether a record at `ts` belongs to the window."""
+        return window.start <= ts <= window.end
+
+    def is_closed(self, window: Window, now: int) -> bool:
+        """Tell whether the window's result is final when the closing time is `now`."""
+        return now > window.end + self.grace_ms
+
+
+@dataclass(frozen=True, slots=True)
+class JoinWindows:
+    """Which records of two streams meet: left.ts - before_ms <= right.ts <= left.ts + after_ms."""
+
+    before_ms: int
+    after_ms: int
+    grace_ms: int = 0
+
+    def __post_init__(self) -> None:
+        if self.before_ms + self.after_ms < 0:
+            raise ValueError(
+                f"a join window from {self.before_ms} ms before to {self.after_ms} ms after is empty: "
+                "their sum must not be negative"
+            )
+        check_grace(self.grace_ms)
+
+    @property
+    def retention_ms(self) -> int:
+        """Shortest retention of the stores that hold both sides."""
+        return self.before_ms + self.after_ms + self.grace_ms
+
+    def of_left(self, ts: int) -> Window:
+        """Give the times (both inclusive) of right records that meet a left record at `ts`."""
+        return Window(ts - self.before_ms, ts + self.after_ms)
+
+    def of_right(self, ts: int) -> Window:
+        """Give the times (both inclusive) of left records that meet a right record at `ts`."""
+        return Window(ts - self.after_ms, ts + self.before_ms)
+
+    def is_closed(self, window: Window, now: int) -> bool:
+        """Tell whether no record can meet any more in the window when the closing time is `now`."""
+        return window.end + self.grace_ms < now
+
+
+def within(difference_ms: int, grace_ms: int = 0) -> JoinWindows:
+    """Give the join window of records at most `difference_ms` apart."""
+    if difference_ms < 0:
+        raise ValueError(f"a time difference of {difference_ms} ms: give at least 0 ms")
+    return JoinWindows(difference_ms, difference_ms, grace_ms)
+
+
+def check_grace(grace_ms: int) -> None:
+    """Refuse a negative grace."""
+    if grace_ms < 0:
+        raise ValueError(f"a grace of {grace_ms} ms: give at least 0 ms")

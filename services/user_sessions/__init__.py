@@ -1,0 +1,1 @@
+"""User sessions: user_activity -> user_session_stats."""

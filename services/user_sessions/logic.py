@@ -1,0 +1,172 @@
+"""What the service does with an event. Rules: docs/services/user-sessions.md."""
+
+from __future__ import annotations
+
+from forebay.processor import Context, Processor, RejectedRecord, Timer
+from forebay.records import FrozenMap
+from forebay.stores import KeyValueStore
+from user_sessions.bounded import appended, counted, ranked
+from user_sessions.model import (
+    STATS_TYPE,
+    Activity,
+    CurrentContext,
+    ProfileSummary,
+    Session,
+    SessionTotals,
+    UserActivity,
+    UserProfile,
+    UserSessionStats,
+)
+from user_sessions.settings import UserSessionsSettings
+
+IDLE = "idle"
+_NO_COUNTS: FrozenMap[str, int] = FrozenMap()
+_NO_CONTEXT = CurrentContext(None, None, None)
+
+
+class UserSessions(Processor[UserActivity, UserSessionStats]):
+    """Keeps each user's profile and sends its statistics after every event and every idle end."""
+
+    profiles = KeyValueStore("user-profiles", UserProfile)
+
+    def __init__(self, settings: UserSessionsSettings | None = None) -> None:
+        settings = settings or UserSessionsSettings()
+        self._idle_timeout_ms = settings.idle_timeout_ms
+        self._limit = settings.list_limit
+
+    def process(self, event: UserActivity, ctx: Context[UserSessionStats]) -> None:
+        """Count the event, end the current session if the event belongs to another one, send the statistics."""
+        key = ctx.key
+        ts = event.timestamp
+        session_id = event.session_id
+        duration_ms = event.duration_ms
+        if not session_id or not event.action or duration_ms < 0:
+            raise RejectedRecord(_reason(event))
+        profile = self.profiles.get(key) or _first_profile(ts)
+
+        session, ended = _advance(profile.current_session, session_id, ts, duration_ms)
+        if session.actions == 1 and self._idle_timeout_ms:
+            ctx.schedule(IDLE, ts + self._idle_timeout_ms)
+        updated = self._updated(profile, event, session, ended)
+        self.profiles.put(key, updated)
+
+        activity = Activity(event.event_id, event.action, event.page, duration_ms, ts)
+        context = CurrentContext(event.device_type, event.browser, event.location)
+        ctx.forward(_stats(key, updated, ended, activity, context))
+
+    def on_timer(self, timer: Timer, ctx: Context[UserSessionStats]) -> None:
+        """End the user's session if it has been idle long enough, else look again when it may have been.
+
+        The timer is set once per session, not once per event: moving it costs more than the event itself.
+        """
+        key = timer.key
+        profile = self.profiles.get(key)
+        session = profile.current_session if profile is not None else None
+        if profile is None or session is None or not self._idle_timeout_ms:
+            return
+        due = session.last_activity + self._idle_timeout_ms
+        if due > timer.due:
+            ctx.schedule(IDLE, due)
+            return
+        updated = UserProfile(
+            None,
+            profile.total_sessions + 1,
+            profile.total_time_ms,
+            profile.actions_count,
+            profile.first_seen,
+            profile.last_activity,
+            profile.devices_used,
+            profile.browsers_used,
+            profile.countries_visited,
+            profile.page_counts,
+            profile.most_visited_pages,
+        )
+        self.profiles.put(key, updated)
+        ctx.forward(_stats(key, updated, session, None, _NO_CONTEXT))
+
+    def _updated(
+        self, profile: UserProfile, event: UserActivity, session: Session, ended: Session | None
+    ) -> UserProfile:
+        limit = self._limit
+        first, last = _stretched(profile.first_seen, profile.last_activity, event.timestamp)
+        devices = profile.devices_used
+        browsers = profile.browsers_used
+        countries = profile.countries_visited
+        pages = profile.page_counts
+        most_visited = profile.most_visited_pages
+        if event.device_type and event.device_type not in devices:
+            devices = appended(devices, event.device_type, limit)
+        if event.browser and event.browser not in browsers:
+            browsers = appended(browsers, event.browser, limit)
+        location = event.location
+        if location is not None and location.country and location.country not in countries:
+            countries = appended(countries, location.country, limit)
+        if event.page:
+            pages = counted(pages, event.page, limit)
+            most_visited = ranked(most_visited, pages, event.page)
+        return UserProfile(
+            session,
+            profile.total_sessions if ended is None else profile.total_sessions + 1,
+            profile.total_time_ms + event.duration_ms,
+            counted(profile.actions_count, event.action, limit),
+            first,
+            last,
+            devices,
+            browsers,
+            countries,
+            pages,
+            most_visited,
+        )
+
+
+def _advance(current: Session | None, session_id: str, ts: int, duration_ms: int) -> tuple[Session, Session | None]:
+    if current is None or current.session_id != session_id:
+        return Session(session_id, ts, ts, 1, duration_ms), current
+    first, last = _stretched(current.started_at, current.last_activity, ts)
+    return Session(session_id, first, last, current.actions + 1, current.duration_ms + duration_ms), None
+
+
+def _stretched(first: int, last: int, ts: int) -> tuple[int, int]:
+    if ts > last:
+        last = ts
+    elif ts < first:
+        first = ts
+    return first, last
+
+
+def _first_profile(ts: int) -> UserProfile:
+    return UserProfile(None, 0, 0, _NO_COUNTS, ts, ts, (), (), (), _NO_COUNTS, ())
+
+
+def _stats(
+    key: str, profile: UserProfile, ended: Session | None, activity: Activity | None, context: CurrentContext
+) -> UserSessionStats:
+    counts = profile.actions_count
+    session = profile.current_session
+    return UserSessionStats(
+        STATS_TYPE,
+        key,
+        None if session is None else session.session_id,
+        ended is not None,
+        activity,
+        SessionTotals(profile.total_sessions, profile.total_time_ms, len(counts), counts),
+        ProfileSummary(
+            profile.first_seen,
+            profile.last_activity,
+            profile.devices_used,
+            profile.browsers_used,
+            profile.countries_visited,
+            len(profile.page_counts),
+            profile.most_visited_pages,
+        ),
+        context,
+        ended,
+    )
+
+
+def _reason(event: UserActivity) -> str:
+    if not event.action:
+        return "action is empty: the producer must name what the user did"
+    if not event.session_id:
+        return "session_id is empty: the producer must name the session"
+    return f"duration_ms is {event.duration_ms}: the producer must send 0 or more"

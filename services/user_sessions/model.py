@@ -1,0 +1,129 @@
+"""Records of the service: contracts in avro/user-sessions, field for field."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from forebay.records import FrozenMap
+from user_sessions.fast_init import fast_init
+
+STATS_TYPE = "USER_SESSION_STATS"
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where the user was."""
+
+    country: str | None = None
+    city: str | None = None
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class UserActivity:
+    """One thing a user did (topic user_activity). Times in ms."""
+
+    event_id: str | None
+    user_id: str | None
+    action: str
+    session_id: str
+    duration_ms: int
+    timestamp: int
+    page: str | None = None
+    browser: str | None = None
+    device_type: str | None = None
+    location: Location | None = None
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One session's own totals: event times in ms, number of events, sum of their durations in ms."""
+
+    session_id: str
+    started_at: int
+    last_activity: int
+    actions: int
+    duration_ms: int
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class UserProfile:
+    """State per user (store user-profiles). Times in ms."""
+
+    current_session: Session | None
+    total_sessions: int
+    total_time_ms: int
+    actions_count: FrozenMap[str, int]
+    first_seen: int
+    last_activity: int
+    devices_used: tuple[str, ...]
+    browsers_used: tuple[str, ...]
+    countries_visited: tuple[str, ...]
+    page_counts: FrozenMap[str, int]
+    most_visited_pages: tuple[str, ...]
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """The event that statistics follow. Times in ms."""
+
+    event_id: str | None
+    action: str
+    page: str | None
+    duration_ms: int
+    timestamp: int
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class SessionTotals:
+    """Totals over all of a user's sessions; the open session is not counted."""
+
+    total_sessions: int
+    total_time_ms: int
+    unique_actions: int
+    action_counts: FrozenMap[str, int]
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class ProfileSummary:
+    """What is known about the user. Times in ms."""
+
+    first_seen: int
+    last_activity: int
+    devices_used: tuple[str, ...]
+    browsers_used: tuple[str, ...]
+    countries_visited: tuple[str, ...]
+    pages_visited: int
+    most_visited_pages: tuple[str, ...]
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class CurrentContext:
+    """Where an event came from."""
+
+    device_type: str | None
+    browser: str | None
+    location: Location | None
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class UserSessionStats:
+    """A user's statistics after an event or an idle end (topic user_session_stats)."""
+
+    stats_type: str
+    user_id: str
+    current_session: str | None
+    session_ended: bool
+    activity: Activity | None
+    session_totals: SessionTotals
+    user_profile: ProfileSummary
+    current_context: CurrentContext
+    ended_session: Session | None

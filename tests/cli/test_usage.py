@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import click
+import pytest
+
+from forebay.cli import main as cli_main
+from forebay.cli.lazy import LazyCommand
+from forebay.platform import PlatformError
+
+COMMANDS = ["demo", "up", "down", "status", "topics", "produce", "run", "tail", "reset"]
+
+
+def failing(error: Exception) -> click.Command:
+    @click.command()
+    def fail() -> None:
+        raise error
+
+    return fail
+
+
+@pytest.fixture
+def command_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = PlatformError("port 1 is in use:\n  choose another.", log_tail="last words")
+    monkeypatch.setattr(LazyCommand, "load", lambda _: failing(error))
+
+
+def test_help_names_every_command_and_teaches(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli_main.run(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(f"\n  {name} " in text for name in COMMANDS)
+    assert "forebay run user-sessions" in text
+
+
+def test_without_arguments_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli_main.run([]) == 2
+    assert "Commands:" in capsys.readouterr().err
+
+
+def test_help_imports_no_client_and_no_engine() -> None:
+    program = (
+        "import sys; from forebay.cli.main import run; run(['--help']); "
+        "print([m for m in ('confluent_kafka', 'pyspark', 'jgo', 'pandas') if m in sys.modules])"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    answer = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True
+    )
+    assert answer.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("command", ["up", "down", "status"])
+def test_every_option_names_its_environment_variable(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli_main.run([command, "--help"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    options = [part.split()[0] for part in text.split(" --")[1:]]
+    assert "home" in options
+    for option in {"home", "broker-port", "registry-port", "delete-data", "yes"} & set(options):
+        variable = "FOREBAY_HOME" if option == "home" else f"FOREBAY_{command}_{option}".upper().replace("-", "_")
+        assert f"env var: {variable}" in text
+
+
+def test_an_unknown_command_is_refused_with_the_valid_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli_main.run(["upp"]) == 2
+    assert capsys.readouterr().err == (
+        f"error: no command 'upp'; the commands are {', '.join(COMMANDS)}. See `forebay --help`.\n"
+    )
+
+
+def test_an_unknown_option_is_refused_with_the_valid_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli_main.run(["up", "--prot", "1"]) == 2
+    assert "forebay up has no option --prot; its options are --home, --broker-port" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("value", ["abc", "0", "70000"])
+def test_an_unusable_value_is_refused_with_the_valid_ones(value: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli_main.run(["up", "--broker-port", value]) == 2
+    message = capsys.readouterr().err
+    assert value in message
+    assert "65535" in message
+
+
+def test_an_unusable_environment_variable_is_refused(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FOREBAY_UP_BROKER_PORT", "many")
+    assert cli_main.run(["up"]) == 2
+    assert "'many'" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("command_that_fails")
+def test_an_error_is_one_line_after_the_logs_tail(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli_main.run(["up"]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.splitlines() == ["last words", "error: port 1 is in use: choose another."]
+
+
+@pytest.mark.usefixtures("command_that_fails")
+def test_debug_shows_the_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli_main.run(["--debug", "up"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_ctrl_c_is_no_error_of_ours(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    @click.command()
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(LazyCommand, "load", lambda _: interrupted)
+    assert cli_main.run(["up"]) == 130
+    assert capsys.readouterr().err.strip() == "error: interrupted"

@@ -1,0 +1,76 @@
+"""A broker's outage is told once when it begins and once when it ends."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+import pytest
+from confluent_kafka import KafkaError
+
+from forebay.kafka.librdkafka_log import OutageLog
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def outage(clock: Clock, caplog: pytest.LogCaptureFixture) -> OutageLog:
+    caplog.set_level(logging.INFO, "forebay.kafka")
+    return OutageLog("consumer", "127.0.0.1:9092", clock)
+
+
+def brokers(state: str, nodeid: int = 1) -> str:
+    return json.dumps({"brokers": {"127.0.0.1:9092/1": {"state": state, "nodeid": nodeid}}})
+
+
+def down(code: int = KafkaError._ALL_BROKERS_DOWN) -> KafkaError:
+    return KafkaError(code, "1/1 brokers are down")
+
+
+def test_an_outage_is_told_once(outage: OutageLog, caplog: pytest.LogCaptureFixture) -> None:
+    for code in (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT):
+        outage.on_error(down(code))
+    (record,) = caplog.records
+    assert record.getMessage().startswith("broker 127.0.0.1:9092 is not reachable: retrying; check ")
+
+
+def test_its_end_is_told_once(outage: OutageLog, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    outage.on_error(down())
+    clock.now = 7.0
+    outage.on_statistics(brokers("DOWN"))
+    outage.on_statistics(brokers("UP", nodeid=-1))
+    for _ in range(3):
+        outage.on_statistics(brokers("UP"))
+    assert [record.getMessage() for record in caplog.records][1:] == [
+        "broker 127.0.0.1:9092 is reachable again after 7 s"
+    ]
+
+
+def test_the_next_outage_is_told_again(outage: OutageLog, caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(2):
+        outage.on_error(down())
+        outage.on_statistics(brokers("UP"))
+    assert len(caplog.records) == 4
+
+
+def test_statistics_without_an_outage_are_not_looked_at(outage: OutageLog, caplog: pytest.LogCaptureFixture) -> None:
+    outage.on_statistics("not even JSON")
+    assert not caplog.records
+
+
+def test_a_refused_login_is_an_error_that_names_the_options(
+    outage: OutageLog, caplog: pytest.LogCaptureFixture
+) -> None:
+    outage.on_error(down(KafkaError._AUTHENTICATION))
+    (record,) = caplog.records
+    assert (record.levelname, "check its TLS and SASL options" in record.getMessage()) == ("ERROR", True)

@@ -1,0 +1,32 @@
+"""Existing topics are compared with their declarations; each difference comes with its remedy."""
+
+from __future__ import annotations
+
+from forebay.catalog import Topic
+from forebay.kafka.topics import TopicDescription, TopicSpec, differences, spec_of
+
+EXISTING = TopicDescription("orders", "id", 4, 3, {"retention.ms": "-1", "cleanup.policy": "delete"}, frozenset())
+
+
+def test_nothing_differs() -> None:
+    assert differences(TopicSpec("orders", 4, {"retention.ms": "-1"}), EXISTING) == ()
+    assert differences(TopicSpec("orders", 4, {"cleanup.policy": "delete"}, 3), EXISTING) == ()
+
+
+def test_everything_differs() -> None:
+    spec = TopicSpec("orders", 8, {"retention.ms": "5", "cleanup.policy": "compact", "new.option": "1"}, 1)
+    lines = [str(difference) for difference in differences(spec, EXISTING)]
+    assert [line.partition(";")[0] for line in lines] == [
+        "orders: the number of partitions is 4, should be 8",
+        "orders: the replication factor is 3, should be 1",
+        "orders: cleanup.policy is delete, should be compact",
+        "orders: new.option is unknown, should be 1",
+        "orders: retention.ms is -1, should be 5",
+    ]
+    assert "declare what exists" in lines[0]
+    assert "kafka-configs --alter --entity-type topics --entity-name orders --add-config retention.ms=5" in lines[4]
+
+
+def test_topics_of_the_table_become_declarations() -> None:
+    spec = spec_of(Topic("orders", partitions=2, config={"retention.ms": "-1"}))
+    assert spec == TopicSpec("orders", 2, {"retention.ms": "-1"})

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import os
+import socket
+
+import pytest
+
+from forebay.platform import PlatformError
+from forebay.platform.ports import HOST, free_port, is_free, require_free
+
+
+def test_a_free_port_can_be_listened_on_and_is_below_the_ephemeral_range() -> None:
+    port = free_port()
+    assert port < 32768
+    require_free(port, "broker", "--broker-port")
+    with socket.create_server((HOST, port)):
+        assert not is_free(port)
+    assert is_free(port)
+
+
+def test_taken_ports_are_not_given_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forebay.platform.ports._CANDIDATES", range(20000, 20300))
+    taken = frozenset(range(20000, 20299))
+    monkeypatch.setattr("forebay.platform.ports._ATTEMPTS", 300)
+    monkeypatch.setattr("forebay.platform.ports.is_free", lambda _: True)
+    assert free_port(taken) == 20299
+
+
+def test_a_port_in_use_is_refused_with_its_holder_and_the_option() -> None:
+    with socket.create_server((HOST, 0)) as server:
+        port = server.getsockname()[1]
+        with pytest.raises(PlatformError) as refused:
+            require_free(port, "broker", "--broker-port")
+    assert str(refused.value).startswith(f"port {port}, wanted for the broker, is in use by ")
+    assert f"(pid {os.getpid()})" in str(refused.value)
+    assert "--broker-port" in str(refused.value)

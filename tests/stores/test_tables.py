@@ -1,0 +1,83 @@
+"""Every table keeps the same contract: order, scans, sizes, tags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from forebay.stores.disk import DiskTable
+from forebay.stores.table import NO_TAG, MemoryTable, Table, prefix_end
+
+KEYS = st.binary(min_size=1, max_size=3)
+CHANGES = st.lists(st.tuples(KEYS, st.none() | st.binary(max_size=3)), max_size=40)
+
+
+@pytest.fixture(params=["in_memory", "persistent"])
+def table(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Table]:
+    made: Table = MemoryTable() if request.param == "in_memory" else DiskTable(str(tmp_path), "t")
+    yield made
+    made.close()
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@given(batches=st.lists(CHANGES, max_size=4), low=st.binary(max_size=2), high=st.none() | KEYS)
+def test_a_table_is_an_ordered_dict(table: Table, batches: list[list[tuple[bytes, bytes | None]]], low: bytes, high: bytes | None) -> None:
+    table.clear()
+    model: dict[bytes, bytes] = {}
+    for changes in batches:
+        table.apply(changes, b"t")
+        for key, value in changes:
+            if value is None:
+                model.pop(key, None)
+            else:
+                model[key] = value
+    inside = sorted((k, v) for k, v in model.items() if k >= low and (high is None or k < high))
+    assert list(table.scan(low, high)) == inside
+    assert list(table.scan_reverse(low, high)) == inside[::-1]
+    assert len(table) == len(model)
+    assert table.size_bytes == sum(len(k) + len(v) for k, v in model.items())
+    assert all(table.get(k) == v for k, v in model.items())
+
+
+def test_a_table_stands_at_the_tag_applied_last(table: Table) -> None:
+    assert table.tag == NO_TAG
+    table.apply([(b"a", b"1")], b"first")
+    assert table.tag == b"first"
+    table.clear()
+    assert (table.tag, len(table), table.get(b"a")) == (NO_TAG, 0, None)
+
+
+def test_a_changed_row_count_survives_many_pages(table: Table) -> None:
+    rows = [(b"%05d" % i, b"x") for i in range(2_500)]
+    table.apply(rows, b"t")
+    assert list(table.scan(b"")) == rows
+    assert list(table.scan_reverse(b"")) == rows[::-1]
+
+
+def test_a_failed_apply_leaves_no_tag_on_disk(tmp_path: Path) -> None:
+    table = DiskTable(str(tmp_path), "t")
+    table.apply([(b"a", b"1")], b"first")
+    with pytest.raises(Exception, match="boom"):
+        table.apply(_failing(), b"second")
+    assert table.tag == NO_TAG
+    table.clear()
+    table.apply([(b"a", b"2")], b"third")
+    assert table.get(b"a") == b"2"
+    table.close()
+    assert not table.path.exists()
+
+
+def _failing() -> Iterator[tuple[bytes, bytes | None]]:
+    yield b"b", b"2"
+    raise RuntimeError("boom")
+
+
+@pytest.mark.parametrize(
+    ("prefix", "end"), [(b"a", b"b"), (b"a\xff", b"b"), (b"\xff\xff", None), (b"", None), (b"a\x00", b"a\x01")]
+)
+def test_the_end_of_a_prefix_is_the_first_key_above_it(prefix: bytes, end: bytes | None) -> None:
+    assert prefix_end(prefix) == end

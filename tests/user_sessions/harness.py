@@ -1,0 +1,88 @@
+"""A driver for the service's logic, with its contracts."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import typing
+from typing import Any
+
+from forebay.processor.engine import Codecs, EngineSettings
+from forebay.records import FrozenMap
+from forebay.serde import AvroCodec, LocalSchemas, load_contract
+from forebay.testing import TestDriver
+from user_sessions.logic import UserSessions
+from user_sessions.model import Location, UserActivity, UserProfile, UserSessionStats
+from user_sessions.settings import UserSessionsSettings
+
+START = 1_735_689_600_000
+SECOND = 1000
+MINUTE = 60 * SECOND
+
+Driver = TestDriver[UserActivity, UserSessionStats]
+
+
+@functools.cache
+def codec(record_type: type[Any]) -> AvroCodec[Any]:
+    """Give the record type's codec by its contract, without a registry."""
+    schemas = LocalSchemas()
+    return AvroCodec(record_type, schemas.register(load_contract("user-sessions", record_type.__name__)), schemas)
+
+
+def build(hint: Any, value: Any) -> Any:
+    """Give plain Avro data as the record type's frozen values."""
+    if value is None:
+        return None
+    options = [arg for arg in typing.get_args(hint) if arg is not type(None)]
+    if typing.get_origin(hint) is tuple:
+        return tuple(value)
+    if typing.get_origin(hint) is FrozenMap:
+        return FrozenMap(value)
+    if len(options) == 1:
+        return build(options[0], value)
+    if dataclasses.is_dataclass(hint):
+        hints = typing.get_type_hints(hint)
+        return typing.cast("Any", hint)(**{name: build(hints[name], item) for name, item in value.items()})
+    return value
+
+
+def driver(settings: UserSessionsSettings | None = None, dedupe_retention_ms: int = 600_000) -> Driver:
+    codecs = Codecs(
+        {"user_activity": codec(UserActivity)},
+        {"user-profiles": codec(UserProfile)},
+        codec(UserSessionStats),
+    )
+    engine = EngineSettings(service="user-sessions", dedupe_retention_ms=dedupe_retention_ms)
+    return TestDriver(UserSessions(settings), codecs, engine)
+
+
+def activity(at: int, session: str = "s1", **fields: Any) -> UserActivity:
+    """Give an event `at` ms after START."""
+    values: dict[str, Any] = {
+        "event_id": None,
+        "user_id": "ann",
+        "action": "click",
+        "session_id": session,
+        "duration_ms": 10,
+        "timestamp": START + at,
+        "page": "/home",
+        "browser": "firefox",
+        "device_type": "desktop",
+        "location": Location("NL", "Utrecht"),
+    }
+    return UserActivity(**values | fields)
+
+
+def pipe(to: Driver, at: int, session: str = "s1", key: str = "ann", **fields: Any) -> UserSessionStats:
+    """Process one event of `key` and give the one output it caused."""
+    (output,) = to.pipe(key, activity(at, session, **fields))
+    assert output.key == key
+    assert output.timestamp == START + at
+    return output.value
+
+
+def profile(of: Driver, key: str = "ann") -> UserProfile:
+    """Give the state of `key`."""
+    found = of.store("user-profiles")[key]
+    assert isinstance(found, UserProfile)
+    return found

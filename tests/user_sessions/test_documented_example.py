@@ -1,0 +1,20 @@
+"""The example on the service's page is what the service does."""
+
+import json
+import re
+from pathlib import Path
+
+from tests.user_sessions.harness import build, driver
+from tests.user_sessions.plain import plain
+from user_sessions.model import UserActivity
+
+PAGE = Path(__file__).parents[2] / "docs" / "services" / "user-sessions.md"
+
+
+def test_example() -> None:
+    events, expected = (json.loads(block) for block in re.findall(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL))
+    task = driver()
+    for event in events:
+        outputs = task.pipe("ann", build(UserActivity, event))
+    assert [plain(output.value) for output in outputs] == [expected]
+    assert list(expected) == list(plain(outputs[0].value))
