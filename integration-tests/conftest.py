@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from forebay.platform import Endpoints, Platform
+
+sys.path.append(str(Path(__file__).parent))
 
 WaitUntil = Callable[..., None]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from forebay.fastinit import fast_init
 from forebay.records import FrozenMap
-from user_sessions.fast_init import fast_init
 
 STATS_TYPE = "USER_SESSION_STATS"
 

@@ -247,4 +247,7 @@ class Bench:
         other.input = self.input
         other.worker()
         other.attempt(TaskBatch(self.job, 0, other.batch, self.clock, 0, ()))
-        return {k.partition(b"\0")[2].decode(): CODECS.stores["totals"].decode(v) for k, v in other.table.scan(b"totals\0", b"totals\1")}
+        return {
+            k.partition(b"\0")[2].decode(): CODECS.stores["totals"].decode(v)
+            for k, v in other.table.scan(b"totals\0", b"totals\1")
+        }

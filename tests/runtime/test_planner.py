@@ -134,7 +134,10 @@ def test_more_partitions_are_adopted_while_they_are_a_multiple_of_the_tasks() ->
     log = Log([1], [2], [3], [4])
     end = next_offset(offset((1, 1)), log.ends, 1_000, Limits(), log.probe())
     assert end.ends == {"t": (1, 1, 1, 1)}
-    assert [(r.partition, r.start, r.end) for r in task_batches(offset((1, 1)), end)[0].ranges] == [(0, 1, 1), (2, 0, 1)]
+    assert [(r.partition, r.start, r.end) for r in task_batches(offset((1, 1)), end)[0].ranges] == [
+        (0, 1, 1),
+        (2, 0, 1),
+    ]
 
 
 @pytest.mark.parametrize(("found", "told"), [(3, "can't be spread over 2 tasks"), (1, "deleted or recreated")])

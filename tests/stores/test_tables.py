@@ -25,7 +25,9 @@ def table(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Table]:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
 @given(batches=st.lists(CHANGES, max_size=4), low=st.binary(max_size=2), high=st.none() | KEYS)
-def test_a_table_is_an_ordered_dict(table: Table, batches: list[list[tuple[bytes, bytes | None]]], low: bytes, high: bytes | None) -> None:
+def test_a_table_is_an_ordered_dict(
+    table: Table, batches: list[list[tuple[bytes, bytes | None]]], low: bytes, high: bytes | None
+) -> None:
     table.clear()
     model: dict[bytes, bytes] = {}
     for changes in batches:

@@ -27,7 +27,7 @@ Examples:
 )
 @click.argument("services", nargs=-1, type=click.Choice(list(SERVICES)), metavar="[SERVICE]...")
 @home_option
-@click.option("--rate", type=click.FloatRange(min=0.1), default=1000.0, help="Events a second on each input topic.")
+@click.option("--rate", type=click.FloatRange(0.1, 1_000_000), default=1000.0, help="Events a second on each input topic.")
 @click.option("--keys", type=click.IntRange(min=1), default=1000, help="Number of different keys (users, devices ...).")
 @click.option("--seed", type=int, default=1, help="Another seed gives other events.")
 @click.option("--duration", type=click.FloatRange(min=0), default=0.0, help="Seconds to go on; 0: until Ctrl-C.")

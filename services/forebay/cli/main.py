@@ -24,6 +24,7 @@ COMMANDS = {
     "run": LazyCommand("forebay.cli.run:run", "Run one service's job."),
     "tail": LazyCommand("forebay.cli.tail:tail", "Print a topic's records, decoded, committed ones only."),
     "reset": LazyCommand("forebay.cli.reset:reset", "Delete a service's state and outputs (asks first)."),
+    "conformance": LazyCommand("forebay.cli.conformance:conformance", "Run case files against stores and operators."),
 }
 
 _EPILOG = """\b

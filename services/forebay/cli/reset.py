@@ -31,14 +31,22 @@ Examples:
 @click.option("--outputs", is_flag=True, help="Empty the output, error and late topics too.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
 def reset(
-    service: str, home: Path, application: str | None, checkpoint: str | None, outputs: bool, yes: bool, **connection: Any
+    service: str,
+    home: Path,
+    application: str | None,
+    checkpoint: str | None,
+    outputs: bool,
+    yes: bool,
+    **connection: Any,
 ) -> None:
     """Delete SERVICE's checkpoint, changelogs and markers: its job starts over from its input. Stop the job first."""
     settings = connect(home=home, **connection)
     entry, app = find_service(service), application or service
     place = checkpoint or str(home / "checkpoints" / app)
     if "://" in place:
-        raise click.UsageError(f"{place} is not on this machine: delete it yourself, then give --checkpoint a local path")
+        raise click.UsageError(
+            f"{place} is not on this machine: delete it yourself, then give --checkpoint a local path"
+        )
     admin = TopicAdmin(settings)
     declared = [*entry.changelogs(app, entry.inputs[0].partitions)]
     if outputs:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -23,19 +22,19 @@ _TAIL_BYTES = 32_768
 
 
 class Child:
-    """A forebay command as a child process; Ctrl-C in the terminal does not reach it.
+    """A command as a child process; Ctrl-C in the terminal does not reach it.
 
     Args:
         name: what it is, for messages.
-        arguments: the command's, without `forebay`.
+        command: program and arguments.
         log: gets its output; the log of the run before is kept beside it (.1).
         grace_s: how long it may take to end, in seconds.
     """
 
-    def __init__(self, name: str, arguments: Sequence[str], log: Path, grace_s: float) -> None:
+    def __init__(self, name: str, command: Sequence[str], log: Path, grace_s: float) -> None:
         self.name = name
         self.log = log
-        self._arguments = tuple(arguments)
+        self._command = tuple(command)
         self._grace_s = grace_s
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -50,7 +49,7 @@ class Child:
         try:
             with _fresh(self.log) as output:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-m", "forebay.cli.main", *self._arguments],
+                    self._command,
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -61,9 +63,9 @@ class DemoPlan:
 
     def job(self, service: Service, http_port: int) -> Child:
         """Give a service's job, with health and metrics on `http_port`."""
-        arguments = ["run", service.name, "--home", str(self.home)]
-        arguments += ["--http-port", str(http_port), "--log-format", "text"]
-        return Child(f"job {service.name}", arguments, self.logs / f"job-{service.name}.log", _JOB_GRACE_S)
+        options = {"home": self.home, "http-port": http_port, "log-format": "text"}
+        command = _forebay("run", service.name, options)
+        return Child(f"job {service.name}", command, self.logs / f"job-{service.name}.log", _JOB_GRACE_S)
 
     def _producer(self, topic: str) -> Child:
         # Without --start events happen now, so those of a second demo with the same seed are new all the same.
@@ -76,5 +78,10 @@ class DemoPlan:
             "duplicates": DUPLICATES,
             "malformed": MALFORMED,
         }
-        arguments = ["produce", topic, *(text for name, value in options.items() for text in (f"--{name}", str(value)))]
-        return Child(f"producer {topic}", arguments, self.logs / f"producer-{topic}.log", _PRODUCER_GRACE_S)
+        command = _forebay("produce", topic, options)
+        return Child(f"producer {topic}", command, self.logs / f"producer-{topic}.log", _PRODUCER_GRACE_S)
+
+
+def _forebay(command: str, argument: str, options: Mapping[str, object]) -> tuple[str, ...]:
+    given = (text for name, value in options.items() for text in (f"--{name}", str(value)))
+    return (sys.executable, "-m", "forebay.cli.main", command, argument, *given)

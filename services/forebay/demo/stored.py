@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import Any
 
-from confluent_kafka import KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+from confluent_kafka import KafkaException, TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from forebay.kafka.settings import KafkaSettings
 
@@ -25,12 +25,13 @@ class StoredRecords:
 
     def __init__(self, settings: KafkaSettings, partitions: Mapping[str, int]) -> None:
         self._admin = AdminClient(settings.admin())
-        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        latest = OffsetSpec.latest()
         self._asked = {
             TopicPartition(topic, partition): latest
             for topic, count in partitions.items()
             for partition in range(count)
         }
+        self._topics = TopicCollection(list(partitions))
         self._answers: list[Future[Any]] = []
         self._asked_at = float("-inf")
         self._count: int | None = None
@@ -50,5 +51,7 @@ class StoredRecords:
         try:
             ends = [answer.result().offset for answer in self._answers]
         except KafkaException:
+            # After a restart of the broker this client's metadata are out of date until it is told to look.
+            self._admin.describe_topics(self._topics)
             return
         self._count = sum(ends) if ends else self._count

@@ -55,6 +55,7 @@ class SessionAggregate(Generic[V, A]):
 
     def process(self, key: str, value: V, timestamp: int, now: int) -> Outcome[A]:
         """Fold one record in; give tombstones of absorbed sessions, the merged session, and finals."""
+        now = max(now, timestamp)
         finals = tuple(self.close(now))
         own = merged = Window(timestamp, timestamp)
         reach, open_from = self.sessions.reach(timestamp), self.sessions.open_from(now)

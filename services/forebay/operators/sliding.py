@@ -56,6 +56,7 @@ class SlidingAggregate(Generic[V, A]):
 
     def process(self, key: str, value: V, timestamp: int, now: int) -> Outcome[A]:
         """Fold one record in; give results by window, then finals."""
+        now = max(now, timestamp)
         finals = tuple(self.close(now))
         own = self.windows.window_ending(timestamp)
         refused = int(self.windows.is_closed(own, now))

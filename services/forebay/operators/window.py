@@ -50,6 +50,7 @@ class WindowAggregate(Generic[V, A]):
 
     def process(self, key: str, value: V, timestamp: int, now: int) -> Outcome[A]:
         """Fold one record in; give results, finals in order of window start, then key."""
+        now = max(now, timestamp)
         finals = self.close(now)
         updates: list[WindowResult[A]] = []
         refused, last_end = 0, 0

@@ -6,8 +6,8 @@ import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from forebay.processor.api import AnyProcessor, Timer
 from forebay.codec import Codec, DecodeError
+from forebay.processor.api import AnyProcessor, Timer
 from forebay.processor.messages import Headers, Message
 
 Decoded = tuple[Message, str, Any, int, DecodeError | None]
@@ -61,7 +61,7 @@ def _decoded(
 ) -> Iterator[Decoded]:
     timestamp_of = processor.timestamp
     topic, decode, read = "", None, 0
-    for read, message in enumerate(stream, 1):
+    for read, message in enumerate(stream, 1):  # noqa: B007 (counted after the loop)
         if message.topic() != topic:
             topic = message.topic()
             decode = codecs[topic].decode
@@ -94,7 +94,6 @@ class TimerMessage:
 
     def __init__(self, timer: Timer) -> None:
         self._timer = timer
-
 
     def topic(self) -> str:
         return ""

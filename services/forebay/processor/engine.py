@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from forebay.codec import Codec, EncodeError, Unavailable
 from forebay.processor.api import AnyProcessor, LateRecord
 from forebay.processor.arrivals import TimerMessage, arrivals
-from forebay.codec import Codec, EncodeError, Unavailable
 from forebay.processor.context import TaskContext
 from forebay.processor.dedupe import Dedupe
 from forebay.processor.messages import ErrorStage, Message, Output, SideRecord, error_record, late_record
@@ -144,6 +144,7 @@ class TaskEngine:
             streams: one per input partition, each in offset order, sorted by (topic, partition); they are
                 merged by event time, ties by their order here.
             clock: the batch's clock (ms); event times beyond clock + max_future_ms are errors.
+
         Raises:
             Unavailable: the batch can't be computed now.
         """

@@ -51,7 +51,7 @@ class JobOptions:
     tasks: int = 0
     logic: Mapping[str, str] = field(default_factory=dict)
     engine: Mapping[str, Any] = field(default_factory=dict)
-    spark: SparkOptions = SparkOptions()
+    spark: SparkOptions = field(default_factory=SparkOptions)
     http_host: str = "127.0.0.1"
     http_port: int = -1
 
@@ -81,7 +81,9 @@ class JobApplication:
         server = None
         if options.http_port >= 0:
             server = HealthServer(self.health, self.metrics.registry, options.http_host, options.http_port)
-            log.info("%s: http://%s:%d has /healthz, /readyz, /metrics", self._application, options.http_host, server.port)
+            log.info(
+                "%s: http://%s:%d has /healthz, /readyz, /metrics", self._application, options.http_host, server.port
+            )
         try:
             check_checkpoint(options.plan.checkpoint)
             self._run(keep_trying(self._prepare, pause=self._pause))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from confluent_kafka import Consumer, IsolationLevel, KafkaException, TopicPartition
+from confluent_kafka import Consumer, IsolationLevel, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from forebay.runtime.errors import OffsetsLost, TopicChanged, Unavailable
@@ -33,15 +33,15 @@ class BrokerView:
 
     def topic_ids(self) -> dict[str, str]:
         """Give the broker's id of each topic. Raises TopicChanged for one that is not there."""
-        from confluent_kafka import TopicCollection
-
         ids = {}
         for topic, future in self._admin.describe_topics(TopicCollection(list(self._topics))).items():
             try:
                 described = future.result(self._timeout)
             except KafkaException as error:
                 if error.args[0].name() == "UNKNOWN_TOPIC_OR_PART":
-                    raise TopicChanged(f"the input topic {topic} does not exist: `forebay topics create` makes it") from error
+                    raise TopicChanged(
+                        f"the input topic {topic} does not exist: `forebay topics create` makes it"
+                    ) from error
                 raise Unavailable(f"can't describe {topic}: {error}") from error
             ids[topic] = str(described.topic_id)
             self._partitions[topic] = len(described.partitions)
@@ -91,7 +91,8 @@ class BrokerView:
         while len(ended) < len(positions) and time.monotonic() < deadline:
             for message in self._consumer.consume(500, 0.1):
                 topic, number = message.topic(), message.partition()
-                assert topic is not None and number is not None
+                assert topic is not None
+                assert number is not None
                 partition = (topic, number)
                 if message.error() is not None:
                     ended.add(partition)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+
 from forebay.stores.table import Change
 
 INTERNAL = b"\x01"

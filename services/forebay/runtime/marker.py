@@ -35,7 +35,14 @@ class Marker:
 
     def to_metadata(self) -> str:
         """Give the offset metadata."""
-        fields = {"v": 1, "job": self.job, "n": self.batch, "s": self.stream_time, "tag": self.tag, "code": self.code_version}
+        fields = {
+            "v": 1,
+            "job": self.job,
+            "n": self.batch,
+            "s": self.stream_time,
+            "tag": self.tag,
+            "code": self.code_version,
+        }
         return json.dumps(fields, separators=(",", ":"))
 
     @classmethod
@@ -75,6 +82,7 @@ def decide(task: str, job: str, batch: int, stored: Stored | None, marker: Marke
         task: names the task in errors.
         job: identity of the checkpoint that runs.
         stored: what the task's state says; None for a task without state.
+
     Raises:
         StateConflict: state and marker contradict each other.
     """
@@ -130,7 +138,9 @@ def chain(previous: bytes, batch: int, blocks: Iterable[bytes], result: BatchRes
     outputs = result.outputs
     for start in range(0, len(outputs), 1024):
         part = outputs[start : start + 1024]
-        hashed.update(b"".join([item for key, value, _ in part for item in (b"%d;%d;" % (len(key), len(value)), key, value)]))
+        hashed.update(
+            b"".join([item for key, value, _ in part for item in (b"%d;%d;" % (len(key), len(value)), key, value)])
+        )
         hashed.update(repr([output.timestamp for output in part]).encode())
     for side in (result.errors, result.late):
         hashed.update(b"side")

@@ -148,7 +148,9 @@ def _stop_message(text: str) -> str | None:
 
 def _cause(text: str) -> str:
     """Give the line of a Python or Java failure that says most."""
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("at ", "File "))]
+    lines = [
+        line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("at ", "File "))
+    ]
     named = [line for line in lines if re.match(r"^[\w.]*(Error|Exception|Unavailable)\b.*: .+", line)]
     return (named[-1] if named else lines[0] if lines else "unknown")[:500]
 

@@ -108,7 +108,9 @@ class RangeReader:
         if error is not None and error.code() != KafkaError._PARTITION_EOF:
             self._refuse(error, topic, number)
             return
-        assert topic is not None and number is not None and offset is not None
+        assert topic is not None
+        assert number is not None
+        assert offset is not None
         partition = (topic, number)
         if partition not in self._reached or offset < self._reached[partition]:
             return
@@ -120,7 +122,8 @@ class RangeReader:
 
     def _refuse(self, error: KafkaError, topic: str | None, number: int | None) -> None:
         if error.code() == KafkaError._AUTO_OFFSET_RESET:
-            assert topic is not None and number is not None
+            assert topic is not None
+            assert number is not None
             raise self._lost(topic, number)
         if error.fatal():
             raise Unavailable(f"{topic}-{number}: {error}")
@@ -139,7 +142,9 @@ class RangeReader:
         try:
             low, high = self._consumer.get_watermark_offsets(TopicPartition(item.topic, item.partition), timeout=10.0)
         except KafkaException as error:
-            raise Unavailable(f"{item.topic}-{item.partition}: no record for {self._stall_seconds} s: {error}") from error
+            raise Unavailable(
+                f"{item.topic}-{item.partition}: no record for {self._stall_seconds} s: {error}"
+            ) from error
         reached = self._reached[item.topic, item.partition]
         if low > reached or high < item.end:
             raise OffsetsLost(

@@ -72,7 +72,10 @@ def build_session(name: str, tasks: int, options: SparkOptions) -> SparkSession:
     for key, value in options.conf.items():
         if key in REQUIRED and value != REQUIRED[key]:
             raise RefusedSetting(f"{key}={value} is refused: exactly-once rests on {key}={REQUIRED[key]}")
-    if options.conf.get("spark.task.maxFailures", "4").isdecimal() and int(options.conf.get("spark.task.maxFailures", "4")) < 4:
+    if (
+        options.conf.get("spark.task.maxFailures", "4").isdecimal()
+        and int(options.conf.get("spark.task.maxFailures", "4")) < 4
+    ):
         raise RefusedSetting("spark.task.maxFailures below 4 is refused: a lost worker would end the job")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -101,7 +102,7 @@ class RangePlanner:
         }[start.position]()
         tasks = self._spec.tasks
         return SourceOffset(
-            job=_identity(),
+            job=uuid.uuid4().hex,
             batch=0,
             clock=_now(),
             tasks=tasks,
@@ -226,9 +227,3 @@ def data_source(spec: JobSpec, reader: str) -> type[DataSource]:
 
 def _now() -> int:
     return time.time_ns() // 1_000_000
-
-
-def _identity() -> str:
-    import uuid
-
-    return uuid.uuid4().hex

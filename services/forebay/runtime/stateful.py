@@ -58,7 +58,7 @@ class StateTaskProcessor(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._storage = SparkStorage(handle)
 
-    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:
         configure_logging(self._spec.log_format)
         assert self._storage is not None
         for row in rows:

@@ -97,7 +97,9 @@ class StateTask:
         if step is Step.SUPPRESS:
             assert marker is not None
             check_replay(self._settings.name, tag, marker, self._settings.code_version)
-            log.info("%s: batch %d was committed before: computed again, not sent again", self._settings.name, batch.batch)
+            log.info(
+                "%s: batch %d was committed before: computed again, not sent again", self._settings.name, batch.batch
+            )
         elif result.is_empty and not self._marker_is_old(state, batch):
             report.step = "idle"
             return report

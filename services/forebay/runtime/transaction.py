@@ -132,4 +132,4 @@ class TransactionalSink:
         for index, (key, value, timestamp, headers) in enumerate(records):
             if index % _BATCH == 0:
                 self._make_room(producer)
-            producer.produce(topic, value, key, timestamp=timestamp, headers=headers)
+            producer.produce(topic, value, key, timestamp=timestamp, headers=[*headers])

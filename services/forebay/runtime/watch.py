@@ -6,6 +6,7 @@ import json
 import logging
 import threading
 from collections.abc import Callable
+from typing import Any
 
 from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient
@@ -70,8 +71,7 @@ class Watcher:
         progress = query.lastProgress if query is not None else None
         if progress is None:
             return
-        sources = progress["sources"] if isinstance(progress, dict) else progress.sources
-        end = sources[0]["endOffset"] if isinstance(sources[0], dict) else sources[0].endOffset
+        end: Any = progress.sources[0].endOffset
         position = json.loads(end) if isinstance(end, str) else end
         ends = position.get("ends", {}) if position else {}
         self._metrics.observe_lag(

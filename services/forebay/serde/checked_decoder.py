@@ -54,7 +54,7 @@ class _Reader:
     def where(self) -> str:
         return "".join(self._path)
 
-    def read(self, plan: ReadPlan) -> Any:  # noqa: PLR0911
+    def read(self, plan: ReadPlan) -> Any:
         match plan:
             case ReadPrimitive(name, conversion):
                 value = self._primitive(name)

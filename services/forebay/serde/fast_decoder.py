@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from forebay.codec import DecodeError
+from forebay.fastinit import fast_constructor
 from forebay.records import FrozenMap
 from forebay.serde.framing import HEADER_BYTES
 from forebay.serde.plan import (
@@ -27,7 +28,6 @@ from forebay.serde.plan import (
     Refuse,
 )
 from forebay.serde.source import Source
-from forebay.serde.twins import fast_constructor
 from forebay.serde.varint import read_count, read_length, read_varint
 
 _CONTINUED = tuple(sum(128 << 7 * index for index in range(count)) for count in range(6))

@@ -39,6 +39,28 @@ class _Texts(dict[str, bytes]):
 _texts = _Texts()
 
 
+class _TextLists(dict[tuple[str, ...], bytes]):
+    """Bytes of whole lists of strings: state changes them seldom and sends them often (devices used, top pages)."""
+
+    _MOST = 16_384
+    _LONGEST = 400
+
+    def __missing__(self, items: tuple[str, ...]) -> bytes:
+        if items.__class__ is not tuple:
+            raise EncodeError
+        if not items:
+            return b"\0"
+        encoded = b"".join((LENGTHS[len(items)], *[_texts[item] for item in items], b"\0"))
+        if len(encoded) <= self._LONGEST:
+            if len(self) >= self._MOST:
+                self.clear()
+            self[items] = encoded
+        return encoded
+
+
+_text_lists = _TextLists()
+
+
 def generate_encoder(
     contract: Record, classes: Mapping[str, type], header: bytes, origin: str
 ) -> Callable[[Any], bytes]:
@@ -53,6 +75,7 @@ def generate_encoder(
         long_bytes=long_bytes,
         pack_double=struct.Struct("<d").pack,
         pack_float=struct.Struct("<f").pack,
+        text_lists=_text_lists,
         texts=_texts,
         varints=VARINTS,
     )
@@ -88,7 +111,7 @@ class _Writer:
             self._source.add(f"if {value} is not None: raise EncodeError")
         return self._write_unprefixed(avro, value)
 
-    def _write_unprefixed(self, avro: AvroType, value: str) -> list[str]:  # noqa: PLR0911
+    def _write_unprefixed(self, avro: AvroType, value: str) -> list[str]:
         match avro:
             case Primitive("null"):
                 return []
@@ -101,6 +124,8 @@ class _Writer:
             case Enumeration(symbols=symbols):
                 table = {symbol: integer_bytes(index) for index, symbol in enumerate(symbols)}
                 return [f"{self._source.constant('symbols', table)}[{value}]"]
+            case Array(Primitive("string")):
+                return [f"text_lists[{value}]"]
             case Array(items):
                 return [self._collection("tuple", value, "for {} in {}:", (items,))]
             case Map(values):
@@ -173,7 +198,7 @@ class _Writer:
                 fill(" = ".join((*targets[used:], "b''")))
         return targets
 
-    def _test(self, avro: AvroType, value: str) -> str:  # noqa: PLR0911
+    def _test(self, avro: AvroType, value: str) -> str:
         match avro:
             case Primitive("null"):
                 return f"{value} is None"

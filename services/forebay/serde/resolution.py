@@ -46,7 +46,7 @@ _PROMOTIONS: Mapping[tuple[str, str], Conversion] = {
 }
 
 
-def resolve(writer: AvroType, reader: AvroType, classes: Mapping[str, type]) -> ReadPlan:  # noqa: PLR0911
+def resolve(writer: AvroType, reader: AvroType, classes: Mapping[str, type]) -> ReadPlan:
     """Give the plan that reads what `writer` describes as `reader`, records as their `classes` (see bind).
 
     What does not resolve becomes a Refuse where it stands: in a union, only for the branch concerned.
@@ -105,7 +105,7 @@ def _record(writer: Record, reader: Record, classes: Mapping[str, type]) -> Read
     return ReadRecord(tuple(fields), record_type, arguments)
 
 
-def _skip(writer: AvroType) -> ReadPlan:  # noqa: PLR0911
+def _skip(writer: AvroType) -> ReadPlan:
     match writer:
         case Primitive(name):
             return ReadPrimitive(name, Conversion.NONE)
@@ -130,7 +130,7 @@ def _default(field: Field, classes: Mapping[str, type]) -> Any:
     return from_json(field.default, avro, classes)
 
 
-def from_json(value: Any, avro: AvroType, classes: Mapping[str, type]) -> Any:  # noqa: PLR0911
+def from_json(value: Any, avro: AvroType, classes: Mapping[str, type]) -> Any:
     """Give a field's default, as a schema's JSON states it, as a value of ours."""
     match avro:
         case Primitive("bytes"):

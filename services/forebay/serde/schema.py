@@ -85,7 +85,7 @@ class _Builder:
     def __init__(self) -> None:
         self._named: dict[str, AvroType | None] = {}
 
-    def build(self, parsed: Any) -> AvroType:  # noqa: PLR0911
+    def build(self, parsed: Any) -> AvroType:
         if isinstance(parsed, list):
             return Union(tuple(self.build(branch) for branch in parsed))
         if isinstance(parsed, str):

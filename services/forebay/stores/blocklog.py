@@ -66,7 +66,9 @@ def append(directory: Directory, blocks: list[bytes], tag: bytes, table: Table, 
     """
     put = dict(enumerate(blocks, directory.next_block))
     size = sum(map(len, blocks))
-    folding = replace(directory, next_block=directory.next_block + len(blocks), credit=directory.credit + FOLD_FACTOR * size)
+    folding = replace(
+        directory, next_block=directory.next_block + len(blocks), credit=directory.credit + FOLD_FACTOR * size
+    )
     folding = _fold(folding, table, encode, put)
     delta = Delta(directory.sequence + 1, tag, directory.next_block, len(blocks), size)
     result = replace(folding, deltas=_live(folding, delta))

@@ -19,6 +19,9 @@ _RECORDS = b"records"
 _BYTES = b"bytes"
 _NO_WINDOW = Window(-1, -1)
 
+RECORD_BYTES = 100
+"""What a buffered record counts beside its key and value (about what Kafka Streams counts for its context)."""
+
 
 class Buffered(NamedTuple, Generic[V]):
     """A buffered record: `time` (ms) orders the buffer."""
@@ -117,7 +120,7 @@ class SuppressBuffer(Store[V]):
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of all buffered keys and values."""
+        """Bytes of all buffered records: keys, values, and RECORD_BYTES for each."""
         return self._marks.get(_BYTES, 0)
 
     def put(self, time: int, key: str, window: Window | None, value: V | None, timestamp: int) -> None:
@@ -127,7 +130,7 @@ class SuppressBuffer(Store[V]):
         ident = self._ident(key, window)
         first = self._times.get(ident)
         update = Stamped(Held(value), timestamp)
-        size = len(ident) + len(self._codec.encode(update))
+        size = self._size(ident, update)
         if first is None:
             self._times.put(ident, time)
             self._count(1, size)
@@ -135,7 +138,7 @@ class SuppressBuffer(Store[V]):
         else:
             found = self._rows.get(pack_time(first) + ident)
             assert found is not None, f"store {self.name}: a time without its update"
-            self._count(0, size - len(ident) - len(self._codec.encode(found)))
+            self._count(0, size - self._size(ident, found))
         self._rows.put(pack_time(first) + ident, update)
 
     def discard(self, key: str, window: Window | None) -> None:
@@ -163,7 +166,7 @@ class SuppressBuffer(Store[V]):
         ident = row[WIDTH:]
         self._rows.put(row, None)
         self._times.put(ident, None)
-        self._count(-1, -len(ident) - len(self._codec.encode(update)))
+        self._count(-1, -self._size(ident, update))
         key, at = split_text(ident)
         window = Window(unpack_time(ident, at), unpack_time(ident, at + WIDTH))
         return Suppressed(key, None if window == _NO_WINDOW else window, update.value.value, update.timestamp)
@@ -171,6 +174,9 @@ class SuppressBuffer(Store[V]):
     def _ident(self, key: str, window: Window | None) -> bytes:
         start, end = window or _NO_WINDOW
         return terminated(encode_key(self.name, key)) + pack_time(start) + pack_time(end)
+
+    def _size(self, ident: bytes, update: Stamped[Held[V]]) -> int:
+        return RECORD_BYTES + len(ident) + len(self._codec.encode(update))
 
     def _count(self, records: int, size: int) -> None:
         if records:

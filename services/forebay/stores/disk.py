@@ -32,7 +32,12 @@ class DiskTable:
         base.mkdir(parents=True, exist_ok=True)
         self.path = Path(tempfile.mkdtemp(prefix=f"{name}-{os.getpid()}-", dir=base))
         self._db = sqlite3.connect(self.path / "rows.sqlite", isolation_level=None, cached_statements=32)
-        for pragma in ("journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE", f"cache_size=-{cache_mb * 1024}"):
+        for pragma in (
+            "journal_mode=OFF",
+            "synchronous=OFF",
+            "locking_mode=EXCLUSIVE",
+            f"cache_size=-{cache_mb * 1024}",
+        ):
             self._db.execute(f"PRAGMA {pragma}")
         self._db.execute("CREATE TABLE rows (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID")
         self._tag = NO_TAG

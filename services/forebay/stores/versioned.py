@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -14,6 +15,8 @@ from forebay.stores.rows import Rows
 from forebay.stores.values import PRESENT, BytesCodec, Held, HeldCodec
 
 V = TypeVar("V")
+
+log = logging.getLogger(__name__)
 
 SHORTEST_SEGMENT_MS = 60_000
 PURGED_AT_ONCE = 1_000
@@ -136,7 +139,8 @@ class VersionedKeyValueStore(Store[V]):
         low = _BEGINNING if time_from is None else time_from
         high = FOREVER if time_to is None else time_to
         if low > high:
-            raise ValueError(f"store {self.name}: versions from {low} to {high}: from lies after to; swap them")
+            log.warning("store %s: versions from %d to %d are none: from lies after to", self.name, low, high)
+            return iter(())
         versions = self._versions(terminated(encode_key(self.name, key)), low, high)
         if self._is_past_history(high):
             versions = (version for version in versions if version.valid_to is None)

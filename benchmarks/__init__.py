@@ -1,0 +1,1 @@
+"""Measured, never asserted: each benchmark prints its figures and a ratio to a reference of the same run."""

@@ -1,0 +1,9 @@
+"""All benchmarks, one after the other."""
+
+from __future__ import annotations
+
+import runpy
+
+for name in ("serde", "backlog", "latency"):
+    print(f"\n== {name}", flush=True)
+    runpy.run_module(f"benchmarks.{name}", run_name="__main__")

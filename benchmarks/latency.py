@@ -1,0 +1,99 @@
+"""End-to-end latency: from a record's produce time to a read_committed consumer's receive time of its output.
+
+    python -m benchmarks.latency [--rate 1000] [--seconds 60]
+
+The reference, in the same run, is a consumer of the input topic: the broker's own part of the way.
+"""
+
+from __future__ import annotations
+
+import statistics
+import threading
+import time
+from pathlib import Path
+
+import click
+from confluent_kafka import Consumer, TopicPartition
+
+from benchmarks.backlog import SERVICE, TOPIC
+from benchmarks.bench import JobProcess, platform
+from forebay.kafka.codecs import register_contract, registry_codec
+from forebay.kafka.registry import SchemaRegistry
+from forebay.kafka.settings import KafkaSettings
+from producers.base import Options
+from producers.run import produce
+from user_sessions.model import UserActivity
+
+WARM_UP_SECONDS = 20
+
+
+@click.command()
+@click.option("--rate", default=1_000, help="Events per second.")
+@click.option("--seconds", default=60, help="Measured time, after the warm-up.")
+@click.option("--arguments", default="", help="Further arguments of `forebay run`.")
+def main(rate: int, seconds: int, arguments: str) -> None:
+    """Measure."""
+    with platform() as (home, kafka):
+        measure(home, kafka, rate, seconds, arguments.split())
+
+
+def measure(home: Path, kafka: KafkaSettings, rate: int, seconds: int, arguments: list[str]) -> None:
+    """Produce at a steady rate while the job runs, and print what consumers saw after the warm-up."""
+    schema_id = register_contract(SchemaRegistry(kafka.registry()), SERVICE, "UserActivity", TOPIC).schema_id
+    codec = registry_codec(kafka, SERVICE, UserActivity, schema_id)
+    options = Options(rate=rate, duration_s=WARM_UP_SECONDS + seconds, keys=1_000, seed=1)
+    job = JobProcess(home, *arguments)
+    job.wait_for_batch()
+    began = time.time()
+    consumers = [Latencies(kafka, topic, began + WARM_UP_SECONDS) for topic in (TOPIC, "user_session_stats")]
+    produce(TOPIC, options, kafka.producer(**{"linger.ms": 0}), codec, lambda _subject, _text: 0)
+    for consumer in consumers:
+        consumer.wait_for(rate * seconds)
+    reference, job_latency = (consumer.close() for consumer in consumers)
+    job.stop()
+    print(f"{rate:,} events/s for {seconds} s, 4 partitions, 1,000 users")
+    for name, values in (("reference (input topic)", reference), ("job's output", job_latency)):
+        print(
+            f"  {name}: p50 {_quantile(values, 50):.0f} ms, p99 {_quantile(values, 99):.0f} ms, {len(values):,} records"
+        )
+    print(f"  ratio of medians {_quantile(job_latency, 50) / max(1.0, _quantile(reference, 50)):.0f}")
+
+
+def _quantile(values: list[float], percent: int) -> float:
+    return statistics.quantiles(values, n=100)[percent - 1] if len(values) > 1 else 0.0
+
+
+class Latencies:
+    """Reads a topic as it grows, on a thread of its own, and notes how old each record of the measured time is on arrival."""
+
+    def __init__(self, kafka: KafkaSettings, topic: str, since: float) -> None:
+        self._consumer = Consumer(kafka.consumer(**{"group.id": f"bench-{topic}", "fetch.wait.max.ms": 10}))
+        self._consumer.assign([TopicPartition(topic, partition, 0) for partition in range(4)])
+        self._since, self._values = since, list[float]()
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def wait_for(self, count: int, seconds: float = 60.0) -> None:
+        """Wait until (nearly) all records of the measured time have arrived, or `seconds` are over."""
+        deadline = time.monotonic() + seconds
+        while len(self._values) < 0.99 * count and time.monotonic() < deadline:
+            time.sleep(0.1)
+
+    def close(self) -> list[float]:
+        """Stop; give the ages in ms of what was produced after the warm-up."""
+        self._closed.set()
+        self._thread.join()
+        self._consumer.close()
+        return self._values
+
+    def _read(self) -> None:
+        while not self._closed.is_set():
+            messages = self._consumer.consume(1_000, 0.02)
+            now = time.time() * 1000
+            times = [m.timestamp()[1] for m in messages if m.error() is None]
+            self._values += [now - at for at in times if at >= self._since * 1000]
+
+
+if __name__ == "__main__":
+    main(standalone_mode=False)

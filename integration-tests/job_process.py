@@ -1,0 +1,142 @@
+"""A job as users run it: a process of the command line, its log, and ways to end it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import psutil
+
+ROOT = Path(__file__).resolve().parent.parent
+START_SECONDS = 150.0
+
+
+class JobProcess:
+    """`forebay run` with JSON logs in a file.
+
+    Args:
+        arguments: of `forebay run`.
+        log: the file its stderr is appended to.
+        environment: added to the environment.
+    """
+
+    def __init__(self, arguments: list[str], log: Path, environment: dict[str, str]) -> None:
+        self._log = log
+        self._offset = log.stat().st_size if log.exists() else 0
+        path = os.pathsep.join([str(ROOT / "services"), str(ROOT)])
+        with log.open("ab") as output:
+            self.process = psutil.Popen(
+                [sys.executable, "-m", "forebay.cli.main", "run", *arguments, "--log-format", "json"],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env={**os.environ, "PYTHONPATH": path, **environment},
+                start_new_session=True,
+            )
+
+    def text(self) -> str:
+        """Give what it has written."""
+        with self._log.open("rb") as log:
+            log.seek(self._offset)
+            return log.read().decode(errors="replace")
+
+    def lines(self) -> list[dict[str, Any]]:
+        """Give its log's records."""
+        lines = self.text().split("\n")[:-1]
+        return [json.loads(line) for line in lines if line.startswith('{"time"')]
+
+    def messages(self) -> list[str]:
+        """Give its log's messages."""
+        return [line["message"] for line in self.lines()]
+
+    def batches(self) -> list[dict[str, Any]]:
+        """Give the figures of the batches it has told of."""
+        return [line for line in self.lines() if "records_in" in line]
+
+    def records_in(self) -> int:
+        """Give the number of records it has told of."""
+        return sum(batch["records_in"] for batch in self.batches())
+
+    def is_running(self) -> bool:
+        """Tell whether the driver runs."""
+        return self.process.poll() is None
+
+    def until(self, check: Callable[[], bool], description: str, seconds: float = START_SECONDS) -> None:
+        """Wait for a condition; fail when the job ends before it holds."""
+        deadline = time.monotonic() + seconds
+        while not check():
+            assert self.is_running(), f"the job ended ({self.process.returncode}) before: {description}\n{self.text()}"
+            assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {description}\n{self.text()}"
+            time.sleep(0.01)
+
+    def until_batch(self, seconds: float = START_SECONDS) -> None:
+        """Wait until one more batch is through."""
+        before = len(self.batches())
+        self.until(lambda: len(self.batches()) > before, "a batch is through", seconds)
+
+    def finish(self, seconds: float = START_SECONDS) -> int:
+        """Wait for its end and give its exit code."""
+        try:
+            return int(self.process.wait(seconds))
+        except psutil.TimeoutExpired:
+            raise AssertionError(f"the job did not end within {seconds:.0f} s\n{self.text()}") from None
+
+    def terminate(self, seconds: float = 60.0) -> int:
+        """Ask it to end by SIGTERM and give its exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.finish(seconds)
+
+    def jvm(self) -> psutil.Process:
+        """Give Spark's JVM."""
+        (found,) = [p for p in self.process.children(recursive=True) if "java" in p.name()]
+        return found
+
+    def workers(self) -> list[psutil.Process]:
+        """Give the Python workers that run tasks: children of Spark's worker daemon."""
+        daemons = [p for p in self.process.children(recursive=True) if "pyspark.daemon" in _command(p)]
+        return [worker for daemon in daemons for worker in daemon.children()]
+
+    def kill(self) -> None:
+        """Kill driver, JVM and Python workers at once, as a machine's failure would."""
+        with contextlib.suppress(psutil.NoSuchProcess):
+            tree = [self.process, *self.process.children(recursive=True)]
+            _kill(tree)
+
+    def kill_driver_and_jvm(self) -> None:
+        """Kill driver and JVM, and leave the Python workers to find out."""
+        _kill([self.process, self.jvm()])
+
+    def http(self, path: str) -> tuple[int, str]:
+        """Ask its HTTP door; give status and body."""
+        found = re.search(r"http://[\d.]+:\d+", "\n".join(self.messages()))
+        assert found is not None, "the job has not told its HTTP port"
+        try:
+            with urlopen(found.group() + path, timeout=10) as response:
+                return response.status, response.read().decode()
+        except HTTPError as error:
+            return error.code, error.read().decode()
+
+
+def _command(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except psutil.NoSuchProcess:
+        return ""
+
+
+def _kill(processes: list[Any]) -> None:
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.send_signal(signal.SIGKILL)
+    psutil.wait_procs(processes, 30)

@@ -1,0 +1,150 @@
+"""The demo as a user starts it: runs, shows figures and statistics, ends in good order, goes on where it stopped."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from forebay.platform import Platform
+
+pytestmark = pytest.mark.timeout(600)
+
+SECONDS = 12
+FIGURES = re.compile(
+    r"^\d\d:\d\d user-sessions: in (?P<rate>[\d,]+)/s, out [\d,]+/s, lag [\d,]+, batch \d+\.\d\d s \(p50 .*\), "
+    r"latency p50 .* p95 .*, state (?P<rows>[\d,]+) rows .*, errors (?P<errors>\d+), late 0, "
+    r"duplicates (?P<duplicates>\d+), restarts 0, stored (?P<stored>[\d,]+) events"
+)
+STATISTICS = re.compile(r"^\d\d:\d\d user-sessions latest: user user_\d{6}, .*sessions \d+, time \d+:\d\d:\d\d")
+
+
+class RunningDemo:
+    """`forebay demo` without a terminal, its output in a file."""
+
+    def __init__(self, home: Path, *options: str) -> None:
+        self.output = home.with_suffix(".out")
+        command = [sys.executable, "-m", "forebay.cli.main", "demo", "--home", str(home)]
+        options = ("--rate", "200", "--keys", "40", "--seed", "11", *options)
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "FOREBAY_BOOTSTRAP_SERVERS": "ignored:1"}
+        with self.output.open("wb") as output:
+            self.process = subprocess.Popen(
+                [*command, *options], stdout=output, stderr=subprocess.STDOUT, env=environment, start_new_session=True
+            )
+        self.seen: dict[int, psutil.Process] = {}
+
+    def lines(self) -> list[str]:
+        return self.output.read_text().splitlines()
+
+    def matches(self, pattern: re.Pattern[str]) -> list[re.Match[str]]:
+        """Give the matching lines; processes that run meanwhile are remembered."""
+        if self.process.poll() is None:
+            for process in psutil.Process(self.process.pid).children(recursive=True):
+                self.seen[process.pid] = process
+        return [found for line in self.lines() if (found := pattern.match(line))]
+
+    def has_shown_statistics(self) -> bool:
+        assert self.process.poll() is None, self.output.read_text()
+        return bool(self.matches(FIGURES) and self.matches(STATISTICS))
+
+    def left_running(self) -> list[psutil.Process]:
+        return [process for process in self.seen.values() if _runs(process)]
+
+    def kill(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        for process in self.left_running():
+            process.kill()
+
+
+def _runs(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def number(found: re.Match[str], name: str) -> int:
+    return int(found[name].replace(",", ""))
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    directory = tmp_path_factory.mktemp("demo") / "home"
+    yield directory
+    Platform(directory).down()
+
+
+@pytest.fixture(scope="module")
+def first(home: Path, wait_until: Callable[..., None]) -> Iterator[RunningDemo]:
+    demo = RunningDemo(home, "--duration", str(SECONDS))
+    wait_until(lambda: demo.matches(FIGURES) or demo.process.poll() is not None, "the first figures", seconds=240)
+    wait_until(lambda: demo.matches(FIGURES) and demo.process.poll() is not None, "the demo's end", seconds=180)
+    yield demo
+    demo.kill()
+
+
+def test_ends_by_itself_after_the_duration(first: RunningDemo) -> None:
+    assert first.process.returncode == 0, first.output.read_text()
+    assert len(first.matches(FIGURES)) >= SECONDS / 2 - 2
+
+
+def test_shows_rates_state_and_bad_events(first: RunningDemo) -> None:
+    last = first.matches(FIGURES)[-1]
+    assert number(last, "rate") > 50
+    assert number(last, "rows") > 40
+    assert number(last, "stored") > 200 * SECONDS * 0.8
+    assert number(last, "duplicates") > 0
+
+
+def test_shows_statistics_of_users(first: RunningDemo) -> None:
+    assert first.matches(STATISTICS)
+
+
+def test_tells_what_it_does_in_order(first: RunningDemo) -> None:
+    text = first.output.read_text()
+    steps = (
+        "the registry answers",
+        "created 6 topics",
+        "started the job user-sessions (pid ",
+        "started the producer user_activity (pid ",
+        "metrics http://127.0.0.1:",
+        "events in, ",
+        "stopping the producer user_activity",
+        "stopping the job user-sessions",
+        "stopping the platform",
+        "stopped; the data stays",
+    )
+    places = [text.index(step) for step in steps]
+    assert places == sorted(places)
+
+
+def test_leaves_nothing_running(first: RunningDemo, home: Path) -> None:
+    assert len(first.seen) > 2
+    assert not first.left_running()
+    assert all(component.pid is None for component in Platform(home).status().components)
+
+
+def test_goes_on_where_it_stopped_and_ends_by_ctrl_c(
+    first: RunningDemo, home: Path, wait_until: Callable[..., None]
+) -> None:
+    before = number(first.matches(FIGURES)[-1], "stored")
+    demo = RunningDemo(home)
+    try:
+        wait_until(demo.has_shown_statistics, "figures and statistics of the second demo", seconds=240)
+        wait_until(lambda: number(demo.matches(FIGURES)[-1], "stored") > before, "more events than before")
+        demo.process.send_signal(signal.SIGINT)
+        assert demo.process.wait(120) == 0, demo.output.read_text()
+        assert "going on with 6 topics" in demo.lines()
+        assert number(demo.matches(FIGURES)[0], "rows") >= number(first.matches(FIGURES)[-1], "rows")
+        assert not demo.left_running()
+    finally:
+        demo.kill()

@@ -1,0 +1,108 @@
+"""Topics as a test sees them: every record up to the end, decoded without the library's own serde."""
+
+from __future__ import annotations
+
+import functools
+import io
+import json
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import fastavro
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, TopicPartition
+
+from forebay.kafka.settings import KafkaSettings
+
+Markers = dict[int, dict[str, Any]]
+"""What the transactions of a job committed last, by input partition."""
+
+
+def read_topic(settings: KafkaSettings, topic: str, **overrides: Any) -> dict[int, list[Message]]:
+    """Give all committed records by partition, in order of offset."""
+    consumer = Consumer(settings.consumer(**{"group.id": "tests-reading", **overrides}))
+    partitions = consumer.list_topics(topic, 10).topics[topic].partitions
+    consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in partitions])
+    found: dict[int, list[Message]] = {number: [] for number in partitions}
+    ended: set[int | None] = set()
+    while len(ended) < len(partitions):
+        for message in consumer.consume(5000, 1.0):
+            error = message.error()
+            if error is None:
+                found[message.partition() or 0].append(message)
+            elif error.code() == KafkaError._PARTITION_EOF:
+                ended.add(message.partition())
+    consumer.close()
+    return found
+
+
+def fold(messages: list[Message]) -> dict[bytes, bytes]:
+    """Give what a compacted topic's partition says in the end."""
+    rows: dict[bytes, bytes] = {}
+    for message in messages:
+        key, value = message.key() or b"", message.value()
+        if value is None:
+            rows.pop(key, None)
+        else:
+            rows[key] = value
+    return rows
+
+
+class MarkerWatch:
+    """Reads a job's markers, and fails when one goes back."""
+
+    def __init__(self, settings: KafkaSettings, application: str, topic: str, partitions: int) -> None:
+        self._consumer = Consumer(settings.consumer(**{"group.id": f"{application}-marker"}))
+        self._places = [TopicPartition(topic, number) for number in range(partitions)]
+        self.batches: dict[int, int] = {}
+
+    def read(self) -> Markers:
+        """Give the markers there are."""
+        found = {p.partition: json.loads(p.metadata) for p in self._consumer.committed(self._places, 20) if p.metadata}
+        for partition, marker in found.items():
+            assert marker["n"] >= self.batches.get(partition, 0), f"the marker of partition {partition} went back"
+            self.batches[partition] = marker["n"]
+        return found
+
+    def close(self) -> None:
+        """Leave the broker."""
+        self._consumer.close()
+
+
+class UndecodableError(Exception):
+    """No record of our schema can be made of these bytes."""
+
+
+class Decoder:
+    """Decodes framed Avro by the schemas the registry has."""
+
+    def __init__(self, registry_url: str) -> None:
+        self._url = registry_url
+        self.schema = functools.cache(self._schema)
+
+    def decode(self, data: bytes, reader: Any = None) -> dict[str, Any]:
+        """Give the record, resolved to the schema `reader`. Raises UndecodableError."""
+        if data[:1] != b"\0":
+            raise UndecodableError("wrong magic")
+        schema = self.schema(int.from_bytes(data[1:5], "big"))
+        body = io.BytesIO(data[5:])
+        try:
+            record: Any = fastavro.schemaless_reader(body, schema, reader)
+        except Exception as error:
+            raise UndecodableError(str(error)) from error
+        if body.read():
+            raise UndecodableError("bytes are left")
+        return dict(record)
+
+    def _schema(self, schema_id: int) -> Any:
+        try:
+            with urlopen(f"{self._url}/schemas/ids/{schema_id}", timeout=10) as response:
+                text = json.load(response)["schema"]
+        except HTTPError as error:
+            raise UndecodableError(f"unknown schema id {schema_id}") from error
+        return parse(text)
+
+
+def parse(text: str) -> Any:
+    """Give a schema as fastavro wants it."""
+    return fastavro.parse_schema(json.loads(text), named_schemas={})

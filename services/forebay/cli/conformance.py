@@ -1,0 +1,47 @@
+"""`forebay conformance`: run case files against the stores and operators."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from forebay.conformance.bench import Backend
+from forebay.conformance.cases import FileResult
+from forebay.conformance.runner import run_directory
+
+
+@click.command()
+@click.argument("directory", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option(
+    "--backend",
+    type=click.Choice([backend.value for backend in Backend]),
+    default=Backend.IN_MEMORY.value,
+    help="Where the cases' stores are kept.",
+)
+def conformance(directory: Path, backend: str) -> int:
+    """Run every case file of DIRECTORY; exit code 1 if any case fails.
+
+    Each step or record of a case is a batch of its own, committed to the backend's table; nothing is kept in
+    memory between two of them. A case that asks for something unknown fails.
+    """
+    try:
+        results = [_report(result, directory) for result in run_directory(directory, Backend(backend))]
+    except FileNotFoundError as error:
+        raise click.ClickException(str(error)) from error
+    failed = sum(result.failed for result in results)
+    click.echo(f"{sum(result.passed for result in results)} passed, {failed} failed")
+    return int(failed > 0)
+
+
+def _report(result: FileResult, directory: Path) -> FileResult:
+    click.echo(f"{result.file.relative_to(directory)}: {result.passed} passed, {result.failed} failed")
+    for each in result.results:
+        if each.passed:
+            continue
+        click.echo(f"  FAILED {each.case}")
+        if each.problem:
+            click.echo(f"    {each.problem}")
+        for difference in each.differences:
+            click.echo(f"    {difference}")
+    return result

@@ -1,0 +1,101 @@
+"""The options of `forebay run`: what an operator may choose for a job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from forebay.processor.engine import Emit
+from forebay.runtime.logs import FORMATS
+from forebay.runtime.planner import Limits
+from forebay.runtime.query import Trigger
+from forebay.runtime.spec import StartFrom, Tables
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def _pairs(_context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    pairs = {}
+    for text in texts:
+        name, separator, value = text.partition("=")
+        if not separator or not name:
+            raise click.BadParameter(f"{text!r} is not NAME=VALUE", param=parameter)
+        pairs[name] = value
+    return pairs
+
+
+def _start(_context: click.Context, parameter: click.Parameter, text: str) -> StartFrom:
+    if text in ("earliest", "latest"):
+        return StartFrom(text)
+    if text.isdecimal():
+        return StartFrom("timestamp", int(text))
+    raise click.BadParameter(f"{text!r}: give earliest, latest, or a time in ms since the epoch", param=parameter)
+
+
+def _number(name: str, default: int, text: str, low: int = 0, high: int | None = None) -> Any:
+    return click.option(name, type=click.IntRange(low, high), default=default, help=text)
+
+
+def _choice(name: str, values: list[str], text: str) -> Any:
+    return click.option(name, type=click.Choice(values), default=values[0], help=text)
+
+
+_OPTIONS = (
+    click.option("--application", help="Prefix of changelogs, groups, transactional ids. Default: SERVICE."),
+    click.option("--checkpoint", help="Spark's: a directory or URL. Default: <home>/checkpoints/<application>."),
+    _number("--tasks", 0, "State tasks, fixed at first start. 0: as many as the input has partitions."),
+    click.option(
+        "--starting-offsets",
+        default="earliest",
+        callback=_start,
+        help="earliest, latest, or a time in ms since the epoch; counts at first start only.",
+    ),
+    _choice("--trigger", [trigger.value for trigger in Trigger], "When the job ends: never, or once all is read."),
+    click.option(
+        "--set", "logic", multiple=True, metavar="NAME=VALUE", callback=_pairs, help="A setting of the service's logic."
+    ),
+    _choice("--emit", [emit.value for emit in Emit], "Every output, or the last one per key and batch."),
+    _number("--dedupe-retention-ms", 600_000, "Stream time for which event ids are remembered; 0: not at all."),
+    _number("--max-records-per-batch", 200_000, "Admission control, over all partitions.", low=1),
+    _number("--max-bytes-per-batch", 0, "Admission control by average record size; 0: none."),
+    _number("--tick-ms", 15_000, "How often idle time passes on an idle topic; 0: never.", high=50_000),
+    _number("--max-state-bytes", 4_000_000_000, "Largest table of one task.", low=1),
+    _choice("--tables", [tables.value for tables in Tables], "Where tables are kept while a worker lives."),
+    click.option("--table-directory", default="", help="Of persistent tables. Default: the system's temporary one."),
+    _number("--transaction-timeout-ms", 300_000, "Longest time a batch's transaction may take.", low=1_000),
+    _choice("--reader", ["driver", "partitioned"], "partitioned: Spark's own progress shows latest offsets."),
+    _number("--slots", 1, "Tasks at the same time; more than 1 starts an executor for each.", low=1),
+    click.option("--memory", default="1g", help="Heap of each JVM."),
+    click.option(
+        "--conf",
+        multiple=True,
+        metavar="KEY=VALUE",
+        callback=_pairs,
+        help="A Spark setting; changes to those exactly-once rests on are refused.",
+    ),
+    click.option("--http-host", default="127.0.0.1", help="Address of /healthz, /readyz and /metrics."),
+    _number("--http-port", -1, "Their port; 0: a free one, -1: none.", low=-1, high=65_535),
+    _choice("--log-format", list(FORMATS), "Log lines for people or for collectors."),
+)
+
+
+def job_options(command: Command) -> Command:
+    """Add the options of a job."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def engine_fields(options: dict[str, Any]) -> dict[str, Any]:
+    """Give the fields of a JobSpec that the options set."""
+    limits = Limits(options["max_records_per_batch"], options["max_bytes_per_batch"], options["tick_ms"])
+    names = ("dedupe_retention_ms", "max_state_bytes", "table_directory", "transaction_timeout_ms", "log_format")
+    return {
+        "emit": Emit(options["emit"]),
+        "limits": limits,
+        "start": options["starting_offsets"],
+        "tables": Tables(options["tables"]),
+        **{name: options[name] for name in names},
+    }

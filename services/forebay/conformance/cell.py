@@ -1,0 +1,71 @@
+"""The cases' JSON keys and values as the keys and records of stores."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from forebay.codec import DecodeError
+
+Json = Any
+"""Any value of a JSON file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A JSON value as a store's record."""
+
+    json: str
+
+
+class CellCodec:
+    """Cells as UTF-8 text."""
+
+    def encode(self, record: Cell) -> bytes:
+        return record.json.encode()
+
+    def decode(self, data: bytes) -> Cell:
+        try:
+            return Cell(data.decode())
+        except UnicodeDecodeError as error:
+            raise DecodeError(f"not a JSON cell: {error}") from error
+
+
+def cell(value: Json) -> Cell:
+    """Give a JSON value as a record."""
+    return Cell(json.dumps(value, ensure_ascii=False, sort_keys=True))
+
+
+def cell_or_none(value: Json) -> Cell | None:
+    """Give a JSON value as a record; null stays null."""
+    return None if value is None else cell(value)
+
+
+def plain(record: Cell | None) -> Json:
+    """Give a record as its JSON value."""
+    return None if record is None else json.loads(record.json)
+
+
+class Keys:
+    """Turns a case's keys into strings that sort as the keys do: text as it is, whole numbers by value."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, Json] = {}
+
+    def encode(self, key: Json) -> Any:
+        """Give the key as text; null stays null."""
+        if key is None:
+            return None
+        if isinstance(key, str):
+            text = key
+        elif isinstance(key, int) and not isinstance(key, bool):
+            text = f"{key + (1 << 63):020d}"
+        else:
+            text = json.dumps(key, sort_keys=True)
+        self._seen[text] = key
+        return text
+
+    def decode(self, text: str | None) -> Json:
+        """Give the case's key of a text that `encode` gave."""
+        return None if text is None else self._seen[text]

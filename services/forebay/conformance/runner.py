@@ -1,0 +1,81 @@
+"""Runs case files: what a case asks for decides how it is run, never its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from forebay.conformance.bench import Backend, Bench, open_bench
+from forebay.conformance.cases import BadCase, CaseResult, Difference, FileResult, case_files, fields, load_cases
+from forebay.conformance.cell import Json
+from forebay.conformance.key_value import KeyValueSteps, ListValueSteps
+from forebay.conformance.steps import StoreSteps, run_steps
+from forebay.conformance.streams import StreamStreamTopology, StreamTableTopology, run_assignment
+from forebay.conformance.tables import SuppressTopology, TableAggregateTopology, TableTableTopology
+from forebay.conformance.timed_stores import SessionSteps, VersionedSteps, WindowSteps
+from forebay.conformance.topology import Topology, run_topology
+from forebay.conformance.windowed import WindowedTopology
+
+_STORES: dict[str, Callable[[Json, Bench], StoreSteps]] = {
+    "key_value": KeyValueSteps,
+    "list_value": ListValueSteps,
+    "lru": KeyValueSteps,
+    "session": SessionSteps,
+    "versioned": VersionedSteps,
+    "window": WindowSteps,
+}
+
+_TOPOLOGIES: dict[str, Callable[[Json, Bench], Topology]] = {
+    "stream_stream_join": StreamStreamTopology,
+    "stream_table_join": StreamTableTopology,
+    "table_aggregate": TableAggregateTopology,
+    "table_count_by_value_then_suppress": SuppressTopology,
+    "table_table_join": TableTableTopology,
+    "table_table_multi_join": TableTableTopology,
+    "windowed_aggregate": WindowedTopology,
+}
+
+
+def run_directory(directory: Path, backend: Backend) -> Iterator[FileResult]:
+    """Run every case file below a directory, file by file. Raises FileNotFoundError if there are none."""
+    for file in case_files(directory):
+        yield run_file(file, backend)
+
+
+def run_file(file: Path, backend: Backend) -> FileResult:
+    """Run a file's cases; one that is no case file gives one failure."""
+    try:
+        cases = load_cases(file)
+    except BadCase as error:
+        return FileResult(file, (CaseResult(file.name, problem=str(error)),))
+    return FileResult(file, tuple(run_case(case, index, backend) for index, case in enumerate(cases)))
+
+
+def run_case(case: Json, index: int, backend: Backend) -> CaseResult:
+    """Run one case on an empty table of its own."""
+    name = str(case.get("id", f"case {index}")) if isinstance(case, dict) else f"case {index}"
+    try:
+        with open_bench(backend) as bench:
+            return CaseResult(name, tuple(_differences(case, bench)))
+    except BadCase as error:
+        return CaseResult(name, problem=str(error))
+    except Exception as error:  # a case must never end the run
+        return CaseResult(name, problem=f"{type(error).__name__}: {error}")
+
+
+def _differences(case: Json, bench: Bench) -> Iterator[Difference]:
+    if not isinstance(case, dict):
+        raise BadCase("it is not an object")
+    if "steps" in case:
+        fields("case", case, {"store", "steps"})
+        kind = case["store"].get("kind")
+        if kind not in _STORES:
+            raise BadCase(f"unknown kind of store {kind!r}")
+        return run_steps(case["steps"], _STORES[kind](case["store"], bench), bench)
+    if "topology" in case:
+        fields("case", case, {"topology", "input", "expected"})
+        operator = case["topology"].get("op")
+        if operator not in _TOPOLOGIES:
+            raise BadCase(f"unknown op of a topology {operator!r}")
+        return run_topology(case, _TOPOLOGIES[operator](case["topology"], bench), bench)
+    return run_assignment(case)

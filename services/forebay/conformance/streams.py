@@ -1,0 +1,95 @@
+"""Cases of streams: joins with a table, joins with a stream, and which windows a time belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from forebay.conformance.bench import Bench
+from forebay.conformance.cases import Difference, fields
+from forebay.conformance.cell import Cell, Json, cell, cell_or_none, plain
+from forebay.conformance.functions import join_kind, joiner
+from forebay.conformance.topology import Topology
+from forebay.operators.results import Join, Result
+from forebay.operators.stream_stream import StreamStreamJoin
+from forebay.operators.stream_table import StreamTableJoin
+from forebay.stores.buffers import JoinBuffer
+from forebay.stores.window import Duplicates, WindowStore
+from forebay.time.windows import JoinWindows, TimeWindows
+
+
+class StreamTableTopology(Topology):
+    """A stream joined with a table."""
+
+    def __init__(self, spec: Json, bench: Bench) -> None:
+        super().__init__(spec, bench)
+        fields("topology", spec, {"op", "left", "right", "join", "value_joiner", "right_table"}, {"grace_ms"})
+        self._right = self.table(spec["right_table"], "right")
+        join, grace = joiner(spec["value_joiner"]), spec.get("grace_ms")
+        self._join: StreamTableJoin[Cell, Cell, Cell] = StreamTableJoin(
+            self._right,
+            join_kind(spec["join"]),
+            lambda left, right: cell(join(plain(left), plain(right))),
+            buffer=None if grace is None else bench.open(JoinBuffer("waiting", Cell)),
+            grace_ms=grace or 0,
+        )
+
+    def topics(self) -> set[str]:
+        return {self.spec["left"], self.spec["right"]}
+
+    def process(self, topic: str, key: str | None, value: Json, ts: int) -> list[Json]:
+        results: list[Result[Cell]] = []
+        if topic == self.spec["right"] and key is not None:
+            self._right.update(key, cell_or_none(value), ts)
+        if topic == self.spec["left"]:
+            results = self._join.process(key, cell_or_none(value), ts)
+        return self.shown(results)
+
+
+class StreamStreamTopology(Topology):
+    """Two streams joined, or one with itself."""
+
+    def __init__(self, spec: Json, bench: Bench) -> None:
+        super().__init__(spec, bench)
+        difference = set() if "before_ms" in spec and "after_ms" in spec else {"time_difference_ms"}
+        required = {"op", "left", "right", "join", "value_joiner", "grace_ms", *difference}
+        fields("topology", spec, required, {"time_difference_ms", "before_ms", "after_ms"})
+        around = spec.get("time_difference_ms", 0)
+        windows = JoinWindows(spec.get("before_ms", around), spec.get("after_ms", around), spec["grace_ms"])
+        join, kind = joiner(spec["value_joiner"]), join_kind(spec["join"])
+        self._join: StreamStreamJoin[Cell, Cell, Cell] = StreamStreamJoin(
+            self._stream("left", windows),
+            self._stream("right", windows),
+            windows,
+            kind,
+            lambda left, right: cell(join(plain(left), plain(right))),
+            left_waiting=None if kind is Join.INNER else bench.open(JoinBuffer("left-waiting", Cell)),
+            right_waiting=bench.open(JoinBuffer("right-waiting", Cell)) if kind is Join.OUTER else None,
+        )
+
+    def topics(self) -> set[str]:
+        return {self.spec["left"], self.spec["right"]}
+
+    def process(self, topic: str, key: str | None, value: Json, ts: int) -> list[Json]:
+        self.stream_time = max(self.stream_time, ts)
+        results: list[Result[Cell]] = []
+        if topic == self.spec["left"]:
+            results += self._join.on_left(key, cell_or_none(value), ts, self.stream_time)
+        if topic == self.spec["right"]:
+            results += self._join.on_right(key, cell_or_none(value), ts, self.stream_time)
+        return self.shown(results)
+
+    def _stream(self, name: str, windows: JoinWindows) -> WindowStore[Cell]:
+        size = max(1, windows.before_ms + windows.after_ms)
+        retention = max(size, windows.retention_ms)
+        return self.bench.open(
+            WindowStore(name, Cell, size_ms=size, retention_ms=retention, duplicates=Duplicates.KEEP)
+        )
+
+
+def run_assignment(case: Json) -> Iterator[Difference]:
+    """Compare the windows a time belongs to."""
+    fields("case", case, {"size_ms", "advance_ms", "ts", "expect"})
+    windows = TimeWindows(case["size_ms"], case["advance_ms"]).windows_for(case["ts"])
+    got = [{"start": window.start, "end": window.end} for window in windows]
+    if got != case["expect"]:
+        yield Difference("windows", case["expect"], got)

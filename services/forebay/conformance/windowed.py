@@ -1,0 +1,145 @@
+"""Cases of windowed aggregates: tumbling, hopping, sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from forebay.conformance.bench import Bench
+from forebay.conformance.cases import BadCase, Difference, fields
+from forebay.conformance.cell import Cell, Json, cell, plain
+from forebay.conformance.compare import Emits, identity
+from forebay.conformance.functions import aggregate
+from forebay.conformance.topology import Topology
+from forebay.operators.results import Emission, WindowResult
+from forebay.operators.session import SessionAggregate
+from forebay.operators.suppress import Suppress, UntilWindowCloses
+from forebay.operators.window import WindowAggregate
+from forebay.stores.buffers import SuppressBuffer, Suppressed
+from forebay.stores.session import SessionStore
+from forebay.stores.window import WindowStore
+from forebay.time.sessions import SessionWindows
+from forebay.time.windows import TimeWindows, Window
+
+_EMITS = {"update": Emission.UPDATES, "final": Emission.FINAL, "suppress_until_window_closes": Emission.UPDATES}
+_KEPT_FOR_GOOD = 1 << 60
+
+
+class WindowedTopology(Topology):
+    """A windowed aggregate, with a suppress behind it where the case asks for one."""
+
+    def __init__(self, spec: Json, bench: Bench) -> None:
+        super().__init__(spec, bench)
+        bounds = {"gap_ms"} if spec.get("window") == "session" else {"size_ms"}
+        fields("topology", spec, {"op", "window", "source", "grace_ms", "aggregate", "emit", *bounds}, {"advance_ms"})
+        if spec["emit"] not in _EMITS:
+            raise BadCase(f"unknown emit {spec['emit']!r}")
+        self.dropped = 0
+        self._times: list[int] = []
+        self._sessions: SessionStore[Cell] | None = None
+        self.windows: SessionWindows | TimeWindows
+        self._aggregate = self._session_aggregate() if spec["window"] == "session" else self._window_aggregate()
+        self._suppress: Suppress[Cell] | None = None
+        if spec["emit"] == "suppress_until_window_closes":
+            buffer = bench.open(SuppressBuffer("suppress", Cell))
+            self._suppress = Suppress(buffer, UntilWindowCloses(self.windows))
+
+    def topics(self) -> set[str]:
+        return {self.spec["source"]}
+
+    def process(self, topic: str, key: str | None, value: Json, ts: int) -> list[Json]:
+        self._times.append(self.stream_time if key is None else ts)
+        if key is None:
+            self.dropped += 1
+            return []
+        self.stream_time = max(self.stream_time, ts)
+        outcome = self._aggregate.process(key, cell(value), ts, self.stream_time)
+        self.dropped += outcome.refused
+        if self._suppress is None:
+            return self._shown(outcome.results)
+        released: list[Suppressed[Cell]] = []
+        for result in outcome.results:
+            update = (result.key, result.window, result.value, result.timestamp)
+            released += self._suppress.process(*update, self.stream_time)
+        return self._shown(WindowResult(r.key, r.window or Window(-1, -1), r.value, r.timestamp) for r in released)
+
+    def facts(self) -> dict[str, Callable[[], Json]]:
+        if self._sessions is None:
+            return {"dropped_window_updates": lambda: self.dropped}
+        return {"dropped_records": lambda: self.dropped, "live_sessions": self._live}
+
+    def settle(self, expected: Emits, got: Emits) -> tuple[Emits, Emits, list[Difference]]:
+        """Set aside sessions that upstream's suppress gives at exactly end + gap + grace: one ms before they close.
+
+        Here they must come once, with the last value given there, as soon as time has passed that moment.
+        """
+        if self._suppress is None or not isinstance(self.windows, SessionWindows):
+            return expected, got, []
+        if len(expected) != len(got):
+            return expected, got, []
+        early: dict[str, Json] = {}
+        kept: Emits = []
+        now = -1
+        for emitted, time in zip(expected, self._times, strict=True):
+            now = max(now, time)
+            at_bound = [r for r in emitted if self.windows.open_from(now) == r["end"]]
+            early |= {identity(r): r for r in at_bound}
+            kept.append([r for r in emitted if r not in at_bound])
+        if not early:
+            return expected, got, []
+        late = [r for emitted in got for r in emitted if identity(r) in early]
+        mine = [[r for r in emitted if identity(r) not in early] for emitted in got]
+        closed = self.windows.open_from(now)
+        live = {identity(r) for r in self._live()}
+        due = [r for ident, r in early.items() if r["end"] < closed and ident in live]
+        differs = [] if late == due else [Difference("sessions at the bound", due, late)]
+        return kept, mine, differs
+
+    def _window_aggregate(self) -> WindowAggregate[Cell, Cell]:
+        size = self.spec["size_ms"]
+        advance = self.spec.get("advance_ms", size)
+        if self.spec["window"] not in ("tumbling", "hopping") or (
+            self.spec["window"] == "tumbling" and advance != size
+        ):
+            raise BadCase(f"unknown window {self.spec['window']!r} with advance_ms {advance}")
+        self.windows = windows = TimeWindows(size, advance, self.spec["grace_ms"])
+        store = WindowStore("aggregate", Cell, size_ms=size, retention_ms=windows.retention_ms)
+        fold = aggregate(self.spec["aggregate"])
+        return WindowAggregate(
+            self.bench.open(store),
+            windows,
+            lambda: cell(fold.initial),
+            lambda _, value, total: cell(fold.add(plain(total), plain(value))),
+            emission=_EMITS[self.spec["emit"]],
+        )
+
+    def _session_aggregate(self) -> SessionAggregate[Cell, Cell]:
+        self.windows = SessionWindows(self.spec["gap_ms"], self.spec["grace_ms"])
+        self._sessions = self.bench.open(SessionStore("aggregate", Cell, retention_ms=_KEPT_FOR_GOOD))
+        fold = aggregate(self.spec["aggregate"])
+        return SessionAggregate(
+            self._sessions,
+            self.windows,
+            lambda: cell(fold.initial),
+            lambda _, value, total: cell(fold.add(plain(total), plain(value))),
+            lambda _, one, two: cell(fold.merge(plain(one), plain(two))),
+            emission=_EMITS[self.spec["emit"]],
+        )
+
+    def _live(self) -> list[Json]:
+        assert self._sessions is not None
+        return [
+            {"key": self.keys.decode(s.key), "start": s.start, "end": s.end, "value": plain(s.value)}
+            for s in self._sessions.all()
+        ]
+
+    def _shown(self, results: Iterable[WindowResult[Cell]]) -> list[Json]:
+        return [
+            {
+                "key": self.keys.decode(r.key),
+                "start": r.window.start,
+                "end": r.window.end,
+                "value": plain(r.value),
+                "ts": r.timestamp,
+            }
+            for r in results
+        ]

@@ -1,0 +1,54 @@
+"""Plain lines go on and on; the screen is taken at the first view and given back at the next step."""
+
+import io
+
+from rich.console import Console
+
+from forebay.demo.show import PlainShow, ScreenShow, show_for
+from tests.demo.views import HINTS, running, view
+
+ENTERS, LEAVES = "\x1b[?1049h", "\x1b[?1049l"
+
+
+def console(*, terminal: bool) -> tuple[Console, io.StringIO]:
+    file = io.StringIO()
+    return Console(file=file, width=80, height=24, force_terminal=terminal), file
+
+
+def test_hints_are_printed_once() -> None:
+    target, file = console(terminal=False)
+    with PlainShow(target) as show:
+        show.step("created 6 topics")
+        show.update(view(running()))
+        show.update(view(running()))
+    lines = file.getvalue().splitlines()
+    assert lines[:4] == ["created 6 topics", *HINTS]
+    assert sum("in 1,002/s" in line for line in lines) == 2
+
+
+def test_the_screen_is_taken_and_given_back() -> None:
+    target, file = console(terminal=True)
+    with ScreenShow(target) as show:
+        show.step("created 6 topics")
+        assert ENTERS not in file.getvalue()
+        show.update(view(running()))
+        show.update(view(running()))
+        assert file.getvalue().count(ENTERS) == 1
+        assert LEAVES not in file.getvalue()
+        show.step("stopping the job")
+        assert file.getvalue().index(LEAVES) < file.getvalue().index("stopping the job")
+
+
+def test_the_screen_is_given_back_after_an_error() -> None:
+    target, file = console(terminal=True)
+    try:
+        with ScreenShow(target) as show:
+            show.update(view(running()))
+            raise RuntimeError
+    except RuntimeError:
+        assert LEAVES in file.getvalue()
+
+
+def test_a_terminal_gets_the_screen() -> None:
+    assert isinstance(show_for(console(terminal=True)[0]), ScreenShow)
+    assert isinstance(show_for(console(terminal=False)[0]), PlainShow)

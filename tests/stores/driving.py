@@ -1,0 +1,25 @@
+"""Runs one operation of a random sequence on a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from forebay.conformance.bench import Bench
+
+
+def run(store: Any, bench: Bench, name: str, *arguments: Any) -> Any:
+    """Give what the operation answers, iterators as lists.
+
+    `commit` writes to the table and forgets everything held in memory; `undo` puts, and takes it back.
+    """
+    if name == "commit":
+        bench.commit()
+        return None
+    if name == "undo":
+        bench.journal.commit()
+        store.put(*arguments)
+        bench.roll_back()
+        return None
+    found = getattr(store, name)(*arguments)
+    return list(found) if isinstance(found, Iterator) else found
