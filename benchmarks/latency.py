@@ -64,7 +64,7 @@ def _quantile(values: list[float], percent: int) -> float:
 
 
 class Latencies:
-    """Reads a topic as it grows, on a thread of its own, and notes how old each record of the measured time is on arrival."""
+    """Reads a topic as it grows, on a thread of its own; notes how old the records of the measured time arrive."""
 
     def __init__(self, kafka: KafkaSettings, topic: str, since: float) -> None:
         self._consumer = Consumer(kafka.consumer(**{"group.id": f"bench-{topic}", "fetch.wait.max.ms": 10}))

@@ -24,7 +24,7 @@ def settings(endpoints: Endpoints) -> KafkaSettings:
 
 @pytest.fixture
 def reader(settings: KafkaSettings) -> Iterator[RangeReader]:
-    reader = RangeReader(Consumer(settings.consumer()), stall_seconds=10.0)
+    reader = RangeReader(Consumer(settings.consumer()), stall_seconds=3.0)
     yield reader
     reader.close()
 
@@ -115,7 +115,6 @@ def test_deleted_records_end_the_job_by_name(settings: KafkaSettings, reader: Ra
         future.result(30)
     with pytest.raises(OffsetsLost, match=rf"{topic}-1: offset 5 is wanted, but the topic holds 12 to 21.*forebay reset"):
         read(reader, Range(topic, 1, 5, 21))
-    assert read(reader, Range(topic, 1, 12, 21)) == [names(8, 1, start=12)]
 
 
 def test_a_topic_that_became_shorter_ends_the_job_by_name(settings: KafkaSettings, reader: RangeReader) -> None:

@@ -11,6 +11,7 @@ import click
 from forebay.catalog import SERVICES
 from forebay.cli.connection import connect, connection_options
 from forebay.cli.job_options import engine_fields, job_options
+from forebay.platform.java import find_java
 from forebay.runtime.app import JobApplication, JobOptions, WrongSettings
 from forebay.runtime.logs import configure_logging
 from forebay.runtime.query import Plan, Trigger
@@ -34,6 +35,7 @@ def run(service: str, home: Path, **options: Any) -> None:
     The topics must exist (`forebay topics create SERVICE`). Started again it goes on where it stopped.
     """
     configure_logging(options["log_format"])
+    find_java()
     connection = {name: options.pop(name) for name in ("bootstrap_servers", "schema_registry_url", "kafka_options")}
     application = options["application"] or service
     checkpoint = options["checkpoint"] or str((home / "checkpoints" / application).resolve())

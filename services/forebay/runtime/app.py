@@ -5,8 +5,11 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
+
+from py4j.protocol import Py4JError
 
 from forebay.catalog import Service, find_service
 from forebay.kafka.patience import keep_trying
@@ -138,7 +141,8 @@ class JobApplication:
             finally:
                 watcher.close()
         finally:
-            session.stop()
+            with suppress(Py4JError, OSError):
+                session.stop()
             log.info("%s: stopped", spec.application)
 
     def _failed(self, cause: str) -> None:

@@ -7,10 +7,12 @@ import re
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+from py4j.protocol import Py4JNetworkError
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -89,6 +91,10 @@ class JobRunner:
             try:
                 self._run_query()
                 return
+            except (Py4JNetworkError, ConnectionError) as error:
+                raise JobStopped(
+                    "Spark's JVM is gone (killed, or out of memory: see --memory): start the job again, nothing is lost"
+                ) from error
             except (StreamingQueryException, PySparkException) as error:
                 text = str(error)
                 if _STOP_REQUESTED in text:
@@ -125,8 +131,9 @@ class JobRunner:
                     query.stop()
                     return
         finally:
-            if query.isActive:
-                query.stop()
+            with suppress(Py4JNetworkError, ConnectionError):
+                if query.isActive:
+                    query.stop()
 
     def _is_idle(self, query: StreamingQuery) -> bool:
         status = query.status

@@ -65,6 +65,7 @@ class RangeReader:
         try:
             self._consumer.seek(TopicPartition(item.topic, item.partition, item.start))
         except KafkaException as error:
+            self._assigned = ()
             raise Unavailable(f"{item.topic}-{item.partition}: can't seek to {item.start}: {error}") from error
         self._restart(item)
 

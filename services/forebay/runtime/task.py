@@ -193,9 +193,17 @@ def _describe(report: TaskReport, result: BatchResult, table: Table) -> None:
     report.changes = len(result.changes)
     report.stream_time = result.position.stream_time
     report.closing_time = result.position.closing_time
-    report.state_rows = len(table)
+    report.state_rows = len(table) + _added_rows(result, table)
     report.state_bytes = table.size_bytes
     report.records_in = dict(result.records_by_topic)
+
+
+def _added_rows(result: BatchResult, table: Table) -> int:
+    added = 0
+    for key, value in result.changes:
+        known = table.get(key) is not None
+        added += (value is not None) - known
+    return added
 
 
 def _latencies(result: BatchResult) -> list[int]:

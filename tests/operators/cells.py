@@ -1,0 +1,25 @@
+"""Aggregates on cells that the operators' tests share: texts of what was added, in order."""
+
+from __future__ import annotations
+
+from forebay.conformance.cell import Cell
+
+
+def empty() -> Cell:
+    """Give the aggregate of nothing."""
+    return Cell("")
+
+
+def append(_: str, value: Cell, total: Cell) -> Cell:
+    """Add a value."""
+    return Cell(total.json + value.json)
+
+
+def join_texts(_: str, one: Cell, two: Cell) -> Cell:
+    """Merge two aggregates."""
+    return Cell(one.json + two.json)
+
+
+def pair(left: Cell | None, right: Cell | None) -> Cell:
+    """Join two values."""
+    return Cell(f"{left.json if left else '-'}{right.json if right else '-'}")

@@ -1,0 +1,16 @@
+"""A bench for each backend: every test that takes `bench` runs on both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from forebay.conformance.bench import Backend, Bench, open_bench
+
+
+@pytest.fixture(params=list(Backend), ids=lambda backend: str(backend.value))
+def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
+    with open_bench(request.param, tmp_path) as opened:
+        yield opened

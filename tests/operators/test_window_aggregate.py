@@ -1,0 +1,124 @@
+"""Windowed aggregates: acceptance, late records, results on every change and on close."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from forebay.conformance.bench import Backend, Bench, open_bench
+from forebay.conformance.cell import Cell
+from forebay.operators import Emission, WindowAggregate
+from forebay.stores.window import WindowStore
+from forebay.time import TimeWindows, Window, hopping, tumbling
+from tests.operators.cells import append, empty
+
+Aggregate = WindowAggregate[Cell, Cell]
+
+
+def aggregate(bench: Bench, windows: TimeWindows, emission: Emission = Emission.UPDATES) -> Aggregate:
+    store = WindowStore("w", Cell, size_ms=windows.size_ms, retention_ms=windows.retention_ms)
+    return WindowAggregate(bench.open(store), windows, empty, append, emission=emission)
+
+
+def test_a_window_accepts_until_end_plus_grace_and_then_refuses(bench: Bench) -> None:
+    counts = aggregate(bench, tumbling(10, grace_ms=5))
+    assert counts.process("k", Cell("a"), 0, 14).refused == 0
+    late = counts.process("k", Cell("b"), 9, 15)
+    assert (late.refused, late.late_by_ms, late.results) == (1, 0, ())
+    assert counts.process("k", Cell("b"), 9, 17).late_by_ms == 2
+
+
+def test_each_refused_hopping_window_counts_and_the_others_are_updated(bench: Bench) -> None:
+    counts = aggregate(bench, hopping(10, 5))
+    outcome = counts.process("k", Cell("a"), 7, 10)
+    assert outcome.refused == 1
+    assert [result.window for result in outcome.results] == [Window(5, 15)]
+
+
+def test_the_result_timestamp_is_the_largest_in_the_window(bench: Bench) -> None:
+    counts = aggregate(bench, tumbling(10))
+    assert [counts.process("k", Cell("a"), ts, 9).results[0].timestamp for ts in (3, 5, 4)] == [3, 5, 5]
+
+
+@pytest.mark.parametrize(("now", "finals"), [(14, 0), (15, 1)])
+def test_a_window_is_final_at_exactly_end_plus_grace(bench: Bench, now: int, finals: int) -> None:
+    counts = aggregate(bench, tumbling(10, grace_ms=5), Emission.FINAL)
+    counts.process("k", Cell("a"), 9, 9)
+    assert len(counts.close(now)) == finals
+    assert counts.close(now) == []
+
+
+def test_finals_come_by_start_then_key_and_none_is_lost_when_time_jumps(bench: Bench) -> None:
+    counts = aggregate(bench, tumbling(10), Emission.FINAL)
+    for key, ts in (("b", 11), ("b", 5), ("a", 12), ("a", 1)):
+        counts.process(key, Cell("x"), ts, ts if ts > 10 else 9)
+    bench.commit()
+    counts = aggregate(bench, tumbling(10), Emission.FINAL)
+    outcome = counts.process("c", Cell("y"), 1_000_000, 1_000_000)
+    assert [(r.key, r.window.start) for r in outcome.finals] == [("a", 0), ("b", 0), ("a", 10), ("b", 10)]
+
+
+def test_an_idle_close_moves_acceptance_too_so_that_nothing_is_final_twice(bench: Bench) -> None:
+    counts = aggregate(bench, tumbling(10), Emission.BOTH)
+    counts.process("k", Cell("a"), 5, 5)
+    assert [r.value for r in counts.close(10)] == [Cell("a")]
+    outcome = counts.process("k", Cell("b"), 6, 10)
+    assert (outcome.refused, outcome.results) == (1, ())
+    assert counts.close(50) == []
+
+
+def test_both_gives_updates_and_finals(bench: Bench) -> None:
+    counts = aggregate(bench, tumbling(10), Emission.BOTH)
+    assert len(counts.process("k", Cell("a"), 5, 5).updates) == 1
+    outcome = counts.process("k", Cell("b"), 10, 10)
+    assert (len(outcome.updates), len(outcome.finals)) == (1, 1)
+
+
+def test_a_store_that_keeps_less_than_size_and_grace_is_refused(bench: Bench) -> None:
+    store = WindowStore("w", Cell, size_ms=10, retention_ms=14)
+    with pytest.raises(ValueError, match=r"store w: retention_ms 14 .* at least 15 ms"):
+        WindowAggregate(store, tumbling(10, grace_ms=5), empty, append)
+    WindowAggregate(WindowStore("w", Cell, size_ms=10, retention_ms=15), tumbling(10, grace_ms=5), empty, append)
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    size=st.integers(1, 12),
+    advance=st.integers(1, 12),
+    grace=st.integers(0, 10),
+    records=st.lists(st.tuples(st.sampled_from("ab"), st.integers(-25, 30)), max_size=30),
+)
+def test_it_gives_what_folding_all_records_again_gives(
+    size: int, advance: int, grace: int, records: list[tuple[str, int]]
+) -> None:
+    """The model keeps every record; a window's final holds what had come before it closed, given once."""
+    windows = TimeWindows(size, min(size, advance), grace)
+    folded: dict[tuple[str, Window], list[tuple[int, str]]] = defaultdict(list)
+    refused, now, finals, dropped = 0, 0, [], 0
+    with open_bench(Backend.IN_MEMORY) as bench:
+        counts = aggregate(bench, windows, Emission.BOTH)
+        for number, (key, step) in enumerate(records):
+            ts, text = max(0, now + step), chr(65 + number)
+            now = max(now, ts)
+            for start in range(0, ts + 1, windows.advance_ms):
+                if ts < start + size:
+                    if start + size > now - grace:
+                        folded[key, Window(start, start + size)].append((ts, text))
+                    else:
+                        refused += 1
+            outcome = counts.process(key, Cell(text), ts, now)
+            dropped += outcome.refused
+            finals += outcome.finals
+            for update in outcome.updates:
+                seen = folded[key, update.window]
+                assert update.value == Cell("".join(text for _, text in seen))
+                assert update.timestamp == max(ts for ts, _ in seen)
+            bench.commit()
+    closed = sorted((w.start, key, w.end) for key, w in folded if w.end <= now - grace and folded[key, w])
+    assert sorted((r.window.start, r.key, r.window.end) for r in finals) == closed
+    assert dropped == refused
+    for result in finals:
+        assert result.value == Cell("".join(text for _, text in folded[result.key, result.window]))
