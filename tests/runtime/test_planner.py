@@ -38,7 +38,7 @@ class Log:
 
 
 def offset(ends: tuple[int, ...], tasks: int = 2, clock: int = 1_000, caught_up: bool = True) -> SourceOffset:
-    return SourceOffset("j", 5, clock, tasks, caught_up, (0,) * tasks, {"t": "id"}, {"t": ends})
+    return SourceOffset("j", 5, clock, tasks, caught_up, (0,) * tasks, {"t": "id"}, {"t": ends}, tasks)
 
 
 def test_everything_that_waits_is_taken_within_the_limit() -> None:
@@ -158,6 +158,9 @@ def test_grouping_keys_hash_as_spark_does() -> None:
     assert [spark_hash(value) for value in (0, 1)] == [933_211_791, -559_580_957]
 
 
+@pytest.mark.parametrize("partitions", [1, 2, 3, 5, 16])
 @pytest.mark.parametrize("tasks", [1, 2, 3, 4, 5, 8, 16])
-def test_every_task_has_a_grouping_key_of_its_own_partition(tasks: int) -> None:
-    assert [spark_hash(bucket) % tasks for bucket in bucket_ids(tasks)] == list(range(tasks))
+def test_every_task_has_a_grouping_key_of_its_own_in_its_partition(tasks: int, partitions: int) -> None:
+    buckets = bucket_ids(tasks, partitions)
+    assert len(set(buckets)) == tasks
+    assert [spark_hash(bucket) % partitions for bucket in buckets] == [task % partitions for task in range(tasks)]

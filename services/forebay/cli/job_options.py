@@ -46,6 +46,7 @@ _OPTIONS = (
     click.option("--application", help="Prefix of changelogs, groups, transactional ids. Default: SERVICE."),
     click.option("--checkpoint", help="Spark's: a directory or URL. Default: <home>/checkpoints/<application>."),
     _number("--tasks", 0, "State tasks, fixed at first start. 0: as many as the input has partitions."),
+    _number("--state-partitions", 0, "Spark partitions the tasks share, fixed at first start. 0: as many as slots."),
     click.option(
         "--starting-offsets",
         default="earliest",

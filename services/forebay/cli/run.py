@@ -45,6 +45,7 @@ def run(service: str, home: Path, **options: Any) -> None:
         plan=Plan(checkpoint, Trigger(options["trigger"]), options["reader"]),
         application=application,
         tasks=options["tasks"],
+        state_partitions=options["state_partitions"],
         logic=options["logic"],
         engine=engine_fields(options),
         spark=SparkOptions(options["slots"], options["memory"], options["conf"]),

@@ -44,6 +44,7 @@ class JobOptions:
         service: name in the table of services.
         application: "" for the service's name.
         tasks: 0 for as many as the input has partitions.
+        state_partitions: 0 for as many as Spark has slots.
         http_host, http_port: where health and metrics are served; port 0 takes a free one, -1 serves none.
     """
 
@@ -52,6 +53,7 @@ class JobOptions:
     plan: Plan
     application: str = ""
     tasks: int = 0
+    state_partitions: int = 0
     logic: Mapping[str, str] = field(default_factory=dict)
     engine: Mapping[str, Any] = field(default_factory=dict)
     spark: SparkOptions = field(default_factory=SparkOptions)
@@ -113,6 +115,7 @@ class JobApplication:
             service=service.name,
             application=self._application,
             tasks=tasks,
+            state_partitions=min(tasks, options.state_partitions or options.spark.slots),
             kafka=options.kafka,
             logic=self._logic,
             schema_ids=ids,
@@ -129,7 +132,7 @@ class JobApplication:
             self._options.plan.checkpoint,
         )
         with quiet_children():
-            session = build_session(spec.application, spec.tasks, self._options.spark)
+            session = build_session(spec.application, spec.state_partitions, self._options.spark)
         try:
             runner = self._runner = JobRunner(session, spec, self._options.plan, self._observe, self._failed)
             if self._stopping.is_set():

@@ -1,4 +1,4 @@
-"""Grouping keys that put each task into the state partition of its own number."""
+"""Grouping keys that spread tasks evenly over Spark's state partitions."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def spark_hash(value: int) -> int:
     return h - (1 << 32) if h >> 31 else h
 
 
-def bucket_ids(tasks: int) -> tuple[int, ...]:
-    """Give one int per task, task t's landing in partition t of `tasks`."""
-    found: dict[int, int] = {}
+def bucket_ids(tasks: int, partitions: int) -> tuple[int, ...]:
+    """Give one int per task; task t's lands in Spark's state partition t % `partitions`."""
+    spare: dict[int, list[int]] = {}
     for candidate in count():
-        found.setdefault(spark_hash(candidate) % tasks, candidate)
-        if len(found) == tasks:
-            return tuple(found[task] for task in range(tasks))
+        spare.setdefault(spark_hash(candidate) % partitions, []).append(candidate)
+        if all(len(spare.get(p, ())) * partitions + p >= tasks for p in range(min(tasks, partitions))):
+            return tuple(spare[task % partitions][task // partitions] for task in range(tasks))
     raise AssertionError

@@ -20,6 +20,7 @@ class SourceOffset:
         batch: number n of the batch that ends here; 0 where none ran.
         clock: of that batch, ms; never goes back.
         tasks: number of tasks, fixed at first start.
+        state_partitions: number of Spark's state partitions they are spread over, fixed at first start.
         caught_up: whether the ends were the topics' ends at that clock.
         idle_ms: by task: how long its partitions had been idle and read to their ends.
         topic_ids: the broker's ids of the input topics.
@@ -34,6 +35,7 @@ class SourceOffset:
     idle_ms: tuple[int, ...]
     topic_ids: dict[str, str]
     ends: dict[str, tuple[int, ...]]
+    state_partitions: int
 
     def to_json(self) -> dict[str, Any]:
         """Give the offset as Spark keeps it. Keys are always in the same order: Spark compares the text."""
@@ -43,6 +45,7 @@ class SourceOffset:
             "n": self.batch,
             "clock": self.clock,
             "tasks": self.tasks,
+            "state_partitions": self.state_partitions,
             "caught_up": self.caught_up,
             "idle_ms": list(self.idle_ms),
             "topic_ids": {topic: self.topic_ids[topic] for topic in sorted(self.topic_ids)},
@@ -65,6 +68,7 @@ class SourceOffset:
             idle_ms=tuple(offset["idle_ms"]),
             topic_ids=dict(offset["topic_ids"]),
             ends={topic: tuple(ends) for topic, ends in offset["ends"].items()},
+            state_partitions=offset["state_partitions"],
         )
 
 

@@ -67,8 +67,8 @@ class SparkOptions:
         return "local[1,4]" if self.slots == 1 else f"local-cluster[{self.slots},1,{_megabytes(self.memory)}]"
 
 
-def build_session(name: str, tasks: int, options: SparkOptions) -> SparkSession:
-    """Start Spark for a job with that many state tasks. Raises RefusedSetting."""
+def build_session(name: str, state_partitions: int, options: SparkOptions) -> SparkSession:
+    """Start Spark for a job with that many state partitions. Raises RefusedSetting."""
     for key, value in options.conf.items():
         if key in REQUIRED and value != REQUIRED[key]:
             raise RefusedSetting(f"{key}={value} is refused: exactly-once rests on {key}={REQUIRED[key]}")
@@ -88,7 +88,7 @@ def build_session(name: str, tasks: int, options: SparkOptions) -> SparkSession:
         "spark.executor.extraJavaOptions": f"{_JVM_OPTIONS} -Dlog4j2.configurationFile={_LOG4J.as_uri()}",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
-        "spark.sql.shuffle.partitions": str(tasks),
+        "spark.sql.shuffle.partitions": str(state_partitions),
         **LEAN,
         **options.conf,
         **REQUIRED,

@@ -93,13 +93,8 @@ class RangePlanner:
         self._lag.close()
 
     def _first(self) -> SourceOffset:
-        start = self._spec.start
         latest = self.broker.latest()
-        ends = {
-            "earliest": self.broker.earliest,
-            "latest": lambda: latest,
-            "timestamp": lambda: self.broker.from_time(start.timestamp_ms),
-        }[start.position]()
+        ends = self._start_positions(latest)
         tasks = self._spec.tasks
         return SourceOffset(
             job=uuid.uuid4().hex,
@@ -110,7 +105,14 @@ class RangePlanner:
             idle_ms=(0,) * tasks,
             topic_ids=self.broker.topic_ids(),
             ends=ends,
+            state_partitions=self._spec.state_partitions,
         )
+
+    def _start_positions(self, latest: Ends) -> Ends:
+        start = self._spec.start
+        if start.position == "latest":
+            return latest
+        return self.broker.earliest() if start.position == "earliest" else self.broker.from_time(start.timestamp_ms)
 
     def _check(self, begin: SourceOffset) -> None:
         for topic, found in self.broker.topic_ids().items():
@@ -138,7 +140,7 @@ def rows(start: dict[str, Any], end: dict[str, Any]) -> list[Row]:
     finish = SourceOffset.from_json(end)
     if finish is None or start == end:
         return []
-    buckets = bucket_ids(finish.tasks)
+    buckets = bucket_ids(finish.tasks, finish.state_partitions)
     return [(buckets[b.task], b.to_json()) for b in task_batches(SourceOffset.from_json(start), finish)]
 
 

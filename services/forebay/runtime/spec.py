@@ -35,6 +35,7 @@ class JobSpec:
         service: name in the table of services.
         application: prefix of changelog topics, transactional ids and groups.
         tasks: number of state tasks.
+        state_partitions: Spark's state partitions the tasks are spread over at first start.
         kafka: connection settings (secrets included: never logged, never written).
         logic: settings of the service's logic, by name.
         schema_ids: registered id of each contract written, by topic.
@@ -45,6 +46,7 @@ class JobSpec:
     service: str
     application: str
     tasks: int
+    state_partitions: int
     kafka: KafkaSettings
     logic: Mapping[str, Any]
     schema_ids: Mapping[str, int]
