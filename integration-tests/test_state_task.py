@@ -158,7 +158,8 @@ def test_a_lost_marker_stops_the_job(place: Place) -> None:
 def test_lost_input_stops_the_job_and_leaves_nothing_behind(place: Place) -> None:
     place.run(1)
     place.feed(2, 3)
-    for future in AdminClient(place.settings.admin()).delete_records([TopicPartition(place.source, 0, 2)]).values():
+    admin = AdminClient(place.settings.admin())
+    for future in admin.delete_records([TopicPartition(place.source, 0, 2)]).values():
         future.result(20)
     batch = place.plan()
     place.worker()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from forebay.conformance.bench import Backend, Bench, open_bench
 from forebay.conformance.cell import Cell
-from forebay.operators import Emission, SessionAggregate, WindowResult
+from forebay.operators import Closed, Emission, SessionAggregate, WindowResult
 from forebay.stores.session import SessionStore
 from forebay.time import SessionWindows, Window
 from tests.operators.cells import append, empty, join_texts
@@ -39,7 +39,7 @@ def test_a_record_before_a_session_merges_at_the_gap_too(bench: Bench) -> None:
 
 
 def test_a_merge_sends_a_tombstone_per_absorbed_session_then_the_merged_one(bench: Bench) -> None:
-    sums = aggregate(bench)
+    sums = aggregate(bench, retention=1_000)
     sums.process("k", Cell("a"), 0, 0)
     sums.process("k", Cell("b"), 20, 20)
     assert sums.process("k", Cell("c"), 10, 20).updates == (
@@ -100,6 +100,26 @@ def test_no_final_is_lost_or_given_twice_when_time_jumps_and_the_task_restarts(b
     outcome = sums.process("c", Cell("w"), 10**9, 10**9)
     assert [(r.key, r.window.end) for r in outcome.finals] == [("a", 0), ("b", 0), ("a", 12)]
     assert sums.close(10**9) == []
+
+
+@pytest.mark.parametrize(
+    ("closed", "window", "value"), [(Closed.MERGE, Window(0, 10), "ab"), (Closed.KEEP, Window(10, 10), "b")]
+)
+def test_a_closed_session_that_the_store_still_shows_is_merged_or_kept(
+    bench: Bench, closed: Closed, window: Window, value: str
+) -> None:
+    store = bench.open(SessionStore("s", Cell, retention_ms=1_000))
+    sums = SessionAggregate(store, SESSIONS, empty, append, join_texts, emission=Emission.BOTH, closed=closed)
+    sums.process("k", Cell("a"), 0, 0)
+    assert [r.window for r in sums.close(16)] == [Window(0, 0)]
+    assert sums.process("k", Cell("b"), 10, 16).updates[-1] == WindowResult("k", window, Cell(value), window.end)
+
+
+def test_a_session_that_is_just_not_closed_is_merged_either_way(bench: Bench) -> None:
+    store = bench.open(SessionStore("s", Cell, retention_ms=1_000))
+    sums = SessionAggregate(store, SESSIONS, empty, append, join_texts, closed=Closed.KEEP)
+    sums.process("k", Cell("a"), 0, 0)
+    assert sums.process("k", Cell("b"), 10, 15).updates[-1].window == Window(0, 10)
 
 
 def test_a_store_that_keeps_less_than_gap_and_grace_is_refused() -> None:

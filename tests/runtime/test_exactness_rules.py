@@ -155,7 +155,8 @@ def test_rule_3_an_old_marker_is_committed_again_on_an_idle_tick() -> None:
     assert bench.run().step == "idle"
     bench.clock += 1
     assert bench.run().step == "produce"
-    assert bench.kafka.committed is not None and bench.kafka.committed.batch == 3
+    assert bench.kafka.committed is not None
+    assert bench.kafka.committed.batch == 3
     bench.feed(("a", 20, 1))
     bench.run()
     assert bench.totals() == {"a": Total(2, 2)}

@@ -150,7 +150,9 @@ def test_partitions_that_do_not_fit_the_tasks_stop_the_job(found: int, told: str
 def test_an_offset_survives_the_checkpoint_word_for_word() -> None:
     there = offset((1, 2)).to_json()
     back = SourceOffset.from_json(there)
-    assert back is not None and back.to_json() == there and list(back.to_json()) == list(there)
+    assert back is not None
+    assert back.to_json() == there
+    assert list(back.to_json()) == list(there)
     assert SourceOffset.from_json(SENTINEL) is None
 
 

@@ -23,7 +23,10 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: WindowStore("w", Cell, size_ms=10, retention_ms=9),
         r"store w: retention_ms 9 .* 10 ms; give at least",
     ),
-    "window of no length": (lambda: WindowStore("w", Cell, size_ms=0, retention_ms=9), r"store w: size_ms .* at least 1"),
+    "window of no length": (
+        lambda: WindowStore("w", Cell, size_ms=0, retention_ms=9),
+        r"store w: size_ms .* at least 1",
+    ),
     "session retention of nothing": (lambda: SessionStore("s", Cell, retention_ms=0), r"store s: .* at least 1"),
     "negative history": (
         lambda: VersionedKeyValueStore("v", Cell, history_retention_ms=-1),

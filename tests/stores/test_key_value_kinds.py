@@ -132,7 +132,9 @@ class Ttl(Dict):
 
 
 @settings(deadline=None, max_examples=150)
-@given(operations=st.lists(st.one_of(PUTS, NEW, READS, UNDO, st.tuples(st.just("wait"), st.integers(1, 11))), max_size=40))
+@given(
+    operations=st.lists(st.one_of(PUTS, NEW, READS, UNDO, st.tuples(st.just("wait"), st.integers(1, 11))), max_size=40)
+)
 def test_ttl(operations: list[tuple[Any, ...]]) -> None:
     check(TtlKeyValueStore("s", Cell, ttl_ms=10), Ttl(), [("wait", 0), *operations])
 
@@ -192,7 +194,13 @@ def test_a_list_is_kept_in_order_and_deleted_as_a_whole(bench: Bench) -> None:
         store.put(key, Cell(value))
         bench.commit()
     assert [value.json for value in store.get("b")] == ["1", "0", "1"]
-    assert [(key, value.json) for key, value in store.all()] == [("a", "2"), ("b", "1"), ("b", "0"), ("b", "1"), ("bb", "3")]
+    assert [(key, value.json) for key, value in store.all()] == [
+        ("a", "2"),
+        ("b", "1"),
+        ("b", "0"),
+        ("b", "1"),
+        ("bb", "3"),
+    ]
     store.put("b", None)
     assert store.get("b") == ()
     assert store.approximate_num_entries() == 2

@@ -11,7 +11,9 @@ from forebay.time import SessionWindows, Window, merge
 SESSIONS = SessionWindows(gap_ms=10, grace_ms=5)
 
 
-@pytest.mark.parametrize(("ts", "merges"), [(89, False), (90, True), (100, True), (105, True), (120, True), (121, False)])
+@pytest.mark.parametrize(
+    ("ts", "merges"), [(89, False), (90, True), (100, True), (105, True), (120, True), (121, False)]
+)
 def test_a_distance_equal_to_the_gap_merges(ts: int, merges: bool) -> None:
     session, reach = Window(100, 110), SESSIONS.reach(ts)
     assert SESSIONS.merges(session, ts) is merges

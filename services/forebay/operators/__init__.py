@@ -2,7 +2,7 @@
 
 from forebay.operators.aggregate import TableAggregate
 from forebay.operators.results import Emission, Join, Outcome, Result, WindowResult
-from forebay.operators.session import SessionAggregate
+from forebay.operators.session import Closed, SessionAggregate
 from forebay.operators.sliding import SlidingAggregate
 from forebay.operators.stream_stream import StreamStreamJoin
 from forebay.operators.stream_table import StreamTableJoin
@@ -14,6 +14,7 @@ from forebay.operators.window import WindowAggregate
 __all__ = [
     "BufferFull",
     "Change",
+    "Closed",
     "Emission",
     "Join",
     "JoinedTable",

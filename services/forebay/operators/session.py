@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum
 from typing import Generic, TypeVar
 
 from forebay.operators.results import Emission, Outcome, WindowResult
@@ -17,6 +18,17 @@ A = TypeVar("A")
 _CLOSED = b"closed-before"
 _OPEN = b"first-open-end"
 _NEVER = -(1 << 62)
+
+
+class Closed(Enum):
+    """What a record does that reaches a closed session which its store still shows.
+
+    MERGE: it takes the session up into its own, as in Kafka Streams; the closed session's final is then followed
+    by a tombstone and by the final of the merged one. KEEP: closed sessions are final for good.
+    """
+
+    MERGE = "merge"
+    KEEP = "keep"
 
 
 class SessionAggregate(Generic[V, A]):
@@ -40,6 +52,7 @@ class SessionAggregate(Generic[V, A]):
         merger: Callable[[str, A, A], A],
         *,
         emission: Emission = Emission.UPDATES,
+        closed: Closed = Closed.MERGE,
     ) -> None:
         if store.retention_ms < sessions.retention_ms:
             raise ValueError(
@@ -52,6 +65,7 @@ class SessionAggregate(Generic[V, A]):
         self._add = add
         self._merger = merger
         self._emission = emission
+        self._closed = closed
 
     def process(self, key: str, value: V, timestamp: int, now: int) -> Outcome[A]:
         """Fold one record in; give tombstones of absorbed sessions, the merged session, and finals."""
@@ -59,7 +73,8 @@ class SessionAggregate(Generic[V, A]):
         finals = tuple(self.close(now))
         own = merged = Window(timestamp, timestamp)
         reach, open_from = self.sessions.reach(timestamp), self.sessions.open_from(now)
-        found = list(self.store.find_sessions(key, reach.start, reach.end, open_from))
+        earliest = reach.start if self._closed is Closed.MERGE else max(reach.start, open_from)
+        found = list(self.store.find_sessions(key, earliest, reach.end, open_from))
         for entry in found:
             merged = merge(merged, Window(entry.start, entry.end))
         if self.sessions.is_closed(merged, now):

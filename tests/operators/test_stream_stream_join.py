@@ -1,0 +1,153 @@
+"""Stream-stream joins: both bounds of the window, and results without a partner once it has closed."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from forebay.conformance.bench import Backend, Bench, open_bench
+from forebay.conformance.cell import Cell
+from forebay.operators import Join, Result, StreamStreamJoin
+from forebay.stores.buffers import JoinBuffer
+from forebay.stores.window import Duplicates, WindowStore
+from forebay.time import JoinWindows
+from tests.operators.cells import pair
+
+Joined = StreamStreamJoin[Cell, Cell, Cell]
+
+
+def stream(name: str, retention: int) -> WindowStore[Cell]:
+    return WindowStore(name, Cell, size_ms=1, retention_ms=retention, duplicates=Duplicates.KEEP)
+
+
+def join_on(bench: Bench, windows: JoinWindows, kind: Join) -> Joined:
+    keep = max(1, windows.retention_ms)
+    return StreamStreamJoin(
+        bench.open(stream("left", keep)),
+        bench.open(stream("right", keep)),
+        windows,
+        kind,
+        pair,
+        left_waiting=bench.open(JoinBuffer("left-waiting", Cell)),
+        right_waiting=bench.open(JoinBuffer("right-waiting", Cell)),
+    )
+
+
+@pytest.mark.parametrize(("right", "meets"), [(96, False), (97, True), (105, True), (106, False)])
+def test_records_meet_up_to_both_bounds_whichever_comes_first(bench: Bench, right: int, meets: bool) -> None:
+    windows = JoinWindows(before_ms=3, after_ms=5, grace_ms=100)
+    join = join_on(bench, windows, Join.INNER)
+    join.on_left("k", Cell("a"), 100, 100)
+    assert bool(join.on_right("k", Cell("b"), right, 106)) is meets
+    assert bool(join.on_left("k", Cell("c"), 100, 106)) is meets
+
+
+def test_the_result_carries_the_later_timestamp(bench: Bench) -> None:
+    join = join_on(bench, JoinWindows(9, 9), Join.INNER)
+    join.on_left("k", Cell("a"), 5, 5)
+    assert join.on_right("k", Cell("b"), 8, 8) == [Result("k", Cell("ab"), 8)]
+    assert join.on_left("k", Cell("c"), 7, 8) == [Result("k", Cell("cb"), 8)]
+
+
+@pytest.mark.parametrize(("now", "alone"), [(107, False), (108, True)])
+def test_a_left_record_alone_comes_after_its_window_and_grace(bench: Bench, now: int, alone: bool) -> None:
+    join = join_on(bench, JoinWindows(before_ms=3, after_ms=5, grace_ms=2), Join.LEFT)
+    assert join.on_left("k", Cell("a"), 100, 100) == []
+    bench.commit()
+    assert join.release(now) == ([Result("k", Cell("a-"), 100)] if alone else [])
+
+
+@pytest.mark.parametrize(("now", "alone"), [(105, False), (106, True)])
+def test_a_right_record_alone_comes_after_its_window_and_grace(bench: Bench, now: int, alone: bool) -> None:
+    join = join_on(bench, JoinWindows(before_ms=3, after_ms=5, grace_ms=2), Join.OUTER)
+    assert join.on_right("k", Cell("a"), 100, 100) == []
+    bench.commit()
+    assert join.release(now) == ([Result("k", Cell("-a"), 100)] if alone else [])
+
+
+@pytest.mark.parametrize(("now", "alone"), [(107, False), (108, True)])
+def test_a_record_whose_window_has_closed_when_it_comes_is_alone_at_once(bench: Bench, now: int, alone: bool) -> None:
+    join = join_on(bench, JoinWindows(before_ms=3, after_ms=5, grace_ms=2), Join.LEFT)
+    assert bool(join.on_left("k", Cell("a"), 100, now)) is alone
+
+
+def test_a_record_that_met_another_is_never_alone(bench: Bench) -> None:
+    join = join_on(bench, JoinWindows(5, 5), Join.OUTER)
+    join.on_left("k", Cell("a"), 10, 10)
+    join.on_right("k", Cell("b"), 11, 11)
+    join.on_left("k", Cell("c"), 12, 12)
+    assert join.release(1_000) == []
+
+
+def test_those_alone_come_by_time_left_first_then_key(bench: Bench) -> None:
+    join = join_on(bench, JoinWindows(0, 0), Join.OUTER)
+    join.on_right("b", Cell("1"), 5, 5)
+    join.on_left("c", Cell("2"), 5, 5)
+    join.on_left("a", Cell("3"), 5, 5)
+    results = join.on_left("z", Cell("4"), 9, 9)
+    assert [(r.key, r.value) for r in results] == [("a", Cell("3-")), ("c", Cell("2-")), ("b", Cell("-1"))]
+
+
+def test_null_values_and_null_keys(bench: Bench) -> None:
+    outer = join_on(bench, JoinWindows(5, 5), Join.OUTER)
+    assert outer.on_left("k", None, 1, 1) == outer.on_right("k", None, 1, 1) == []
+    assert outer.on_left(None, Cell("a"), 1, 1) == [Result(None, Cell("a-"), 1)]
+    assert outer.on_right(None, Cell("a"), 1, 1) == [Result(None, Cell("-a"), 1)]
+
+
+def test_in_a_left_join_only_the_left_side_stands_alone(bench: Bench) -> None:
+    left = join_on(bench, JoinWindows(5, 5), Join.LEFT)
+    assert left.on_right(None, Cell("a"), 1, 1) == []
+    assert left.on_right("k", Cell("a"), 1, 1) == []
+    assert left.release(1_000) == []
+    inner = join_on(bench, JoinWindows(5, 5), Join.INNER)
+    assert inner.on_left(None, Cell("a"), 1, 1) == inner.on_left("k", Cell("a"), 1, 1) == []
+    assert inner.release(1_000) == []
+
+
+def test_bad_declarations_name_the_store_and_the_remedy() -> None:
+    windows = JoinWindows(3, 5, grace_ms=2)
+
+    def declare(left: WindowStore[Cell], kind: Join) -> None:
+        StreamStreamJoin(left, stream("right", 10), windows, kind, pair)
+
+    with pytest.raises(ValueError, match="store left: .* give at least 10 ms"):
+        declare(stream("left", 9), Join.INNER)
+    with pytest.raises(ValueError, match=r"store left: .* duplicates=Duplicates\.KEEP"):
+        declare(WindowStore("left", Cell, size_ms=1, retention_ms=10), Join.INNER)
+    with pytest.raises(ValueError, match="store left: a left join needs a JoinBuffer left_waiting"):
+        declare(stream("left", 10), Join.LEFT)
+    declare(stream("left", 10), Join.INNER)
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    before=st.integers(0, 6),
+    after=st.integers(0, 6),
+    kind=st.sampled_from(Join),
+    records=st.lists(st.tuples(st.sampled_from("LR"), st.sampled_from("ab"), st.integers(-10, 10)), max_size=25),
+)
+def test_with_a_long_grace_it_gives_every_pair_once_and_the_others_alone(
+    before: int, after: int, kind: Join, records: list[tuple[str, str, int]]
+) -> None:
+    windows, now, came, got = JoinWindows(before, after, 10_000), 0, [], []
+    with open_bench(Backend.IN_MEMORY) as bench:
+        join = join_on(bench, windows, kind)
+        for number, (side, key, step) in enumerate(records):
+            ts = max(0, now + step)
+            now = max(now, ts)
+            process = join.on_left if side == "L" else join.on_right
+            got += process(key, Cell(chr(65 + number)), ts, now)
+            came.append((side, key, ts, chr(65 + number)))
+            bench.commit()
+        got += join.release(10**6)
+    left = [each for each in came if each[0] == "L"]
+    right = [each for each in came if each[0] == "R"]
+    pairs = [(a, b) for a in left for b in right if a[1] == b[1] and a[2] - before <= b[2] <= a[2] + after]
+    expected = [(a[1], a[3] + b[3], max(a[2], b[2])) for a, b in pairs]
+    if kind is not Join.INNER:
+        expected += [(a[1], a[3] + "-", a[2]) for a in left if a not in [p[0] for p in pairs]]
+    if kind is Join.OUTER:
+        expected += [(b[1], "-" + b[3], b[2]) for b in right if b not in [p[1] for p in pairs]]
+    assert sorted((r.key, r.value.json, r.timestamp) for r in got if r.key and r.value) == sorted(expected)
