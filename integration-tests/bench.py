@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import Message, Producer
+from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
+from job_process import JobProcess
+from topic_reading import Decoder, MarkerWatch, UndecodableError, fold, parse, read_topic
 
 from forebay.catalog import find_service
 from forebay.kafka.admin import TopicAdmin
@@ -18,12 +20,10 @@ from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import spec_of
 from forebay.platform import Platform
 from forebay.serde import Schema, load_contract
-from job_process import JobProcess
 from producers.base import Options
 from producers.run import produce
 from producers.send import Sent
 from tests.user_sessions.replay import Output, Value, replay
-from topic_reading import Decoder, MarkerWatch, UndecodableError, fold, parse, read_topic
 from user_sessions.model import UserActivity
 
 SERVICE = find_service("user-sessions")
@@ -74,6 +74,7 @@ class Bench:
         admin = TopicAdmin(self.settings)
         admin.delete(topic.name for topic in topics)
         admin.create(spec_of(topic) for topic in topics)
+        self._wait_for_leaders(INPUT)
 
     def produce(self, options: Options, should_stop: Callable[[], bool] = lambda: False) -> Sent:
         """Send synthetic events; they are with the broker after it."""
@@ -177,6 +178,18 @@ class Bench:
         assert self.states() == expected.states
         self._check_errors(expected)
         return expected
+
+    def _wait_for_leaders(self, topic: str) -> None:
+        consumer = Consumer(self.settings.consumer())
+        deadline = time.monotonic() + 30
+        for partition in range(PARTITIONS):
+            while True:
+                try:
+                    consumer.get_watermark_offsets(TopicPartition(topic, partition), 10)
+                    break
+                except KafkaException:
+                    assert time.monotonic() < deadline, f"{topic}-{partition} has no leader"
+        consumer.close()
 
     def _check_errors(self, expected: Expected) -> None:
         found = {}

@@ -19,6 +19,8 @@ from urllib.request import urlopen
 import psutil
 
 ROOT = Path(__file__).resolve().parent.parent
+PYTHON_PATH = os.pathsep.join([str(ROOT / "services"), str(ROOT)])
+"""What workers need to import the code under test, installed or not."""
 START_SECONDS = 150.0
 
 
@@ -34,14 +36,13 @@ class JobProcess:
     def __init__(self, arguments: list[str], log: Path, environment: dict[str, str]) -> None:
         self._log = log
         self._offset = log.stat().st_size if log.exists() else 0
-        path = os.pathsep.join([str(ROOT / "services"), str(ROOT)])
         with log.open("ab") as output:
             self.process = psutil.Popen(
                 [sys.executable, "-m", "forebay.cli.main", "run", *arguments, "--log-format", "json"],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                env={**os.environ, "PYTHONPATH": path, **environment},
+                env={**os.environ, "PYTHONPATH": PYTHON_PATH, **environment},
                 start_new_session=True,
             )
 

@@ -15,7 +15,7 @@ import pytest
 
 from forebay.platform import Platform
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(900)
 
 SECONDS = 12
 FIGURES = re.compile(
@@ -86,7 +86,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def first(home: Path, wait_until: Callable[..., None]) -> Iterator[RunningDemo]:
     demo = RunningDemo(home, "--duration", str(SECONDS))
-    wait_until(lambda: demo.matches(FIGURES) or demo.process.poll() is not None, "the first figures", seconds=240)
+    wait_until(lambda: demo.matches(FIGURES) or demo.process.poll() is not None, "the first figures", seconds=360)
     wait_until(lambda: demo.matches(FIGURES) and demo.process.poll() is not None, "the demo's end", seconds=180)
     yield demo
     demo.kill()
@@ -139,7 +139,7 @@ def test_goes_on_where_it_stopped_and_ends_by_ctrl_c(
     before = number(first.matches(FIGURES)[-1], "stored")
     demo = RunningDemo(home)
     try:
-        wait_until(demo.has_shown_statistics, "figures and statistics of the second demo", seconds=240)
+        wait_until(demo.has_shown_statistics, "figures and statistics of the second demo", seconds=360)
         wait_until(lambda: number(demo.matches(FIGURES)[-1], "stored") > before, "more events than before")
         demo.process.send_signal(signal.SIGINT)
         assert demo.process.wait(120) == 0, demo.output.read_text()

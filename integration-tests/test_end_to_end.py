@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from bench import INPUT, Bench, Rules
+
 from forebay.platform import Platform
 from producers.base import Options
 from producers.catalog import generate

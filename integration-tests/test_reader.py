@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
+from own_topics import new_topic, settings_of, texts, write, write_aborted
 
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.settings import KafkaSettings
@@ -14,7 +15,6 @@ from forebay.platform import Endpoints
 from forebay.runtime.batch import Range
 from forebay.runtime.errors import OffsetsLost
 from forebay.runtime.reader import RangeReader
-from own_topics import new_topic, settings_of, texts, write, write_aborted
 
 
 @pytest.fixture
@@ -113,7 +113,9 @@ def test_deleted_records_end_the_job_by_name(settings: KafkaSettings, reader: Ra
     admin = AdminClient(settings.admin())
     for future in admin.delete_records([TopicPartition(topic, 1, 12)]).values():
         future.result(30)
-    with pytest.raises(OffsetsLost, match=rf"{topic}-1: offset 5 is wanted, but the topic holds 12 to 21.*forebay reset"):
+    with pytest.raises(
+        OffsetsLost, match=rf"{topic}-1: offset 5 is wanted, but the topic holds 12 to 21.*forebay reset"
+    ):
         read(reader, Range(topic, 1, 5, 21))
 
 

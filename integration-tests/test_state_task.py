@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
+from own_topics import new_topic, settings_of
+from topic_reading import fold, read_topic
 
 from forebay.codec import Unavailable
 from forebay.kafka.settings import KafkaSettings
@@ -17,9 +19,7 @@ from forebay.runtime.reader import RangeReader
 from forebay.runtime.task import StateTask, TaskSettings
 from forebay.runtime.transaction import Topics, TransactionalSink
 from forebay.stores.table import MemoryTable
-from own_topics import new_topic, settings_of
 from tests.runtime.task_harness import CODECS, TOPIC, FakeState, Number, Sum, Total
-from topic_reading import fold, read_topic
 
 
 class Place:
@@ -138,7 +138,7 @@ def test_an_old_copy_of_the_checkpoint_is_found_out(place: Place) -> None:
     place.run(3)
     place.state, place.batch, place.end = old, 1, end
     place.worker()
-    with pytest.raises(StateConflict, match="the state stands at batch 1.* the marker at batch 3"):
+    with pytest.raises(StateConflict, match=r"the state stands at batch 1.* the marker at batch 3"):
         place.attempt(place.plan())
     assert len(place.totals()) == 3
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
+from own_topics import new_topic, settings_of
+from topic_reading import read_topic
 
 from forebay.codec import Unavailable
 from forebay.kafka.settings import KafkaSettings
@@ -17,8 +19,6 @@ from forebay.runtime.changelog import ChangelogRouter
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.marker import Marker
 from forebay.runtime.transaction import Topics, TransactionalSink
-from own_topics import new_topic, settings_of
-from topic_reading import read_topic
 
 JOB = "job-1"
 

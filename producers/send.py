@@ -23,6 +23,7 @@ PRODUCER_CONFIG: dict[str, str | int | bool] = {
 """Client options of a producer that sends events; connection options come on top."""
 
 _FULL_QUEUE_WAIT_S = 0.1
+_FLUSH_LOOK_S = 0.2
 _LAST_WAIT_S = 5.0
 
 
@@ -41,7 +42,7 @@ class Sender:
 
     Args:
         frame: gives an event's key and value as bytes.
-        on_progress: told the number of records sent so far, after each burst.
+        on_progress: told the number of records sent so far, after each burst and while the broker takes the rest.
         should_stop: asked before each burst.
         clock: seconds, monotonic.
         sleep: waits for seconds.
@@ -90,7 +91,8 @@ class Sender:
         except BaseException:
             self._producer.flush(_LAST_WAIT_S)
             raise
-        self._producer.flush()
+        while self._producer.flush(_FLUSH_LOOK_S) > 0:
+            self._on_progress(given)
         return Sent(given - self._failed, self._failed, self._clock() - started, self._last_error)
 
     def _produce(self, event: Event[Any]) -> None:

@@ -43,9 +43,7 @@ def test_wrong_usage_is_refused(arguments: list[str], said: str, capsys: pytest.
     assert said in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "name", ["RATE", "COUNT", "DURATION", "KEYS", "SEED", "OUT_OF_ORDER", "DUPLICATES", "START_MS"]
-)
+@pytest.mark.parametrize("name", ["RATE", "COUNT", "DURATION", "KEYS", "SEED", "OUT_OF_ORDER", "DUPLICATES", "START"])
 def test_options_come_from_the_environment_too(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

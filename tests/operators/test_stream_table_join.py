@@ -60,6 +60,14 @@ def test_a_record_older_than_the_grace_is_joined_at_once_and_one_at_its_bound_to
     assert join.process("k", Cell("d"), 16) == []
 
 
+def test_records_of_one_key_and_time_are_all_kept_in_order(bench: Bench) -> None:
+    join: Joined = StreamTableJoin(versioned(bench), Join.LEFT, pair, buffer=waiting(bench), grace_ms=5)
+    for text in "bab":
+        assert join.process("k", Cell(text), 10) == []
+        bench.commit()
+    assert [r.value for r in join.release(15)] == [Cell("b-"), Cell("a-"), Cell("b-")]
+
+
 def test_an_idle_stream_is_moved_on_by_release(bench: Bench) -> None:
     join: Joined = StreamTableJoin(versioned(bench), Join.LEFT, pair, buffer=waiting(bench), grace_ms=5)
     join.process("k", Cell("a"), 20)

@@ -23,7 +23,8 @@ class Broker:
 
     def __init__(self, queue: int = 1000, refuses: Callable[[int], bool] = lambda _: False) -> None:
         self.sent: list[tuple[bytes | None, bytes | None, int]] = []
-        self.flushed: list[tuple[float, ...]] = []
+        self.flushed: list[float] = []
+        self.slow_flushes = 0
         self._queue = queue
         self._refuses = refuses
         self._waiting: list[tuple[Any, int]] = []
@@ -44,9 +45,10 @@ class Broker:
                 on_delivery(Refusal(), self)
         self._waiting.clear()
 
-    def flush(self, *timeout: float) -> None:
+    def flush(self, timeout: float) -> int:
         self.flushed.append(timeout)
         self.poll(0)
+        return max(0, self.slow_flushes - len(self.flushed))
 
 
 def frame(event: Event[Any]) -> tuple[bytes, bytes]:
@@ -95,6 +97,13 @@ def test_stops_when_asked() -> None:
     assert len(broker.sent) == 5
 
 
+def test_goes_on_telling_while_the_broker_takes_the_rest() -> None:
+    broker, progress = Broker(), list[int]()
+    broker.slow_flushes = 4
+    sender(broker, Clock(), on_progress=progress.append).send(EVENTS)
+    assert progress == [50, 50, 50, 50]
+
+
 def test_an_interruption_does_not_wait_long_for_the_broker() -> None:
     broker = Broker()
 
@@ -103,4 +112,4 @@ def test_an_interruption_does_not_wait_long_for_the_broker() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         sender(broker, Clock(), on_progress=interrupt).send(EVENTS, rate=10)
-    assert broker.flushed == [(5.0,)]
+    assert broker.flushed == [5.0]

@@ -220,3 +220,28 @@ def test_the_null_key_is_an_error_that_names_the_store(declared: Any, bench: Ben
     store = bench.open(declared)
     with pytest.raises(NullKeyError, match="orders"):
         store.get(None)
+
+
+def test_a_range_takes_both_bounds_and_is_empty_with_a_warning_when_from_lies_above_to(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = bench.open(TimestampedKeyValueStore("s", Cell))
+    store.put_all([(key, Cell(key), 0) for key in ("a", "b", "c", "cc")])
+    assert [key for key, _ in store.range("b", "c")] == ["b", "c"]
+    assert [key for key, _ in store.reverse_range("b", "b")] == ["b"]
+    assert not caplog.text
+    assert list(store.range("c", "b")) == list(store.reverse_range("c", "b")) == []
+    assert "store s: range from 'c' to 'b' is empty" in caplog.text
+
+
+def test_a_full_lru_store_holds_as_many_entries_as_it_may_and_drops_those_not_used(bench: Bench) -> None:
+    store = bench.open(LruStore("s", Cell, max_entries=2))
+    for key in ("a", "b", "c"):
+        store.put(key, Cell(key))
+    assert (store.approximate_num_entries(), [key for key, _ in store.all()]) == (2, ["b", "c"])
+    bench.commit()
+    assert store.get("b") == Cell("b")
+    store.put("d", Cell("d"))
+    assert [key for key, _ in store.all()] == ["b", "d"]
+    store.delete("b")
+    assert store.approximate_num_entries() == 1

@@ -98,3 +98,17 @@ def test_expired_sessions_leave_as_deletions_one_ms_after_they_expired(store: Se
     assert all(value is not None for key, value in bench.commit() if key.startswith(b"sessions\0"))
     store.put("clock", 0, 11 + R, v("c"))
     assert any(value is None for key, value in bench.commit() if key.startswith(b"sessions\0k"))
+
+
+def test_an_expired_session_is_not_shown_while_its_row_is_still_there(bench: Bench) -> None:
+    retention = 6_400
+    store = bench.open(SessionStore("sessions", Cell, retention_ms=retention))
+    store.put("k", 40, 50, v("a"))
+    store.put("clock", 0, 49 + retention, v("c"))
+    assert [session.key for session in store.fetch("k")] == ["k"]
+    store.put("clock", 0, 50 + retention, v("c"))
+    assert any(key.startswith(b"sessions\0k") for key, value in bench.commit() if value is not None)
+    assert store.fetch_session("k", 40, 50) is None
+    assert list(store.fetch("k")) == list(store.backward_fetch("k")) == []
+    assert [session.key for session in store.find_sessions_by_end(0, 50)] == []
+    assert list(store.fetch_key_range("k", "k")) == []

@@ -99,3 +99,17 @@ def test_expired_entries_leave_as_deletions(store: WindowStore[Cell], bench: Ben
     deleted = [key for key, value in bench.commit() if key.startswith(b"metrics\0") and value is None]
     assert len(deleted) == 1
     assert deleted[0].startswith(b"metrics\0k")
+
+
+def test_an_expired_entry_is_not_shown_while_its_row_is_still_there(bench: Bench) -> None:
+    retention = 6_400
+    store = bench.open(WindowStore("metrics", Cell, size_ms=10, retention_ms=retention))
+    store.put("k", v("a"), 50)
+    store.put("clock", v("c"), 49 + retention)
+    assert [entry.key for entry in store.fetch("k", 0, 50)] == ["k"]
+    store.put("clock", v("c"), 50 + retention)
+    assert any(key.startswith(b"metrics\0k") for key, value in bench.commit() if value is not None)
+    assert store.fetch_one("k", 50) is None
+    assert list(store.fetch("k", 0, 50)) == list(store.backward_fetch("k", 0, 50)) == []
+    assert list(store.fetch_all(0, 50)) == list(store.backward_fetch_all(0, 50)) == []
+    assert list(store.fetch_key_range("k", "k", 0, 50)) == []

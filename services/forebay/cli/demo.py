@@ -27,17 +27,13 @@ Examples:
 )
 @click.argument("services", nargs=-1, type=click.Choice(list(SERVICES)), metavar="[SERVICE]...")
 @home_option
-@click.option("--rate", type=click.FloatRange(0.1, 1_000_000), default=1000.0, help="Events a second on each input topic.")
+@click.option(
+    "--rate", type=click.FloatRange(0.1, 1_000_000), default=1000.0, help="Events a second on each input topic."
+)
 @click.option("--keys", type=click.IntRange(min=1), default=1000, help="Number of different keys (users, devices ...).")
 @click.option("--seed", type=int, default=1, help="Another seed gives other events.")
 @click.option("--duration", type=click.FloatRange(min=0), default=0.0, help="Seconds to go on; 0: until Ctrl-C.")
-@click.option(
-    "--keep-platform",
-    "platform_after",
-    flag_value=PlatformAfter.KEEP,
-    default=PlatformAfter.STOP,
-    help="Leave broker and registry running at the end.",
-)
+@click.option("--keep-platform", is_flag=True, help="Leave broker and registry running at the end.")
 def demo(
     services: tuple[str, ...],
     home: Path,
@@ -46,7 +42,7 @@ def demo(
     keys: int,
     seed: int,
     duration: float,
-    platform_after: PlatformAfter,
+    keep_platform: bool,
 ) -> None:
     """Run SERVICE (default: user-sessions) on the embedded platform, feed it, and show live what happens.
 
@@ -62,7 +58,7 @@ def demo(
         keys=keys,
         seed=seed,
         duration_s=duration or None,
-        platform_after=platform_after,
+        platform_after=PlatformAfter.KEEP if keep_platform else PlatformAfter.STOP,
     )
     console = Console()
     Demo(plan, show_for(console), progress_for(console)).run()

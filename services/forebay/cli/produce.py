@@ -9,7 +9,7 @@ import click
 from rich.console import Console
 
 from forebay.cli.connection import connect, connection_options
-from forebay.cli.sending import sending_for
+from forebay.cli.sending import Sending, sending_for
 from forebay.cli.signals import stop_requests
 from forebay.codec import Unavailable
 from forebay.kafka.admin import TopicAdmin
@@ -84,6 +84,7 @@ Topics: {", ".join(sorted(SOURCES))}. The same options and start time give the s
     "--start",
     "start_ms",
     type=MomentType(),
+    envvar="FOREBAY_PRODUCE_START",
     help="Event time of the first event: ISO 8601 or ms. Default: now; with --rate 0: 2025-01-01T00:00:00Z.",
 )
 @connection_options
@@ -121,9 +122,10 @@ def produce(
         raise click.UsageError(str(error)) from error
     _require_running(**connection)
     settings = connect(**connection)
-    configure_logging("text")
     try:
-        sent = _send(source, options, settings)
+        with sending_for(Console(), source.topic) as sending:
+            configure_logging("text")
+            sent = _send(source, options, settings, sending)
     except Unavailable as error:
         raise click.ClickException(f"{error}. `forebay up` starts the embedded platform.") from error
     click.echo(_summary(source.topic, sent))
@@ -140,12 +142,18 @@ def _require_running(home: Any, bootstrap_servers: str | None, schema_registry_u
         raise click.ClickException(f"the platform in {status.home} doesn't run: `forebay up` starts it.")
 
 
-def _send(source: Source, options: Options, settings: KafkaSettings) -> Sent:
+def _send(source: Source, options: Options, settings: KafkaSettings, sending: Sending) -> Sent:
     TopicAdmin(settings, _ANSWER_S).topic_ids([source.topic])
     registry = shared_registry(settings.registry())
     contract = register_contract(registry, source.service, source.contract, source.topic)
     codec = registry_codec(settings, source.service, source.record_type, contract.schema_id)
-    with stop_requests() as stop, sending_for(Console(), source.topic) as sending:
+    with stop_requests() as stop:
+
+        def should_stop() -> bool:
+            if stop.is_set():
+                sending.stopping()
+            return stop.is_set()
+
         return send(
             source.topic,
             options,
@@ -153,7 +161,7 @@ def _send(source: Source, options: Options, settings: KafkaSettings) -> Sent:
             codec,
             lambda subject, text: registry.register(subject, Schema(text)).schema_id,
             on_progress=sending.sent,
-            should_stop=stop.is_set,
+            should_stop=should_stop,
         )
 
 

@@ -28,6 +28,10 @@ class Sending(Protocol):
         """Take in that `count` events are sent."""
         ...
 
+    def stopping(self) -> None:
+        """Take in that no more will be sent, but the broker may not have them all yet."""
+        ...
+
 
 class _Meter:
     """Turns counts into lines, at most one in `every_s` seconds."""
@@ -70,6 +74,9 @@ class PlainSending:
         if line is not None:
             self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
+    def stopping(self) -> None:
+        """Print nothing: the summary comes at the end."""
+
 
 class LiveSending:
     """Keeps one line of a terminal up to date; it is gone at the end."""
@@ -77,6 +84,7 @@ class LiveSending:
     def __init__(self, console: Console, topic: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._live = Live(Text(f"{topic}: connecting"), console=console, auto_refresh=False, transient=True)
         self._meter = _Meter(topic, _LIVE_EVERY_S, clock)
+        self._hint = "Ctrl-C to stop"
 
     def __enter__(self) -> Self:
         self._live.start(refresh=True)
@@ -91,7 +99,11 @@ class LiveSending:
         """Show how far it is, a few times a second."""
         line = self._meter.line(count)
         if line is not None:
-            self._live.update(Text(f"{line}   (Ctrl-C to stop)"), refresh=True)
+            self._live.update(Text(f"{line}   ({self._hint})"), refresh=True)
+
+    def stopping(self) -> None:
+        """Show that the end is waited for."""
+        self._hint = "waiting for the broker, Ctrl-C gives up"
 
 
 def sending_for(console: Console, topic: str) -> Sending:

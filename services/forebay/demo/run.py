@@ -25,7 +25,7 @@ from forebay.platform.home import make_home
 from forebay.platform.ports import free_port
 from forebay.platform.progress import Progress
 
-READY_SECONDS = 180.0
+READY_SECONDS = 300.0
 
 
 class Demo:

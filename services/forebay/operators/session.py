@@ -7,7 +7,6 @@ from enum import Enum
 from typing import Generic, TypeVar
 
 from forebay.operators.results import Emission, Outcome, WindowResult
-from forebay.stores.keys import FOREVER
 from forebay.stores.session import SessionStore
 from forebay.time.sessions import SessionWindows, merge
 from forebay.time.windows import Window
@@ -16,7 +15,6 @@ V = TypeVar("V")
 A = TypeVar("A")
 
 _CLOSED = b"closed-before"
-_OPEN = b"first-open-end"
 _NEVER = -(1 << 62)
 
 
@@ -90,23 +88,15 @@ class SessionAggregate(Generic[V, A]):
         aggregate = self._add(key, value, aggregate)
         self.store.put(key, merged.start, merged.end, aggregate, open_from)
         updates.append(WindowResult(key, merged, aggregate, merged.end))
-        if self._emission is Emission.UPDATES:
-            return Outcome(tuple(updates), finals)
-        if merged.end < self.store.marks.get(_OPEN, FOREVER):
-            self.store.marks.set(_OPEN, merged.end)
         return Outcome(() if self._emission is Emission.FINAL else tuple(updates), finals)
 
     def close(self, now: int) -> list[WindowResult[A]]:
         """Give the sessions that became final by closing time `now`, each once: by end, start, key."""
-        open_from, marks = self.sessions.open_from(now), self.store.marks
-        if self._emission is Emission.UPDATES or marks.get(_OPEN, FOREVER) >= open_from:
+        open_from, closed = self.sessions.open_from(now), self.store.marks.get(_CLOSED, _NEVER)
+        if self._emission is Emission.UPDATES or open_from <= closed:
             return []
-        closed = marks.get(_CLOSED, _NEVER)
-        finals = [
+        self.store.marks.set(_CLOSED, open_from)
+        return [
             WindowResult(entry.key, Window(entry.start, entry.end), entry.value, entry.end)
             for entry in self.store.find_sessions_by_end(closed, open_from - 1, closed)
         ]
-        marks.set(_CLOSED, open_from)
-        first_open = next(self.store.find_sessions_by_end(open_from, FOREVER, open_from), None)
-        marks.set(_OPEN, FOREVER if first_open is None else first_open.end)
-        return finals

@@ -15,12 +15,13 @@ from forebay.catalog import Service, find_service
 from forebay.kafka.patience import keep_trying
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.batch import TaskReport
+from forebay.runtime.checkpoint import held_checkpoint
 from forebay.runtime.health import Health, HealthServer
 from forebay.runtime.job import load_job
 from forebay.runtime.jvmlog import quiet_children
 from forebay.runtime.metrics import JobMetrics
 from forebay.runtime.prepare import check_topics, code_version, count_tasks, register_contracts
-from forebay.runtime.query import JobRunner, Plan, check_checkpoint
+from forebay.runtime.query import JobRunner, Plan
 from forebay.runtime.session import SparkOptions, build_session
 from forebay.runtime.spec import JobSpec
 from forebay.runtime.watch import Watcher
@@ -90,8 +91,8 @@ class JobApplication:
                 "%s: http://%s:%d has /healthz, /readyz, /metrics", self._application, options.http_host, server.port
             )
         try:
-            check_checkpoint(options.plan.checkpoint)
-            self._run(keep_trying(self._prepare, pause=self._pause))
+            with held_checkpoint(options.plan.checkpoint):
+                self._run(keep_trying(self._prepare, pause=self._pause))
         except _Stopped:
             log.info("%s: stopped before it started", self._application)
         finally:
@@ -132,7 +133,9 @@ class JobApplication:
             self._options.plan.checkpoint,
         )
         with quiet_children():
-            session = build_session(spec.application, spec.state_partitions, self._options.spark)
+            session = build_session(
+                spec.application, spec.state_partitions, self._options.plan.checkpoint, self._options.spark
+            )
         try:
             runner = self._runner = JobRunner(session, spec, self._options.plan, self._observe, self._failed)
             if self._stopping.is_set():

@@ -89,7 +89,7 @@ class BrokerView:
         ended: set[Partition] = set()
         deadline = time.monotonic() + self._timeout
         while len(ended) < len(positions) and time.monotonic() < deadline:
-            for message in self._consumer.consume(500, 0.1):
+            for message in self._consumer.consume(500, 0.02):
                 topic, number = message.topic(), message.partition()
                 assert topic is not None
                 assert number is not None

@@ -88,7 +88,8 @@ def admit(start: Ends, latest: Ends, limits: Limits, probe: Probe) -> Ends:
         return dict(latest)
     floor = max(1, budget // (10 * len(backlog)))
     cut = {partition: at[partition] + max(floor, waiting * budget // total) for partition, waiting in backlog.items()}
-    ends = {partition: min(end, at[partition] + backlog[partition]) for partition, end in cut.items()}
+    cut = {partition: min(end, at[partition] + backlog[partition]) for partition, end in cut.items()}
+    ends = cut
     capped = {partition: end for partition, end in ends.items() if end < at[partition] + backlog[partition]}
     horizon = min(probe.timestamps(capped).values(), default=None)
     if horizon is not None:

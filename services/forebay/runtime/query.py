@@ -10,7 +10,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
-from pathlib import Path
 
 from py4j.protocol import Py4JNetworkError
 from pyspark.errors import PySparkException, StreamingQueryException
@@ -18,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from forebay.runtime.batch import TaskReport
-from forebay.runtime.errors import STOP_MARK, StopJob
+from forebay.runtime.errors import STOP_MARK
 from forebay.runtime.source import data_source
 from forebay.runtime.spec import JobSpec
 from forebay.runtime.stateful import OUTPUT_SCHEMA, StateTaskProcessor
@@ -160,18 +159,3 @@ def _cause(text: str) -> str:
     ]
     named = [line for line in lines if re.match(r"^[\w.]*(Error|Exception|Unavailable)\b.*: .+", line)]
     return (named[-1] if named else lines[0] if lines else "unknown")[:500]
-
-
-def check_checkpoint(path: str) -> None:
-    """Refuse a local checkpoint that can't be written. Raises StopJob."""
-    if "://" in path:
-        return
-    try:
-        Path(path).mkdir(parents=True, exist_ok=True)
-        probe = Path(path) / ".writable"
-        probe.write_bytes(b"")
-        probe.unlink()
-    except OSError as error:
-        raise StopJob(
-            f"the checkpoint directory {path} can't be written: {error.strerror}: give one that can be (--checkpoint)"
-        ) from error

@@ -95,13 +95,18 @@ class RangeReader:
     def _fetch(self, item: Range) -> None:
         deadline = time.monotonic() + self._stall_seconds
         while True:
-            messages = self._consumer.consume(_FETCH, _POLL_SECONDS)
+            messages = self._consumer.consume(_FETCH, 0) or self._first()
             for message in messages:
                 self._take(message)
             if messages:
                 return
             if time.monotonic() > deadline:
                 self._explain_stall(item)
+
+    def _first(self) -> list[KafkaMessage]:
+        """Wait for one record: consume() itself would wait until it has as many as it may give."""
+        message = self._consumer.poll(_POLL_SECONDS)
+        return [] if message is None else [message]
 
     def _take(self, message: KafkaMessage) -> None:
         error = message.error()

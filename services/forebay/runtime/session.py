@@ -38,8 +38,11 @@ LEAN: Mapping[str, str] = {
 }
 """Defaults for a job whose JVM only conducts; each can be changed."""
 
+_RENAMING = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 _LOG4J = Path(__file__).with_name("log4j2.properties")
-_JVM_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Djava.net.preferIPv4Stack=true"
+_JVM_OPTIONS = (
+    "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Djava.net.preferIPv4Stack=true -Djdk.lang.Process.launchMechanism=VFORK"
+)
 
 
 class RefusedSetting(ValueError):
@@ -67,7 +70,18 @@ class SparkOptions:
         return "local[1,4]" if self.slots == 1 else f"local-cluster[{self.slots},1,{_megabytes(self.memory)}]"
 
 
-def build_session(name: str, state_partitions: int, options: SparkOptions) -> SparkSession:
+def checkpoint_settings(checkpoint: str) -> dict[str, str]:
+    """Give the settings that fit where a checkpoint is.
+
+    Without Hadoop's native library, each file that Spark's usual manager writes to a local file system starts 20
+    processes (chmod, ls, readlink ...): 45 ms, three times a batch and once more per state partition. The other manager
+    takes 10 ms. What it gives up, refusing a second writer of the same file, is kept by a lock on the directory.
+    """
+    local = "://" not in checkpoint
+    return {"spark.sql.streaming.checkpointFileManagerClass": _RENAMING} if local else {}
+
+
+def build_session(name: str, state_partitions: int, checkpoint: str, options: SparkOptions) -> SparkSession:
     """Start Spark for a job with that many state partitions. Raises RefusedSetting."""
     for key, value in options.conf.items():
         if key in REQUIRED and value != REQUIRED[key]:
@@ -90,6 +104,7 @@ def build_session(name: str, state_partitions: int, options: SparkOptions) -> Sp
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.shuffle.partitions": str(state_partitions),
         **LEAN,
+        **checkpoint_settings(checkpoint),
         **options.conf,
         **REQUIRED,
     }

@@ -62,9 +62,14 @@ class RangePlanner:
             if not self._checked:
                 self._check(begin)
             latest, now = self._frozen or (self.broker.latest(), _now())
+            if _ends_before(latest, begin.ends):
+                self._check(begin)
+                raise Unavailable(f"the topics end at {latest}, before {begin.ends}, which was read already")
             probe = Probe(self.broker.timestamps, self.broker.offsets_for, self.broker.average_bytes)
             end = next_offset(begin, latest, now, limits, probe)
         except Unavailable as error:
+            if self._frozen is not None:
+                raise
             self._outage(error)
             return start
         self._outage(None)
@@ -225,6 +230,12 @@ def data_source(spec: JobSpec, reader: str) -> type[DataSource]:
             return RangeReaderOnDriver(spec)
 
     return RangeSource
+
+
+def _ends_before(latest: Ends, read: Ends) -> bool:
+    return any(
+        end < done for topic, ends in read.items() for end, done in zip(latest.get(topic, ()), ends, strict=False)
+    )
 
 
 def _now() -> int:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from forebay.processor.engine import BatchResult
 from forebay.processor.messages import SideRecord
@@ -20,6 +20,12 @@ log = logging.getLogger(__name__)
 
 _BATCH = 10_000
 _QUEUED = 200_000
+_COORDINATOR_MOVES = (
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+)
+"""What a broker says that was just started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +103,15 @@ class TransactionalSink:
 
     def _read_marker(self) -> Marker | None:
         topic, partition = self._partitions[0]
-        try:
-            found = self._consumer.committed([TopicPartition(topic, partition)], self._timeout)[0]
-        except KafkaException as error:
-            raise Unavailable(f"can't read the marker of {topic}-{partition}: {error}") from error
+        deadline = time.monotonic() + self._timeout
+        while True:
+            try:
+                found = self._consumer.committed([TopicPartition(topic, partition)], self._timeout)[0]
+                break
+            except KafkaException as error:
+                if error.args[0].code() not in _COORDINATOR_MOVES or time.monotonic() > deadline:
+                    raise Unavailable(f"can't read the marker of {topic}-{partition}: {error}") from error
+                time.sleep(0.1)
         if found.error is not None:
             raise Unavailable(f"can't read the marker of {topic}-{partition}: {found.error}")
         return None if found.offset < 0 else Marker.from_metadata(found.metadata or "")

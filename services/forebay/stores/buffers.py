@@ -13,6 +13,7 @@ from forebay.time.windows import Window
 
 V = TypeVar("V")
 
+_FIRST = b"first-time"
 _PUTS = b"puts"
 _STREAM_TIME = b"stream-time"
 _RECORDS = b"records"
@@ -67,6 +68,8 @@ class JoinBuffer(Store[V]):
         number = self._marks.get(_PUTS, 0)
         self._marks.set(_PUTS, number + 1)
         self._rows.put(pack_time(time) + terminated(encode_key(self.name, key)) + pack_time(number), value)
+        if time < self._marks.get(_FIRST, FOREVER):
+            self._marks.set(_FIRST, time)
 
     def remove(self, time: int, key: str) -> None:
         """Drop the records of `key` at exactly `time`."""
@@ -76,8 +79,12 @@ class JoinBuffer(Store[V]):
 
     def release(self, time: int) -> list[Buffered[V]]:
         """Take the records up to `time` (inclusive) out, in order."""
+        first = self._marks.get(_FIRST, FOREVER)
+        if time < first:
+            return []
+        self._marks.set(_FIRST, time + 1)
         released: list[Buffered[V]] = []
-        for row, value in list(self._rows.scan(b"", after(pack_time(time)))):
+        for row, value in list(self._rows.scan(pack_time(first), after(pack_time(time)))):
             self._rows.put(row, None)
             released.append(Buffered(unpack_time(row), split_text(row, WIDTH)[0], value))
         return released
@@ -133,6 +140,8 @@ class SuppressBuffer(Store[V]):
         size = self._size(ident, update)
         if first is None:
             self._times.put(ident, time)
+            if time < self._marks.get(_FIRST, FOREVER):
+                self._marks.set(_FIRST, time)
             self._count(1, size)
             first = time
         else:
@@ -150,15 +159,23 @@ class SuppressBuffer(Store[V]):
 
     def release(self, time: int) -> list[Suppressed[V]]:
         """Take out the updates first buffered up to `time` (inclusive), in order of (time, key, window)."""
-        rows = [row for row, _ in self._rows.scan(b"", after(pack_time(time)))]
+        first = self._marks.get(_FIRST, FOREVER)
+        if time < first:
+            return []
+        self._marks.set(_FIRST, time + 1)
+        rows = [row for row, _ in self._rows.scan(pack_time(first), after(pack_time(time)))]
         return [self._take(row) for row in rows]
 
     def evict(self) -> Suppressed[V]:
         """Take out the oldest update. Raises IndexError if the buffer is empty."""
-        oldest = next(self._rows.scan(b"", after(pack_time(FOREVER))), None)
-        if oldest is None:
-            raise IndexError(f"store {self.name} is empty")
-        return self._take(oldest[0])
+        start, width = self._marks.get(_FIRST, FOREVER), 1
+        while start < FOREVER:
+            oldest = next(self._rows.scan(pack_time(start), pack_time(start + width)), None)
+            if oldest is not None:
+                self._marks.set(_FIRST, unpack_time(oldest[0]))
+                return self._take(oldest[0])
+            start, width = start + width, 4 * width
+        raise IndexError(f"store {self.name} is empty")
 
     def _take(self, row: bytes) -> Suppressed[V]:
         update = self._rows.get(row)

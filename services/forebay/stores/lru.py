@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from forebay.codec import Codec
 from forebay.stores.binding import Marks, Store, TaskStores
-from forebay.stores.keys import encode_key, pack_time
+from forebay.stores.keys import encode_key, pack_time, unpack_time
 from forebay.stores.rows import Rows
 from forebay.stores.scans import KeyOrderReads
 from forebay.stores.values import BytesCodec, NumberCodec
@@ -16,6 +16,7 @@ V = TypeVar("V")
 
 _SIZE = b"size"
 _USES = b"uses"
+_FIRST = b"first-use"
 
 
 class LruStore(Store[V], KeyOrderReads[V]):
@@ -106,13 +107,22 @@ class LruStore(Store[V], KeyOrderReads[V]):
         if self._rows.get(key) is None:
             size = self._marks.get(_SIZE, 0)
             if size >= self.max_entries:
-                _, oldest = next(self._by_use.scan(b"", None))
-                self._remove(oldest)
+                self._remove(self._oldest())
                 evicted, size = 1, size - 1
             self._marks.set(_SIZE, size + 1)
         self._rows.put(key, value)
         self._use(key)
         return evicted
+
+    def _oldest(self) -> bytes:
+        """Give the key used least recently: uses are numbered, and those before the mark are all taken out."""
+        start, width = self._marks.get(_FIRST, 0), 1
+        while True:
+            found = next(self._by_use.scan(pack_time(start), pack_time(start + width)), None)
+            if found is not None:
+                self._marks.set(_FIRST, unpack_time(found[0]))
+                return found[1]
+            start, width = start + width, 4 * width
 
     def _use(self, key: bytes) -> None:
         uses, last = self._marks.get(_USES, 0), self._used.get(key)

@@ -8,16 +8,14 @@ from typing import Generic, NamedTuple, TypeVar
 from forebay.codec import Codec
 from forebay.stores.binding import Marks, Store, TaskStores, check_duration
 from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, split_text, terminated, unpack_time
+from forebay.stores.purge import Purge, step_of
 from forebay.stores.rows import Rows
 from forebay.stores.values import PRESENT, BytesCodec
 from forebay.stores.window import text_bounds
 
 V = TypeVar("V")
 
-PURGED_AT_ONCE = 1_000
-
 _LATEST = b"latest"
-_OLDEST = b"oldest"
 _BEGINNING = -(1 << 62)
 
 
@@ -34,7 +32,8 @@ class SessionStore(Store[V]):
     """Values by key and session, for a retention counted back from the latest end.
 
     A session is visible iff end > latest end - retention_ms; putting one that would not be is refused and
-    counted in `dropped_total`. Rows past the retention are deleted by later puts, a limited number at a time.
+    counted in `dropped_total`. Rows past the retention are deleted by later puts, a limited number at a time, one
+    ms late at least: a session that has just lost its visibility may still be open.
 
     Args:
         name: names the changelog topic: `<application>-<name>-changelog`.
@@ -50,11 +49,13 @@ class SessionStore(Store[V]):
         self._rows: Rows[V] = self._unbound()
         self._by_end: Rows[bytes] = self._unbound()
         self.marks: Marks = self._unbound()
+        self._purge: Purge = self._unbound()
 
     def _open(self, task: TaskStores, codec: Codec[V]) -> None:
         self._rows = task.rows(self.name, codec)
         self._by_end = task.internal(self.name, "ends", BytesCodec())
         self.marks = task.marks(self.name)
+        self._purge = Purge(self._by_end, self.marks, step_of(self.retention_ms), self._remove_indexed)
 
     def put(self, key: str, start: int, end: int, value: V | None, open_from: int = FOREVER) -> bool:
         """Set the session of `key` from `start` to `end`; None removes it.
@@ -83,10 +84,8 @@ class SessionStore(Store[V]):
             self._check_value(value)
             if self._rows.get(row) is None:
                 self._by_end.put(index, PRESENT)
-                if end < self.marks.get(_OLDEST, FOREVER):
-                    self.marks.set(_OLDEST, end)
             self._rows.put(row, value)
-        self._purge(latest - self.retention_ms)
+        self._purge.run(latest - self.retention_ms - 1)
         return True
 
     def remove(self, key: str, start: int, end: int) -> None:
@@ -167,18 +166,8 @@ class SessionStore(Store[V]):
             self._rows.put(row, None)
             self._by_end.put(index, None)
 
-    def _purge(self, until: int) -> None:
-        """Delete sessions with end < until, a limited number: one that has just lost its visibility may be open."""
-        if self.marks.get(_OLDEST, FOREVER) >= until:
-            return
-        oldest = FOREVER
-        for count, (index, _) in enumerate(self._by_end.scan(b"", None)):
-            end = unpack_time(index)
-            if end >= until or count == PURGED_AT_ONCE:
-                oldest = end
-                break
-            self._remove(index[2 * WIDTH :] + index[: 2 * WIDTH], index)
-        self.marks.set(_OLDEST, oldest)
+    def _remove_indexed(self, index: bytes) -> None:
+        self._remove(index[2 * WIDTH :] + index[: 2 * WIDTH], index)
 
     def _visible(self, earliest_end: int) -> int:
         return max(earliest_end, self.marks.get(_LATEST, _BEGINNING) - self.retention_ms + 1)

@@ -88,7 +88,8 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V]):
         now, gone = self._clock.closing_time, 0
         if self._marks.get(_FIRST, FOREVER) > now:
             return 0
-        due = [row for _, (row, _) in zip(range(at_most), self._due.scan(b"", pack_time(now + 1)), strict=False)]
+        rows = self._due.scan(pack_time(self._marks.get(_FIRST)), pack_time(now + 1))
+        due = [row for _, (row, _) in zip(range(at_most), rows, strict=False)]
         for row in due:
             key = row[WIDTH:]
             found = self._rows.get(key)
@@ -100,14 +101,23 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V]):
                 gone += 1
             else:
                 self._look_at(key, found.timestamp + self.ttl_ms)
-        first = next(self._due.scan(b"", None), None)
-        self._marks.set(_FIRST, FOREVER if first is None else unpack_time(first[0]))
+        self._marks.set(_FIRST, self._first_from(now if len(due) == at_most else now + 1, now + self.ttl_ms))
         return gone
 
     def next_expiry(self) -> int | None:
         """Give a time (ms) before which no entry expires, or None if there are no entries: schedule a timer then."""
         first = self._marks.get(_FIRST, FOREVER)
         return None if first == FOREVER else first
+
+    def _first_from(self, start: int, end: int) -> int:
+        """Give the first due time in [start, end], or FOREVER: by ranges that grow, for a range costs its changes."""
+        width = 1
+        while start <= end:
+            first = next(self._due.scan(pack_time(start), pack_time(start + width)), None)
+            if first is not None:
+                return unpack_time(first[0])
+            start, width = start + width, 4 * width
+        return FOREVER
 
     def _look_at(self, key: bytes, due: int) -> None:
         self._due.put(pack_time(due) + key, PRESENT)

@@ -11,18 +11,17 @@ from typing import Generic, NamedTuple, TypeVar
 from forebay.codec import Codec
 from forebay.stores.binding import Marks, Store, TaskStores, check_duration
 from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, terminated, unpack_time
+from forebay.stores.purge import Purge
 from forebay.stores.rows import Rows
-from forebay.stores.values import PRESENT, BytesCodec, Held, HeldCodec
+from forebay.stores.values import PRESENT, BytesCodec, Held, HeldCodec, NumberCodec
 
 V = TypeVar("V")
 
 log = logging.getLogger(__name__)
 
 SHORTEST_SEGMENT_MS = 60_000
-PURGED_AT_ONCE = 1_000
 
 _STREAM_TIME = b"stream-time"
-_OLDEST = b"oldest-segment"
 _BEGINNING = -(1 << 62)
 
 
@@ -78,12 +77,16 @@ class VersionedKeyValueStore(Store[V]):
         self._segment_ms = max(SHORTEST_SEGMENT_MS, history_retention_ms // 2)
         self._rows: Rows[Held[V]] = self._unbound()
         self._segments: Rows[bytes] = self._unbound()
+        self._latest: Rows[int] = self._unbound()
         self._marks: Marks = self._unbound()
+        self._purge: Purge = self._unbound()
 
     def _open(self, task: TaskStores, codec: Codec[V]) -> None:
         self._rows = task.rows(self.name, HeldCodec(codec))
         self._segments = task.internal(self.name, "segments", BytesCodec())
+        self._latest = task.internal(self.name, "latest", NumberCodec())
         self._marks = task.marks(self.name)
+        self._purge = Purge(self._segments, self._marks, 1, self._purge_indexed)
 
     @property
     def stream_time(self) -> int:
@@ -108,25 +111,27 @@ class VersionedKeyValueStore(Store[V]):
         if value is not None:
             self._check_value(value)
         self._rows.put(prefix + pack_time(timestamp), Held(value))
+        latest = self._latest.get(prefix)
+        if latest is None or timestamp > latest:
+            self._latest.put(prefix, timestamp)
         self._mark(prefix, timestamp)
         if timestamp > stream_time:
             self._marks.set(_STREAM_TIME, timestamp)
-        self._purge(max(stream_time, timestamp))
-        return Put(self._next(prefix, timestamp))
+        self._purge.run(self._last_past(max(stream_time, timestamp)))
+        return Put(None if latest is None or timestamp >= latest else self._next(prefix, timestamp))
 
     def get(self, key: str, as_of: int | None = None) -> Version[V] | None:
         """Give the version valid at `as_of` (ms, inclusive; None: the latest), or None."""
         prefix = terminated(encode_key(self.name, key))
-        if as_of is None:
-            as_of = FOREVER
-        found = next(self._rows.scan_reverse(prefix, after(prefix + pack_time(as_of))), None)
-        if found is None or found[1].value is None:
+        latest = self._latest.get(prefix)
+        if latest is None:
             return None
-        timestamp = _timestamp(found[0])
-        valid_to = None if as_of == FOREVER else self._next(prefix, timestamp)
-        if valid_to is not None and self._is_past_history(as_of):
+        if as_of is None or as_of >= latest:
+            held = self._rows.get(prefix + pack_time(latest))
+            return None if held is None or held.value is None else Version(held.value, latest, None)
+        if self._is_past_history(as_of):
             return None
-        return Version(found[1].value, timestamp, valid_to)
+        return next(self._versions(prefix, as_of, as_of), None)
 
     def get_range(
         self,
@@ -172,26 +177,13 @@ class VersionedKeyValueStore(Store[V]):
 
     def _mark(self, prefix: bytes, timestamp: int) -> None:
         """Note that the key has something to be looked at once `timestamp`'s segment is past the history."""
-        segment = timestamp // self._segment_ms
-        row = pack_time(segment) + prefix
+        row = pack_time(timestamp // self._segment_ms) + prefix
         if self._segments.get(row) is None:
             self._segments.put(row, PRESENT)
-            if segment < self._marks.get(_OLDEST, FOREVER):
-                self._marks.set(_OLDEST, segment)
 
-    def _purge(self, stream_time: int) -> None:
-        last = self._last_past(stream_time)
-        if self._marks.get(_OLDEST, FOREVER) > last:
-            return
-        oldest = FOREVER
-        for count, (row, _) in enumerate(self._segments.scan(b"", None)):
-            segment = unpack_time(row)
-            if segment > last or count == PURGED_AT_ONCE:
-                oldest = segment
-                break
-            self._segments.put(row, None)
-            self._purge_key(row[WIDTH:], (segment + 1) * self._segment_ms)
-        self._marks.set(_OLDEST, oldest)
+    def _purge_indexed(self, row: bytes) -> None:
+        self._segments.put(row, None)
+        self._purge_key(row[WIDTH:], (unpack_time(row) + 1) * self._segment_ms)
 
     def _last_past(self, stream_time: int) -> int:
         """Give the last segment that ended a segment or more before the history."""
@@ -204,6 +196,8 @@ class VersionedKeyValueStore(Store[V]):
             self._rows.put(row, None)
         if rows and rows[-1][1].value is None:
             self._rows.put(rows[-1][0], None)
+            if self._latest.get(prefix) == _timestamp(rows[-1][0]):
+                self._latest.put(prefix, None)
 
 
 def _timestamp(row: bytes) -> int:

@@ -9,18 +9,17 @@ from typing import Generic, NamedTuple, TypeVar
 from forebay.codec import Codec
 from forebay.stores.binding import Marks, Store, TaskStores, check_duration
 from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, split_text, terminated, unpack_time
+from forebay.stores.purge import Purge, step_of
 from forebay.stores.rows import Rows
 from forebay.stores.scans import key_bounds
 from forebay.stores.values import PRESENT, BytesCodec, Stamped, StampedCodec
 
 V = TypeVar("V")
 
-PURGED_AT_ONCE = 1_000
-
 _LATEST = b"latest"
-_OLDEST = b"oldest"
 _PUTS = b"puts"
 _BEGINNING = -(1 << 62)
+_ONLY = pack_time(0)
 
 
 class Duplicates(Enum):
@@ -75,11 +74,13 @@ class WindowStore(Store[V]):
         self._rows: Rows[Stamped[V]] = self._unbound()
         self._by_start: Rows[bytes] = self._unbound()
         self.marks: Marks = self._unbound()
+        self._purge: Purge = self._unbound()
 
     def _open(self, task: TaskStores, codec: Codec[V]) -> None:
         self._rows = task.rows(self.name, StampedCodec(codec))
         self._by_start = task.internal(self.name, "starts", BytesCodec())
         self.marks = task.marks(self.name)
+        self._purge = Purge(self._by_start, self.marks, step_of(self.retention_ms), self._remove_indexed)
 
     def put(self, key: str, value: V | None, start: int, timestamp: int | None = None) -> bool:
         """Set the entry of `key` and `start`; None deletes it (with Duplicates.KEEP: does nothing).
@@ -108,15 +109,18 @@ class WindowStore(Store[V]):
                 self._check_value(value)
                 if self._rows.get(row) is None:
                     self._by_start.put(index, PRESENT)
-                    if start < self.marks.get(_OLDEST, FOREVER):
-                        self.marks.set(_OLDEST, start)
                 self._rows.put(row, Stamped(value, start if timestamp is None else timestamp))
-        self._purge(latest - self.retention_ms)
+        self._purge.run(latest - self.retention_ms)
         return True
 
     def fetch_one(self, key: str, start: int) -> WindowEntry[V] | None:
         """Give the entry of `key` and `start`, the newest of several, or None."""
-        return next(self.backward_fetch(key, start, start), None)
+        if self.duplicates is Duplicates.KEEP:
+            return next(self.backward_fetch(key, start, start), None)
+        if start < self._visible(start):
+            return None
+        found = self._rows.get(terminated(encode_key(self.name, key)) + pack_time(start) + _ONLY)
+        return None if found is None else WindowEntry(key, start, found.value, found.timestamp)
 
     def fetch(self, key: str, start_from: int, start_to: int) -> Iterator[WindowEntry[V]]:
         """Give the entries of `key` with start_from <= start <= start_to, by start, then in order of putting."""
@@ -160,7 +164,7 @@ class WindowStore(Store[V]):
 
     def _number(self, value: V | None) -> bytes | None:
         if self.duplicates is Duplicates.REPLACE:
-            return pack_time(0)
+            return _ONLY
         if value is None:
             return None
         number = self.marks.get(_PUTS, 0)
@@ -172,19 +176,9 @@ class WindowStore(Store[V]):
             self._rows.put(row, None)
             self._by_start.put(index, None)
 
-    def _purge(self, until: int) -> None:
-        """Delete entries with start <= until, a limited number."""
-        if self.marks.get(_OLDEST, FOREVER) > until:
-            return
-        oldest = FOREVER
-        for count, (index, _) in enumerate(self._by_start.scan(b"", None)):
-            start = unpack_time(index)
-            if start > until or count == PURGED_AT_ONCE:
-                oldest = start
-                break
-            rest = index[WIDTH:]
-            self._remove(rest[:-WIDTH] + index[:WIDTH] + rest[-WIDTH:], index)
-        self.marks.set(_OLDEST, oldest)
+    def _remove_indexed(self, index: bytes) -> None:
+        rest = index[WIDTH:]
+        self._remove(rest[:-WIDTH] + index[:WIDTH] + rest[-WIDTH:], index)
 
     def _visible(self, start_from: int) -> int:
         return max(start_from, self.marks.get(_LATEST, _BEGINNING) - self.retention_ms + 1)

@@ -1,0 +1,113 @@
+"""A job's query inside Spark: what it does while nothing comes, what its progress tells, how it ends."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bench import INPUT, PARTITIONS, Bench, Rules
+from confluent_kafka import Consumer, TopicPartition
+from job_process import PYTHON_PATH
+
+from forebay.platform import Platform
+from forebay.runtime.app import JobApplication, JobOptions
+from forebay.runtime.planner import Limits
+from forebay.runtime.query import Plan
+from producers.base import Options
+
+TICK_MS = 1_000
+EVENTS = Options(count=400, keys=20, seed=2)
+
+
+class Running:
+    """A job on a thread of this process, so that its query can be asked."""
+
+    def __init__(self, bench: Bench, reader: str) -> None:
+        options = JobOptions(
+            service="user-sessions",
+            application=bench.application,
+            kafka=bench.settings,
+            plan=Plan(str(bench.checkpoint), reader=reader),
+            logic={"idle_timeout_ms": str(bench.rules.idle_timeout_ms)},
+            engine={"limits": Limits(tick_ms=TICK_MS)},
+        )
+        self.application = JobApplication(options)
+        self.failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def progress(self) -> dict[str, Any] | None:
+        """Give the newest progress of its query, if there is one."""
+        runner = self.application._runner
+        query = runner.query if runner is not None else None
+        newest = query.lastProgress if query is not None else None
+        return None if newest is None else json.loads(newest.json)
+
+    def stop(self) -> None:
+        self.application.stop()
+        self._thread.join(60)
+        assert not self._thread.is_alive(), "the job does not end"
+        assert self.failure is None
+
+    def _run(self) -> None:
+        try:
+            self.application.run()
+        except BaseException as error:
+            self.failure = error
+
+
+@pytest.fixture
+def bench(platform: Platform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    monkeypatch.setenv("PYTHONPATH", PYTHON_PATH)
+    bench = Bench(platform, "job", tmp_path, Rules(idle_timeout_ms=2_000))
+    yield bench
+    bench.close()
+
+
+@pytest.mark.timeout(240)
+def test_ticks_progress_lag_and_the_end(bench: Bench, wait_until: Callable[..., None]) -> None:
+    bench.produce(EVENTS)
+    job = Running(bench, "partitioned")
+    try:
+        wait_until(lambda: sum(map(len, bench.outputs().values())) >= 400, "every event has its output", 120)
+        wait_until(lambda: ended_idle(bench) == 20, "the idle clock ends every user's session", 60)
+        check_that_idle_batches_follow_the_ticks(job, wait_until)
+        progress = job.progress()
+        assert progress is not None
+        source = progress["sources"][0]
+        latest, end = source["latestOffset"], source["endOffset"]
+        assert as_json(latest)["ends"] == as_json(end)["ends"]
+        assert sum(as_json(end)["ends"][INPUT]) == EVENTS.count
+        group = Consumer(bench.settings.consumer(**{"group.id": "job"}))
+        places = [TopicPartition(INPUT, partition) for partition in range(PARTITIONS)]
+        wait_until(lambda: sum(p.offset for p in group.committed(places, 10)) == 400, "lag is told to the group")
+        group.close()
+    finally:
+        job.stop()
+
+
+def check_that_idle_batches_follow_the_ticks(job: Running, wait_until: Callable[..., None]) -> None:
+    """Let some batches pass without records: there is one per tick, not one per look at the broker."""
+    first = batch_of(job)
+    begun = time.monotonic()
+    wait_until(lambda: batch_of(job) >= first + 4, "batches without records come by ticks", 30)
+    passed = time.monotonic() - begun
+    assert batch_of(job) - first <= passed * 1000 / TICK_MS + 2
+
+
+def batch_of(job: Running) -> int:
+    progress = job.progress()
+    return -1 if progress is None else int(progress["batchId"])
+
+
+def ended_idle(bench: Bench) -> int:
+    return len({key for part in bench.outputs().values() for key, value, _ in part if value["current_session"] is None})
+
+
+def as_json(offset: Any) -> Any:
+    return json.loads(offset) if isinstance(offset, str) else offset

@@ -1,0 +1,134 @@
+"""Broker and registry go and come back under a running job: it says so, waits, and nothing is lost or sent twice."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import fastavro
+import pytest
+from bench import INPUT, OUTPUT, PARTITIONS, Bench, Rules
+from confluent_kafka import Consumer, TopicPartition
+from job_process import JobProcess
+from topic_reading import parse, read_topic
+
+from forebay.kafka.registry import SchemaRegistry
+from forebay.platform import Platform
+from forebay.serde import Schema, load_contract
+from producers.base import Options
+
+STEADY = Options(rate=200, keys=100, seed=3, out_of_order=0.1, duplicates=0.05, malformed=0.01, max_delay_ms=500)
+
+
+@pytest.fixture
+def bench(platform: Platform, tmp_path: Path) -> Iterator[Bench]:
+    bench = Bench(platform, "outages", tmp_path, Rules(idle_timeout_ms=2_000, dedupe_retention_ms=3_000))
+    yield bench
+    bench.close()
+
+
+@pytest.fixture
+def load(bench: Bench, platform: Platform) -> Iterator[threading.Event]:
+    """Send events at a steady rate until the event is set."""
+    enough = threading.Event()
+    thread = threading.Thread(target=bench.produce, args=(STEADY, enough.is_set))
+    thread.start()
+    yield enough
+    enough.set()
+    platform.up()
+    thread.join()
+
+
+@pytest.mark.timeout(500)
+def test_the_job_outlives_every_outage(bench: Bench, platform: Platform, load: threading.Event) -> None:
+    platform.broker.stop()
+    job = bench.job("--tick-ms", "0")
+    until_told(job, "does not answer|not reachable", 0)
+    assert job.http("/healthz")[0] == 200
+    status, body = job.http("/readyz")
+    assert (status, json.loads(body)["ok"]) == (503, False)
+    platform.broker.start()
+    job.until_batch()
+    job.until(lambda: job.http("/readyz")[0] == 200, "the job is ready")
+
+    told = len(job.lines())
+    platform.broker.kill()
+    until_told(job, "not reachable|can't be reached", told)
+    platform.broker.start()
+    job.until_batch()
+
+    told = len(job.lines())
+    platform.broker.stop()
+    until_told(job, "not reachable|can't be reached", told)
+    platform.broker.start()
+    job.until_batch()
+
+    told = len(job.lines())
+    newer = newer_record(bench)
+    platform.registry.kill()
+    bench.send((b"newer", newer, {}))
+    until_told(job, "registry", told)
+    assert outputs_of(bench, "newer") == 0
+    platform.registry.start()
+    job.until(lambda: outputs_of(bench, "newer") == 1, "the record that waited for the registry is processed")
+
+    load.set()
+    until_drained(job, bench)
+    job.until(lambda: 'forebay_lag_records{partition="0"' in job.http("/metrics")[1], "lag is measured")
+    check_metrics(job)
+    assert job.terminate() == 0
+    assert "stopped" in job.messages()[-1]
+    bench.check()
+
+
+def until_told(job: JobProcess, words: str, since: int) -> None:
+    """Wait for a log line at warning or above that has these words, after the first `since` lines."""
+
+    def told() -> bool:
+        return any(re.search(words, line["message"]) for line in job.lines()[since:] if line["level"] != "info")
+
+    job.until(told, f"a line that says {words!r}", 90)
+
+
+def newer_record(bench: Bench) -> bytes:
+    """Register a newer schema that no worker has met, and give a record written under it."""
+    contract = json.loads(load_contract("user-sessions", "UserActivity").text)
+    contract["fields"].append({"name": "outage", "type": ["null", "string"], "default": None})
+    registered = SchemaRegistry(bench.settings.registry()).register(f"{INPUT}-value", Schema(json.dumps(contract)))
+    schema = parse(json.dumps(contract))
+    body = io.BytesIO()
+    last = max(m.timestamp()[1] for messages in read_topic(bench.settings, INPUT).values() for m in messages)
+    event = {"action": "click", "session_id": "s", "duration_ms": 1, "timestamp": last}
+    fastavro.schemaless_writer(body, schema, event)
+    return b"\0" + registered.schema_id.to_bytes(4, "big") + body.getvalue()
+
+
+def outputs_of(bench: Bench, key: str) -> int:
+    messages = [m for part in read_topic(bench.settings, OUTPUT).values() for m in part if m.key() == key.encode()]
+    return sum(bench.decoder.decode(m.value() or b"")["activity"] is not None for m in messages)
+
+
+def until_drained(job: JobProcess, bench: Bench) -> None:
+    """Wait until the markers stand at the ends of the input topic."""
+    consumer = Consumer(bench.settings.consumer(**{"group.id": f"{bench.application}-marker"}))
+    places = [TopicPartition(INPUT, partition) for partition in range(PARTITIONS)]
+
+    def drained() -> bool:
+        ends = [consumer.get_watermark_offsets(place, 10)[1] for place in places]
+        return [place.offset for place in consumer.committed(places, 10)] == ends
+
+    job.until(drained, "everything that was sent is processed")
+    consumer.close()
+
+
+def check_metrics(job: JobProcess) -> None:
+    samples = dict(line.rsplit(" ", 1) for line in job.http("/metrics")[1].splitlines() if not line.startswith("#"))
+    assert float(samples['forebay_records_in_total{service="user-sessions",topic="user_activity"}']) > 0
+    assert float(samples['forebay_records_out_total{kind="output",service="user-sessions"}']) > 0
+    assert float(samples['forebay_state_rows{service="user-sessions",task="3"}']) > 0
+    assert float(samples['forebay_query_restarts_total{service="user-sessions"}']) >= 0
+    assert job.http("/nonsense")[0] == 404

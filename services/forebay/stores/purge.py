@@ -1,0 +1,54 @@
+"""Deleting what has expired: bounded work per put, and none at most steps of time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from forebay.stores.binding import Marks
+from forebay.stores.keys import after, pack_time, unpack_time
+from forebay.stores.rows import Rows
+
+PURGED_AT_ONCE = 1_000
+PURGES_PER_RETENTION = 64
+
+_DONE = b"purged-until"
+_DUE = b"purge-due"
+_BEGINNING = -(1 << 62)
+
+
+class Purge:
+    """Walks an index ordered by time behind a bound that only grows.
+
+    Where it stands is kept in the store's marks, so that it is undone and replayed like every other change.
+
+    Args:
+        index: rows that begin with a packed time.
+        step_ms: how far the bound moves before the next walk.
+        remove: deletes what an index row stands for, and the row.
+    """
+
+    def __init__(self, index: Rows[bytes], marks: Marks, step_ms: int, remove: Callable[[bytes], None]) -> None:
+        self._index = index
+        self._marks = marks
+        self._step_ms = step_ms
+        self._remove = remove
+
+    def run(self, until: int) -> None:
+        """Delete rows with time <= until, a limited number; no row may be added at or before it any more."""
+        if until < self._marks.get(_DUE, _BEGINNING):
+            return
+        done, due = until, until + self._step_ms
+        start = self._marks.get(_DONE, _BEGINNING) + 1
+        rows = self._index.scan(pack_time(start), after(pack_time(until)))
+        for count, (row, _) in enumerate(rows):
+            if count == PURGED_AT_ONCE:
+                done, due = unpack_time(row) - 1, until
+                break
+            self._remove(row)
+        self._marks.set(_DONE, done)
+        self._marks.set(_DUE, due)
+
+
+def step_of(retention_ms: int) -> int:
+    """Give how far time moves between two walks of a store with this retention."""
+    return max(1, retention_ms // PURGES_PER_RETENTION)

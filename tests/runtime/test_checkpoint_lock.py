@@ -1,0 +1,34 @@
+"""A local checkpoint belongs to one driver at a time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from forebay.runtime.checkpoint import held_checkpoint
+from forebay.runtime.errors import StopJob
+from forebay.runtime.session import checkpoint_settings
+
+
+def test_a_second_driver_is_refused_until_the_first_is_gone(tmp_path: Path) -> None:
+    place = str(tmp_path / "checkpoints" / "sums")
+    with (
+        held_checkpoint(place),
+        pytest.raises(StopJob, match="another job holds the checkpoint"),
+        held_checkpoint(place),
+    ):
+        pass
+    with held_checkpoint(place):
+        pass
+
+
+def test_a_place_that_can_not_be_made_is_told_with_the_option(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(StopJob, match="--checkpoint"), held_checkpoint(str(tmp_path / "file" / "sums")):
+        pass
+
+
+def test_only_local_checkpoints_use_the_renaming_manager() -> None:
+    assert checkpoint_settings("/data/cp")
+    assert not checkpoint_settings("s3a://bucket/cp")

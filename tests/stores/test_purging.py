@@ -1,0 +1,83 @@
+"""Expired rows go a limited number at a time, and in the end all of them, whatever is undone in between."""
+
+from __future__ import annotations
+
+import pytest
+
+from forebay.conformance.bench import Bench
+from forebay.conformance.cell import Cell
+from forebay.stores import purge
+from forebay.stores.session import SessionStore
+from forebay.stores.ttl import TtlKeyValueStore
+from forebay.stores.versioned import SHORTEST_SEGMENT_MS, VersionedKeyValueStore
+from forebay.stores.window import WindowStore
+
+COUNT = 25
+
+
+@pytest.fixture(autouse=True)
+def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(purge, "PURGED_AT_ONCE", 10)
+
+
+def rows(bench: Bench, store: bytes) -> int:
+    return sum(1 for _ in bench.table.scan(store + b"\0", store + b"\x01"))
+
+
+def test_a_window_stores_rows_go_ten_by_ten(bench: Bench) -> None:
+    store = bench.open(WindowStore("w", Cell, size_ms=1, retention_ms=640))
+    for number in range(COUNT):
+        store.put(f"k{number}", Cell("v"), 5)
+    left = []
+    for _ in range(4):
+        store.put("clock", Cell("c"), 5 + 640)
+        bench.commit()
+        left.append(rows(bench, b"w") - 1)
+    assert left == [15, 5, 0, 0]
+
+
+def test_a_session_stores_rows_go_ten_by_ten(bench: Bench) -> None:
+    store = bench.open(SessionStore("s", Cell, retention_ms=640))
+    for number in range(COUNT):
+        store.put(f"k{number}", 0, 5, Cell("v"))
+    left = []
+    for _ in range(4):
+        store.put("clock", 0, 6 + 640, Cell("c"))
+        bench.commit()
+        left.append(rows(bench, b"s") - 1)
+    assert left == [15, 5, 0, 0]
+
+
+def test_a_versioned_stores_keys_are_looked_at_ten_by_ten(bench: Bench) -> None:
+    store = bench.open(VersionedKeyValueStore("v", Cell, history_retention_ms=0))
+    for number in range(COUNT):
+        store.put(f"k{number:02}", None, 5)
+        store.put(f"k{number:02}", None, 5)
+    left = []
+    for _ in range(4):
+        store.put("clock", Cell("c"), 9 * SHORTEST_SEGMENT_MS)
+        bench.commit()
+        left.append(rows(bench, b"v") - 1)
+    assert left == [15, 5, 0, 0]
+
+
+def test_a_ttl_stores_entries_go_as_many_at_a_time_as_asked(bench: Bench) -> None:
+    store = bench.open(TtlKeyValueStore("t", Cell, ttl_ms=10))
+    bench.clock.closing_time = 0
+    for number in range(COUNT):
+        store.put(f"k{number}", Cell("v"))
+    bench.clock.closing_time = 10
+    assert [store.expire(10) for _ in range(4)] == [10, 10, 5, 0]
+    assert store.next_expiry() is None
+
+
+def test_a_purge_that_is_undone_happens_again(bench: Bench) -> None:
+    store = bench.open(WindowStore("w", Cell, size_ms=1, retention_ms=640))
+    store.put("k", Cell("v"), 5)
+    bench.commit()
+    store.put("clock", Cell("c"), 5 + 640)
+    bench.roll_back()
+    assert store.fetch_one("k", 5) is not None
+    store.put("clock", Cell("c"), 5 + 640)
+    bench.commit()
+    assert rows(bench, b"w") == 1
