@@ -10,7 +10,7 @@ from topic_reading import fold, read_topic
 
 from forebay.codec import Unavailable
 from forebay.kafka.settings import KafkaSettings
-from forebay.platform import Endpoints
+from forebay.platform import Endpoints, Platform
 from forebay.processor.engine import Codecs, EngineSettings, TaskEngine
 from forebay.runtime.batch import Range, TaskBatch, TaskReport
 from forebay.runtime.changelog import ChangelogRouter
@@ -166,3 +166,13 @@ def test_lost_input_stops_the_job_and_leaves_nothing_behind(place: Place) -> Non
     with pytest.raises(OffsetsLost, match="offset 1 is wanted, but the topic holds 2 to 3"):
         place.attempt(batch)
     assert place.totals() == [Total(1, 1)]
+
+
+@pytest.mark.parametrize("end", ["kill", "stop"])
+def test_a_worker_goes_on_after_the_broker_was_away(place: Place, platform: Platform, end: str) -> None:
+    place.run(1)
+    getattr(platform.broker, end)()
+    platform.broker.start()
+    assert place.run(2).step == "produce"
+    assert place.run(3).step == "produce"
+    assert place.totals() == [Total(1, 1), Total(3, 2), Total(6, 3)]

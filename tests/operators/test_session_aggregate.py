@@ -102,6 +102,14 @@ def test_no_final_is_lost_or_given_twice_when_time_jumps_and_the_task_restarts(b
     assert sums.close(10**9) == []
 
 
+def test_a_session_that_is_still_open_is_not_given_with_those_that_close(bench: Bench) -> None:
+    sums = aggregate(bench, emission=Emission.FINAL)
+    sums.process("a", Cell("x"), 0, 0)
+    sums.process("b", Cell("y"), 1, 1)
+    assert [r.key for r in sums.close(16)] == ["a"]
+    assert [r.key for r in sums.close(17)] == ["b"]
+
+
 @pytest.mark.parametrize(
     ("closed", "window", "value"), [(Closed.MERGE, Window(0, 10), "ab"), (Closed.KEEP, Window(10, 10), "b")]
 )

@@ -42,9 +42,9 @@ def test_stores_that_keep_too_little_are_refused() -> None:
     windows = SlidingWindows(10, grace_ms=1)
     records = WindowStore("r", Cell, size_ms=1, retention_ms=22, duplicates=Duplicates.KEEP)
     results = WindowStore("w", Cell, size_ms=1, retention_ms=21)
-    with pytest.raises(ValueError, match="store w: .* at least 22 ms"):
+    with pytest.raises(ValueError, match=r"store w: .* at least 22 ms"):
         SlidingAggregate(records, results, windows, initial=empty, add=append)
-    with pytest.raises(ValueError, match="store w: .*KEEP"):
+    with pytest.raises(ValueError, match=r"store w: .*KEEP"):
         SlidingAggregate(results, results, windows, initial=empty, add=append)
 
 

@@ -90,16 +90,16 @@ def test_bad_declarations_name_the_store_and_the_remedy(bench: Bench) -> None:
         assert join.release(0) == []
 
     plain = LatestByOffset(TimestampedKeyValueStore("prices", Cell))
-    with pytest.raises(ValueError, match="store prices: .* make the table a VersionedKeyValueStore"):
+    with pytest.raises(ValueError, match=r"store prices: .* make the table a VersionedKeyValueStore"):
         declare(plain, 0)
-    with pytest.raises(ValueError, match="store prices: .* longer than .* 100 ms; give .* at least 101"):
+    with pytest.raises(ValueError, match=r"store prices: .* longer than .* 100 ms; give .* at least 101"):
         declare(versioned(bench, 100), 101)
     declare(versioned(bench, 100), 100)
-    with pytest.raises(ValueError, match="store prices: .* negative"):
+    with pytest.raises(ValueError, match=r"store prices: .* negative"):
         declare(versioned(bench), -1)
-    with pytest.raises(ValueError, match="store prices: .* use inner or left"):
+    with pytest.raises(ValueError, match=r"store prices: .* use inner or left"):
         declare(versioned(bench), 0, Join.OUTER)
-    with pytest.raises(ValueError, match="store prices: .* needs a JoinBuffer"):
+    with pytest.raises(ValueError, match=r"store prices: .* needs a JoinBuffer"):
         StreamTableJoin(versioned(bench), Join.INNER, pair, grace_ms=1)
 
 

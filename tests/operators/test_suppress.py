@@ -67,7 +67,7 @@ def test_a_byte_limit_evicts_the_oldest_only_above_it(bench: Bench) -> None:
 def test_a_full_buffer_that_must_not_give_early_stops_and_names_itself(bench: Bench) -> None:
     suppress = Suppress(buffer(bench), UntilTimeLimit(1_000), max_records=1, when_full=WhenFull.SHUT_DOWN)
     suppress.process("a", None, Cell("1"), 1, 1)
-    with pytest.raises(BufferFull, match="store held: 2 records .* raise the limit"):
+    with pytest.raises(BufferFull, match=r"store held: 2 records .* raise the limit"):
         suppress.process("b", None, Cell("1"), 1, 1)
 
 

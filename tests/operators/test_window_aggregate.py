@@ -70,6 +70,13 @@ def test_an_idle_close_moves_acceptance_too_so_that_nothing_is_final_twice(bench
     assert counts.close(50) == []
 
 
+def test_a_window_that_is_still_open_is_not_given_with_those_that_close(bench: Bench) -> None:
+    counts = aggregate(bench, hopping(10, 5), Emission.FINAL)
+    counts.process("k", Cell("a"), 7, 7)
+    assert [r.window for r in counts.close(10)] == [Window(0, 10)]
+    assert [r.window for r in counts.close(15)] == [Window(5, 15)]
+
+
 def test_both_gives_updates_and_finals(bench: Bench) -> None:
     counts = aggregate(bench, tumbling(10), Emission.BOTH)
     assert len(counts.process("k", Cell("a"), 5, 5).updates) == 1

@@ -149,7 +149,7 @@ def test_an_empty_value_is_a_value(store: VersionedKeyValueStore[Cell], bench: B
 
 
 def test_a_negative_timestamp_is_refused(store: VersionedKeyValueStore[Cell]) -> None:
-    with pytest.raises(ValueError, match="prices.*negative"):
+    with pytest.raises(ValueError, match=r"prices.*negative"):
         store.put("k", v("a"), -1)
     assert store.put("k", v("a"), 0) == Put(None)
 

@@ -58,7 +58,11 @@ def _figures(service: ServiceView, now_s: float, width: int) -> RenderableType:
     title.truncate(width - 2 * _BORDER - _GAP, overflow="ellipsis")
     if service.figures is None:
         middle = "\n" * (_FIGURE_LINES // 2)
-        waiting = Text(f"{middle}figures come with the first batch; Spark needs half a minute to start", style="dim", justify="center")
+        waiting = Text(
+            f"{middle}figures come with the first batch; Spark needs half a minute to start",
+            style="dim",
+            justify="center",
+        )
         return Panel(waiting, title=title, title_align="left", box=box.ROUNDED, height=_FIGURE_LINES + _BORDER)
     grids: list[Table] = []
     side_by_side = Table.grid(expand=True, padding=(0, _GAP))

@@ -36,15 +36,19 @@ class StoredRecords:
         self._asked_at = float("-inf")
         self._count: int | None = None
 
-    def look(self) -> int | None:
-        """Give how many records the topics hold, as of the last answer; None before the first one."""
+    def ask(self) -> None:
+        """Ask the broker, unless an answer is still awaited."""
         now = time.monotonic()
-        if all(answer.done() for answer in self._answers):
-            self._take_in()
-        elif now - self._asked_at < _PATIENCE_S:
-            return self._count
+        if self._answers and now - self._asked_at < _PATIENCE_S:
+            return
         self._asked_at = now
         self._answers = list(self._admin.list_offsets(self._asked, request_timeout=_PATIENCE_S).values())
+
+    def count(self) -> int | None:
+        """Give how many records the topics hold, as of the last answer; None before the first one."""
+        if self._answers and all(answer.done() for answer in self._answers):
+            self._take_in()
+            self._answers = []
         return self._count
 
     def _take_in(self) -> None:
@@ -54,4 +58,4 @@ class StoredRecords:
             # After a restart of the broker this client's metadata are out of date until it is told to look.
             self._admin.describe_topics(self._topics)
             return
-        self._count = sum(ends) if ends else self._count
+        self._count = sum(ends)

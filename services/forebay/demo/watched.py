@@ -34,6 +34,7 @@ class WatchedService:
 
     def look(self) -> ServiceView:
         """Give how the service is now."""
+        self._stored.ask()
         state = self.probe.state()
         self.ready = self.ready or state.ok
         figures = self.probe.figures()
@@ -46,7 +47,7 @@ class WatchedService:
             state=state,
             figures=self._history.latest,
             trend=self._history.trend(),
-            stored=self._stored.look(),
+            stored=self._stored.count(),
             columns=columns_of(self.service.name, results[0] if results else {}),
             results=results,
             reasons=self._reader.reasons,

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from forebay.operators.results import Emission, Outcome, WindowResult
-from forebay.stores.keys import FOREVER
 from forebay.stores.window import Duplicates, WindowStore
 from forebay.time.windows import SlidingWindows, Window
 
@@ -68,7 +67,7 @@ class SlidingAggregate(Generic[V, A]):
             window = self.windows.window_ending(entry.start)
             if self.windows.is_closed(window, now):
                 continue
-            updates.append(self._put(key, window, self._add(key, value, entry.value), max(entry.timestamp, timestamp)))
+            updates.append(self._put(key, window, self._add(key, value, entry.value)))
         self._records.put(key, value, timestamp)
         late_by = now - self.windows.grace_ms - own.end if refused else 0
         shown = () if self._emission is Emission.FINAL else tuple(updates)
@@ -83,16 +82,15 @@ class SlidingAggregate(Generic[V, A]):
         self.store.marks.set(_CLOSED, before)
         return [
             WindowResult(entry.key, self.windows.window_ending(entry.start), entry.value, entry.timestamp)
-            for entry in self.store.fetch_all(closed, min(before - 1, FOREVER))
+            for entry in self.store.fetch_all(closed, before - 1)
         ]
 
     def _open(self, key: str, value: V, window: Window) -> WindowResult[A]:
         aggregate = self._initial()
-        newest = window.end
         for entry in self._records.fetch(key, window.start, window.end):
             aggregate = self._add(key, entry.value, aggregate)
-        return self._put(key, window, self._add(key, value, aggregate), newest)
+        return self._put(key, window, self._add(key, value, aggregate))
 
-    def _put(self, key: str, window: Window, aggregate: A, timestamp: int) -> WindowResult[A]:
-        self.store.put(key, aggregate, window.end, timestamp)
-        return WindowResult(key, window, aggregate, timestamp)
+    def _put(self, key: str, window: Window, aggregate: A) -> WindowResult[A]:
+        self.store.put(key, aggregate, window.end)
+        return WindowResult(key, window, aggregate, window.end)

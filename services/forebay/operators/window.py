@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from forebay.operators.results import Emission, Outcome, WindowResult
-from forebay.stores.keys import FOREVER
 from forebay.stores.window import WindowStore
 from forebay.time.windows import TimeWindows, Window
 
@@ -73,7 +72,7 @@ class WindowAggregate(Generic[V, A]):
         if last <= done or last < 0:
             return []
         self.store.marks.set(_CLOSED, last)
-        entries = self.store.fetch_all(0 if done == _NEVER else (done + 1) * advance, min(last * advance, FOREVER))
+        entries = self.store.fetch_all(0 if done == _NEVER else (done + 1) * advance, last * advance)
         return [
             WindowResult(entry.key, Window(entry.start, entry.start + size), entry.value, entry.timestamp)
             for entry in entries

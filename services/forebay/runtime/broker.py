@@ -12,6 +12,7 @@ from forebay.runtime.errors import OffsetsLost, TopicChanged, Unavailable
 from forebay.runtime.planner import Ends, Partition
 
 _SAMPLE = 200
+_LOOK_AGAIN_SECONDS = 30
 
 
 class BrokerView:
@@ -43,6 +44,8 @@ class BrokerView:
                         f"the input topic {topic} does not exist: `forebay topics create` makes it"
                     ) from error
                 raise Unavailable(f"can't describe {topic}: {error}") from error
+            except TimeoutError as error:
+                raise Unavailable(f"can't describe {topic}: no answer within {self._timeout} s") from error
             ids[topic] = str(described.topic_id)
             self._partitions[topic] = len(described.partitions)
         self._looked_at = time.monotonic()
@@ -105,7 +108,7 @@ class BrokerView:
         return found
 
     def _offsets(self, spec: OffsetSpec) -> Ends:
-        if not self._partitions or time.monotonic() - self._looked_at > 30:
+        if not self._looked_at or time.monotonic() - self._looked_at > _LOOK_AGAIN_SECONDS:
             self.topic_ids()
         asked = {TopicPartition(topic, p): spec for topic, count in self._partitions.items() for p in range(count)}
         ends = {topic: [0] * count for topic, count in self._partitions.items()}
@@ -113,7 +116,8 @@ class BrokerView:
         for partition, future in answers.items():
             try:
                 ends[partition.topic][partition.partition] = future.result(self._timeout).offset
-            except KafkaException as error:
+            except (KafkaException, TimeoutError) as error:
+                self._looked_at = 0.0
                 raise Unavailable(f"can't list offsets of {partition.topic}-{partition.partition}: {error}") from error
         return {topic: tuple(values) for topic, values in ends.items()}
 

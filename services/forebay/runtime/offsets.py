@@ -57,7 +57,7 @@ class SourceOffset:
         """Read an offset; None for the sentinel that stands before the first batch."""
         if offset == SENTINEL:
             return None
-        if offset.get("v") != FORMAT:
+        if offset.get("v") != FORMAT or not offset.keys() >= _KEYS:
             raise StateConflict(f"the checkpoint's offset {offset} has a format this release does not know")
         return cls(
             job=offset["job"],
@@ -71,6 +71,8 @@ class SourceOffset:
             state_partitions=offset["state_partitions"],
         )
 
+
+_KEYS = {"job", "n", "clock", "tasks", "state_partitions", "caught_up", "idle_ms", "topic_ids", "ends"}
 
 SENTINEL: dict[str, Any] = {"v": FORMAT, "start": True}
 """Stands before the first batch: Spark asks for it again when that batch is replayed, so it never changes."""

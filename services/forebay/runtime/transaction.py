@@ -13,6 +13,7 @@ from forebay.processor.engine import BatchResult
 from forebay.processor.messages import SideRecord
 from forebay.runtime.batch import Range
 from forebay.runtime.changelog import ChangelogRouter
+from forebay.runtime.deadline import DeadlineExceeded, within
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.marker import Marker
 
@@ -26,6 +27,13 @@ _COORDINATOR_MOVES = (
     KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
 )
 """What a broker says that was just started."""
+
+
+_OFFSETS_SECONDS = 20.0
+"""librdkafka 2.16 may never come back from sending offsets after a broker restart, whatever timeout it is given."""
+
+_stuck: list[Producer] = []
+"""Producers a thread still works on: destroying one would wait for that thread. Their worker ends soon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +97,16 @@ class TransactionalSink:
         try:
             producer.begin_transaction()
             self._send(producer, result)
-            producer.send_offsets_to_transaction(offsets, self._consumer.consumer_group_metadata(), self._timeout)
+            group = self._consumer.consumer_group_metadata()
+            within(_OFFSETS_SECONDS, lambda: producer.send_offsets_to_transaction(offsets, group, self._timeout))
             producer.commit_transaction(self._timeout)
-        except KafkaException as error:
+        except DeadlineExceeded as error:
+            _stuck.append(producer)
+            self._producer = None
+            raise Unavailable(
+                f"batch {marker.batch} was not committed: its offsets were not taken within {_OFFSETS_SECONDS:.0f} s"
+            ) from error
+        except (KafkaException, BufferError) as error:
             raise Unavailable(f"batch {marker.batch} was not committed: {error}") from error
         self._marker = marker
 

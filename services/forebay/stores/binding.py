@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+from enum import Enum
 from typing import Any, Generic, NoReturn, Protocol, Self, TypeVar
 
 from forebay.codec import Codec
@@ -16,6 +17,15 @@ V = TypeVar("V")
 T = TypeVar("T")
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,200}")
+
+
+class RowValue(Enum):
+    """What the values of a store's own rows consist of (see `forebay.stores.values`)."""
+
+    PLAIN = "the value"
+    STAMPED = "timestamp, value"
+    HELD = "the value, or nothing"
+    STAMPED_HELD = "timestamp, then the value or nothing"
 
 
 class Clock(Protocol):
@@ -84,6 +94,8 @@ class Store(Generic[V]):
         name: names the changelog topic: `<application>-<name>-changelog`.
         value: the frozen dataclass held by it.
     """
+
+    row_value = RowValue.PLAIN
 
     def __init__(self, name: str, value: type[V]) -> None:
         if not _NAME.fullmatch(name):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Generic, NamedTuple, TypeVar
 
 from forebay.codec import Codec
-from forebay.stores.binding import Marks, Store, TaskStores
+from forebay.stores.binding import Marks, RowValue, Store, TaskStores
 from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, split_text, terminated, unpack_time
 from forebay.stores.rows import Rows
 from forebay.stores.values import Held, HeldCodec, NumberCodec, Stamped, StampedCodec
@@ -106,6 +106,8 @@ class SuppressBuffer(Store[V]):
         name: names the changelog topic: `<application>-<name>-changelog`.
         value: the frozen dataclass buffered.
     """
+
+    row_value = RowValue.STAMPED_HELD
 
     def __init__(self, name: str, value: type[V]) -> None:
         super().__init__(name, value)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from forebay.codec import Codec
-from forebay.stores.binding import Store, TaskStores
+from forebay.stores.binding import RowValue, Store, TaskStores
 from forebay.stores.keys import encode_key
 from forebay.stores.rows import Rows
 from forebay.stores.scans import KeyOrderReads
@@ -24,6 +24,8 @@ class TimestampedKeyValueStore(Store[V], KeyOrderReads[Stamped[V]]):
         name: names the changelog topic: `<application>-<name>-changelog`.
         value: the frozen dataclass held under each key.
     """
+
+    row_value = RowValue.STAMPED
 
     def __init__(self, name: str, value: type[V]) -> None:
         super().__init__(name, value)

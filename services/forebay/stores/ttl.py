@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from forebay.codec import Codec
-from forebay.stores.binding import Clock, Marks, Store, TaskStores, check_duration
+from forebay.stores.binding import Clock, Marks, RowValue, Store, TaskStores, check_duration
 from forebay.stores.keys import FOREVER, WIDTH, encode_key, pack_time, unpack_time
 from forebay.stores.rows import Rows
 from forebay.stores.scans import KeyOrderReads
@@ -30,6 +30,8 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V]):
         value: the frozen dataclass held under each key.
         ttl_ms: at least 1.
     """
+
+    row_value = RowValue.STAMPED
 
     def __init__(self, name: str, value: type[V], ttl_ms: int) -> None:
         super().__init__(name, value)

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Generic, NamedTuple, TypeVar
 
 from forebay.codec import Codec
-from forebay.stores.binding import Marks, Store, TaskStores, check_duration
+from forebay.stores.binding import Marks, RowValue, Store, TaskStores, check_duration
 from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, terminated, unpack_time
 from forebay.stores.purge import Purge
 from forebay.stores.rows import Rows
@@ -68,6 +68,8 @@ class VersionedKeyValueStore(Store[V]):
         value: the frozen dataclass held.
         history_retention_ms: 0 keeps current values only.
     """
+
+    row_value = RowValue.HELD
 
     def __init__(self, name: str, value: type[V], *, history_retention_ms: int) -> None:
         super().__init__(name, value)

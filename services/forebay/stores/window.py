@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Generic, NamedTuple, TypeVar
 
 from forebay.codec import Codec
-from forebay.stores.binding import Marks, Store, TaskStores, check_duration
+from forebay.stores.binding import Marks, RowValue, Store, TaskStores, check_duration
 from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, split_text, terminated, unpack_time
 from forebay.stores.purge import Purge, step_of
 from forebay.stores.rows import Rows
@@ -50,6 +50,8 @@ class WindowStore(Store[V]):
         size_ms: length of a window.
         retention_ms: at least the window's size.
     """
+
+    row_value = RowValue.STAMPED
 
     def __init__(
         self,
