@@ -11,7 +11,7 @@ from forebay.cli import main as cli_main
 from forebay.cli.lazy import LazyCommand
 from forebay.platform import PlatformError
 
-COMMANDS = ["demo", "up", "down", "status", "topics", "produce", "run", "tail", "reset"]
+COMMANDS = ["demo", "up", "down", "status", "topics", "produce", "run", "tail", "reset", "conformance"]
 
 
 def failing(error: Exception) -> click.Command:

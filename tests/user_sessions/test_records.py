@@ -5,10 +5,10 @@ import json
 
 import pytest
 
+from forebay.fastinit import fast_init
 from forebay.records import check_record_type
 from forebay.serde import load_contract
 from tests.user_sessions.harness import activity, codec
-from forebay.fastinit import fast_init
 from user_sessions.model import Location, Session, UserActivity, UserProfile, UserSessionStats
 
 CONTRACT_TYPES = [UserActivity, UserProfile, UserSessionStats]
