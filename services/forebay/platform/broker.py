@@ -68,7 +68,7 @@ class Broker(Component):
     def _format(self, java: Path, command: list[str], cluster_id: str, settings: Path) -> None:
         with self.log.open("ab") as output:
             formatting = subprocess.run(
-                [java, *command, "--cluster-id", cluster_id, "--config", str(settings)],
+                [java, *command, f"--cluster-id={cluster_id}", "--config", str(settings)],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

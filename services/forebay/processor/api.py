@@ -90,6 +90,9 @@ class Processor(abc.ABC, Generic[E, O]):
         """Give the id by which repetitions are recognized, or None for a record that is never a repetition."""
         return event.event_id  # type: ignore[attr-defined, no-any-return]
 
+    def opened(self) -> None:
+        """Prepare what works on stores (operators): they are bound to their task now."""
+
     @abc.abstractmethod
     def process(self, event: E, ctx: Context[O]) -> None:
         """Handle one record. Any exception sends the record to .errors and undoes what it did."""

@@ -14,8 +14,9 @@ from forebay.processor.context import TaskContext
 from forebay.processor.dedupe import Dedupe
 from forebay.processor.messages import ErrorStage, Message, Output, SideRecord, error_record, late_record
 from forebay.processor.timers import Timers
+from forebay.stores.binding import Store, TaskStores
 from forebay.stores.keyvalue import KeyValueStore
-from forebay.stores.rows import Journal, Rows
+from forebay.stores.rows import Journal
 from forebay.stores.table import Change, Table
 
 
@@ -109,8 +110,11 @@ class TaskEngine:
         self.table = table
         self._codecs = codecs
         self._journal = Journal()
-        self._stores = _bind_stores(processor, codecs, table, self._journal, settings.cached_objects)
         self._context = TaskContext(codecs.output, settings.max_record_bytes)
+        lent = TaskStores(table, self._journal, self._context, settings.cached_objects)
+        _bind_stores(processor, codecs, lent)
+        self._stores = lent.opened
+        processor.opened()
         self.timers = Timers()
         self.dedupe = Dedupe(settings.dedupe_retention_ms)
         self.position = Position()
@@ -274,13 +278,15 @@ class TaskEngine:
         del self._context.outputs[mark:]
 
 
-def declared_stores(processor: AnyProcessor | type[AnyProcessor]) -> Iterator[tuple[str, KeyValueStore[Any]]]:
+def declared_stores(
+    processor: AnyProcessor | type[AnyProcessor],
+) -> Iterator[tuple[str, KeyValueStore[Any] | Store[Any]]]:
     """Give (attribute, declaration) of every store of a processor, in order of declaration."""
     kind = processor if isinstance(processor, type) else type(processor)
     names: set[str] = set()
     for base in reversed(kind.__mro__):
         for attribute, declared in vars(base).items():
-            if isinstance(declared, KeyValueStore):
+            if isinstance(declared, KeyValueStore | Store):
                 if declared.name in names:
                     raise ValueError(
                         f"{kind.__name__} declares the store {declared.name!r} twice: give each store its own name"
@@ -289,12 +295,10 @@ def declared_stores(processor: AnyProcessor | type[AnyProcessor]) -> Iterator[tu
                 yield attribute, declared
 
 
-def _bind_stores(
-    processor: AnyProcessor, codecs: Codecs, table: Table, journal: Journal, cached: int
-) -> list[Rows[Any]]:
-    all_rows: list[Rows[Any]] = []
+def _bind_stores(processor: AnyProcessor, codecs: Codecs, lent: TaskStores) -> None:
     for attribute, declared in declared_stores(processor):
-        rows: Rows[Any] = Rows(declared.name, table, codecs.stores[declared.name], journal, cached)
-        setattr(processor, attribute, declared.bind(rows))
-        all_rows.append(rows)
-    return all_rows
+        codec = codecs.stores[declared.name]
+        if isinstance(declared, KeyValueStore):
+            setattr(processor, attribute, declared.bind(lent.rows(declared.name, codec)))
+        else:
+            setattr(processor, attribute, declared.bind(lent, codec))

@@ -101,7 +101,7 @@ class BrokerView:
                     ended.add(partition)
                     continue
                 first, size, count = found.get(partition, (message.timestamp()[1], 0, 0))
-                found[partition] = (first, size + len(message), count + 1)
+                found[partition] = (first, size + len(message) + len(message.key() or b""), count + 1)
                 if count + 1 >= enough:
                     ended.add(partition)
         self._consumer.unassign()

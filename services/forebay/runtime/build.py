@@ -38,8 +38,10 @@ def build_task(spec: JobSpec, task: int, partitions: Sequence[tuple[str, int]]) 
         cached_objects=spec.cached_objects,
     )
     engine = TaskEngine(processor, build_codecs(spec, service), table, engine_settings)
-    stores = changelog_topics(spec.application, [declared.name for _, declared in declared_stores(processor)])
-    router = ChangelogRouter(stores, internal_topic(spec.application, 0), task)
+    declared = [store for _, store in declared_stores(processor)]
+    formats = {store.name: store.row_value for store in declared}
+    stores = changelog_topics(spec.application, formats)
+    router = ChangelogRouter(stores, internal_topic(spec.application, 0), task, formats)
     consumer = Consumer(spec.kafka.consumer(**{"group.id": spec.marker_group}))
     identity = {
         "transactional.id": spec.transactional_id(task),

@@ -2,41 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
+from forebay.stores.binding import RowValue
+from forebay.stores.keys import WIDTH, unpack_time
 from forebay.stores.table import Change
 
 INTERNAL = b"\x01"
+NO_FORMATS: Mapping[str, RowValue] = MappingProxyType({})
+_STAMPED = (RowValue.STAMPED, RowValue.STAMPED_HELD)
 
 
 class ChangelogRouter:
     """Sends each changed row to its store's changelog, at the task's own partition.
 
     A store's row goes to `<application>-<store>-changelog` under its key; timers and event ids go to
-    `<application>-<stage>-task` under their row keys. The values are those of the block log, byte for byte.
+    `<application>-<stage>-task` under their row keys. The values are those of the block log; where a store keeps a
+    timestamp in front of the value, it becomes the record's, so that every value is framed Avro.
 
     Args:
         topics: changelog topic by store name; a store that is missing keeps no changelog.
+        formats: what the rows of a store consist of; plain values unless given.
         internal: topic of the task's own rows.
         partition: the task's number.
     """
 
-    def __init__(self, topics: dict[str, str], internal: str, partition: int) -> None:
+    def __init__(
+        self, topics: dict[str, str], internal: str, partition: int, formats: Mapping[str, RowValue] = NO_FORMATS
+    ) -> None:
+        self._stamped = {name.encode() for name, kind in formats.items() if kind in _STAMPED}
         self._topics = {name.encode(): topic for name, topic in topics.items()}
         self._internal = internal
         self.partition = partition
 
-    def route(self, changes: Sequence[Change]) -> Iterator[tuple[str, bytes, bytes | None]]:
-        """Give (topic, key, value) of every change that is logged, in order."""
-        topics, internal = self._topics, self._internal
+    def route(self, changes: Sequence[Change], timestamp: int) -> Iterator[tuple[str, bytes, bytes | None, int]]:
+        """Give (topic, key, value, timestamp in ms) of every change that is logged, in order.
+
+        Args:
+            timestamp: of rows that carry none.
+        """
+        topics, internal, stamped = self._topics, self._internal, self._stamped
         for key, value in changes:
             if key.startswith(INTERNAL):
-                yield internal, key, value
+                yield internal, key, value, timestamp
                 continue
             store, _, row = key.partition(b"\0")
             topic = topics.get(store)
-            if topic is not None:
-                yield topic, row, value
+            if topic is None:
+                continue
+            if value is not None and store in stamped:
+                yield topic, row, value[WIDTH:] or None, max(unpack_time(value), 0)
+            else:
+                yield topic, row, value or None, timestamp
 
 
 def changelog_topic(application: str, store: str) -> str:

@@ -48,6 +48,8 @@ class JobMetrics:
         self._lag = gauge("lag_records", "Records waiting", "topic", "partition")
         self._restarts = counter("query_restarts", "Times the query was started again after a failure")
 
+        self._restarts.labels(service)
+
     def observe(self, seconds: float, reports: Sequence[TaskReport]) -> None:
         """Take in one batch: how long its tasks took together, and what each reports."""
         service = self._service

@@ -18,6 +18,7 @@ from forebay.runtime.errors import StopJob
 from forebay.runtime.job import load_job
 
 HASHED = ("model.py", "logic.py")
+_ANSWER_SECONDS = 8.0
 
 
 class TopicsUnfit(StopJob):
@@ -30,7 +31,7 @@ def count_tasks(kafka: KafkaSettings, service: Service, tasks: int) -> int:
     Raises:
         TopicsUnfit: an input is missing, or its partitions are no multiple of the tasks.
     """
-    found = TopicAdmin(kafka).describe(topic.name for topic in service.inputs)
+    found = TopicAdmin(kafka, _ANSWER_SECONDS).describe(topic.name for topic in service.inputs)
     for topic in service.inputs:
         if topic.name not in found:
             raise TopicsUnfit(f"the input topic {topic.name} does not exist: `forebay topics create {service.name}`")
@@ -47,7 +48,7 @@ def count_tasks(kafka: KafkaSettings, service: Service, tasks: int) -> int:
 def check_topics(kafka: KafkaSettings, service: Service, application: str, tasks: int) -> None:
     """Refuse to start without the job's topics. Raises TopicsUnfit."""
     needed: list[Topic] = [service.output, service.errors, service.late, *service.changelogs(application, tasks)]
-    found = TopicAdmin(kafka).describe(topic.name for topic in needed)
+    found = TopicAdmin(kafka, _ANSWER_SECONDS).describe(topic.name for topic in needed)
     missing = [topic.name for topic in needed if topic.name not in found]
     if missing:
         raise TopicsUnfit(

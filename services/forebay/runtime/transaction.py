@@ -141,8 +141,8 @@ class TransactionalSink:
         for start in range(0, len(result.changes), _BATCH):
             self._make_room(producer)
             produce = producer.produce
-            for topic, key, row in self._changelogs.route(result.changes[start : start + _BATCH]):
-                produce(topic, row, key, partition, timestamp=timestamp)
+            for topic, key, row, at in self._changelogs.route(result.changes[start : start + _BATCH], timestamp):
+                produce(topic, row, key, partition, timestamp=at)
         self._send_side(producer, self._topics.errors, result.errors)
         self._send_side(producer, self._topics.late, result.late)
 

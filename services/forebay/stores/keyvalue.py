@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
 
 from forebay.records import check_record_type
+from forebay.stores.binding import RowValue
 from forebay.stores.rows import Rows
 from forebay.stores.table import prefix_end
 
@@ -25,6 +26,8 @@ class KeyValueStore(Generic[V]):
         name: names the changelog topic: `<application>-<name>-changelog`.
         value: the frozen dataclass held under each key.
     """
+
+    row_value = RowValue.PLAIN
 
     def __init__(self, name: str, value: type[V]) -> None:
         check_record_type(value)
