@@ -14,7 +14,6 @@ from forebay.codec import Codec
 from forebay.conformance.cell import CellCodec
 from forebay.stores.binding import Store, TaskStores
 from forebay.stores.disk import DiskTable
-from forebay.stores.keyvalue import KeyValueStore
 from forebay.stores.rows import Journal
 from forebay.stores.table import Change, MemoryTable, Table
 
@@ -51,10 +50,6 @@ class Bench:
     def open(self, declared: S, codec: Codec[Any] | None = None) -> S:
         """Give the declared store, bound to the table."""
         return declared.bind(self.stores, codec or CellCodec())
-
-    def open_key_value(self, declared: KeyValueStore[Any], codec: Codec[Any] | None = None) -> KeyValueStore[Any]:
-        """Give a plain key-value store, bound to the table."""
-        return declared.bind(self.stores.rows(declared.name, codec or CellCodec()))
 
     def commit(self) -> list[Change]:
         """Apply all changes to the table and forget every cached object, as a restarted task does."""

@@ -24,7 +24,7 @@ class KeyValueSteps(StoreSteps):
             self._store = bench.open(LruStore("store", Cell, store["max_entries"]))
         else:
             fields("store", store, {"kind"})
-            self._store = bench.open_key_value(KeyValueStore("store", Cell))
+            self._store = bench.open(KeyValueStore("store", Cell))
 
     def put(self, key: Json, value: Json) -> None:
         self._store.put(self._key(key), cell_or_none(value))

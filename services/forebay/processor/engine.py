@@ -15,7 +15,6 @@ from forebay.processor.dedupe import Dedupe
 from forebay.processor.messages import ErrorStage, Message, Output, SideRecord, error_record, late_record
 from forebay.processor.timers import Timers
 from forebay.stores.binding import Store, TaskStores
-from forebay.stores.keyvalue import KeyValueStore
 from forebay.stores.rows import Journal
 from forebay.stores.table import Change, Table
 
@@ -278,15 +277,13 @@ class TaskEngine:
         del self._context.outputs[mark:]
 
 
-def declared_stores(
-    processor: AnyProcessor | type[AnyProcessor],
-) -> Iterator[tuple[str, KeyValueStore[Any] | Store[Any]]]:
+def declared_stores(processor: AnyProcessor | type[AnyProcessor]) -> Iterator[tuple[str, Store[Any]]]:
     """Give (attribute, declaration) of every store of a processor, in order of declaration."""
     kind = processor if isinstance(processor, type) else type(processor)
     names: set[str] = set()
     for base in reversed(kind.__mro__):
         for attribute, declared in vars(base).items():
-            if isinstance(declared, KeyValueStore | Store):
+            if isinstance(declared, Store):
                 if declared.name in names:
                     raise ValueError(
                         f"{kind.__name__} declares the store {declared.name!r} twice: give each store its own name"
@@ -297,8 +294,4 @@ def declared_stores(
 
 def _bind_stores(processor: AnyProcessor, codecs: Codecs, lent: TaskStores) -> None:
     for attribute, declared in declared_stores(processor):
-        codec = codecs.stores[declared.name]
-        if isinstance(declared, KeyValueStore):
-            setattr(processor, attribute, declared.bind(lent.rows(declared.name, codec)))
-        else:
-            setattr(processor, attribute, declared.bind(lent, codec))
+        setattr(processor, attribute, declared.bind(lent, codecs.stores[declared.name]))

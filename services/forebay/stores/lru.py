@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TypeVar
 
 from forebay.codec import Codec
 from forebay.stores.binding import Marks, Store, TaskStores
 from forebay.stores.keys import encode_key, pack_time, unpack_time
+from forebay.stores.puts import KeyPuts
 from forebay.stores.rows import Rows
 from forebay.stores.scans import KeyOrderReads
 from forebay.stores.values import BytesCodec, NumberCodec
@@ -19,7 +20,7 @@ _USES = b"uses"
 _FIRST = b"first-use"
 
 
-class LruStore(Store[V], KeyOrderReads[V]):
+class LruStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
     """A key-value store that drops the entry used least recently when it holds more than `max_entries`.
 
     Getting and putting a key uses it; ranges do not. The order of use is state like any other, so that a
@@ -72,18 +73,6 @@ class LruStore(Store[V], KeyOrderReads[V]):
             self._remove(encoded)
         else:
             self._put(encoded, value)
-
-    def put_if_absent(self, key: str, value: V) -> V | None:
-        """Set `key` unless it has a value; give the value found, or None."""
-        previous = self.get(key)
-        if previous is None:
-            self.put(key, value)
-        return previous
-
-    def put_all(self, entries: Iterable[tuple[str, V | None]]) -> None:
-        """Put each entry in turn."""
-        for key, value in entries:
-            self.put(key, value)
 
     def delete(self, key: str) -> V | None:
         """Remove `key`; give the value it had, or None."""

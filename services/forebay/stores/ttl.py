@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TypeVar
 
 from forebay.codec import Codec
 from forebay.stores.binding import Clock, Marks, RowValue, Store, TaskStores, check_duration
 from forebay.stores.keys import FOREVER, WIDTH, encode_key, pack_time, unpack_time
+from forebay.stores.puts import KeyPuts
 from forebay.stores.rows import Rows
 from forebay.stores.scans import KeyOrderReads
 from forebay.stores.values import PRESENT, BytesCodec, Stamped, StampedCodec
@@ -19,7 +20,7 @@ EXPIRED_AT_ONCE = 1_000
 _FIRST = b"first-due"
 
 
-class TtlKeyValueStore(Store[V], KeyOrderReads[V]):
+class TtlKeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
     """A key-value store whose entries expire `ttl_ms` after their last write, in the task's closing time.
 
     An entry written at time T is gone from T + ttl_ms on. Its row is deleted by a later put or `expire`, a
@@ -65,18 +66,6 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V]):
         if self._rows.get(encoded) is None:
             self._look_at(encoded, now + self.ttl_ms)
         self._rows.put(encoded, Stamped(value, now))
-
-    def put_if_absent(self, key: str, value: V) -> V | None:
-        """Set `key` unless it has a value; give the value found, or None."""
-        previous = self.get(key)
-        if previous is None:
-            self.put(key, value)
-        return previous
-
-    def put_all(self, entries: Iterable[tuple[str, V | None]]) -> None:
-        """Put each entry in turn."""
-        for key, value in entries:
-            self.put(key, value)
 
     def delete(self, key: str) -> V | None:
         """Remove `key`; give the value it had, or None."""
