@@ -123,7 +123,7 @@ def test_times_and_sizes_are_those_of_the_records(bench: Bench, planner: Callabl
     view = planner().broker
     assert view.timestamps({(INPUT, 0): 7, (INPUT, 1): 0}) == {(INPUT, 0): 1007, (INPUT, 1): 5000}
     assert view.offsets_for({(INPUT, 0): 1050, (INPUT, 1): 9000}) == {(INPUT, 0): 50, (INPUT, 1): 10}
-    assert view.average_bytes({(INPUT, 0): 0, (INPUT, 1): 0}) == len(b"value")
+    assert view.average_bytes({(INPUT, 0): 0, (INPUT, 1): 0}) == len(b"k" + b"value")
 
 
 def test_a_dense_and_a_sparse_partition_go_through_time_together(
@@ -181,7 +181,7 @@ def test_bytes_limit_a_batch_too(bench: Bench, planner: Callable[..., RangePlann
     fill(bench, 0, range(1, 1001))
     of = planner()
     start = step(of, SENTINEL)
-    size = len(b"value")
+    size = len(b"k" + b"value")
     assert ends(step(of, start, max_bytes=100 * size)) == (100, 0, 0, 0)
 
 
