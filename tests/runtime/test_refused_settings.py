@@ -1,0 +1,23 @@
+"""Spark settings that exactly-once rests on can't be changed (rule 10)."""
+
+from __future__ import annotations
+
+import pytest
+
+from forebay.runtime.session import REQUIRED, RefusedSetting, SparkOptions, build_session
+
+
+@pytest.mark.parametrize("key", REQUIRED)
+def test_a_setting_exactness_rests_on_is_refused(key: str) -> None:
+    with pytest.raises(RefusedSetting, match=f"{key}=other is refused"):
+        build_session("sums", 1, "/data/cp", SparkOptions(conf={key: "other"}))
+
+
+def test_fewer_task_attempts_than_a_lost_worker_needs_are_refused() -> None:
+    with pytest.raises(RefusedSetting, match="a lost worker would end the job"):
+        build_session("sums", 1, "/data/cp", SparkOptions(conf={"spark.task.maxFailures": "1"}))
+
+
+def test_memory_needs_a_unit() -> None:
+    with pytest.raises(RefusedSetting, match="give a number with m or g"):
+        _ = SparkOptions(slots=2, memory="1024").master
