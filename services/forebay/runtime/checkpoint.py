@@ -32,7 +32,7 @@ def held_checkpoint(path: str) -> Iterator[None]:
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        except BlockingIOError as error:
             raise StopJob(
                 f"another job holds the checkpoint {path}: stop it first, or give this one an application id and a "
                 "checkpoint of its own (--application)"
