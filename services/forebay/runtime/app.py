@@ -17,6 +17,7 @@ from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.batch import TaskReport
 from forebay.runtime.checkpoint import held_checkpoint
 from forebay.runtime.health import Health, HealthServer
+from forebay.runtime.interrupt import kept_interrupt
 from forebay.runtime.job import load_job
 from forebay.runtime.jvmlog import quiet_children
 from forebay.runtime.metrics import JobMetrics
@@ -132,7 +133,7 @@ class JobApplication:
             spec.code_version,
             self._options.plan.checkpoint,
         )
-        with quiet_children():
+        with quiet_children(), kept_interrupt():
             session = build_session(
                 spec.application, spec.state_partitions, self._options.plan.checkpoint, self._options.spark
             )

@@ -1,0 +1,15 @@
+"""Starting Spark does not change what Ctrl-C does."""
+
+from __future__ import annotations
+
+import signal
+
+from forebay.runtime.interrupt import kept_interrupt
+
+
+def test_a_handler_set_inside_is_taken_back() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with kept_interrupt():
+        signal.signal(signal.SIGINT, lambda _number, _frame: None)
+        assert signal.getsignal(signal.SIGINT) is not before
+    assert signal.getsignal(signal.SIGINT) is before
