@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 from forebay.platform import PlatformError, process
@@ -80,3 +81,11 @@ def test_the_log_tail_is_the_last_twenty_lines(tmp_path: Path) -> None:
 def test_a_java_that_is_gone_is_named(tmp_path: Path) -> None:
     with pytest.raises(PlatformError, match=r"the broker can't be started with .*nothing"):
         process.spawn(tmp_path / "nothing", [], tmp_path / "log", "broker")
+
+
+def test_a_started_process_is_known_although_its_arguments_show_late(
+    fake_java: MakeJava, spawned: Spawn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown, looks = psutil.Process.cmdline, iter(range(100))
+    monkeypatch.setattr(psutil.Process, "cmdline", lambda self: [] if next(looks) < 3 else shown(self))
+    assert process.find(spawned(fake_java(WAITS))) is not None

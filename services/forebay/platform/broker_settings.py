@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from forebay.platform.ports import HOST
@@ -25,14 +26,44 @@ logger.server.level = warn
 """
 
 
-def server_properties(broker_port: int, controller_port: int, data: Path) -> str:
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """Where a broker listens, and what it tells its clients.
+
+    Args:
+        port: for clients; `controller_port` is always on the loopback address.
+        bind: address it listens on.
+        advertised: host clients are sent to.
+        forwarded_port: a second port, advertised on the loopback address (kubectl port-forward); 0: none.
+    """
+
+    port: int
+    controller_port: int
+    bind: str = HOST
+    advertised: str = HOST
+    forwarded_port: int = 0
+
+    def settings(self) -> dict[str, object]:
+        """Give the broker's settings."""
+        listeners = {"PLAINTEXT": f"{self.bind}:{self.port}", "CONTROLLER": f"{HOST}:{self.controller_port}"}
+        advertised = {"PLAINTEXT": f"{self.advertised}:{self.port}"}
+        if self.forwarded_port:
+            listeners["FORWARDED"] = f"{self.bind}:{self.forwarded_port}"
+            advertised["FORWARDED"] = f"{HOST}:{self.forwarded_port}"
+        return {
+            "listeners": ",".join(f"{name}://{address}" for name, address in listeners.items()),
+            "advertised.listeners": ",".join(f"{name}://{address}" for name, address in advertised.items()),
+            "listener.security.protocol.map": ",".join(f"{name}:PLAINTEXT" for name in listeners),
+        }
+
+
+def server_properties(listeners: Listeners, data: Path) -> str:
     """Give server.properties of the broker."""
     settings: dict[str, object] = {
-        **_controller(controller_port, data),
+        **_controller(listeners.controller_port, data),
+        **listeners.settings(),
         "process.roles": "broker,controller",
         "inter.broker.listener.name": "PLAINTEXT",
-        "listeners": f"PLAINTEXT://{HOST}:{broker_port},CONTROLLER://{HOST}:{controller_port}",
-        "advertised.listeners": f"PLAINTEXT://{HOST}:{broker_port}",
         "auto.create.topics.enable": "false",
         # Data is replayed and event times are odd on purpose: nothing expires, any timestamp is accepted.
         "log.retention.ms": -1,
@@ -65,6 +96,7 @@ def recovery_properties(controller_port: int, data: Path) -> str:
         "process.roles": "controller",
         "listeners": f"CONTROLLER://{HOST}:{controller_port}",
         "broker.session.timeout.ms": 500,
+        "metadata.log.max.record.bytes.between.snapshots": 1,
         "broker.heartbeat.interval.ms": 100,
     }
     return _lines(settings)

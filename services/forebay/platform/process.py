@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from forebay.platform.errors import PlatformError
 from forebay.platform.state import ProcessRecord
 
 _TOKEN_OPTION = "-Dforebay.instance="
+_ARGUMENTS_SECONDS = 10.0
 _TAIL_LINES = 20
 _TAIL_BYTES = 32_768
 
@@ -35,7 +37,16 @@ def spawn(java: Path, arguments: Sequence[str], log: Path, component: str) -> Pr
             )
     except OSError as error:
         raise PlatformError(f"the {component} can't be started with {java}: {error}.") from error
-    return ProcessRecord(process.pid, token)
+    record = ProcessRecord(process.pid, token)
+    _await_arguments(process, record)
+    return record
+
+
+def _await_arguments(process: subprocess.Popen[bytes], record: ProcessRecord) -> None:
+    """Wait until the system shows the process's arguments: for a moment after its start it shows none."""
+    deadline = time.monotonic() + _ARGUMENTS_SECONDS
+    while find(record) is None and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.005)
 
 
 def find(record: ProcessRecord | None) -> psutil.Process | None:

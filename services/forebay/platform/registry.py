@@ -15,6 +15,30 @@ from forebay.platform.state import ComponentRecord, PlatformRecord
 _REQUEST_SECONDS = 5.0
 
 
+def registry_arguments(directory: Path, bind: str, port: int, progress: Progress) -> list[str]:
+    """Make the database's directory and give java's arguments.
+
+    Raises:
+        PlatformError: the registry's jar is missing.
+    """
+    jar = registry_jar(progress)
+    directory.mkdir(parents=True, exist_ok=True)
+    # WRITE_DELAY=0: a crash must not take back a schema id that a record already carries.
+    database = f"jdbc:h2:file:{directory}/registry;WRITE_DELAY=0;DB_CLOSE_ON_EXIT=FALSE"
+    settings = {
+        "apicurio.datasource.url": database,
+        "apicurio.datasource.jdbc.initial-size": 1,
+        "apicurio.datasource.jdbc.min-size": 1,
+        "apicurio.datasource.jdbc.max-size": 8,
+        "quarkus.http.host": bind,
+        "quarkus.http.port": port,
+        "quarkus.http.access-log.enabled": "false",
+        "quarkus.log.console.format": "%d{yyyy-MM-dd HH:mm:ss} %p %m (%c)%n%e",
+    }
+    jvm = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-Djava.awt.headless=true"]
+    return [*jvm, *(f"-D{name}={value}" for name, value in settings.items()), "-jar", str(jar)]
+
+
 class Registry(Component):
     """A schema registry on the loopback address; its schema ids outlive restarts and crashes."""
 
@@ -27,23 +51,7 @@ class Registry(Component):
 
     def prepare(self, java: Path, progress: Progress) -> list[str]:
         """Make the database's directory."""
-        jar = registry_jar(progress)
-        directory = self.home / "registry"
-        directory.mkdir(parents=True, exist_ok=True)
-        # WRITE_DELAY=0: a crash must not take back a schema id that a record already carries.
-        database = f"jdbc:h2:file:{directory}/registry;WRITE_DELAY=0;DB_CLOSE_ON_EXIT=FALSE"
-        settings = {
-            "apicurio.datasource.url": database,
-            "apicurio.datasource.jdbc.initial-size": 1,
-            "apicurio.datasource.jdbc.min-size": 1,
-            "apicurio.datasource.jdbc.max-size": 8,
-            "quarkus.http.host": HOST,
-            "quarkus.http.port": self.record.port,
-            "quarkus.http.access-log.enabled": "false",
-            "quarkus.log.console.format": "%d{yyyy-MM-dd HH:mm:ss} %p %m (%c)%n%e",
-        }
-        jvm = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-Djava.awt.headless=true"]
-        return [*jvm, *(f"-D{name}={value}" for name, value in settings.items()), "-jar", str(jar)]
+        return registry_arguments(self.home / "registry", HOST, self.record.port, progress)
 
     def answers(self) -> bool:
         """Ask for the list of subjects, around any proxy."""

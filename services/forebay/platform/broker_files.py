@@ -1,0 +1,66 @@
+"""The broker's directory: settings, formatted at the first start, recovered after a crash."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from forebay.platform import process
+from forebay.platform.artifacts import kafka_classpath
+from forebay.platform.broker_settings import LOG4J2, Listeners, recovery_properties, server_properties
+from forebay.platform.crash_recovery import crashed, fence_crashed_broker
+from forebay.platform.errors import PlatformError
+from forebay.platform.progress import Progress
+
+_FORMAT_SECONDS = 120
+# A small heap and no parallel collector: the broker shares two cores with Spark.
+_JVM = ("-Xmx512m", "-Xms128m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-Djava.awt.headless=true")
+
+
+def broker_arguments(
+    java: Path, directory: Path, logs: Path, listeners: Listeners, cluster_id: str, progress: Progress
+) -> list[str]:
+    """Write the settings, format or recover the data, and give java's arguments.
+
+    Args:
+        directory: holds settings and data; made if need be.
+        logs: where the output of formatting and recovery goes.
+        cluster_id: given to the data at the first start.
+
+    Raises:
+        PlatformError: the broker's jars are missing, or its data can't be formatted or recovered.
+    """
+    classpath = os.pathsep.join(str(jar) for jar in kafka_classpath(progress))
+    data, settings, log4j2 = directory / "data", directory / "server.properties", directory / "log4j2.properties"
+    data.mkdir(parents=True, exist_ok=True)
+    log4j2.write_text(LOG4J2, encoding="utf-8")
+    settings.write_text(server_properties(listeners, data), encoding="utf-8")
+    common = [*_JVM, f"-Dlog4j2.configurationFile={log4j2}", "-cp", classpath]
+    if not (data / "meta.properties").exists():
+        storage = ["kafka.tools.StorageTool", "format", f"--cluster-id={cluster_id}", "--config", str(settings)]
+        _format(java, [*common, *storage], logs / "broker.log")
+    elif crashed(data):
+        progress.step("the broker was not stopped in good order: recovering")
+        alone = directory / "recovery.properties"
+        alone.write_text(recovery_properties(listeners.controller_port, data), encoding="utf-8")
+        fence_crashed_broker(java, [*common, "kafka.Kafka", str(alone)], logs / "recovery.log", data)
+    return [*common, "kafka.Kafka", str(settings)]
+
+
+def _format(java: Path, arguments: Sequence[str], log: Path) -> None:
+    with log.open("ab") as output:
+        formatting = subprocess.run(
+            [java, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            timeout=_FORMAT_SECONDS,
+            check=False,
+        )
+    if formatting.returncode != 0:
+        raise PlatformError(
+            f"the broker's data directory can't be formatted: the reason is at the end of {log}.",
+            process.log_tail(log),
+        )
