@@ -6,12 +6,13 @@ import dataclasses
 import types
 import typing
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any, NoReturn, TypeVar
 
 K = TypeVar("K")
 V = TypeVar("V")
 
-_SCALARS = (str, int, float, bool, bytes, type(None))
+_SCALARS = (str, int, float, bool, bytes, Decimal, type(None))
 
 
 class FrozenMap(dict[K, V]):

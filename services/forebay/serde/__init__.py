@@ -3,6 +3,7 @@
 from forebay.serde.binding import ContractMismatch
 from forebay.serde.codec import AvroCodec
 from forebay.serde.contracts import ContractMissing, list_contracts, load_contract
+from forebay.serde.local import local_codec
 from forebay.serde.resolver import LocalSchemas, RegistryUnavailable, SchemaResolver, UnknownSchemaId
 from forebay.serde.schema import InvalidSchema, RegisteredSchema, Schema
 
@@ -19,4 +20,5 @@ __all__ = [
     "UnknownSchemaId",
     "list_contracts",
     "load_contract",
+    "local_codec",
 ]

@@ -32,6 +32,28 @@ class Fixed:
 
 
 @dataclass(frozen=True, slots=True)
+class DecimalType:
+    """A decimal of at most `precision` digits, `scale` of them behind the point.
+
+    Args:
+        precision: number of digits, 1 or more.
+        scale: number of digits behind the point, 0 to `precision`.
+        size: bytes of the fixed type it is written as; None: written as bytes.
+        name: the fixed type's name; "" for bytes.
+    """
+
+    precision: int
+    scale: int
+    size: int | None = None
+    name: str = ""
+
+    @property
+    def text(self) -> str:
+        """Say which decimal this is: `decimal(10, 2)`."""
+        return f"decimal({self.precision}, {self.scale})"
+
+
+@dataclass(frozen=True, slots=True)
 class Enumeration:
     """One of `symbols`; `default` stands for a symbol the reader does not know."""
 
@@ -80,7 +102,7 @@ class Record:
     aliases: tuple[str, ...] = ()
 
 
-AvroType: TypeAlias = Primitive | Fixed | Enumeration | Array | Map | Union | Record
+AvroType: TypeAlias = Primitive | Fixed | DecimalType | Enumeration | Array | Map | Union | Record
 
 
 def describe(avro: AvroType) -> str:
@@ -88,6 +110,8 @@ def describe(avro: AvroType) -> str:
     match avro:
         case Primitive(name) | Fixed(name) | Enumeration(name) | Record(name):
             return name
+        case DecimalType():
+            return avro.text
         case Array(items):
             return f"array of {describe(items)}"
         case Map(values):

@@ -6,10 +6,11 @@ import dataclasses
 import types
 import typing
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from forebay.records import FrozenMap, check_record_type
-from forebay.serde.avro_types import Array, AvroType, Enumeration, Map, Primitive, Record, Union, describe
+from forebay.serde.avro_types import Array, AvroType, DecimalType, Enumeration, Map, Primitive, Record, Union, describe
 from forebay.serde.schema import Schema
 
 _PYTHON_TYPES: Mapping[str, type] = types.MappingProxyType(
@@ -55,6 +56,8 @@ class _Binder:
             case Primitive(name) if hint is _PYTHON_TYPES[name] or (name == "null" and hint is None):
                 pass
             case Enumeration() if hint is str:
+                pass
+            case DecimalType() if hint is Decimal:
                 pass
             case Array(items) if typing.get_origin(hint) is tuple and typing.get_args(hint)[1:] == (Ellipsis,):
                 self.match(typing.get_args(hint)[0], items, f"{path}[]")
@@ -106,6 +109,8 @@ def _stands_for(member: Any, avro: AvroType) -> bool:
             return member is _PYTHON_TYPES[name]
         case Enumeration():
             return member is str
+        case DecimalType():
+            return member is Decimal
         case Array():
             return typing.get_origin(member) is tuple
         case Map():

@@ -7,11 +7,13 @@ from typing import Any
 
 from forebay.codec import DecodeError
 from forebay.records import FrozenMap
+from forebay.serde.decimals import decimal_reader
 from forebay.serde.framing import HEADER_BYTES
 from forebay.serde.plan import (
     Constant,
     Conversion,
     ReadArray,
+    ReadDecimal,
     ReadEnumeration,
     ReadFixed,
     ReadMap,
@@ -61,6 +63,9 @@ class _Reader:
                 return float(value) if conversion is Conversion.TO_FLOAT else value
             case ReadFixed(size):
                 return self._take(size)
+            case ReadDecimal(writer, scale):
+                data = self._primitive("bytes") if writer.size is None else self._take(writer.size)
+                return decimal_reader(writer, scale)(data)
             case ReadEnumeration(symbols):
                 return self._symbol(symbols)
             case ReadUnion(branches):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from forebay.codec import EncodeError
 from forebay.records import FrozenMap
-from forebay.serde.avro_types import Array, AvroType, Enumeration, Map, Primitive, Record, Union, describe
+from forebay.serde.avro_types import Array, AvroType, DecimalType, Enumeration, Map, Primitive, Record, Union, describe
+from forebay.serde.decimals import decimal_writer
 from forebay.serde.varint import INT_MAX, INT_MIN, LONG_MAX, LONG_MIN, integer_bytes
 
 _EXPECTED: Mapping[str, tuple[type, ...]] = {
@@ -44,6 +46,8 @@ class _Writer:
         match avro:
             case Primitive(name):
                 self._parts.append(_primitive(value, name, path))
+            case DecimalType():
+                self._decimal(value, avro, path)
             case Enumeration(symbols=symbols):
                 if not isinstance(value, str) or value not in symbols:
                     raise EncodeError(f"{path}: {value!r:.100} is none of {', '.join(symbols)}")
@@ -70,6 +74,13 @@ class _Writer:
                         raise EncodeError(f"{path}.{field.name} is missing")
                     self.write(getattr(value, field.name), field.type, f"{path}.{field.name}")
 
+    def _decimal(self, value: Any, avro: DecimalType, path: str) -> None:
+        try:
+            data = decimal_writer(avro)(value)
+        except EncodeError as error:
+            raise EncodeError(f"{path}: {error}") from None
+        self._parts += (b"" if avro.size is not None else integer_bytes(len(data)), data)
+
     def _count(self, count: int) -> None:
         if count:
             self._parts.append(integer_bytes(count))
@@ -85,6 +96,8 @@ class _Writer:
         match avro:
             case Primitive(name):
                 return _EXPECTED[name][0]
+            case DecimalType():
+                return Decimal
             case Array():
                 return tuple
             case Map():

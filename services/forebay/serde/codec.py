@@ -81,7 +81,7 @@ class AvroCodec(Generic[T]):
 
     def _add(self, head: bytes, writer: Schema) -> None:
         ours = self._registered.schema
-        if writer.canonical == ours.canonical and self._header in self._plans:
+        if writer.type == ours.type and self._header in self._plans:
             self._plans[head], self._decoders[head] = self._plans[self._header], self._decoders[self._header]
             return
         try:

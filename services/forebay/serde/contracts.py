@@ -1,4 +1,7 @@
-"""Where contracts are kept: /avro/<service>/<Name>.avsc in a checkout, package data in a wheel."""
+"""Where contracts are kept: /avro/<service>/<Name>.avsc in a checkout, package data in a wheel.
+
+A service that another package brings has them in the folder `avro` beside its job.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from forebay.catalog import all_services
 from forebay.serde.schema import InvalidSchema, Schema
 
 _SUFFIX = ".avsc"
@@ -24,7 +28,7 @@ def contracts_root() -> Traversable:
 
 def list_contracts(service: str, root: Traversable | None = None) -> tuple[str, ...]:
     """Give the names of a service's contracts in order; none if the service has no folder."""
-    folder = (root or contracts_root()) / service
+    folder = _folder(service, root)
     if not folder.is_dir():
         return ()
     return tuple(sorted(file.name.removesuffix(_SUFFIX) for file in folder.iterdir() if file.name.endswith(_SUFFIX)))
@@ -37,10 +41,9 @@ def load_contract(service: str, name: str, root: Traversable | None = None) -> S
         ContractMissing: no such file.
         InvalidSchema: the file holds no Avro schema; names the file.
     """
-    base = root or contracts_root()
-    file = base / service / f"{name}{_SUFFIX}"
+    file = _folder(service, root) / f"{name}{_SUFFIX}"
     if not file.is_file():
-        raise ContractMissing(f"there is no contract {file}: {_remedy(base, service, name)}")
+        raise ContractMissing(f"there is no contract {file}: {_remedy(service, name, root)}")
     schema = Schema(file.read_text(encoding="utf-8"))
     try:
         _ = schema.type
@@ -49,11 +52,19 @@ def load_contract(service: str, name: str, root: Traversable | None = None) -> S
     return schema
 
 
-def _remedy(base: Traversable, service: str, name: str) -> str:
-    known = list_contracts(service, base)
+def _folder(service: str, root: Traversable | None) -> Traversable:
+    base = root or contracts_root()
+    folder = base / service
+    brought = all_services().get(service) if root is None and not folder.is_dir() else None
+    return folder if brought is None else resources.files(brought.package) / "avro"
+
+
+def _remedy(service: str, name: str, root: Traversable | None) -> str:
+    known = list_contracts(service, root)
     if known:
         near = difflib.get_close_matches(name, known, n=1)
         return f"{service} has {', '.join(known)}" + (f"; did you mean {near[0]}?" if near else "")
+    base = root or contracts_root()
     if not base.is_dir():
         return f"the folder {base} is missing; install the wheel, or run from a checkout"
     services = sorted(folder.name for folder in base.iterdir() if folder.is_dir())

@@ -13,11 +13,13 @@ from typing import Any
 from forebay.codec import DecodeError
 from forebay.fastinit import fast_constructor
 from forebay.records import FrozenMap
+from forebay.serde.decimals import decimal_reader
 from forebay.serde.framing import HEADER_BYTES
 from forebay.serde.plan import (
     Constant,
     Conversion,
     ReadArray,
+    ReadDecimal,
     ReadEnumeration,
     ReadFixed,
     ReadMap,
@@ -62,10 +64,15 @@ def _read(plan: ReadPlan, target: str, source: Source) -> None:
                 source.add(f"{target} = float({target})")
         case ReadFixed(size):
             source.add(f"{target} = d[p:p + {size}]; p += {size}")
+        case ReadDecimal(writer, scale):
+            underlying = ReadPrimitive("bytes", Conversion.NONE) if writer.size is None else ReadFixed(writer.size)
+            _read(underlying, target, source)
+            source.add(f"{target} = {source.constant('decimal', decimal_reader(writer, scale))}({target})")
         case ReadEnumeration(symbols):
             table = source.constant("symbols", symbols)
-            source.add("n, p = read_varint(d, p)", f"{target} = None if n & 1 else {table}[n >> 1]")
-            source.add(f"if {target} is None: raise DecodeError")
+            source.add("n = d[p]; p += 1")
+            source.add("if n > 127: n, p = read_varint(d, p - 1)")
+            source.add(f"{target} = None if n & 1 else {table}[n >> 1]", f"if {target} is None: raise DecodeError")
         case ReadUnion(branches):
             _union(branches, target, source)
         case ReadArray(item):

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
 from forebay.codec import EncodeError
 from forebay.records import FrozenMap
-from forebay.serde.avro_types import Array, AvroType, Enumeration, Map, Primitive, Record, Union
+from forebay.serde.avro_types import Array, AvroType, DecimalType, Enumeration, Map, Primitive, Record, Union
+from forebay.serde.decimals import decimal_writer
 from forebay.serde.source import Source
 from forebay.serde.varint import LENGTHS, SHORT, VARINTS, integer_bytes, long_bytes
 
@@ -67,6 +69,7 @@ def generate_encoder(
     """Give a function from a record to its bytes behind `header`. `origin` names it in tracebacks."""
     source = Source()
     source.scope.update(
+        Decimal=Decimal,
         EncodeError=EncodeError,
         FrozenMap=FrozenMap,
         booleans={True: b"\1", False: b"\0"},
@@ -121,6 +124,8 @@ class _Writer:
                 return [f"pack_{name}({value})"]
             case Primitive(name):
                 return [self._integer(name, value)]
+            case DecimalType():
+                return self._decimal(avro, value)
             case Enumeration(symbols=symbols):
                 table = {symbol: integer_bytes(index) for index, symbol in enumerate(symbols)}
                 return [f"{self._source.constant('symbols', table)}[{value}]"]
@@ -136,6 +141,11 @@ class _Writer:
             case Record():
                 return self._record(avro, value)
         raise TypeError(f"contracts have no {type(avro).__name__}")
+
+    def _decimal(self, avro: DecimalType, value: str) -> list[str]:
+        data = self._source.name("d")
+        self._source.add(f"{data} = {self._source.constant('decimal', decimal_writer(avro))}({value})")
+        return [data] if avro.size is not None else [f"lengths[len({data})]", data]
 
     def _encoded(self, name: str, value: str) -> str:
         if name == "bytes":
@@ -210,6 +220,8 @@ class _Writer:
                 return f"{value}.__class__ is float"
             case Primitive("bytes"):
                 return f"{value}.__class__ is bytes"
+            case DecimalType():
+                return f"{value}.__class__ is Decimal"
             case Array():
                 return f"{value}.__class__ is tuple"
             case Map():

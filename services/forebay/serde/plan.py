@@ -6,6 +6,8 @@ import enum
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from forebay.serde.avro_types import DecimalType
+
 
 class Conversion(enum.Enum):
     """What becomes of a primitive after it was read: Avro's promotions."""
@@ -27,6 +29,14 @@ class ReadFixed:
     """Read `size` bytes."""
 
     size: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReadDecimal:
+    """Read what `writer` describes into a Decimal with `scale` digits behind the point."""
+
+    writer: DecimalType
+    scale: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,5 +98,5 @@ class Refuse:
 
 
 ReadPlan: TypeAlias = (
-    ReadPrimitive | ReadFixed | ReadEnumeration | ReadArray | ReadMap | ReadUnion | ReadRecord | Refuse
+    ReadPrimitive | ReadFixed | ReadDecimal | ReadEnumeration | ReadArray | ReadMap | ReadUnion | ReadRecord | Refuse
 )

@@ -11,6 +11,7 @@ from forebay.serde.avro_types import (
     NO_DEFAULT,
     Array,
     AvroType,
+    DecimalType,
     Enumeration,
     Field,
     Fixed,
@@ -20,11 +21,13 @@ from forebay.serde.avro_types import (
     Union,
     describe,
 )
+from forebay.serde.decimals import decimal_reader, readable_as
 from forebay.serde.plan import (
     Constant,
     Conversion,
     FromWire,
     ReadArray,
+    ReadDecimal,
     ReadEnumeration,
     ReadFixed,
     ReadMap,
@@ -63,6 +66,12 @@ def resolve(writer: AvroType, reader: AvroType, classes: Mapping[str, type]) -> 
             return ReadPrimitive(ours, Conversion.NONE)
         case Primitive(theirs), Primitive(ours) if (theirs, ours) in _PROMOTIONS:
             return ReadPrimitive(theirs, _PROMOTIONS[theirs, ours])
+        case DecimalType(), DecimalType() if readable_as(writer, reader):
+            return ReadDecimal(writer, reader.scale)
+        case Primitive("bytes"), DecimalType(precision, scale):
+            return ReadDecimal(DecimalType(precision, scale), scale)
+        case DecimalType(size=None), Primitive("bytes"):
+            return ReadPrimitive("bytes", Conversion.NONE)
         case Enumeration(), Enumeration() if _same_name(writer.name, reader.name):
             known = set(reader.symbols)
             return ReadEnumeration(tuple(s if s in known else reader.default for s in writer.symbols))
@@ -111,6 +120,8 @@ def _skip(writer: AvroType) -> ReadPlan:
             return ReadPrimitive(name, Conversion.NONE)
         case Fixed(size=size):
             return ReadFixed(size)
+        case DecimalType(size=size):
+            return ReadPrimitive("bytes", Conversion.NONE) if size is None else ReadFixed(size)
         case Enumeration(symbols=symbols):
             return ReadEnumeration(symbols)
         case Array(items):
@@ -135,6 +146,8 @@ def from_json(value: Any, avro: AvroType, classes: Mapping[str, type]) -> Any:
     match avro:
         case Primitive("bytes"):
             return value.encode("latin-1")
+        case DecimalType():
+            return decimal_reader(avro, avro.scale)(value.encode("latin-1"))
         case Primitive("float" | "double"):
             return float(value)
         case Array(items):

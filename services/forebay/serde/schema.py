@@ -13,6 +13,7 @@ from forebay.serde.avro_types import (
     NO_DEFAULT,
     Array,
     AvroType,
+    DecimalType,
     Enumeration,
     Field,
     Fixed,
@@ -39,9 +40,10 @@ class InvalidSchema(Exception):
 
 @dataclass(frozen=True)
 class Schema:
-    """An Avro schema. Equal if the text is; `canonical` is equal if the same bytes mean the same.
+    """An Avro schema. Equal if the text is; `canonical` is equal if the same bytes mean the same, decimals aside.
 
-    Logical types are annotations here: a value has its underlying type (a timestamp-millis is a long).
+    A decimal is a Decimal. Other logical types are annotations: a value has its underlying type (a timestamp-millis
+    is a long).
     """
 
     text: str
@@ -91,6 +93,9 @@ class _Builder:
         if isinstance(parsed, str):
             return Primitive(parsed) if parsed in _PRIMITIVES else self._reference(parsed)
         kind = parsed["type"]
+        decimal = _decimal(parsed)
+        if decimal is not None:
+            return decimal if decimal.size is None else self._define(decimal)
         if kind == "array":
             return Array(self.build(parsed["items"]))
         if kind == "map":
@@ -118,7 +123,7 @@ class _Builder:
         self._define(record)
         return record
 
-    def _define(self, avro: Enumeration | Fixed | Record) -> AvroType:
+    def _define(self, avro: Enumeration | Fixed | DecimalType | Record) -> AvroType:
         self._named[avro.name] = avro
         return avro
 
@@ -134,3 +139,15 @@ def _size(parsed: dict[str, Any]) -> int:
     if not isinstance(size, int) or size < 0:
         raise InvalidSchema(f"the size of {parsed['name']} is no number of bytes: {size!r}")
     return size
+
+
+def _decimal(parsed: dict[str, Any]) -> DecimalType | None:
+    """Give the decimal that bytes or a fixed type stand for; None if none, or one without a precision."""
+    kind, precision, scale = parsed["type"], parsed.get("precision"), parsed.get("scale", 0)
+    if kind not in ("bytes", "fixed") or parsed.get("logicalType") != "decimal":
+        return None
+    if not (isinstance(precision, int) and isinstance(scale, int) and 0 <= scale <= precision and precision > 0):
+        return None
+    if kind == "bytes":
+        return DecimalType(precision, scale)
+    return DecimalType(precision, scale, _size(parsed), parsed["name"])

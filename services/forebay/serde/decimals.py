@@ -1,0 +1,59 @@
+"""Avro's logical type decimal: whole numbers in two's complement, big-endian, that count 10**-scale each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, Inexact, InvalidOperation
+from typing import Any
+
+from forebay.codec import EncodeError
+from forebay.serde.avro_types import DecimalType
+from forebay.serde.varint import Malformed
+
+
+def decimal_writer(avro: DecimalType) -> Callable[[Any], bytes]:
+    """Give a function from a Decimal to its bytes, without their length; nothing is ever rounded.
+
+    It raises EncodeError: no Decimal, not finite, more digits than the contract has room for.
+    """
+    scale, size = avro.scale, avro.size
+    context = Context(prec=avro.precision, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[Inexact, InvalidOperation])
+    quantize, shift = context.quantize, context.scaleb
+    unit = Decimal((0, (1,), -scale))
+
+    def write(value: Any) -> bytes:
+        if value.__class__ is not Decimal:
+            raise EncodeError(f"must be Decimal, is {type(value).__name__} {value!r:.100}")
+        try:
+            unscaled = int(shift(quantize(value, unit), scale))
+        except (ArithmeticError, ValueError):
+            room = f"{avro.precision - scale} digits before the point, {scale} behind it"
+            raise EncodeError(f"{value!s:.100} does not fit into {avro.text} ({room}): round it first") from None
+        width = (unscaled if unscaled >= 0 else ~unscaled).bit_length() // 8 + 1 if size is None else size
+        return unscaled.to_bytes(width, "big", signed=True)
+
+    return write
+
+
+def decimal_reader(writer: DecimalType, scale: int) -> Callable[[bytes], Decimal]:
+    """Give a function from a decimal's bytes to the Decimal, with `scale` digits behind the point (at least its own).
+
+    It raises Malformed: more digits than the writer's precision.
+    """
+    limit, factor = 10**writer.precision, 10 ** (scale - writer.scale)
+    digits = writer.precision + scale - writer.scale
+    shift = Context(prec=digits, Emin=MIN_EMIN, Emax=MAX_EMAX).scaleb
+    exponent = -scale
+
+    def read(data: bytes) -> Decimal:
+        unscaled = int.from_bytes(data, "big", signed=True)
+        if not -limit < unscaled < limit:
+            raise Malformed(f"a {writer.text} holds more than {writer.precision} digits")
+        return shift(unscaled * factor, exponent)
+
+    return read
+
+
+def readable_as(writer: DecimalType, reader: DecimalType) -> bool:
+    """Tell whether each value of `writer` has room in `reader`: no digit is lost on either side of the point."""
+    return writer.scale <= reader.scale and writer.precision - writer.scale <= reader.precision - reader.scale
