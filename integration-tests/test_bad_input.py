@@ -13,8 +13,9 @@ from typing import Any
 
 import fastavro
 import pytest
-from bench import HOUR_MS, INPUT, SERVICE, Bench
+from bench import INPUT, SERVICE, Bench
 from confluent_kafka import Message
+from service_bench import HOUR_MS
 from topic_reading import read_topic
 
 from forebay.kafka.admin import TopicAdmin

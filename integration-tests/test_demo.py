@@ -1,4 +1,4 @@
-"""The demo as a user starts it: runs, shows figures and statistics, ends in good order, goes on where it stopped."""
+"""The demo as a user starts it: runs, shows figures and results, ends in good order, goes on where it stopped."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ from forebay.platform import Platform
 pytestmark = pytest.mark.timeout(900)
 
 SECONDS = 12
+SERVICES = ("user-sessions", "device-alerts")
 FIGURES = re.compile(
-    r"^\d\d:\d\d user-sessions: in (?P<rate>[\d,]+)/s, out [\d,]+/s, lag [\d,]+, batch \d+\.\d\d s \(p50 .*\), "
+    r"^\d\d:\d\d (?P<service>[\w-]+): in (?P<rate>[\d,]+)/s, out [\d,]+/s, lag [\d,]+, batch \d+\.\d\d s \(p50 .*\), "
     r"latency p50 .* p95 .*, state (?P<rows>[\d,]+) rows .*, errors (?P<errors>\d+), late 0, "
     r"duplicates (?P<duplicates>\d+), restarts 0, stored (?P<stored>[\d,]+) events"
 )
 STATISTICS = re.compile(r"^\d\d:\d\d user-sessions latest: user user_\d{6}, .*sessions \d+, time \d+:\d\d:\d\d")
+ALERTS = re.compile(r"^\d\d:\d\d device-alerts latest: device .*alert [A-Z_]+, ")
 
 
 class RunningDemo:
@@ -32,7 +34,7 @@ class RunningDemo:
     def __init__(self, home: Path, *options: str) -> None:
         self.output = home.with_suffix(".out")
         command = [sys.executable, "-m", "forebay.cli.main", "demo", "--home", str(home)]
-        options = ("--rate", "200", "--keys", "40", "--seed", "11", *options)
+        options = (*options, "--rate", "200", "--keys", "40", "--seed", "11", "--memory", "512")
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "FOREBAY_BOOTSTRAP_SERVERS": "ignored:1"}
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(
@@ -50,9 +52,13 @@ class RunningDemo:
                 self.seen[process.pid] = process
         return [found for line in self.lines() if (found := pattern.match(line))]
 
+    def figures(self, service: str = "user-sessions") -> list[re.Match[str]]:
+        """Give the lines with a service's figures."""
+        return [found for found in self.matches(FIGURES) if found["service"] == service]
+
     def has_shown_statistics(self) -> bool:
         assert self.process.poll() is None, self.output.read_text()
-        return bool(self.matches(FIGURES) and self.matches(STATISTICS))
+        return bool(self.figures() and self.matches(STATISTICS))
 
     def left_running(self) -> list[psutil.Process]:
         return [process for process in self.seen.values() if _runs(process)]
@@ -85,8 +91,10 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def first(home: Path, wait_until: Callable[..., None]) -> Iterator[RunningDemo]:
-    demo = RunningDemo(home, "--duration", str(SECONDS))
-    wait_until(lambda: demo.matches(FIGURES) or demo.process.poll() is not None, "the first figures", seconds=360)
+    demo = RunningDemo(home, *SERVICES, "--duration", str(SECONDS))
+    for service in SERVICES:
+        shown = f"the first figures of {service}"
+        wait_until(lambda: demo.figures(service) or demo.process.poll() is not None, shown, seconds=360)  # noqa: B023
     wait_until(lambda: demo.matches(FIGURES) and demo.process.poll() is not None, "the demo's end", seconds=180)
     yield demo
     demo.kill()
@@ -94,32 +102,38 @@ def first(home: Path, wait_until: Callable[..., None]) -> Iterator[RunningDemo]:
 
 def test_ends_by_itself_after_the_duration(first: RunningDemo) -> None:
     assert first.process.returncode == 0, first.output.read_text()
-    assert len(first.matches(FIGURES)) >= SECONDS / 2 - 2
+    assert all(len(first.figures(service)) >= SECONDS / 2 - 2 for service in SERVICES)
 
 
-def test_shows_rates_state_and_bad_events(first: RunningDemo) -> None:
-    last = first.matches(FIGURES)[-1]
+@pytest.mark.parametrize("service", SERVICES)
+def test_shows_rates_state_and_bad_events(first: RunningDemo, service: str) -> None:
+    last = first.figures(service)[-1]
     assert number(last, "rate") > 50
     assert number(last, "rows") > 40
     assert number(last, "stored") > 200 * SECONDS * 0.8
     assert number(last, "duplicates") > 0
 
 
-def test_shows_statistics_of_users(first: RunningDemo) -> None:
+def test_shows_results_of_each_service(first: RunningDemo) -> None:
     assert first.matches(STATISTICS)
+    assert first.matches(ALERTS)
 
 
 def test_tells_what_it_does_in_order(first: RunningDemo) -> None:
     text = first.output.read_text()
     steps = (
         "the registry answers",
-        "created 6 topics",
+        "created 12 topics",
         "started the job user-sessions (pid ",
         "started the producer user_activity (pid ",
-        "metrics http://127.0.0.1:",
+        "metrics http://127.0.0.1:{",
+        "device-alerts: waits for its turn to start",
+        "started the job device-alerts (pid ",
         "events in, ",
         "stopping the producer user_activity",
+        "stopping the producer device_events",
         "stopping the job user-sessions",
+        "stopping the job device-alerts",
         "stopping the platform",
         "stopped; the data stays",
     )
@@ -136,15 +150,15 @@ def test_leaves_nothing_running(first: RunningDemo, home: Path) -> None:
 def test_goes_on_where_it_stopped_and_ends_by_ctrl_c(
     first: RunningDemo, home: Path, wait_until: Callable[..., None]
 ) -> None:
-    before = number(first.matches(FIGURES)[-1], "stored")
+    before = number(first.figures()[-1], "stored")
     demo = RunningDemo(home)
     try:
         wait_until(demo.has_shown_statistics, "figures and statistics of the second demo", seconds=360)
-        wait_until(lambda: number(demo.matches(FIGURES)[-1], "stored") > before, "more events than before")
+        wait_until(lambda: number(demo.figures()[-1], "stored") > before, "more events than before")
         demo.process.send_signal(signal.SIGINT)
         assert demo.process.wait(120) == 0, demo.output.read_text()
         assert "going on with 6 topics" in demo.lines()
-        assert number(demo.matches(FIGURES)[0], "rows") >= number(first.matches(FIGURES)[-1], "rows")
+        assert number(demo.figures()[0], "rows") >= number(first.figures()[-1], "rows")
         assert not demo.left_running()
     finally:
         demo.kill()

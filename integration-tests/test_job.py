@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench import INPUT, PARTITIONS, Bench, Rules
+from bench import INPUT, Bench, Rules
 from confluent_kafka import Consumer, TopicPartition
 from job_process import PYTHON_PATH
+from service_bench import PARTITIONS
 
 from forebay.platform import Platform
 from forebay.runtime.app import JobApplication, JobOptions

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import fastavro
 import pytest
-from bench import INPUT, OUTPUT, PARTITIONS, Bench, Rules
+from bench import INPUT, OUTPUT, Bench, Rules
 from confluent_kafka import Consumer, TopicPartition
 from job_process import JobProcess
+from service_bench import PARTITIONS
 from topic_reading import parse, read_topic
 
 from forebay.kafka.registry import SchemaRegistry

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench import INPUT, PARTITIONS, Bench
+from bench import INPUT, Bench
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions
 from own_topics import new_topic, send, settings_of, transactional, write, write_aborted
+from service_bench import PARTITIONS
 
 from forebay.platform import Endpoints, Platform
 from forebay.runtime.broker import BrokerView

@@ -21,7 +21,7 @@ from forebay.runtime.reader import RangeReader
 from forebay.runtime.task import StateTask, TaskSettings
 from forebay.runtime.transaction import Topics, TransactionalSink
 from forebay.stores.table import MemoryTable
-from tests.runtime.task_harness import CODECS, TOPIC, FakeState, Number, Sum, Total
+from tests.runtime.task_harness import CODECS, OUTPUT, TOPIC, FakeState, Number, Sum, Total
 
 
 class Place:
@@ -37,12 +37,12 @@ class Place:
 
     def worker(self) -> StateTask:
         table = MemoryTable()
-        codecs = Codecs({self.source: CODECS.inputs[TOPIC]}, CODECS.stores, CODECS.output)
+        codecs = Codecs({self.source: CODECS.inputs[TOPIC]}, CODECS.stores, {self.output: OUTPUT})
         consumer = Consumer(self.settings.consumer(**{"group.id": f"{self.source}-marker"}))
         sink = TransactionalSink(
             consumer,
             lambda: Producer(self.settings.producer(**{"transactional.id": self.source})),
-            Topics(self.output, self.side, self.side),
+            Topics(self.side, self.side),
             ChangelogRouter({"totals": self.store}, self.internal, 0),
             [(self.source, 0)],
             timeout=20.0,
@@ -78,11 +78,11 @@ class Place:
 
     def totals(self) -> list[Total]:
         (messages,) = read_topic(self.settings, self.output).values()
-        return [CODECS.output.decode(m.value() or b"") for m in messages]
+        return [OUTPUT.decode(m.value() or b"") for m in messages]
 
     def changelog(self) -> list[Total]:
         (messages,) = read_topic(self.settings, self.store).values()
-        return [CODECS.output.decode(row) for row in fold(messages).values()]
+        return [OUTPUT.decode(row) for row in fold(messages).values()]
 
 
 @pytest.fixture

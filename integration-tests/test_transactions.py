@@ -39,7 +39,7 @@ class Place:
         return TransactionalSink(
             Consumer(self.settings.consumer(**{"group.id": f"{self.source}-marker"})),
             lambda: Producer(self.settings.producer(**{"transactional.id": self.source})),
-            Topics(self.output, self.errors, self.late),
+            Topics(self.errors, self.late),
             ChangelogRouter({"totals": self.store}, self.internal, 1),
             [(self.source, 1)],
             timeout=20.0,
@@ -63,19 +63,19 @@ def marker(batch: int, job: str = JOB) -> Marker:
     return Marker(job, batch, 100 * batch, f"{batch:032x}", "v1")
 
 
-def outputs(*values: bytes) -> BatchResult:
-    result = BatchResult(outputs=[Output(b"key", value, 5) for value in values])
+def outputs(place: Place, *values: bytes) -> BatchResult:
+    result = BatchResult(outputs=[Output(b"key", value, 5, place.output) for value in values])
     result.position = Position(5, 5)
     return result
 
 
 def commit(sink: TransactionalSink, place: Place, batch: int, *values: bytes) -> None:
     sink.marker(JOB)
-    sink.commit(outputs(*values), place.ranges(batch * 10), marker(batch))
+    sink.commit(outputs(place, *values), place.ranges(batch * 10), marker(batch))
 
 
 def test_everything_of_a_batch_is_committed_and_the_marker_read_back(place: Place) -> None:
-    result = outputs(b"one", b"two")
+    result = outputs(place, b"one", b"two")
     result.errors = [SideRecord(b"k", b"broken", 7, [("error.class", b"X"), ("origin", None)])]
     result.late = [SideRecord(None, None, 8, [("late.by_ms", b"3")])]
     result.changes = [(b"totals\0ann", b"row"), (b"totals\0bob", None), (b"\x01timer\0x", b"due"), (b"none\0x", b"y")]
@@ -127,7 +127,7 @@ def test_the_marker_of_a_transaction_in_flight_is_decided_before_it_is_read(plac
 def test_an_attempt_given_up_is_never_seen_and_the_next_one_counts(place: Place) -> None:
     sink = place.sink()
     commit(sink, place, 1, b"first")
-    broken = outputs(*[b"half" for _ in range(100)], b"x" * 5_000_000)
+    broken = outputs(place, *[b"half" for _ in range(100)], b"x" * 5_000_000)
     with pytest.raises(Exception, match="Message size too large"):
         sink.commit(broken, place.ranges(20), marker(2))
     sink.discard()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from forebay.bounded import appended, counted, ranked
 from forebay.processor import Context, Processor, RejectedRecord, Timer
 from forebay.records import FrozenMap
 from forebay.stores import KeyValueStore
-from user_sessions.bounded import appended, counted, ranked
 from user_sessions.model import (
     STATS_TYPE,
     Activity,

@@ -72,7 +72,8 @@ class JsonCodec:
             raise DecodeError(str(error)) from error
 
 
-CODECS = Codecs({TOPIC: JsonCodec(Number)}, {"totals": JsonCodec(Total)}, JsonCodec(Total))
+OUTPUT = JsonCodec(Total)
+CODECS = Codecs({TOPIC: JsonCodec(Number)}, {"totals": JsonCodec(Total)}, {"totals-out": OUTPUT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,7 @@ class FakeKafka:
         self.committed: Marker | None = None
 
     def outputs(self) -> list[tuple[str, Total]]:
-        return [(o.key.decode(), CODECS.output.decode(o.value)) for t in self.transactions for o in t.result.outputs]
+        return [(o.key.decode(), OUTPUT.decode(o.value or b"")) for t in self.transactions for o in t.result.outputs]
 
 
 class FakeSink:

@@ -50,7 +50,7 @@ def driver(settings: UserSessionsSettings | None = None, dedupe_retention_ms: in
     codecs = Codecs(
         {"user_activity": codec(UserActivity)},
         {"user-profiles": codec(UserProfile)},
-        codec(UserSessionStats),
+        {"user_session_stats": codec(UserSessionStats)},
     )
     engine = EngineSettings(service="user-sessions", dedupe_retention_ms=dedupe_retention_ms)
     return TestDriver(UserSessions(settings), codecs, engine)

@@ -62,28 +62,58 @@ class Context(Protocol[O_contra]):
         """Time up to which results are final, in ms: stream time, or later on an idle topic."""
         ...
 
-    def forward(self, value: O_contra, key: str | None = None) -> None:
-        """Send `value` to the output topic; key and timestamp are this record's unless given."""
+    def forward(
+        self, value: O_contra | None, key: str | None = None, timestamp: int | None = None, to: str | None = None
+    ) -> None:
+        """Send `value`; None sends a tombstone. Key and timestamp (ms) are this record's unless given.
+
+        Args:
+            to: an output topic or the next stage; by default the next stage if there is one, else the first output.
+        """
         ...
 
-    def schedule(self, name: str, due: int) -> None:
-        """Set this key's timer `name` to fire at `due` (ms, stream time), in place of an earlier setting."""
+    def late(self, by_ms: int) -> None:
+        """Send the record to `<service>.late` as well: a part of it came too late by `by_ms` of stream time."""
         ...
 
-    def cancel(self, name: str) -> None:
-        """Drop this key's timer `name`, if set."""
+    def schedule(self, name: str, due: int, key: str | None = None) -> None:
+        """Set the timer `name` of this key (or `key`; "" is the task's own) to fire at `due` (ms, stream time).
+
+        An earlier setting is replaced.
+        """
         ...
+
+    def cancel(self, name: str, key: str | None = None) -> None:
+        """Drop the timer `name` of this key (or `key`), if set."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class IdleClose:
+    """When an idle task closes what is open.
+
+    Args:
+        after_ms: idle time after which it does, in ms; 0 = never.
+        horizon_ms: how far past stream time everything open closes (windows: size + grace).
+    """
+
+    after_ms: int
+    horizon_ms: int
 
 
 class Processor(abc.ABC, Generic[E, O]):
     """A service's logic: pure, deterministic, one record at a time.
 
-    Stores are declared as class attributes. The same input must give the same puts and forwards: no wall
-    clock, no random numbers, no iteration over sets of strings. Time comes in with the record.
+    Stores are declared as class attributes, or in the constructor where settings shape them. The same input must give
+    the same puts and forwards: no wall clock, no random numbers, no iteration over sets of strings. Time comes in
+    with the record.
     """
 
+    idle: IdleClose | None = None
+    """None: an idle task's closing time is stream time plus its idle time, and timers due by then fire."""
+
     def timestamp(self, event: E) -> int:
-        """Give the record's event time in ms since the epoch."""
+        """Give the event time of an input record, in ms since the epoch; of a handed one it is the forwarded one."""
         return int(event.timestamp)  # type: ignore[attr-defined]
 
     def event_id(self, event: E) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from forebay.codec import Codec, DecodeError
 from forebay.processor.api import AnyProcessor, Timer
+from forebay.processor.handover import HandedRecord
 from forebay.processor.messages import Headers, Message
 
 Decoded = tuple[Message, str, Any, int, DecodeError | None]
@@ -60,11 +61,12 @@ def _decoded(
     counts: dict[str, int],
 ) -> Iterator[Decoded]:
     timestamp_of = processor.timestamp
-    topic, decode, read = "", None, 0
+    topic, decode, read, is_handed = "", None, 0, False
     for read, message in enumerate(stream, 1):  # noqa: B007 (counted after the loop)
         if message.topic() != topic:
             topic = message.topic()
             decode = codecs[topic].decode
+            is_handed = isinstance(message, HandedRecord)
         assert decode is not None
         try:
             key, value = message.key(), message.value()
@@ -72,7 +74,7 @@ def _decoded(
                 raise DecodeError("the record's key is null" if key is None else "the record's value is null")
             text = key.decode()
             event = decode(value)
-            timestamp = timestamp_of(event)
+            timestamp = message.timestamp()[1] if is_handed else timestamp_of(event)
             if not 0 <= timestamp <= limit:
                 raise DecodeError(
                     f"event time {timestamp} is negative"

@@ -1,39 +1,80 @@
-"""The context logic is given: what it asks for is gathered per record and kept or dropped as a whole."""
+"""What a record sees of its task while it is processed."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from forebay.codec import Codec, EncodeError
 from forebay.processor.messages import Output
 
+IN_TIME = -1
+
 
 class TaskContext:
-    """One per task, pointed at each record in turn (implements `Context`)."""
+    """One per task, pointed at each record in turn (implements `Context`).
 
-    __slots__ = ("_codec", "_max_bytes", "closing_time", "key", "outputs", "stream_time", "timer_ops", "timestamp")
+    Args:
+        targets: codec of each output topic and of the next stage, by name.
+        default: the target of what is forwarded without one.
+    """
 
-    def __init__(self, output_codec: Codec[Any], max_bytes: int) -> None:
-        self._codec = output_codec
+    __slots__ = (
+        "_default",
+        "_default_codec",
+        "_max_bytes",
+        "_targets",
+        "closing_time",
+        "key",
+        "late_by",
+        "outputs",
+        "stream_time",
+        "timer_ops",
+        "timestamp",
+    )
+
+    def __init__(self, targets: Mapping[str, Codec[Any]], default: str, max_bytes: int) -> None:
+        self._targets = targets
+        self._default = default
+        self._default_codec = targets[default]
         self._max_bytes = max_bytes
         self.key = ""
         self.timestamp = -1
         self.stream_time = -1
         self.closing_time = -1
+        self.late_by = IN_TIME
         self.outputs: list[Output] = []
         self.timer_ops: list[tuple[str, str, int | None]] = []
 
-    def forward(self, value: Any, key: str | None = None) -> None:
-        data = self._codec.encode(value)
-        if len(data) > self._max_bytes:
-            raise EncodeError(
-                f"an output of {len(data)} bytes is above the limit of {self._max_bytes}: raise max_record_bytes "
-                "and the output topic's max.message.bytes, or bound the record"
+    def forward(self, value: Any, key: str | None = None, timestamp: int | None = None, to: str | None = None) -> None:
+        if to is None:
+            to, codec = self._default, self._default_codec
+        elif to in self._targets:
+            codec = self._targets[to]
+        else:
+            raise ValueError(f"nothing is called {to!r} here: forward to one of {', '.join(self._targets)}")
+        data = None
+        if value is not None:
+            data = codec.encode(value)
+            if len(data) > self._max_bytes:
+                raise EncodeError(
+                    f"an output of {len(data)} bytes is above the limit of {self._max_bytes}: raise max_record_bytes "
+                    "and the output topic's max.message.bytes, or bound the record"
+                )
+        self.outputs.append(
+            Output(
+                (self.key if key is None else key).encode(),
+                data,
+                self.timestamp if timestamp is None else timestamp,
+                to,
             )
-        self.outputs.append(Output((self.key if key is None else key).encode(), data, self.timestamp))
+        )
 
-    def schedule(self, name: str, due: int) -> None:
-        self.timer_ops.append((name, self.key, due))
+    def late(self, by_ms: int) -> None:
+        self.late_by = by_ms
 
-    def cancel(self, name: str) -> None:
-        self.timer_ops.append((name, self.key, None))
+    def schedule(self, name: str, due: int, key: str | None = None) -> None:
+        self.timer_ops.append((name, self.key if key is None else key, due))
+
+    def cancel(self, name: str, key: str | None = None) -> None:
+        self.timer_ops.append((name, self.key if key is None else key, None))

@@ -10,7 +10,7 @@ from typing import Any
 from forebay.codec import Codec, EncodeError, Unavailable
 from forebay.processor.api import AnyProcessor, LateRecord
 from forebay.processor.arrivals import TimerMessage, arrivals
-from forebay.processor.context import TaskContext
+from forebay.processor.context import IN_TIME, TaskContext
 from forebay.processor.dedupe import Dedupe
 from forebay.processor.messages import ErrorStage, Message, Output, SideRecord, error_record, late_record
 from forebay.processor.timers import Timers
@@ -60,11 +60,24 @@ class EngineSettings:
 
 @dataclass(frozen=True, slots=True)
 class Codecs:
-    """The codecs of one task: inputs by topic, stores by name, and the output's."""
+    """The codecs of one task.
+
+    Args:
+        inputs: by topic; of a later stage: of what it is handed, by the stage's name.
+        stores: by name.
+        outputs: by topic; the first is the default.
+        onward: the next stage's name and the codec of what it is handed, if there is one: then it is the default.
+    """
 
     inputs: Mapping[str, Codec[Any]]
     stores: Mapping[str, Codec[Any]]
-    output: Codec[Any]
+    outputs: Mapping[str, Codec[Any]]
+    onward: tuple[str, Codec[Any]] | None = None
+
+    @property
+    def targets(self) -> Mapping[str, Codec[Any]]:
+        """Whatever can be forwarded to, the default first."""
+        return {**dict(filter(None, [self.onward])), **self.outputs}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +90,13 @@ class Position:
 
 @dataclass(slots=True)
 class BatchResult:
-    """What one batch of a task gives: records to send and rows to change."""
+    """What one batch of a task gives: records to send and rows to change.
+
+    `onward` holds what the next stage is handed; `outputs` what goes to topics.
+    """
 
     outputs: list[Output] = field(default_factory=list)
+    onward: list[Output] = field(default_factory=list)
     errors: list[SideRecord] = field(default_factory=list)
     late: list[SideRecord] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
@@ -91,7 +108,7 @@ class BatchResult:
     @property
     def is_empty(self) -> bool:
         """Whether nothing happened that must be kept."""
-        return not (self.records_by_topic or self.outputs or self.errors or self.late or self.changes)
+        return not (self.records_by_topic or self.outputs or self.onward or self.errors or self.late or self.changes)
 
 
 class TaskEngine:
@@ -109,7 +126,9 @@ class TaskEngine:
         self.table = table
         self._codecs = codecs
         self._journal = Journal()
-        self._context = TaskContext(codecs.output, settings.max_record_bytes)
+        targets = codecs.targets
+        self._context = TaskContext(targets, next(iter(targets)), settings.max_record_bytes)
+        self._onward = None if codecs.onward is None else codecs.onward[0]
         lent = TaskStores(table, self._journal, self._context, settings.cached_objects)
         _bind_stores(processor, codecs, lent)
         self._stores = lent.opened
@@ -181,12 +200,12 @@ class TaskEngine:
         self.position = Position(stream_time, self.position.closing_time)
 
     def tick(self, idle_ms: int, clock: int) -> None:
-        """Let idle time pass: move the closing time to stream time + `idle_ms` and fire what is due by then.
+        """Let idle time pass: move the closing time on (see `Processor.idle`) and fire what is due by then.
 
         A closing time that fires nothing is not kept.
         """
         stream_time, closing_time = self.position.stream_time, self.position.closing_time
-        idle_until = stream_time + idle_ms
+        idle_until = self._idle_until(idle_ms)
         if stream_time < 0 or idle_ms <= 0 or self.timers.first > idle_until:
             return
         self._context.stream_time = stream_time
@@ -194,11 +213,22 @@ class TaskEngine:
         if self._fire(clock):
             self.position = Position(stream_time, max(closing_time, idle_until))
 
+    def _idle_until(self, idle_ms: int) -> int:
+        idle = self.processor.idle
+        if idle is None:
+            return self.position.stream_time + idle_ms
+        if not 0 < idle.after_ms <= idle_ms:
+            return self.position.stream_time
+        return self.position.stream_time + max(idle_ms, idle.horizon_ms)
+
     def finish(self, batch: int) -> BatchResult:
         """Give the batch's result; `batch` is its number. Raises StoreEncodeError (see StateEncoding)."""
         result = self._result
+        if self._onward is not None:
+            result.onward = [output for output in result.outputs if output.target == self._onward]
+            result.outputs = [output for output in result.outputs if output.target != self._onward]
         if self.settings.emit is Emit.LATEST:
-            result.outputs = list({output.key: output for output in result.outputs}.values())
+            result.outputs = list({(output.target, output.key): output for output in result.outputs}.values())
         changes = result.changes = []
         for rows in self._stores:
             changes.extend(rows.changes())
@@ -211,6 +241,7 @@ class TaskEngine:
         context = self._context
         context.outputs = []
         context.timer_ops.clear()
+        context.late_by = IN_TIME
         context.stream_time = self.position.stream_time
         context.closing_time = max(self.position.stream_time, self.position.closing_time)
         return context.outputs
@@ -232,6 +263,9 @@ class TaskEngine:
             stage = ErrorStage.ENCODE if isinstance(error, EncodeError) else ErrorStage.PROCESS
             self._result.errors.append(error_record(message, self.settings.service, stage, error, clock))
             return False
+        if self._context.late_by != IN_TIME:
+            self._result.late.append(late_record(message, self._context.late_by, self._context.stream_time, clock))
+            self._context.late_by = IN_TIME
         self._keep()
         return True
 
@@ -243,6 +277,8 @@ class TaskEngine:
             mark = len(context.outputs)
             try:
                 self.processor.on_timer(timer, context)
+                if context.late_by != IN_TIME:
+                    raise RuntimeError("a timer has no record that could be late: call ctx.late() in process() only")
             except Unavailable:
                 raise
             except Exception as error:
@@ -274,24 +310,26 @@ class TaskEngine:
     def _undo(self, mark: int) -> None:
         self._journal.roll_back()
         self._context.timer_ops.clear()
+        self._context.late_by = IN_TIME
         del self._context.outputs[mark:]
 
 
 def declared_stores(processor: AnyProcessor | type[AnyProcessor]) -> Iterator[tuple[str, Store[Any]]]:
     """Give (attribute, declaration) of every store of a processor, in order of declaration."""
     kind = processor if isinstance(processor, type) else type(processor)
+    found: dict[str, Store[Any]] = {}
+    for holder in (*reversed(kind.__mro__), *(() if isinstance(processor, type) else (processor,))):
+        found.update((name, declared) for name, declared in vars(holder).items() if isinstance(declared, Store))
     names: set[str] = set()
-    for base in reversed(kind.__mro__):
-        for attribute, declared in vars(base).items():
-            if isinstance(declared, Store):
-                if declared.name in names:
-                    raise ValueError(
-                        f"{kind.__name__} declares the store {declared.name!r} twice: give each store its own name"
-                    )
-                names.add(declared.name)
-                yield attribute, declared
+    for attribute, declared in found.items():
+        if declared.name in names:
+            raise ValueError(
+                f"{kind.__name__} declares the store {declared.name!r} twice: give each store its own name"
+            )
+        names.add(declared.name)
+        yield attribute, declared
 
 
 def _bind_stores(processor: AnyProcessor, codecs: Codecs, lent: TaskStores) -> None:
-    for attribute, declared in declared_stores(processor):
+    for attribute, declared in list(declared_stores(processor)):
         setattr(processor, attribute, declared.bind(lent, codecs.stores[declared.name]))

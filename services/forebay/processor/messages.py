@@ -22,11 +22,12 @@ class Message(Protocol):
 
 
 class Output(NamedTuple):
-    """A record for the output topic; `timestamp` in ms."""
+    """A record for an output topic or for the next stage, by name of the target; `timestamp` in ms."""
 
     key: bytes
-    value: bytes
+    value: bytes | None
     timestamp: int
+    target: str
 
 
 class SideRecord(NamedTuple):

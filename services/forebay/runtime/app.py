@@ -12,14 +12,15 @@ from typing import Any
 from py4j.protocol import Py4JError
 
 from forebay.catalog import Service, find_service
+from forebay.job import load_job
 from forebay.kafka.patience import keep_trying
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.batch import TaskReport
 from forebay.runtime.checkpoint import held_checkpoint
 from forebay.runtime.health import Health, HealthServer
 from forebay.runtime.interrupt import kept_interrupt
-from forebay.runtime.job import load_job
 from forebay.runtime.jvmlog import quiet_children
+from forebay.runtime.kubernetes_members import following_executors
 from forebay.runtime.metrics import JobMetrics
 from forebay.runtime.prepare import check_topics, code_version, count_tasks, register_contracts
 from forebay.runtime.query import JobRunner, Plan
@@ -141,10 +142,12 @@ class JobApplication:
             runner = self._runner = JobRunner(session, spec, self._options.plan, self._observe, self._failed)
             if self._stopping.is_set():
                 return
+            executors = self._options.spark.executors
             watcher = Watcher(spec, runner, self.metrics, self.health)
             watcher.start()
             try:
-                runner.run()
+                with following_executors(session, executors, self.health, runner.rebalance, self._stopping):
+                    runner.run()
             finally:
                 watcher.close()
         finally:
@@ -172,7 +175,7 @@ def summary(batch_id: int, seconds: float, reports: list[TaskReport]) -> dict[st
         "batch": max(report.batch for report in reports),
         "spark_batch": batch_id,
         "seconds": round(seconds, 3),
-        "records_in": sum(sum(report.records_in.values()) for report in reports),
+        "records_in": sum(sum(report.records_in.values()) for report in reports if report.stage == 0),
         "records_out": sum(report.outputs for report in sent),
         "errors": sum(report.errors for report in sent),
         "late": sum(report.late for report in sent),

@@ -57,6 +57,7 @@ class TaskBatch:
 class TaskReport:
     """What a task did in a batch: counts, sizes, seconds. For operators; nothing depends on it."""
 
+    stage: int = 0
     task: int = 0
     batch: int = 0
     step: str = ""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from forebay.processor.engine import BatchResult
-from forebay.processor.messages import SideRecord
+from forebay.processor.messages import Output, SideRecord
 from forebay.runtime.errors import ReplayDiffers, StateConflict
 
 TAG_BYTES = 16
@@ -135,18 +135,26 @@ def chain(previous: bytes, batch: int, blocks: Iterable[bytes], result: BatchRes
     for block in blocks:
         hashed.update(b"%d;" % len(block))
         hashed.update(block)
-    outputs = result.outputs
-    for start in range(0, len(outputs), 1024):
-        part = outputs[start : start + 1024]
-        hashed.update(
-            b"".join([item for key, value, _ in part for item in (b"%d;%d;" % (len(key), len(value)), key, value)])
-        )
-        hashed.update(repr([output.timestamp for output in part]).encode())
+    for outputs in (result.outputs, result.onward):
+        for start in range(0, len(outputs), 1024):
+            _add_outputs(hashed, outputs[start : start + 1024])
     for side in (result.errors, result.late):
         hashed.update(b"side")
         for record in side:
             hashed.update(_side_bytes(record))
     return hashed.digest()
+
+
+def _add_outputs(hashed: hashlib.blake2b, outputs: list[Output]) -> None:
+    parts: list[bytes] = []
+    for key, value, _, _ in outputs:
+        if value is None:
+            parts += (b"%d;-;" % len(key), key)
+        else:
+            parts += (b"%d;%d;" % (len(key), len(value)), key, value)
+    hashed.update(b"".join(parts))
+    hashed.update(repr([output.timestamp for output in outputs]).encode())
+    hashed.update(";".join([output.target for output in outputs]).encode())
 
 
 def _side_bytes(record: SideRecord) -> bytes:

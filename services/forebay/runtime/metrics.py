@@ -38,12 +38,15 @@ class JobMetrics:
         self._latency = histogram("end_to_end_latency_seconds", "From a record's timestamp to its output's commit")
         self._batches = counter("batches", "Batches through", "step")
         self._in = counter("records_in", "Records read", "topic")
+        self._handed = counter("records_handed", "Records a later stage was handed", "stage")
         self._out = counter("records_out", "Records committed", "kind")
         self._duplicates = counter("duplicates", "Records recognized as repetitions")
         self._timers = counter("timers_fired", "Timers fired")
-        self._stream_time = gauge("stream_time_seconds", "Stream time of a task, seconds since the epoch", "task")
-        self._rows = gauge("state_rows", "Rows of a task's table", "task")
-        self._bytes = gauge("state_bytes", "Bytes of a task's table", "task")
+        self._stream_time = gauge(
+            "stream_time_seconds", "Stream time of a task, seconds since the epoch", "stage", "task"
+        )
+        self._rows = gauge("state_rows", "Rows of a task's table", "stage", "task")
+        self._bytes = gauge("state_bytes", "Bytes of a task's table", "stage", "task")
         self._last_batch = gauge("last_batch_timestamp_seconds", "When the last batch ended")
         self._lag = gauge("lag_records", "Records waiting", "topic", "partition")
         self._restarts = counter("query_restarts", "Times the query was started again after a failure")
@@ -58,7 +61,7 @@ class JobMetrics:
         for report in reports:
             self._batches.labels(service, report.step).inc()
             for topic, count in report.records_in.items():
-                self._in.labels(service, topic).inc(count)
+                (self._handed if report.stage else self._in).labels(service, topic).inc(count)
             if report.step == "produce":
                 self._out.labels(service, "output").inc(report.outputs)
                 self._out.labels(service, "errors").inc(report.errors)
@@ -71,11 +74,11 @@ class JobMetrics:
                 self._cpu.labels(service, part).inc(value)
             for value in report.latencies_ms:
                 self._latency.labels(service).observe(value / 1000)
-            task = str(report.task)
+            task = (str(report.stage), str(report.task))
             if report.stream_time >= 0:
-                self._stream_time.labels(service, task).set(report.stream_time / 1000)
-            self._rows.labels(service, task).set(report.state_rows)
-            self._bytes.labels(service, task).set(report.state_bytes)
+                self._stream_time.labels(service, *task).set(report.stream_time / 1000)
+            self._rows.labels(service, *task).set(report.state_rows)
+            self._bytes.labels(service, *task).set(report.state_bytes)
 
     def observe_lag(self, lag: dict[tuple[str, int], int]) -> None:
         """Take in the records waiting by (topic, partition)."""

@@ -10,12 +10,12 @@ from typing import Any
 
 import forebay
 from forebay.catalog import Service, Topic
+from forebay.job import load_job
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.codecs import register_contract
 from forebay.kafka.registry import SchemaRegistry
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.errors import StopJob
-from forebay.runtime.job import load_job
 
 HASHED = ("model.py", "logic.py")
 _ANSWER_SECONDS = 8.0
@@ -47,7 +47,7 @@ def count_tasks(kafka: KafkaSettings, service: Service, tasks: int) -> int:
 
 def check_topics(kafka: KafkaSettings, service: Service, application: str, tasks: int) -> None:
     """Refuse to start without the job's topics. Raises TopicsUnfit."""
-    needed: list[Topic] = [service.output, service.errors, service.late, *service.changelogs(application, tasks)]
+    needed: list[Topic] = [*service.outputs, service.errors, service.late, *service.changelogs(application, tasks)]
     found = TopicAdmin(kafka, _ANSWER_SECONDS).describe(topic.name for topic in needed)
     missing = [topic.name for topic in needed if topic.name not in found]
     if missing:

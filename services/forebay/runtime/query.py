@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import threading
@@ -16,15 +17,17 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from forebay.catalog import find_service
 from forebay.runtime.batch import TaskReport
 from forebay.runtime.errors import STOP_MARK
+from forebay.runtime.handover import SCHEMA as HANDOVER_SCHEMA
 from forebay.runtime.source import data_source
 from forebay.runtime.spec import JobSpec
 from forebay.runtime.stateful import OUTPUT_SCHEMA, StateTaskProcessor
 
 log = logging.getLogger(__name__)
 
-_STOP_REQUESTED = "forebay.stop-requested"
+_END_REQUESTED = "forebay.end-requested"
 _LONGEST_PAUSE = 30.0
 _PATIENCE = 5
 
@@ -74,6 +77,7 @@ class JobRunner:
         self._observer = observer
         self._failed = failed
         self._stopping = threading.Event()
+        self._rebalancing = threading.Event()
         self._progressed = threading.Event()
         self.query: StreamingQuery | None = None
 
@@ -81,23 +85,29 @@ class JobRunner:
         """Ask the job to end when the running batch is through. Safe in a signal handler."""
         self._stopping.set()
 
+    def rebalance(self) -> None:
+        """Start the query again once the running batch is through, so that its tasks are spread over all executors."""
+        self._rebalancing.set()
+
     def run(self) -> None:
         """Run the job. Raises JobStopped."""
         self._session.dataSource.register(data_source(self._spec, self._plan.reader))
         pause, failures = 1.0, 0
         while not self._stopping.is_set():
             self._progressed.clear()
+            self._rebalancing.clear()
             try:
                 self._run_query()
-                return
+                if not self._rebalancing.is_set():
+                    return
             except (Py4JNetworkError, ConnectionError) as error:
                 raise JobStopped(
                     "Spark's JVM is gone (killed, or out of memory: see --memory): start the job again, nothing is lost"
                 ) from error
             except (StreamingQueryException, PySparkException) as error:
                 text = str(error)
-                if _STOP_REQUESTED in text:
-                    return
+                if _END_REQUESTED in text:
+                    continue
                 fatal = _stop_message(text)
                 if fatal is not None:
                     raise JobStopped(fatal) from error
@@ -112,12 +122,14 @@ class JobRunner:
                 pause = min(pause * 2, _LONGEST_PAUSE)
 
     def _run_query(self) -> None:
+        frame = self._session.readStream.format("forebay").load()
+        stages = find_service(self._spec.service).stages
+        for stage in range(stages):
+            schema = OUTPUT_SCHEMA if stage == stages - 1 else HANDOVER_SCHEMA
+            processor = StateTaskProcessor(self._spec, stage, stages)
+            frame = frame.groupBy("bucket").transformWithState(processor, schema, "Append", "None")
         writer = (
-            self._session.readStream.format("forebay")
-            .load()
-            .groupBy("bucket")
-            .transformWithState(StateTaskProcessor(self._spec), OUTPUT_SCHEMA, "Append", "None")
-            .writeStream.queryName(self._spec.application)
+            frame.writeStream.queryName(self._spec.application)
             .foreachBatch(self._on_batch)
             .option("checkpointLocation", self._plan.checkpoint)
         )
@@ -126,7 +138,7 @@ class JobRunner:
         query = self.query = writer.start()
         try:
             while not query.awaitTermination(0.2):  # type: ignore[arg-type]
-                if self._stopping.is_set() and self._is_idle(query):
+                if self._ending and self._is_idle(query):
                     query.stop()
                     return
         finally:
@@ -134,17 +146,23 @@ class JobRunner:
                 if query.isActive:
                     query.stop()
 
+    @property
+    def _ending(self) -> bool:
+        return self._stopping.is_set() or self._rebalancing.is_set()
+
     def _is_idle(self, query: StreamingQuery) -> bool:
         status = query.status
         return not status["isTriggerActive"] and not status["isDataAvailable"]
 
     def _on_batch(self, frame: DataFrame, batch_id: int) -> None:
-        if self._stopping.is_set():
-            raise InterruptedError(_STOP_REQUESTED)
+        if self._ending:
+            raise InterruptedError(_END_REQUESTED)
         begun = time.perf_counter()
-        reports = [TaskReport.from_json(row["report"]) for row in frame.collect()]
+        reports = [TaskReport.from_json(text) for row in frame.collect() for text in json.loads(row["reports"])]
         self._progressed.set()
-        self._observer(batch_id, time.perf_counter() - begun, sorted(reports, key=lambda report: report.task))
+        self._observer(
+            batch_id, time.perf_counter() - begun, sorted(reports, key=lambda report: (report.stage, report.task))
+        )
 
 
 def _stop_message(text: str) -> str | None:

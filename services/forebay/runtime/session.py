@@ -10,6 +10,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from forebay.runtime.kubernetes import ExecutorPods
+
 STATE = "spark.sql.streaming.stateStore"
 
 REQUIRED: Mapping[str, str] = {
@@ -58,11 +60,13 @@ class SparkOptions:
             (local-cluster), so that every task keeps its worker.
         memory: heap of the driver's JVM (and of each executor).
         conf: further Spark settings.
+        executors: pods that run the tasks; None: they run on this machine.
     """
 
     slots: int = 1
     memory: str = "1g"
     conf: Mapping[str, str] = field(default_factory=dict)
+    executors: ExecutorPods | None = None
 
     @property
     def master(self) -> str:
@@ -105,9 +109,12 @@ def build_session(name: str, state_partitions: int, checkpoint: str, options: Sp
         "spark.sql.shuffle.partitions": str(state_partitions),
         **LEAN,
         **checkpoint_settings(checkpoint),
+        **(options.executors.settings() if options.executors is not None else {}),
         **options.conf,
         **REQUIRED,
     }
+    if options.executors is not None:
+        options.executors.start_jvm(settings)
     builder = SparkSession.builder.appName(name)
     for key, value in settings.items():
         builder = builder.config(key, value)

@@ -74,6 +74,6 @@ class JobSpec:
         """Consumer group for lag tools: written only."""
         return self.application
 
-    def transactional_id(self, task: int) -> str:
-        """Give a task's transactional id."""
-        return f"{self.application}-0-{task}"
+    def transactional_id(self, stage: int, task: int) -> str:
+        """Give the transactional id of a stage's task."""
+        return f"{self.application}-{stage}-{task}"

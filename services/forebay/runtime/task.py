@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from forebay.processor.engine import BatchResult, Position, StateEncoding, TaskEngine
+from forebay.processor.messages import Output
 from forebay.runtime.batch import TaskBatch, TaskReport
 from forebay.runtime.errors import TaskTooLarge
 from forebay.runtime.marker import Marker, Step, Stored, chain, check_replay, decide
@@ -31,6 +32,7 @@ class TaskSettings:
 
     Args:
         name: `<application>-<stage>-<task>`, used in errors and as transactional id.
+        stage: number of the task's stage, reported.
         code_version: of library, logic and settings; only reported when a replay differs.
         max_state_bytes: bytes of the task's table above which the job stops.
         remark_after_ms: age at which an idle task's marker is committed again (group offsets expire).
@@ -38,6 +40,7 @@ class TaskSettings:
 
     name: str
     code_version: str
+    stage: int = 0
     max_state_bytes: int = 4_000_000_000
     remark_after_ms: int = DAY_MS
 
@@ -62,6 +65,8 @@ class StateTask:
         self._settings = settings
         self._pending: _Pending | None = None
         self._loaded = False
+        self.onward: list[Output] = []
+        """What the last batch hands to the next stage."""
 
     def run(self, batch: TaskBatch, storage: StateStorage) -> TaskReport:
         """Process one batch: compute, commit to Kafka, then write the state.
@@ -70,7 +75,8 @@ class StateTask:
             StopJob: the job must not go on. Unavailable: try again later. After any exception the next call
             starts over from the confirmed table.
         """
-        report = TaskReport(task=batch.task, batch=batch.batch)
+        report = TaskReport(stage=self._settings.stage, task=batch.task, batch=batch.batch)
+        self.onward = []
         try:
             return self._run(batch, storage, report)
         except BaseException:
@@ -91,6 +97,7 @@ class StateTask:
             self._synchronize(state, storage)
         with _timed(report, "process"):
             result, blocks = self._compute(batch)
+        self.onward = result.onward
         report.step = step.value
         tag = chain(NO_TAG if state is None else state.tag, batch.batch, blocks, result)
         _describe(report, result, self._table)

@@ -38,9 +38,8 @@ _stuck: list[Producer] = []
 
 @dataclass(frozen=True, slots=True)
 class Topics:
-    """Where a task's records go."""
+    """Where a task's side records go; outputs name their own topic."""
 
-    output: str
     errors: str
     late: str
 
@@ -134,8 +133,8 @@ class TransactionalSink:
     def _send(self, producer: Producer, result: BatchResult) -> None:
         for start in range(0, len(result.outputs), _BATCH):
             self._make_room(producer)
-            produce, topic = producer.produce, self._topics.output
-            for key, value, timestamp in result.outputs[start : start + _BATCH]:
+            produce = producer.produce
+            for key, value, timestamp, topic in result.outputs[start : start + _BATCH]:
                 produce(topic, value, key, timestamp=timestamp)
         timestamp, partition = max(result.position.stream_time, 0), self._changelogs.partition
         for start in range(0, len(result.changes), _BATCH):

@@ -1,5 +1,21 @@
 """State stores: what logic reads and writes, and the tables behind it."""
 
 from forebay.stores.keyvalue import KeyValueStore
+from forebay.stores.listvalue import ListValueStore
+from forebay.stores.lru import LruStore
+from forebay.stores.session import SessionStore
+from forebay.stores.timestamped import TimestampedKeyValueStore
+from forebay.stores.ttl import TtlKeyValueStore
+from forebay.stores.versioned import VersionedKeyValueStore
+from forebay.stores.window import WindowStore
 
-__all__ = ["KeyValueStore"]
+__all__ = [
+    "KeyValueStore",
+    "ListValueStore",
+    "LruStore",
+    "SessionStore",
+    "TimestampedKeyValueStore",
+    "TtlKeyValueStore",
+    "VersionedKeyValueStore",
+    "WindowStore",
+]

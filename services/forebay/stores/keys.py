@@ -56,6 +56,16 @@ def split_text(data: bytes, at: int = 0) -> tuple[str, int]:
     return (text.replace(b"\0\xff", b"\0") if b"\0" in text else text).decode(), end + len(_TERMINATOR)
 
 
+def join_key(*parts: str) -> str:
+    """Give one store key from several fields: keys sort by their parts, whatever characters these hold."""
+    return "".join([part.replace("\0", "\0\2") + "\0\1" for part in parts])
+
+
+def split_key(key: str) -> tuple[str, ...]:
+    """Give the fields of a key made by `join_key`."""
+    return tuple(part.replace("\0\2", "\0") for part in key.split("\0\1")[:-1])
+
+
 def after(prefix: bytes) -> bytes:
     """Give the smallest row key above all that start with `prefix` (which ends with a terminator or a time)."""
     end = prefix_end(prefix)

@@ -1,5 +1,6 @@
 """Testing logic without Spark and Kafka."""
 
-from forebay.testing.driver import Failure, TestDriver
+from forebay.testing.driver import Failure, Forwarded, TestDriver
+from forebay.testing.jobs import JobDriver
 
-__all__ = ["Failure", "TestDriver"]
+__all__ = ["Failure", "Forwarded", "JobDriver", "TestDriver"]

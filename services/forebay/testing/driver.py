@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from forebay.codec import Codec
 from forebay.processor.api import Processor
 from forebay.processor.engine import BatchResult, Codecs, EngineSettings, TaskEngine, declared_stores
-from forebay.processor.messages import Headers, SideRecord
+from forebay.processor.messages import Headers, Output, SideRecord
 from forebay.stores.table import MemoryTable
 
 E = TypeVar("E")
@@ -16,11 +18,12 @@ O = TypeVar("O")  # noqa: E741
 
 @dataclass(frozen=True, slots=True)
 class Forwarded(Generic[O]):
-    """One output: key, decoded value, timestamp in ms."""
+    """One output: key, decoded value (None: a tombstone), timestamp in ms, topic."""
 
     key: str
     value: O
     timestamp: int
+    topic: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,9 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class _Record:
+class PipedRecord:
+    """A record as it would come from Kafka (implements `Message`)."""
+
     source: str
     offset_: int
     key_: bytes | None
@@ -111,7 +116,7 @@ class TestDriver(Generic[E, O]):
         """Process one record given as bytes (`timestamp`: the Kafka record's, ms); give the outputs it caused."""
         source = topic or next(iter(self._codecs.inputs))
         self._idle_ms = 0
-        record = _Record(source, self._batch, key, value, timestamp, headers or [])
+        record = PipedRecord(source, self._batch, key, value, timestamp, headers or [])
         self._engine.run([[record]], self._clock)
         return self._collect()
 
@@ -125,9 +130,9 @@ class TestDriver(Generic[E, O]):
 
     def store(self, name: str) -> dict[str, Any]:
         """Give a key-value store's content as it was last committed, by key in order."""
-        for attribute, declared in declared_stores(self._processor):
-            if declared.name == name:
-                return dict(getattr(self._processor, attribute).all())
+        for _, store in declared_stores(self._processor):
+            if store.name == name:
+                return dict(store.all())  # type: ignore[attr-defined]
         raise KeyError(f"{type(self._processor).__name__} has no store {name!r}")
 
     def timers(self) -> int:
@@ -146,14 +151,20 @@ class TestDriver(Generic[E, O]):
         return self._show(result)
 
     def _show(self, result: BatchResult) -> list[Forwarded[O]]:
-        decode = self._codecs.output.decode
-        outputs = [Forwarded(o.key.decode(), decode(o.value), o.timestamp) for o in result.outputs]
+        outputs = [shown(output, self._codecs.outputs) for output in result.outputs]
         self.outputs.extend(outputs)
-        self.errors.extend(map(_failure, result.errors))
-        self.late.extend(map(_failure, result.late))
+        self.errors.extend(map(failure, result.errors))
+        self.late.extend(map(failure, result.late))
         self.duplicates += result.duplicates
         return outputs
 
 
-def _failure(record: SideRecord) -> Failure:
+def shown(output: Output, codecs: Mapping[str, Codec[Any]]) -> Forwarded[Any]:
+    """Give an output decoded; `codecs` by topic."""
+    value = None if output.value is None else codecs[output.target].decode(output.value)
+    return Forwarded(output.key.decode(), value, output.timestamp, output.target)
+
+
+def failure(record: SideRecord) -> Failure:
+    """Give a side record with its headers as text."""
     return Failure(record.key, record.value, {name: (value or b"").decode() for name, value in record.headers})

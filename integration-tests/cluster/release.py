@@ -1,0 +1,153 @@
+"""A release of the umbrella chart with one service and its producer, and what they wrote."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from confluent_kafka import Consumer, TopicPartition
+from forward import BROKER_PORT, Forward, free_port
+from kube import CHARTS, Namespace
+from polling import poll_until
+from service_bench import PARTITIONS, ServiceBench
+from topic_reading import Decoder
+
+from forebay.catalog import find_service
+from forebay.kafka.settings import KafkaSettings
+
+ALL = tuple(sorted(chart.parent.name for chart in CHARTS.glob("*/Chart.yaml") if (chart.parent / "charts").is_dir()))
+
+
+@dataclass(slots=True)
+class Load:
+    """A bounded, seeded run of the chart's producer; its events happen in hour `seed` of a day."""
+
+    seed: int
+    count: int = 3_000
+    rate: int = 0
+
+    def values(self, producer: str) -> list[str]:
+        """Give helm's arguments."""
+        given = {
+            "enabled": "true",
+            "count": self.count,
+            "rate": self.rate,
+            "seed": self.seed,
+            "keys": 120,
+            "outOfOrder": 0.1,
+            "duplicates": 0.05,
+            "malformed": 0.02,
+            "start": f"2025-01-01T{self.seed:02}:00:00Z",
+        }
+        return [f"{producer}.{name}={value}" for name, value in given.items()]
+
+
+class ClusterBench(ServiceBench):
+    """A service in the cluster, seen through a forwarded broker and registry."""
+
+    def __init__(self, service: str, settings: KafkaSettings) -> None:
+        self.service = find_service(service)
+        self.settings = settings
+        self.application = service
+        self.decoder = Decoder(settings.schema_registry_url)
+
+    def is_caught_up(self) -> bool:
+        """Tell whether the markers stand at the ends of all inputs."""
+        consumer = Consumer(self.settings.consumer(**{"group.id": f"{self.application}-marker"}))
+        try:
+            places = [TopicPartition(topic.name, n) for topic in self.service.inputs for n in range(PARTITIONS)]
+            done = {(place.topic, place.partition): place.offset for place in consumer.committed(places, 20)}
+            ends = {(p.topic, p.partition): consumer.get_watermark_offsets(p, 20)[1] for p in places}
+        finally:
+            consumer.close()
+        return all(end == 0 or done[place] >= end for place, end in ends.items())
+
+
+@dataclass(slots=True)
+class Release:
+    """A release named `demo` in a namespace of its own.
+
+    Args:
+        service: the service's chart.
+        producer: the chart of the topic it reads.
+        settings: what all upgrades share.
+    """
+
+    namespace: Namespace
+    service: str
+    producer: str
+    tag: str
+    settings: list[str] = field(default_factory=list)
+    forwards: list[Forward] = field(default_factory=list)
+
+    @property
+    def driver(self) -> str:
+        """The driver's pod."""
+        return f"demo-{self.service}-0"
+
+    @property
+    def executors(self) -> str:
+        """The executors' StatefulSet."""
+        return f"demo-{self.service}-executor"
+
+    def apply(self, *values: str, wait: bool = True) -> float:
+        """Install or upgrade; give the seconds it took."""
+        small = [f"{self.service}.{part}.resources.requests.cpu=50m" for part in ("driver", "executor")]
+        off = [f"{name}.enabled=false" for name in ALL if name not in ("broker", "forebay", self.service)]
+        chosen = [f"global.image.tag={self.tag}", *off, *small, f"{self.service}.options.tick-ms=0"]
+        chosen += [*self.settings, *values]
+        arguments = [part for value in chosen for part in ("--set", value)]
+        begun = time.monotonic()
+        waiting = ("--wait", "--timeout", "10m") if wait else ()
+        self.namespace.helm("upgrade", "--install", "demo", str(CHARTS / "forebay"), *waiting, *arguments)
+        return time.monotonic() - begun
+
+    def load(self, load: Load) -> str:
+        """Start a run of the producer; give its Job's name."""
+        before = set(self.namespace.names("jobs"))
+        self.apply(*load.values(self.producer), wait=False)
+        (job,) = set(self.namespace.names("jobs")) - before
+        return job
+
+    def finish(self, job: str, seconds: float = 300.0) -> None:
+        """Wait until a producer's Job is through."""
+        selector = f"job-name={job}"
+        poll_until(
+            lambda: self.namespace.get("job", job)["status"].get("succeeded"),
+            f"the producer {job} is through: {self.namespace.names('pods', selector)}",
+            seconds,
+        )
+
+    def open(self) -> ClusterBench:
+        """Forward broker and registry to this machine."""
+        registry = Forward(self.namespace, "demo-registry-0", free_port(), 8080)
+        self.forwards += [Forward(self.namespace, "demo-broker-0", BROKER_PORT, BROKER_PORT), registry]
+        for forward in self.forwards:
+            forward.wait()
+        url = f"http://127.0.0.1:{registry.port}/apis/ccompat/v7"
+        return ClusterBench(
+            self.service, KafkaSettings(bootstrap_servers=f"127.0.0.1:{BROKER_PORT}", schema_registry_url=url)
+        )
+
+    def scale(self, replicas: int, seconds: float = 300.0) -> None:
+        """Scale as an operator would, and wait until the job uses that many executors."""
+        self.namespace.kubectl("scale", f"statefulset/{self.executors}", f"--replicas={replicas}")
+        names = {f"{self.executors}-{number}" for number in range(replicas)}
+        selector = f"spark-app-selector={self.executors}"
+        poll_until(lambda: set(self.namespace.names("pods", selector)) == names, f"{replicas} executor pods", seconds)
+        for name in sorted(names):
+            poll_until(lambda name=name: self.namespace.is_ready(name), f"{name} is ready", seconds)
+
+    def log(self, pod: str = "", container: str = "driver") -> str:
+        """Give a pod's log."""
+        return self.namespace.kubectl("logs", pod or self.driver, "-c", container, check=False)
+
+    def remove(self, failures: Path | None) -> None:
+        """Uninstall and delete the namespace; keep logs if something failed."""
+        if failures is not None:
+            self.namespace.keep(failures)
+        for forward in self.forwards:
+            forward.close()
+        self.namespace.helm("uninstall", "demo", "--wait", "--ignore-not-found", check=False)
+        self.namespace.kubectl("delete", "namespace", self.namespace.name, "--wait=false")

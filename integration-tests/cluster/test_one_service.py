@@ -1,0 +1,106 @@
+"""One service in a cluster, from install to uninstall: whatever happens, every output equals an independent replay."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from polling import poll_until
+from release import ClusterBench, Load, Release
+from test_all_services import check
+
+pytestmark = pytest.mark.timeout(1200)
+
+
+def settle(release: Release, bench: ClusterBench, *jobs: str) -> None:
+    """Wait until everything that was sent is processed, and compare."""
+    for job in jobs:
+        release.finish(job)
+    poll_until(bench.is_caught_up, f"{bench.application} has read its input; its log ends: {release.log()[-800:]}", 300)
+    check(bench.application, bench)
+
+
+def test_every_output_equals_the_replay(release: Release, bench: ClusterBench) -> None:
+    settle(release, bench, release.load(Load(seed=1, count=6_000)))
+    assert release.namespace.is_ready(release.driver)
+
+
+def test_scaling_out_and_in_under_load(release: Release, bench: ClusterBench) -> None:
+    job = release.load(Load(seed=2, rate=60))
+    release.scale(3)
+    poll_until(lambda: "now 3 executors: spreading the tasks anew" in release.log(), "the driver uses 3 executors", 120)
+    release.scale(1)
+    settle(release, bench, job)
+
+
+def test_scaling_to_zero_and_back_loses_nothing(release: Release, bench: ClusterBench) -> None:
+    release.scale(0)
+    poll_until(lambda: not release.namespace.is_ready(release.driver), "the driver is not ready without executors", 60)
+    job = release.load(Load(seed=3, count=1_000))
+    release.finish(job)
+    release.scale(1)
+    settle(release, bench, job)
+
+
+@pytest.mark.parametrize("pod", ["driver", "executor", "broker"])
+def test_a_deleted_pod_under_load_costs_no_record(release: Release, bench: ClusterBench, pod: str) -> None:
+    names = {"driver": release.driver, "executor": f"{release.executors}-0", "broker": "demo-broker-0"}
+    name = names[pod]
+    seed = 4 + list(names).index(pod)
+    job = release.load(Load(seed, rate=60))
+    poll_until(lambda: not bench.is_caught_up(), "records wait", 120, every=0.1)
+    before = release.namespace.uid(name)
+    release.namespace.kubectl("delete", "pod", name, "--wait=false")
+    poll_until(lambda: release.namespace.uid(name) not in ("", before), f"another {name}", 180)
+    poll_until(lambda: release.namespace.is_ready(name), f"{name} is ready", 300)
+    for forward in release.forwards:
+        forward.wait()
+    settle(release, bench, job)
+
+
+def test_killed_processes_under_load_cost_no_record(release: Release, bench: ClusterBench) -> None:
+    job = release.load(Load(seed=7, rate=60))
+    poll_until(lambda: not bench.is_caught_up(), "records wait", 120, every=0.1)
+    for pod in (release.driver, f"{release.executors}-0"):
+        release.namespace.kubectl("delete", "pod", pod, "--grace-period=0", "--force", check=False)
+    settle(release, bench, job)
+
+
+def test_an_upgrade_and_its_rollback_cost_no_record(release: Release, bench: ClusterBench) -> None:
+    before = release.namespace.uid(release.driver)
+    revision = release.namespace.helm("history", "demo", "--max", "1", "-o", "json")
+    job = release.load(Load(seed=8, rate=60))
+    release.settings.append(f"{release.service}.podAnnotations.upgraded=yes")
+    release.apply(*Load(seed=8, rate=60).values(release.producer))
+    upgraded = release.namespace.uid(release.driver)
+    assert upgraded not in ("", before)
+    release.settings.pop()
+    release.finish(job)
+    release.namespace.helm("rollback", "demo", "--wait", "--timeout", "10m")
+    assert release.namespace.uid(release.driver) not in ("", upgraded), revision
+    settle(release, bench)
+
+
+def test_helm_test_reads_an_output(release: Release, bench: ClusterBench) -> None:
+    assert "Succeeded" in release.namespace.helm("test", "demo", "--timeout", "3m")
+
+
+def test_uninstall_leaves_nothing_behind_but_the_volumes(release: Release, bench: ClusterBench) -> None:
+    release.namespace.helm("uninstall", "demo", "--wait", "--timeout", "5m")
+    kinds = "all,configmap,serviceaccount,secret,role,rolebinding,networkpolicy,poddisruptionbudget"
+    own = "app.kubernetes.io/instance=demo"
+    poll_until(lambda: not release.namespace.names(kinds, own), "everything of the release is gone", 180)
+    assert sorted(release.namespace.names("pvc")) == [
+        "data-demo-broker-0",
+        "data-demo-registry-0",
+        f"demo-{release.service}-checkpoint",
+    ]
+
+
+def test_installed_again_it_goes_on_where_it_stopped(release: Release, bench: ClusterBench) -> None:
+    begun = time.monotonic()
+    release.apply()
+    for forward in release.forwards:
+        forward.wait()
+    settle(release, bench, release.load(Load(seed=9)))
+    assert time.monotonic() - begun < 900

@@ -1,0 +1,116 @@
+"""What each service must have made of its input: the independent replays, asked per task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from service_bench import PARTITIONS, Output, Record, Value
+
+from forebay.partitioner import partition_of
+from tests.device_alerts import replay as device_alerts
+from tests.order_stores import replay as order_stores
+from tests.session_analytics import replay as session_analytics
+from tests.user_sessions import replay as user_sessions
+from tests.windowed_metrics import replay as windowed_metrics
+
+Stores = dict[str, list[Value]]
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """One service's results.
+
+    Args:
+        outputs: in order, by partition; of a service whose results interleave freely, by anything `by_key` maps to.
+        stores: values of each store.
+        refused: records that can be decoded but go to .errors; None where the replay doesn't tell.
+        late: records that go to .late; None where the replay doesn't tell.
+    """
+
+    outputs: dict[Any, list[Any]] = field(default_factory=dict)
+    stores: Stores = field(default_factory=dict)
+    refused: int | None = None
+    late: int | None = None
+
+
+Partitions = Mapping[int, list[Record]]
+
+
+def _user_sessions(partitions: Partitions) -> Replayed:
+    replayed = Replayed(stores={"user-profiles": []}, late=0)
+    for partition, records in partitions.items():
+        replayed.outputs[partition], users = user_sessions.replay(records)
+        replayed.stores["user-profiles"] += users.values()
+    return replayed
+
+
+def _device_alerts(partitions: Partitions) -> Replayed:
+    replayed = Replayed(stores={"devices": []}, late=0)
+    for partition, records in partitions.items():
+        replayed.outputs[partition], stores = device_alerts.replay(records)
+        replayed.stores["devices"] += stores["devices"].values()
+    return replayed
+
+
+def _windowed_metrics(partitions: Partitions) -> Replayed:
+    outputs, windows, late = {}, [], 0
+    for partition, records in partitions.items():
+        task = windowed_metrics.Replay(300_000, 60_000, 3_600_000, "both", 300_000, 10, 100, 600_000)
+        for key, value, timestamp in records:
+            task.take(key, value, timestamp)
+        outputs[partition] = task.outputs
+        windows += task.stored().values()
+        late += len(task.late)
+    return Replayed(outputs, {"metric-windows": windows}, late=late)
+
+
+def _session_analytics(partitions: Partitions) -> Replayed:
+    outputs, late = {}, 0
+    stores: Stores = {"sessions": [], "profiles": []}
+    for partition, records in partitions.items():
+        task = session_analytics.Task(30_000, 0, 3_600_000, 100, 600_000)
+        for key, value, timestamp in records:
+            task.take(key, value, timestamp)
+        outputs[partition] = task.outputs
+        late += len(task.late)
+        for name, entries in task.stores().items():
+            stores[name] += entries.values() if isinstance(entries, dict) else entries
+    return Replayed(outputs, stores, late=late)
+
+
+def _order_stores(partitions: Partitions) -> Replayed:
+    records = [record for partition in sorted(partitions) for record in partitions[partition]]
+
+    def task_of(key: str) -> int:
+        return partition_of(key.encode(), PARTITIONS)
+
+    outputs, stores = order_stores.replay(records, task_of=task_of)
+    return Replayed(
+        order_stores.steps_by_order(outputs), {name: [*rows.values()] for name, rows in stores.items()}, late=0
+    )
+
+
+def _in_order(outputs: dict[int, list[Output]]) -> dict[Any, list[Any]]:
+    return dict(outputs)
+
+
+def _by_order(outputs: dict[int, list[Output]]) -> dict[Any, list[Any]]:
+    return order_stores.steps_by_order(output for part in outputs.values() for output in part)
+
+
+REPLAYS: Mapping[str, Callable[[Partitions], Replayed]] = {
+    "user-sessions": _user_sessions,
+    "windowed-metrics": _windowed_metrics,
+    "session-analytics": _session_analytics,
+    "device-alerts": _device_alerts,
+    "order-stores": _order_stores,
+}
+
+VIEWS: Mapping[str, Callable[[dict[int, list[Output]]], dict[Any, list[Any]]]] = {"order-stores": _by_order}
+
+
+def view(service: str, outputs: dict[int, list[Output]]) -> dict[Any, list[Any]]:
+    """Give a service's outputs as its replay has them."""
+    return VIEWS.get(service, _in_order)(outputs)

@@ -1,0 +1,216 @@
+"""A service on the session's platform with topics of its own: what it is sent, and what it made of that."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
+from job_process import JobProcess
+from topic_reading import Decoder, MarkerWatch, UndecodableError, fold, parse, read_topic
+
+from forebay.catalog import find_service
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.codecs import register_contract, registry_codec
+from forebay.kafka.registry import SchemaRegistry
+from forebay.kafka.settings import KafkaSettings
+from forebay.kafka.topics import spec_of
+from forebay.platform import Platform
+from forebay.serde import Schema, load_contract
+from producers.base import Options
+from producers.catalog import source_of
+from producers.run import produce
+from producers.send import Sent
+
+Value = dict[str, Any]
+Record = tuple[str | None, Value | None, int]
+"""Key, value by field name, event time in ms."""
+Output = tuple[str, Value, int]
+
+PARTITIONS = 4
+HOUR_MS = 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """What a topic holds: usable records by partition, and the others by (partition, offset)."""
+
+    records: dict[int, list[Record]] = field(default_factory=dict)
+    unusable: dict[tuple[int, int], Message] = field(default_factory=dict)
+
+
+class ServiceBench:
+    """A service under an application id of its own; its topics are made anew.
+
+    Args:
+        arguments: of every `forebay run`.
+    """
+
+    def __init__(
+        self, platform: Platform, service: str, application: str, folder: Path, arguments: tuple[str, ...] = ()
+    ) -> None:
+        endpoints = platform.up()
+        self.service = find_service(service)
+        self.settings = KafkaSettings(
+            bootstrap_servers=endpoints.bootstrap_servers, schema_registry_url=endpoints.registry_url
+        )
+        self.application = application
+        self.checkpoint = folder / f"{application}-checkpoint"
+        self.decoder = Decoder(endpoints.registry_url)
+        self._arguments = arguments
+        self._folder = folder
+        self._jobs: list[JobProcess] = []
+        topics = self.service.topics(application)
+        admin = TopicAdmin(self.settings)
+        admin.delete(topic.name for topic in topics)
+        admin.create(spec_of(topic) for topic in topics)
+        for topic in self.service.inputs:
+            self._wait_for_leaders(topic.name)
+
+    @property
+    def input(self) -> str:
+        """The first input topic."""
+        return self.service.inputs[0].name
+
+    def produce(
+        self, options: Options, should_stop: Callable[[], bool] = lambda: False, topic: str | None = None
+    ) -> Sent:
+        """Send synthetic events; they are with the broker after it."""
+        source = source_of(topic or self.input)
+        registry = SchemaRegistry(self.settings.registry())
+        contract = register_contract(registry, source.service, source.contract, source.topic)
+        codec = registry_codec(self.settings, source.service, source.record_type, contract.schema_id)
+
+        def register(subject: str, text: str) -> int:
+            return registry.register(subject, Schema(text)).schema_id
+
+        return produce(source.topic, options, self.settings.producer(), codec, register, should_stop=should_stop)
+
+    def send(self, *records: tuple[bytes | None, bytes | None, dict[str, Any]]) -> None:
+        """Send records to the first input as they are: key, value, and further arguments of `produce`."""
+        producer = Producer(self.settings.producer())
+        for key, value, more in records:
+            producer.produce(self.input, value, key, **more)
+        assert producer.flush(60) == 0
+
+    def job(self, *arguments: str) -> JobProcess:
+        """Start the job."""
+        given = [
+            self.service.name,
+            *("--application", self.application, "--checkpoint", str(self.checkpoint), "--http-port", "0"),
+            *("--bootstrap-servers", self.settings.bootstrap_servers),
+            *("--schema-registry-url", self.settings.schema_registry_url),
+            *self._arguments,
+            *arguments,
+        ]
+        job = JobProcess(given, self._folder / f"{self.application}.log", {"FOREBAY_HOME": str(self._folder)})
+        self._jobs.append(job)
+        return job
+
+    def drain(self, *arguments: str) -> JobProcess:
+        """Run the job over everything that waits."""
+        job = self.job("--trigger", "available-now", *arguments)
+        assert job.finish() == 0, job.text()
+        return job
+
+    def close(self) -> None:
+        """Kill what still runs."""
+        for job in self._jobs:
+            job.kill()
+
+    def markers(self) -> MarkerWatch:
+        """Watch the job's markers."""
+        return MarkerWatch(self.settings, self.application, self.input, PARTITIONS)
+
+    def waiting(self) -> int:
+        """Give the number of records in the first input topic."""
+        return sum(map(len, read_topic(self.settings, self.input).values()))
+
+    def received(self, topic: str | None = None) -> Received:
+        """Read an input topic as a job must."""
+        name = topic or self.input
+        (record,) = [known.record for known in self.service.inputs if known.name == name]
+        reader = parse(load_contract(self.service.name, record).text)
+        latest = time.time_ns() // 1_000_000 + HOUR_MS
+        received = Received()
+        for partition, messages in read_topic(self.settings, name).items():
+            records = received.records.setdefault(partition, [])
+            for message in messages:
+                event = self._event(message, reader, latest)
+                if event is None:
+                    received.unusable[partition, message.offset() or 0] = message
+                else:
+                    records.append(((message.key() or b"").decode(), event, event["timestamp"]))
+        return received
+
+    def outputs(self, topic: str | None = None) -> dict[int, list[Output]]:
+        """Give an output topic, decoded."""
+        return {
+            partition: [
+                ((m.key() or b"").decode(), self.decoder.decode(m.value() or b""), m.timestamp()[1]) for m in messages
+            ]
+            for partition, messages in read_topic(self.settings, topic or self.service.output.name).items()
+        }
+
+    def changelog(self, store: str) -> dict[int, dict[bytes, Value]]:
+        """Give a store by partition, as its changelog topic tells it."""
+        changelog = read_topic(self.settings, f"{self.application}-{store}-changelog")
+        return {
+            partition: {key: self.decoder.decode(value) for key, value in fold(messages).items()}
+            for partition, messages in changelog.items()
+        }
+
+    def errors(self) -> list[Message]:
+        """Give the errors topic."""
+        return read_topic(self.settings, self.service.errors.name)[0]
+
+    def late(self) -> list[Message]:
+        """Give the topic of late records."""
+        return read_topic(self.settings, self.service.late.name)[0]
+
+    def check_errors(self, unusable: dict[tuple[int, int], Message], topic: str | None = None) -> list[Message]:
+        """Check that each record that can't be decoded was reported once, unchanged; give the reports of others."""
+        found: dict[tuple[int, int], Message] = {}
+        others = []
+        for message in self.errors():
+            headers = dict(message.headers() or [])
+            assert headers["error.service"] == self.service.name.encode()
+            assert headers["error.class"]
+            assert headers["error.message"]
+            if headers["error.stage"] != b"decode":
+                others.append(message)
+                continue
+            place = int(headers["error.partition"] or -1), int(headers["error.offset"] or -1)
+            assert place not in found, f"the record at {place} is reported twice"
+            found[place] = message
+            original = unusable[place]
+            assert (message.key(), message.value()) == (original.key(), original.value())
+            assert headers["error.topic"] == (topic or self.input).encode()
+            assert headers["error.timestamp"] == str(original.timestamp()[1]).encode()
+        assert found.keys() == unusable.keys()
+        return others
+
+    def _wait_for_leaders(self, topic: str) -> None:
+        consumer = Consumer(self.settings.consumer())
+        deadline = time.monotonic() + 30
+        for partition in range(PARTITIONS):
+            while True:
+                try:
+                    consumer.get_watermark_offsets(TopicPartition(topic, partition), 10)
+                    break
+                except KafkaException:
+                    assert time.monotonic() < deadline, f"{topic}-{partition} has no leader"
+        consumer.close()
+
+    def _event(self, message: Message, reader: Any, latest: int) -> Value | None:
+        key, value = message.key(), message.value()
+        if key is None or value is None:
+            return None
+        try:
+            event = self.decoder.decode(value, reader)
+        except UndecodableError:
+            return None
+        return event if 0 <= event["timestamp"] <= latest else None

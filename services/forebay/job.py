@@ -1,0 +1,62 @@
+"""How a service's job.py says what it is made of."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from forebay.processor.api import AnyProcessor
+
+Logic = Callable[[Any], AnyProcessor]
+"""Makes a processor from the service's settings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A later processor of a job: its records arrive repartitioned by the key they were forwarded with.
+
+    Args:
+        name: as given to `ctx.forward(to=...)` by the stage before.
+        record: what arrives; its contract has the class name.
+        processor: makes its logic.
+    """
+
+    name: str
+    record: type[Any]
+    processor: Logic
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The wiring of one service. Contracts have the records' class names.
+
+    Args:
+        inputs: record type by input topic.
+        outputs: record type by output topic; the first is where the last stage forwards to by default.
+        settings: frozen dataclass of the logic's settings, all with defaults.
+        processor: makes the logic that reads the inputs.
+        then: the stages behind it, in order, inside the same micro-batch.
+    """
+
+    inputs: Mapping[str, type[Any]]
+    outputs: Mapping[str, type[Any]]
+    settings: type[Any]
+    processor: Logic
+    then: tuple[Stage, ...] = ()
+
+    def logic(self, stage: int) -> Logic:
+        """Give what makes the processor of a stage; 0 reads the inputs."""
+        return self.then[stage - 1].processor if stage else self.processor
+
+    def after(self, stage: int) -> Stage | None:
+        """Give the stage behind `stage`, if there is one."""
+        return self.then[stage] if stage < len(self.then) else None
+
+
+def load_job(module: str) -> Job:
+    """Import a service's job.py."""
+    job = importlib.import_module(module).JOB
+    assert isinstance(job, Job)
+    return job

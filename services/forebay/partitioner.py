@@ -1,0 +1,45 @@
+"""Kafka's default partitioner: murmur2 of the key (org.apache.kafka.common.utils.Utils.murmur2)."""
+
+from __future__ import annotations
+
+_MASK = 0xFFFFFFFF
+_SEED = 0x9747B28C
+_M = 0x5BD1E995
+
+
+def murmur2(data: bytes) -> int:
+    """Give the hash, 32 bits unsigned."""
+    length = len(data)
+    h = _SEED ^ length
+    whole = length & ~3
+    for at in range(0, whole, 4):
+        k = int.from_bytes(data[at : at + 4], "little") * _M & _MASK
+        k = (k ^ k >> 24) * _M & _MASK
+        h = h * _M & _MASK ^ k
+    if length & 3:
+        h = (h ^ int.from_bytes(data[whole:], "little")) * _M & _MASK
+    h = (h ^ h >> 13) * _M & _MASK
+    return h ^ h >> 15
+
+
+def partition_of(key: bytes, partitions: int) -> int:
+    """Give the partition of a key among `partitions`."""
+    return (murmur2(key) & 0x7FFFFFFF) % partitions
+
+
+class Partitioner:
+    """`partition_of` for one number of partitions; remembers the latest keys."""
+
+    def __init__(self, partitions: int, remembered: int = 100_000) -> None:
+        self._partitions = partitions
+        self._remembered = remembered
+        self._known: dict[bytes, int] = {}
+
+    def __call__(self, key: bytes) -> int:
+        """Give the key's partition."""
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= self._remembered:
+                self._known.clear()
+            found = self._known[key] = partition_of(key, self._partitions)
+        return found

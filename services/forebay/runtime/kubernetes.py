@@ -1,0 +1,81 @@
+"""A job's driver on Kubernetes: the executors are pods of a StatefulSet, not pods that Spark makes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
+
+DRIVER_PORT = 7078
+BLOCK_MANAGER_PORT = 7079
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+
+EXECUTOR_LOSS: Mapping[str, str] = {
+    "spark.decommission.enabled": "true",
+    "spark.executor.decommission.forceKillTimeout": "60s",
+    "spark.network.timeout": "60s",
+    "spark.shuffle.io.maxRetries": "1",
+    "spark.shuffle.io.retryWait": "1s",
+    "spark.stage.maxConsecutiveAttempts": "20",
+    "spark.task.maxFailures": "20",
+}
+"""An executor may go at any time: what it did is done again elsewhere, soon, and that is no failure of the job."""
+
+
+class NotOnKubernetes(RuntimeError):
+    """This process does not run in a pod with a service account; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorPods:
+    """The StatefulSet whose pods are the executors of this driver.
+
+    Args:
+        name: of the StatefulSet; also Spark's application id, by which the pods' labels name it.
+        driver_host: name under which the executors reach this process.
+        namespace: of the StatefulSet.
+    """
+
+    name: str
+    driver_host: str
+    namespace: str
+
+    @classmethod
+    def of_this_pod(cls, name: str, driver_host: str) -> ExecutorPods:
+        """Take the namespace of the pod this process runs in. Raises NotOnKubernetes."""
+        try:
+            namespace = (SERVICE_ACCOUNT / "namespace").read_text(encoding="utf-8").strip()
+        except OSError as error:
+            raise NotOnKubernetes(
+                f"--executors {name} needs a pod with a service account, but {error.filename} can't be read "
+                f"({error.strerror}): elsewhere give --slots instead, in a pod set automountServiceAccountToken"
+            ) from error
+        return cls(name, driver_host, namespace)
+
+    def settings(self) -> dict[str, str]:
+        """Give Spark's settings: master, addresses, nothing made or deleted by Spark itself."""
+        return {
+            "spark.master": "k8s://https://kubernetes.default.svc",
+            "spark.app.id": self.name,
+            "spark.executor.instances": "0",
+            "spark.kubernetes.namespace": self.namespace,
+            "spark.kubernetes.executor.useDriverPodIP": "false",
+            "spark.kubernetes.executor.deleteOnTermination": "false",
+            "spark.kubernetes.executor.disableConfigMap": "true",
+            "spark.driver.host": self.driver_host,
+            "spark.driver.bindAddress": os.environ.get("SPARK_LOCAL_IP", "0.0.0.0"),
+            "spark.driver.port": str(DRIVER_PORT),
+            "spark.driver.blockManager.port": str(BLOCK_MANAGER_PORT),
+            "spark.blockManager.port": str(BLOCK_MANAGER_PORT),
+            **EXECUTOR_LOSS,
+        }
+
+    def start_jvm(self, settings: Mapping[str, str]) -> None:
+        """Start the driver's JVM before it knows its master: spark-submit refuses to start without executors."""
+        own = {name: settings[name] for name in ("spark.driver.memory", "spark.driver.extraJavaOptions")}
+        conf = SparkConf(loadDefaults=False).setAll(list(own.items()))
+        SparkContext._ensure_initialized(gateway=launch_gateway(conf))

@@ -1,0 +1,152 @@
+"""Follow the executors: wait for them before the query starts, start it again when others have come."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+from forebay.runtime.health import Health
+from forebay.runtime.kubernetes import ExecutorPods
+from forebay.runtime.kubernetes_api import wanted_executors
+
+log = logging.getLogger(__name__)
+
+Executors = frozenset[str]
+
+_POLL_SECONDS = 1.0
+_SETTLE_SECONDS = 3.0
+_PATIENCE_SECONDS = 60.0
+
+
+class Membership:
+    """Decides when tasks shall be spread anew. Pure: it is told the time.
+
+    A query's tasks stay with the executors they started on: an executor that comes later would idle for ever. One that
+    goes needs nothing, Spark gives its tasks to the others.
+    """
+
+    def __init__(self) -> None:
+        self._used: Executors = frozenset()
+        self._seen: Executors = frozenset()
+        self._since = 0.0
+
+    def complete(self, present: Executors, wanted: int | None, now: float) -> bool:
+        """Tell whether `present` is what there will be: all that are wanted, or the same ones for a minute.
+
+        Args:
+            wanted: None when nobody knows: then what stays the same for 3 s is complete.
+            now: monotonic seconds.
+        """
+        if present != self._seen:
+            self._seen, self._since = present, now
+        if not present:
+            return False
+        if wanted is None:
+            return now - self._since >= _SETTLE_SECONDS
+        return len(present) >= wanted or now - self._since >= _PATIENCE_SECONDS
+
+    def use(self, present: Executors) -> None:
+        """Note that a query starts on these."""
+        self._used = self._seen = present
+
+    def outgrown(self, present: Executors, wanted: int | None, now: float) -> bool:
+        """Tell whether a query shall start again, to use executors that came after its start."""
+        if not present & self._used:
+            self._used = present
+        complete = self.complete(present, wanted, now)
+        return complete and not present <= self._used and now - self._since >= _SETTLE_SECONDS
+
+
+class ExecutorWatch:
+    """Watches the executors of a session on a thread of its own."""
+
+    def __init__(
+        self, session: SparkSession, pods: ExecutorPods, health: Health, rebalance: Callable[[], None]
+    ) -> None:
+        self._context = session.sparkContext
+        self._pods, self._health, self._rebalance = pods, health, rebalance
+        self._membership = Membership()
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="executors", daemon=True)
+
+    def wait(self, stopping: threading.Event) -> None:
+        """Wait until all wanted executors are there, or those that are there have been alone for a minute."""
+        begun, said = time.monotonic(), 0.0
+        while not stopping.is_set():
+            present, wanted = self._present(), wanted_executors(self._pods)
+            now = time.monotonic()
+            if self._membership.complete(present, wanted, now):
+                log.info("%s: %d executors after %.1f s", self._pods.name, len(present), now - begun)
+                self._membership.use(present)
+                return
+            self._waiting(present, wanted)
+            if now - said > 15.0:
+                log.info("%s", self._state(present, wanted))
+                said = now
+            stopping.wait(_POLL_SECONDS)
+
+    def start(self) -> None:
+        """Begin to watch."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """End, within seconds."""
+        self._closed.set()
+        self._thread.join(10.0)
+
+    def _watch(self) -> None:
+        while not self._closed.wait(_POLL_SECONDS):
+            try:
+                present = self._present()
+            except (Py4JError, OSError) as error:
+                log.debug("the executors can't be counted: %s", error)
+                continue
+            wanted = wanted_executors(self._pods)
+            if not present:
+                self._waiting(present, wanted)
+            elif self._membership.outgrown(present, wanted, time.monotonic()):
+                log.info("%s: now %d executors: spreading the tasks anew", self._pods.name, len(present))
+                self._membership.use(present)
+                self._rebalance()
+
+    def _present(self) -> Executors:
+        ids = self._context._jsc.sc().getExecutorIds().mkString(",")
+        return frozenset(filter(None, str(ids).split(",")))
+
+    def _waiting(self, present: Executors, wanted: int | None) -> None:
+        self._health.failing(self._state(present, wanted))
+
+    def _state(self, present: Executors, wanted: int | None) -> str:
+        if wanted == 0:
+            return f"no executors are wanted: kubectl scale statefulset/{self._pods.name} --replicas=1 starts the job"
+        return (
+            f"waiting for executors: {len(present)} of {wanted if wanted is not None else '?'} are here: "
+            f"kubectl get pods -l spark-app-selector={self._pods.name} shows the others"
+        )
+
+
+@contextmanager
+def following_executors(
+    session: SparkSession,
+    pods: ExecutorPods | None,
+    health: Health,
+    rebalance: Callable[[], None],
+    stopping: threading.Event,
+) -> Iterator[None]:
+    """Wait for the executors, then follow them; nothing to do for a job whose tasks run on this machine."""
+    if pods is None:
+        yield
+        return
+    watch = ExecutorWatch(session, pods, health, rebalance)
+    watch.wait(stopping)
+    watch.start()
+    try:
+        yield
+    finally:
+        watch.close()

@@ -1,0 +1,68 @@
+"""The timer that wakes a task when its next window closes."""
+
+from __future__ import annotations
+
+from forebay.operators import Closing
+from forebay.processor import Context, IdleClose, Processor, Timer
+from forebay.stores import WindowStore
+from forebay.testing import TestDriver
+from tests.runtime.task_harness import CODECS, Number, Total
+
+SIZE = 100
+
+
+class Ends(Processor[Number, Total]):
+    """Windows of 100 ms without grace; sends when each was closed. A record of amount -1 breaks the next wake-up."""
+
+    idle = IdleClose(after_ms=50, horizon_ms=SIZE)
+
+    def __init__(self) -> None:
+        self.totals = WindowStore("totals", Total, size_ms=SIZE, retention_ms=10 * SIZE)
+        self.broken = False
+
+    def opened(self) -> None:
+        self.closing = Closing(self.totals.marks)
+
+    def process(self, event: Number, ctx: Context[Total]) -> None:
+        self.broken = event.amount < 0
+        start = event.timestamp // SIZE * SIZE
+        self.totals.put(ctx.key, Total(1, 1), start)
+        self.closing.watch(ctx, start + SIZE)
+
+    def on_timer(self, timer: Timer, ctx: Context[Total]) -> None:
+        if self.broken:
+            raise RuntimeError("broken")
+        open_from = ctx.closing_time - SIZE + 1
+        later = next(iter(self.totals.fetch_all(open_from, 1 << 40)), None)
+        self.closing.fired(ctx, None if later is None else later.start + SIZE)
+        ctx.forward(Total(timer.due, ctx.closing_time), "closed")
+
+
+def fired(driver: TestDriver[Number, Total]) -> list[int]:
+    return [output.value.amount for output in driver.outputs]
+
+
+def test_it_fires_at_the_next_end_and_is_set_anew() -> None:
+    driver = TestDriver(Ends(), CODECS)
+    for timestamp in (250, 350, 460):
+        driver.pipe(f"k{timestamp}", Number(f"{timestamp}", timestamp, 1))
+    assert fired(driver) == [300, 400]
+    assert driver.timers() == 1
+
+
+def test_it_fires_on_an_idle_topic() -> None:
+    driver = TestDriver(Ends(), CODECS)
+    driver.pipe("k", Number("e", 120, 1))
+    assert driver.advance_wall_time(49) == []
+    driver.advance_wall_time(1)
+    assert fired(driver) == [200]
+    assert driver.timers() == 0
+
+
+def test_it_is_set_again_after_a_wake_up_that_failed() -> None:
+    driver = TestDriver(Ends(), CODECS)
+    driver.pipe("k", Number("e", 120, -1))
+    driver.pipe("k", Number("f", 230, 1))
+    assert len(driver.errors) == 1
+    driver.pipe("k", Number("g", 330, 1))
+    assert fired(driver) == [300]
