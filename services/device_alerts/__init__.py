@@ -1,0 +1,1 @@
+"""Device alerts: device_events -> device_alerts."""

@@ -1,0 +1,92 @@
+"""Records of the service: contracts in avro/device-alerts, field for field."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from forebay.fastinit import fast_init
+
+
+class EventType(StrEnum):
+    """Types of event the service acts on; any other only shows that the device is there."""
+
+    SENSOR_READING = "sensor_reading"
+    STATUS_UPDATE = "status_update"
+    ERROR = "error"
+    HEARTBEAT = "heartbeat"
+
+
+class AlertType(StrEnum):
+    """What an alert tells."""
+
+    TEMPERATURE_ALERT = "TEMPERATURE_ALERT"
+    STATUS_UPDATE = "STATUS_UPDATE"
+    ERROR = "ERROR"
+    HEARTBEAT_SUMMARY = "HEARTBEAT_SUMMARY"
+    OFFLINE = "OFFLINE"
+    ONLINE = "ONLINE"
+
+
+class Status:
+    """Statuses the service gives; a status update may bring any other."""
+
+    UNKNOWN = "unknown"
+    ACTIVE = "active"
+    ERROR = "error"
+    ONLINE = "online"
+    OFFLINE = "offline"
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class DeviceEvent:
+    """One thing a device reported (topic device_events). Times in ms."""
+
+    event_id: str | None
+    device_id: str | None
+    event_type: str
+    value: str | float
+    timestamp: int
+    facility: str | None = None
+    zone: str | None = None
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class Device:
+    """State per device (store devices). Times in ms; null = never."""
+
+    status: str
+    status_at: int | None
+    last_temp: float | None
+    last_temp_at: int | None
+    error_count: int
+    heartbeat_count: int
+    last_seen: int
+    facility: str | None
+    zone: str | None
+    alerted_at: int | None
+    offline_since: int | None
+    watched: bool
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class DeviceAlert:
+    """One alert (topic device_alerts). Times in ms; fields that its type does not have are null."""
+
+    alert_type: str
+    device_id: str
+    timestamp: int
+    status: str
+    event_id: str | None
+    facility: str | None
+    zone: str | None
+    temperature: float | None = None
+    threshold: float | None = None
+    error_code: str | None = None
+    error_count: int | None = None
+    heartbeat_count: int | None = None
+    last_seen: int | None = None
+    silent_ms: int | None = None

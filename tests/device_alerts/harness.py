@@ -1,0 +1,73 @@
+"""A driver for the service, and its events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from device_alerts.model import Device, DeviceAlert, DeviceEvent
+from device_alerts.settings import DeviceAlertsSettings
+from forebay.processor.timers import PREFIX
+from forebay.stores.table import prefix_end
+from forebay.testing import Forwarded, JobDriver
+
+START = 1_735_689_600_000
+MINUTE = 60_000
+OFFLINE_AFTER = 5 * MINUTE
+
+
+def driver(settings: DeviceAlertsSettings | None = None, **engine: Any) -> JobDriver:
+    return JobDriver("device-alerts", settings=settings, **engine)
+
+
+def event(at: int, event_type: str = "heartbeat", value: str | float = "ok", **fields: Any) -> DeviceEvent:
+    """Give an event `at` ms after START."""
+    values: dict[str, Any] = {
+        "event_id": None,
+        "device_id": "d1",
+        "event_type": event_type,
+        "value": value,
+        "timestamp": START + at,
+        "facility": "plant",
+        "zone": "hall",
+    }
+    return DeviceEvent(**values | fields)
+
+
+def pipe(
+    to: JobDriver, at: int, event_type: str = "heartbeat", value: str | float = "ok", key: str = "d1", **fields: Any
+) -> list[DeviceAlert]:
+    """Process one event of `key`; give its alerts, each of which has the event's key and time."""
+    alerts = to.pipe(key, event(at, event_type, value, **fields))
+    assert all((alert.key, alert.timestamp) == (key, START + at) for alert in alerts)
+    return values(alerts)
+
+
+def values(outputs: list[Forwarded[DeviceAlert]]) -> list[DeviceAlert]:
+    """Give the alerts; each is keyed by its device and carries its own time."""
+    assert all((output.key, output.timestamp) == (output.value.device_id, output.value.timestamp) for output in outputs)
+    return [output.value for output in outputs]
+
+
+def types(alerts: list[DeviceAlert]) -> list[str]:
+    return [alert.alert_type for alert in alerts]
+
+
+def device(of: JobDriver, key: str = "d1") -> Device:
+    """Give the state of `key`."""
+    found = of.store("devices")[key]
+    assert isinstance(found, Device)
+    return found
+
+
+def timer_rows(of: JobDriver) -> list[tuple[bytes, bytes]]:
+    """Give the timers as the task's table holds them."""
+    return list(of.stages[0].tables[0].scan(PREFIX, prefix_end(PREFIX)))
+
+
+def started_again(task: JobDriver, settings: DeviceAlertsSettings) -> JobDriver:
+    """Go on with other settings, as a job started again on the same state does."""
+    fresh = driver(settings)
+    old, new = task.stages[0], fresh.stages[0]
+    new.tables[0].apply(list(old.tables[0].scan(b"", None)), b"")
+    new.engines[0].load(old.engines[0].position)
+    return fresh
