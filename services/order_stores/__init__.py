@@ -1,0 +1,1 @@
+"""Order stores: order_events -> order_processing_results, by way of three stores with three different keys."""

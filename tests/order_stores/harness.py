@@ -1,0 +1,72 @@
+"""A driver for the service, all three stages, and events to pipe in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from forebay.testing import JobDriver
+from order_stores.model import OrderEvent, OrderProcessingResult
+from order_stores.settings import OrderStoresSettings
+from tests.user_sessions.plain import plain
+
+START = 1_735_689_600_000
+DRIVERS_CLOCK = 1 << 52
+STORES = ("orders", "inventory", "customers")
+
+
+def driver(
+    tasks: int = 1, partitions: int = 0, engine: Mapping[str, int] = MappingProxyType({}), **settings: int
+) -> JobDriver:
+    """Give a driver; `engine` are fields of EngineSettings, `settings` the service's."""
+    return JobDriver(
+        "order-stores", tasks=tasks, partitions=partitions, settings=OrderStoresSettings(**settings), **engine
+    )
+
+
+def step(status: str, at: int = 0, **fields: Any) -> OrderEvent:
+    """Give an event `at` ms after START: three pieces of a lamp for ann, at 19.99 each."""
+    values: dict[str, Any] = {
+        "event_id": None,
+        "order_id": "o1",
+        "status": status,
+        "product_id": "lamp",
+        "quantity": 3,
+        "price": 19.99,
+        "customer_id": "ann",
+        "timestamp": START + at,
+    }
+    return OrderEvent(**values | fields)
+
+
+def pipe(to: JobDriver, status: str, at: int = 0, **fields: Any) -> OrderProcessingResult:
+    """Process one event and give the one result it caused."""
+    event = step(status, at, **fields)
+    (output,) = to.pipe(event.order_id, event)
+    assert output.key == event.order_id
+    assert output.timestamp == event.timestamp
+    assert output.topic == "order_processing_results"
+    assert isinstance(output.value, OrderProcessingResult)
+    return output.value
+
+
+def refused(to: JobDriver, status: str, at: int = 0, **fields: Any) -> str:
+    """Process one event that must change nothing, and give the reason it was refused for."""
+    before, count = stores(to), len(to.errors)
+    event = step(status, at, **fields)
+    assert to.pipe(event.order_id, event) == []
+    assert len(to.errors) == count + 1
+    assert stores(to) == before
+    assert to.errors[-1].headers["error.stage"] == "process"
+    return to.errors[-1].headers["error.message"]
+
+
+def lifecycle(to: JobDriver, *statuses: str, **fields: Any) -> list[OrderProcessingResult]:
+    """Process an order's events, a second apart."""
+    return [pipe(to, status, 1000 * number, **fields) for number, status in enumerate(statuses)]
+
+
+def stores(of: JobDriver) -> dict[str, dict[str, Any]]:
+    """Give what the three stores hold, as the replay has it."""
+    return {name: {key: plain(value) for key, value in of.store(name).items()} for name in STORES}
