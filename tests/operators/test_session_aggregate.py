@@ -110,6 +110,44 @@ def test_a_session_that_is_still_open_is_not_given_with_those_that_close(bench: 
     assert [r.key for r in sums.close(17)] == ["b"]
 
 
+def test_the_next_close_is_that_of_the_earliest_open_session(bench: Bench) -> None:
+    sums = aggregate(bench, emission=Emission.BOTH)
+    assert sums.next_close() is None
+    assert sums.process("a", Cell("x"), 3, 3).closes_at == 3 + 16
+    assert sums.process("b", Cell("y"), 7, 7).closes_at == 7 + 16
+    assert sums.next_close() == 3 + 16
+    assert [r.key for r in sums.close(3 + 16)] == ["a"]
+    assert sums.next_close() == 7 + 16
+    assert [r.key for r in sums.close(7 + 16)] == ["b"]
+    assert sums.next_close() is None
+
+
+def test_after_an_early_look_the_next_close_is_that_of_the_session_as_it_has_grown(bench: Bench) -> None:
+    sums = aggregate(bench, emission=Emission.FINAL)
+    sums.process("a", Cell("x"), 0, 0)
+    sums.process("a", Cell("y"), 9, 9)
+    assert sums.next_close() == 0 + 16
+    assert sums.close(16) == []
+    assert sums.next_close() == 9 + 16
+    bench.commit()
+    assert aggregate(bench, emission=Emission.FINAL).next_close() == 9 + 16
+
+
+def test_an_older_session_that_opens_later_closes_first(bench: Bench) -> None:
+    sums = aggregate(bench, emission=Emission.BOTH)
+    sums.process("a", Cell("x"), 50, 50)
+    sums.process("b", Cell("y"), 40, 50)
+    assert sums.next_close() == 40 + 16
+    assert [r.key for r in sums.close(40 + 16)] == ["b"]
+
+
+def test_without_finals_nothing_ever_closes(bench: Bench) -> None:
+    sums = aggregate(bench)
+    assert sums.process("a", Cell("x"), 0, 0).closes_at is None
+    assert sums.next_close() is None
+    assert sums.close(10**9) == []
+
+
 @pytest.mark.parametrize(
     ("closed", "window", "value"), [(Closed.MERGE, Window(0, 10), "ab"), (Closed.KEEP, Window(10, 10), "b")]
 )

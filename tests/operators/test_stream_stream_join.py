@@ -151,3 +151,72 @@ def test_with_a_long_grace_it_gives_every_pair_once_and_the_others_alone(
     if kind is Join.OUTER:
         expected += [(b[1], "-" + b[3], b[2]) for b in right if b not in [p[1] for p in pairs]]
     assert sorted((r.key, r.value.json, r.timestamp) for r in got if r.key and r.value) == sorted(expected)
+
+
+class Model:
+    """Both streams as lists, each record with whether it still waits for a partner; every rule spelled out."""
+
+    def __init__(self, windows: JoinWindows, retention: int, kind: Join) -> None:
+        self.windows, self.retention, self.kind = windows, retention, kind
+        self.kept: dict[str, list[tuple[int, str, str]]] = {"L": [], "R": []}
+        self.waiting: list[tuple[int, str, str, str]] = []
+
+    def process(self, side: str, key: str, text: str, ts: int, now: int) -> list[tuple[str, str, int]]:
+        given = self.release(now)
+        other = "R" if side == "L" else "L"
+        before, after = self.windows.before_ms, self.windows.after_ms
+        low, high = (ts - before, ts + after) if side == "L" else (ts - after, ts + before)
+        newest = max([at for at, _, _ in self.kept[side]] + [ts])
+        if ts > newest - self.retention:
+            self.kept[side].append((ts, key, text))
+        shown = max((at for at, _, _ in self.kept[other]), default=0) - self.retention
+        met = sorted(
+            (m for m in self.kept[other] if m[1] == key and low <= m[0] <= high and m[0] > shown), key=lambda m: m[0]
+        )
+        for at, _, partner in met:
+            self.waiting = [w for w in self.waiting if (w[0], w[1], w[2]) != (at, other, key)]
+            both = text + partner if side == "L" else partner + text
+            given.append((key, both, max(ts, at)))
+        if not met and (self.kind is Join.OUTER or (self.kind is Join.LEFT and side == "L")):
+            if high + self.windows.grace_ms < now:
+                given.append((key, alone(side, text), ts))
+            else:
+                self.waiting.append((ts, side, key, text))
+        return given
+
+    def release(self, now: int) -> list[tuple[str, str, int]]:
+        def closed(record: tuple[int, str, str, str]) -> bool:
+            ahead = self.windows.after_ms if record[1] == "L" else self.windows.before_ms
+            return record[0] + ahead + self.windows.grace_ms < now
+
+        free = sorted((w for w in self.waiting if closed(w)), key=lambda w: w[:3])
+        self.waiting = [w for w in self.waiting if not closed(w)]
+        return [(key, alone(side, text), ts) for ts, side, key, text in free]
+
+
+def alone(side: str, text: str) -> str:
+    return text + "-" if side == "L" else "-" + text
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    before=st.integers(0, 5),
+    after=st.integers(0, 5),
+    grace=st.integers(0, 4),
+    kind=st.sampled_from(Join),
+    records=st.lists(st.tuples(st.sampled_from("LR"), st.sampled_from("ab"), st.integers(-14, 8)), max_size=25),
+)
+def test_with_any_grace_and_late_records_it_does_what_two_lists_do(
+    before: int, after: int, grace: int, kind: Join, records: list[tuple[str, str, int]]
+) -> None:
+    windows, now = JoinWindows(before, after, grace), 0
+    model = Model(windows, max(1, before + after, windows.retention_ms), kind)
+    with open_bench(Backend.IN_MEMORY) as bench:
+        join = join_on(bench, windows, kind)
+        for number, (side, key, step) in enumerate(records):
+            ts, text = max(0, now + step), chr(65 + number)
+            now = max(now, ts)
+            results = (join.on_left if side == "L" else join.on_right)(key, Cell(text), ts, now)
+            got = [(r.key, r.value.json, r.timestamp) for r in results if r.value]
+            assert got == model.process(side, key, text, ts, now)
+            bench.commit()

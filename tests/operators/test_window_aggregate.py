@@ -84,6 +84,44 @@ def test_both_gives_updates_and_finals(bench: Bench) -> None:
     assert (len(outcome.updates), len(outcome.finals)) == (1, 1)
 
 
+def test_the_next_close_is_that_of_the_earliest_window_not_given_yet(bench: Bench) -> None:
+    counts = aggregate(bench, tumbling(10, grace_ms=5), Emission.FINAL)
+    assert counts.next_close() is None
+    counts.process("k", Cell("a"), 21, 21)
+    counts.process("k", Cell("a"), 19, 21)
+    assert counts.next_close() == 25
+    assert len(counts.close(25)) == 1
+    assert counts.next_close() == 35
+    bench.commit()
+    assert counts.next_close() == 35
+    assert len(counts.close(1000)) == 1
+    assert counts.next_close() is None
+
+
+def test_what_an_undone_record_closed_is_still_to_be_closed(bench: Bench) -> None:
+    counts = aggregate(bench, tumbling(10), Emission.FINAL)
+    counts.process("k", Cell("a"), 1, 1)
+    bench.commit()
+    assert len(counts.process("k", Cell("b"), 10, 10).finals) == 1
+    bench.roll_back()
+    assert counts.next_close() == 10
+    assert len(counts.process("k", Cell("b"), 10, 10).finals) == 1
+
+
+def test_an_outcome_tells_when_the_first_window_it_changed_closes(bench: Bench) -> None:
+    counts = aggregate(bench, hopping(10, 5, grace_ms=2), Emission.FINAL)
+    assert counts.process("k", Cell("a"), 7, 7).closes_at == 12
+    assert counts.process("k", Cell("a"), 7, 12).closes_at == 17
+    assert counts.process("k", Cell("a"), 7, 17).closes_at is None
+
+
+def test_without_finals_there_is_nothing_to_close(bench: Bench) -> None:
+    counts = aggregate(bench, tumbling(10), Emission.UPDATES)
+    assert counts.process("k", Cell("a"), 1, 1).closes_at is None
+    assert counts.next_close() is None
+    assert counts.close(1000) == []
+
+
 def test_a_store_that_keeps_less_than_size_and_grace_is_refused(bench: Bench) -> None:
     store = WindowStore("w", Cell, size_ms=10, retention_ms=14)
     with pytest.raises(ValueError, match=r"store w: retention_ms 14 .* at least 15 ms"):

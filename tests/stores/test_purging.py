@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from forebay.conformance.bench import Bench
 from forebay.conformance.cell import Cell
 from forebay.stores import purge
+from forebay.stores.keys import WIDTH
 from forebay.stores.session import SessionStore
 from forebay.stores.ttl import TtlKeyValueStore
 from forebay.stores.versioned import SHORTEST_SEGMENT_MS, VersionedKeyValueStore
@@ -81,3 +84,25 @@ def test_a_purge_that_is_undone_happens_again(bench: Bench) -> None:
     store.put("clock", Cell("c"), 5 + 640)
     bench.commit()
     assert rows(bench, b"w") == 1
+
+
+def test_a_walk_through_rows_of_one_time_goes_on_where_it_stopped(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All windows of a task begin at the same times: a walk that began anew would look at all it has deleted."""
+    store = bench.open(WindowStore("w", Cell, size_ms=1, retention_ms=640))
+    for number in range(COUNT):
+        store.put(f"k{number:02}", Cell("v"), 5)
+    bench.commit()
+    (index,) = (rows for rows in bench.stores.opened if rows.store.startswith("\x01starts"))
+    begun: list[bytes] = []
+    scan = index.scan
+
+    def watch(start: bytes, end: bytes | None) -> Iterator[tuple[bytes, object]]:
+        begun.append(start)
+        return scan(start, end)
+
+    monkeypatch.setattr(index, "scan", watch)
+    for _ in range(3):
+        store.put("clock", Cell("c"), 5 + 640)
+    assert [start[WIDTH:][:3] for start in begun] == [b"", b"k10", b"k20"]

@@ -106,9 +106,47 @@ def test_an_expired_session_is_not_shown_while_its_row_is_still_there(bench: Ben
     store.put("k", 40, 50, v("a"))
     store.put("clock", 0, 49 + retention, v("c"))
     assert [session.key for session in store.fetch("k")] == ["k"]
+    assert [session.key for session in store.fetch_key_range("k", "k")] == ["k"]
+    assert store.fetch_session("k", 40, 50) == v("a")
     store.put("clock", 0, 50 + retention, v("c"))
     assert any(key.startswith(b"sessions\0k") for key, value in bench.commit() if value is not None)
     assert store.fetch_session("k", 40, 50) is None
     assert list(store.fetch("k")) == list(store.backward_fetch("k")) == []
     assert [session.key for session in store.find_sessions_by_end(0, 50)] == []
     assert list(store.fetch_key_range("k", "k")) == []
+
+
+def test_the_first_end_is_found_from_its_own_time_on(store: SessionStore[Cell], bench: Bench) -> None:
+    assert store.first_end(0) is None
+    store.put("b", 0, 20, v(""))
+    bench.commit()
+    store.put("a", 5, 10, v(""))
+    assert [store.first_end(at) for at in (0, 10, 11, 20, 21)] == [10, 10, 20, 20, None]
+
+
+def test_a_merge_leaves_the_one_session_in_place_of_those_it_absorbs(store: SessionStore[Cell], bench: Bench) -> None:
+    store.put("k", 0, 10, v("a"))
+    store.put("k", 20, 30, v("b"))
+    store.put("k", 50, 60, v("c"))
+    bench.commit()
+    assert store.merge("k", list(store.find_sessions("k", 0, 30)), 0, 30, v("ab"))
+    assert [(s.start, s.end, s.value) for s in store.fetch("k")] == [(0, 30, v("ab")), (50, 60, v("c"))]
+    assert [s.end for s in store.all()] == [30, 60]
+
+
+def test_a_merge_may_keep_the_bounds_of_what_it_absorbs(store: SessionStore[Cell], bench: Bench) -> None:
+    store.put("k", 0, 10, v("a"))
+    bench.commit()
+    assert store.merge("k", list(store.fetch("k")), 0, 10, v("b"))
+    bench.commit()
+    assert [(s.key, s.start, s.end, s.value) for s in store.all()] == [("k", 0, 10, v("b"))]
+
+
+def test_a_merge_that_is_expired_is_refused_and_changes_nothing(store: SessionStore[Cell]) -> None:
+    store.put("k", 0, 10, v("a"))
+    absorbed = list(store.fetch("k"))
+    store.put("clock", 0, 10 + R, v("c"))
+    assert not store.merge("k", absorbed, 5, 10, v("b"))
+    assert store.dropped_total == 1
+    assert store.merge("k", absorbed, 5, 10, v("b"), open_from=10)
+    assert [(s.start, s.value) for s in store.find_sessions("k", 0, 99, open_from=10)] == [(5, v("b"))]

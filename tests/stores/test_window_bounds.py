@@ -107,6 +107,8 @@ def test_an_expired_entry_is_not_shown_while_its_row_is_still_there(bench: Bench
     store.put("k", v("a"), 50)
     store.put("clock", v("c"), 49 + retention)
     assert [entry.key for entry in store.fetch("k", 0, 50)] == ["k"]
+    assert [entry.key for entry in store.fetch_key_range("k", "k", 0, 50)] == ["k"]
+    assert store.fetch_one("k", 50) is not None
     store.put("clock", v("c"), 50 + retention)
     assert any(key.startswith(b"metrics\0k") for key, value in bench.commit() if value is not None)
     assert store.fetch_one("k", 50) is None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, NamedTuple, TypeVar
 
@@ -28,8 +27,7 @@ class WindowResult(NamedTuple, Generic[R]):
     timestamp: int
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome(Generic[R]):
+class Outcome(NamedTuple, Generic[R]):
     """What one record did to a windowed aggregate.
 
     Args:
@@ -37,12 +35,14 @@ class Outcome(Generic[R]):
         finals: results that became final when the record moved time on.
         refused: windows that had closed before the record came; a record with any belongs into `.late`, once.
         late_by_ms: how long ago (stream time) the last refused window closed; 0 if none was refused.
+        closes_at: closing time (ms) at which the first window it changed is final; None where no finals are given.
     """
 
     updates: tuple[WindowResult[R], ...] = ()
     finals: tuple[WindowResult[R], ...] = ()
     refused: int = 0
     late_by_ms: int = 0
+    closes_at: int | None = None
 
     @property
     def results(self) -> tuple[WindowResult[R], ...]:

@@ -7,15 +7,15 @@ from enum import Enum
 from typing import Generic, TypeVar
 
 from forebay.operators.results import Emission, Outcome, WindowResult
+from forebay.stores.keys import FOREVER
 from forebay.stores.session import SessionStore
-from forebay.time.sessions import SessionWindows, merge
+from forebay.time.sessions import SessionWindows
 from forebay.time.windows import Window
 
 V = TypeVar("V")
 A = TypeVar("A")
 
-_CLOSED = b"closed-before"
-_NEVER = -(1 << 62)
+_OPEN_FROM = b"open-from"
 
 
 class Closed(Enum):
@@ -67,36 +67,56 @@ class SessionAggregate(Generic[V, A]):
 
     def process(self, key: str, value: V, timestamp: int, now: int) -> Outcome[A]:
         """Fold one record in; give tombstones of absorbed sessions, the merged session, and finals."""
-        now = max(now, timestamp)
+        if timestamp > now:
+            now = timestamp
         finals = tuple(self.close(now))
-        own = merged = Window(timestamp, timestamp)
         reach, open_from = self.sessions.reach(timestamp), self.sessions.open_from(now)
         earliest = reach.start if self._closed is Closed.MERGE else max(reach.start, open_from)
         found = list(self.store.find_sessions(key, earliest, reach.end, open_from))
+        start = end = timestamp
         for entry in found:
-            merged = merge(merged, Window(entry.start, entry.end))
-        if self.sessions.is_closed(merged, now):
-            return Outcome((), finals, 1, open_from - merged.end)
-        updates: list[WindowResult[A]] = []
+            start, end = min(start, entry.start), max(end, entry.end)
+        if end < open_from:
+            return Outcome((), finals, 1, open_from - end)
+        merged = Window(start, end)
         aggregate = found[0].value if found else self._initial()
         for entry in found[1:]:
             aggregate = self._merger(key, aggregate, entry.value)
-        if merged != own:
-            for entry in found:
-                self.store.remove(key, entry.start, entry.end)
-                updates.append(WindowResult(key, Window(entry.start, entry.end), None, entry.end))
+        updates: list[WindowResult[A]] = []
+        if start != end:
+            updates += [WindowResult(key, Window(each.start, each.end), None, each.end) for each in found]
         aggregate = self._add(key, value, aggregate)
-        self.store.put(key, merged.start, merged.end, aggregate, open_from)
-        updates.append(WindowResult(key, merged, aggregate, merged.end))
-        return Outcome(() if self._emission is Emission.FINAL else tuple(updates), finals)
+        self.store.merge(key, found, start, end, aggregate, open_from)
+        if self._emission is Emission.UPDATES:
+            updates.append(WindowResult(key, merged, aggregate, end))
+            return Outcome(tuple(updates))
+        if end < self.store.marks.get(_OPEN_FROM, FOREVER):
+            self.store.marks.set(_OPEN_FROM, end)
+        if self._emission is Emission.FINAL:
+            return Outcome((), finals, closes_at=self.sessions.closes_at(merged))
+        updates.append(WindowResult(key, merged, aggregate, end))
+        return Outcome(tuple(updates), finals, closes_at=self.sessions.closes_at(merged))
 
     def close(self, now: int) -> list[WindowResult[A]]:
-        """Give the sessions that became final by closing time `now`, each once: by end, start, key."""
-        open_from, closed = self.sessions.open_from(now), self.store.marks.get(_CLOSED, _NEVER)
-        if self._emission is Emission.UPDATES or open_from <= closed:
+        """Give the sessions that became final by closing time `now`, each once: by end, start, key.
+
+        Sessions that end before the store's mark were given; the rest end at it or later.
+        """
+        given, open_from = self.store.marks.get(_OPEN_FROM, FOREVER), self.sessions.open_from(now)
+        if self._emission is Emission.UPDATES or open_from <= given:
             return []
-        self.store.marks.set(_CLOSED, open_from)
-        return [
+        finals = [
             WindowResult(entry.key, Window(entry.start, entry.end), entry.value, entry.end)
-            for entry in self.store.find_sessions_by_end(closed, open_from - 1, closed)
+            for entry in self.store.find_sessions_by_end(given, open_from - 1, given)
         ]
+        first_open = self.store.first_end(open_from)
+        self.store.marks.set(_OPEN_FROM, FOREVER if first_open is None else first_open)
+        return finals
+
+    def next_close(self) -> int | None:
+        """Give the closing time (ms) at which `close` may next give a session, or None if none is open.
+
+        Right after `close` it is exactly when the earliest open session closes, unless that one grows.
+        """
+        first_open = self.store.marks.get(_OPEN_FROM, FOREVER)
+        return None if first_open == FOREVER else self.sessions.closes_at(Window(first_open, first_open))

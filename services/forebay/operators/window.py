@@ -12,8 +12,7 @@ from forebay.time.windows import TimeWindows, Window
 V = TypeVar("V")
 A = TypeVar("A")
 
-_CLOSED = b"closed-until"
-_NEVER = -(1 << 62)
+_CLOSED = b"closed-start"
 
 
 class WindowAggregate(Generic[V, A]):
@@ -49,38 +48,50 @@ class WindowAggregate(Generic[V, A]):
 
     def process(self, key: str, value: V, timestamp: int, now: int) -> Outcome[A]:
         """Fold one record in; give results, finals in order of window start, then key."""
-        now = max(now, timestamp)
+        if timestamp > now:
+            now = timestamp
         finals = self.close(now)
         updates: list[WindowResult[A]] = []
-        refused, last_end = 0, 0
+        refused = last_end = 0
+        open_from = self.windows.closed_until(now)
         for window in self.windows.windows_for(timestamp):
-            if not self.windows.accepts(window, now):
+            if window.end > open_from:
+                updates.append(self._fold(key, value, timestamp, window))
+            else:
                 refused, last_end = refused + 1, window.end
-                continue
-            updates.append(self._fold(key, value, timestamp, window))
-        late_by = now - self.windows.grace_ms - last_end if refused else 0
+        late_by = open_from - last_end if refused else 0
+        if self._emission is Emission.UPDATES:
+            return Outcome(tuple(updates), (), refused, late_by)
+        closes_at = self.windows.closes_at(updates[0].window) if updates else None
         shown = () if self._emission is Emission.FINAL else tuple(updates)
-        return Outcome(shown, tuple(finals), refused, late_by)
+        return Outcome(shown, tuple(finals), refused, late_by, closes_at)
 
     def close(self, now: int) -> list[WindowResult[A]]:
         """Give the windows that became final by closing time `now`, each once: by start, then key."""
         if self._emission is Emission.UPDATES:
             return []
         size, advance = self.windows.size_ms, self.windows.advance_ms
-        last = (self.windows.closed_until(now) - size) // advance
-        done = self.store.marks.get(_CLOSED, _NEVER)
-        if last <= done or last < 0:
+        last = (self.windows.closed_until(now) - size) // advance * advance
+        done = self.store.marks.get(_CLOSED)
+        if last <= done:
             return []
         self.store.marks.set(_CLOSED, last)
-        entries = self.store.fetch_all(0 if done == _NEVER else (done + 1) * advance, last * advance)
         return [
             WindowResult(entry.key, Window(entry.start, entry.start + size), entry.value, entry.timestamp)
-            for entry in entries
+            for entry in self.store.fetch_all(done + 1, last)
         ]
 
+    def next_close(self) -> int | None:
+        """Give the closing time at which the first window becomes final that `close` has not given yet; None: none."""
+        if self._emission is Emission.UPDATES:
+            return None
+        start = self.store.first_start(self.store.marks.get(_CLOSED) + 1)
+        return None if start is None else self.windows.closes_at(Window(start, start + self.windows.size_ms))
+
     def _fold(self, key: str, value: V, timestamp: int, window: Window) -> WindowResult[A]:
-        found = self.store.fetch_one(key, window.start)
-        newest = timestamp if found is None else max(timestamp, found.timestamp)
-        aggregate = self._add(key, value, self._initial() if found is None else found.value)
-        self.store.put(key, aggregate, window.start, newest)
-        return WindowResult(key, window, aggregate, newest)
+        def added(found: A | None) -> A:
+            return self._add(key, value, self._initial() if found is None else found)
+
+        changed = self.store.update(key, window.start, timestamp, added)
+        assert changed is not None, "the store keeps every window that accepts records"
+        return WindowResult(key, window, changed.value, changed.timestamp)

@@ -12,7 +12,8 @@ from pathlib import Path
 from forebay.stores.table import NO_TAG, Change
 
 _PUT = "INSERT INTO rows VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
-_PAGE = 1_000
+_FIRST_PAGE = 8
+_LARGEST_PAGE = 1_000
 
 
 class DiskTable:
@@ -60,24 +61,25 @@ class DiskTable:
         return None if row is None else bytes(row[0])
 
     def scan(self, start: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
-        condition, high = ("key >= ?", ()) if end is None else ("key >= ? AND key < ?", (end,))
-        query = f"SELECT key, value FROM rows WHERE {condition} ORDER BY key LIMIT {_PAGE}"
-        while True:
-            page = self._db.execute(query, (start, *high)).fetchall()
+        for size in _pages():
+            page = self._page(start, end, "ASC", size)
             yield from page
-            if len(page) < _PAGE:
+            if len(page) < size:
                 return
             start = page[-1][0] + b"\0"
 
     def scan_reverse(self, start: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
-        while True:
-            condition, high = ("key >= ?", ()) if end is None else ("key >= ? AND key < ?", (end,))
-            query = f"SELECT key, value FROM rows WHERE {condition} ORDER BY key DESC LIMIT {_PAGE}"
-            page = self._db.execute(query, (start, *high)).fetchall()
+        for size in _pages():
+            page = self._page(start, end, "DESC", size)
             yield from page
-            if len(page) < _PAGE:
+            if len(page) < size:
                 return
             end = page[-1][0]
+
+    def _page(self, start: bytes, end: bytes | None, order: str, size: int) -> list[tuple[bytes, bytes]]:
+        condition, high = ("key >= ?", ()) if end is None else ("key >= ? AND key < ?", (end,))
+        query = f"SELECT key, value FROM rows WHERE {condition} ORDER BY key {order} LIMIT ?"
+        return self._db.execute(query, (start, *high, size)).fetchall()
 
     def apply(self, changes: Iterable[Change], tag: bytes) -> None:
         self._tag = NO_TAG
@@ -106,3 +108,11 @@ class DiskTable:
     def close(self) -> None:
         self._db.close()
         shutil.rmtree(self.path, ignore_errors=True)
+
+
+def _pages() -> Iterator[int]:
+    """Give the sizes of a scan's pages: small ones first, for many scans end after a row or two."""
+    size = _FIRST_PAGE
+    while True:
+        yield size
+        size = min(4 * size, _LARGEST_PAGE)

@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from forebay.stores.binding import Marks
-from forebay.stores.keys import after, pack_time, unpack_time
+from forebay.stores.keys import after, pack_time
 from forebay.stores.rows import Rows
 
 PURGED_AT_ONCE = 1_000
 PURGES_PER_RETENTION = 64
 
-_DONE = b"purged-until"
 _DUE = b"purge-due"
+_NEXT = b""
 _BEGINNING = -(1 << 62)
 
 
 class Purge:
     """Walks an index ordered by time behind a bound that only grows.
 
-    Where it stands is kept in the store's marks, so that it is undone and replayed like every other change.
+    Where it stands is kept in the store's rows, so that it is undone and replayed like every other change: the next
+    row to look at (a time alone is not enough: a walk through the rows of one time would begin again and again with
+    those it has deleted).
 
     Args:
-        index: rows that begin with a packed time.
+        index: rows that begin with a packed time; its empty row holds where the walk stands.
         step_ms: how far the bound moves before the next walk.
         remove: deletes what an index row stands for, and the row.
     """
@@ -37,15 +39,14 @@ class Purge:
         """Delete rows with time <= until, a limited number; no row may be added at or before it any more."""
         if until < self._marks.get(_DUE, _BEGINNING):
             return
-        done, due = until, until + self._step_ms
-        start = self._marks.get(_DONE, _BEGINNING) + 1
-        rows = self._index.scan(pack_time(start), after(pack_time(until)))
-        for count, (row, _) in enumerate(rows):
+        following, due = after(pack_time(until)), until + self._step_ms
+        start = self._index.get(_NEXT) or pack_time(_BEGINNING)
+        for count, (row, _) in enumerate(self._index.scan(start, following)):
             if count == PURGED_AT_ONCE:
-                done, due = unpack_time(row) - 1, until
+                following, due = row, until
                 break
             self._remove(row)
-        self._marks.set(_DONE, done)
+        self._index.put(_NEXT, following)
         self._marks.set(_DUE, due)
 
 

@@ -57,6 +57,7 @@ class Rows(Generic[V]):
         self._objects: dict[bytes, V | None] = {}
         self._dirty: dict[bytes, None] = {}
         self._dirty_sorted: SortedList | None = None
+        self._edits = 0
 
     def get(self, key: bytes) -> V | None:
         """Give the row's value, or None."""
@@ -64,42 +65,46 @@ class Rows(Generic[V]):
         return self._load(key) if value is _MISSING else value
 
     def put(self, key: bytes, value: V | None) -> None:
-        """Set the row, or delete it with None."""
+        """Set the row, or delete it with None; a row that comes and goes within a batch leaves no trace."""
         objects, dirty = self._objects, self._dirty
         was_dirty = key in dirty
         self._journal.entries.append((self, key, objects.get(key, _MISSING), was_dirty))
+        if value is None and self._table.get(self.prefix + key) is None:
+            objects.pop(key, None)
+            if was_dirty:
+                self._forget(key)
+            return
         objects[key] = value
         if not was_dirty:
-            dirty[key] = None
-            if self._dirty_sorted is not None:
-                self._dirty_sorted.add(key)
+            self._note(key)
 
     def scan(self, start: bytes, end: bytes | None) -> Iterator[tuple[bytes, V]]:
         """Give rows with start <= key < end (None: to the store's end) in key order."""
         table_end = prefix_end(self.prefix) if end is None else self.prefix + end
         confirmed = self._table.scan(self.prefix + start, table_end)
-        return self._merge(confirmed, iter(self._dirty_in(start, end)), descending=False)
+        return self._merge(confirmed, start, end, descending=False)
 
     def scan_reverse(self, start: bytes, end: bytes | None) -> Iterator[tuple[bytes, V]]:
         """Give rows with start <= key < end (None: to the store's end) in reverse key order."""
         table_end = prefix_end(self.prefix) if end is None else self.prefix + end
         confirmed = self._table.scan_reverse(self.prefix + start, table_end)
-        return self._merge(confirmed, reversed(self._dirty_in(start, end)), descending=True)
+        return self._merge(confirmed, start, end, descending=True)
 
     def restore(self, key: bytes, old: V | None, was_dirty: bool) -> None:
         """Undo one put (the journal's call)."""
         if old is _MISSING:
-            del self._objects[key]
+            self._objects.pop(key, None)
         else:
             self._objects[key] = old
-        if not was_dirty:
-            del self._dirty[key]
-            if self._dirty_sorted is not None:
-                self._dirty_sorted.remove(key)
+        if key in self._dirty:
+            if not was_dirty:
+                self._forget(key)
+        elif was_dirty:
+            self._note(key)
 
     def check(self, key: bytes) -> None:
         """Encode the row's present value. Raises EncodeError where it does not fit the store's contract."""
-        value = self._objects[key]
+        value = self._objects.get(key)
         if value is not None:
             self._codec.encode(value)
 
@@ -115,6 +120,10 @@ class Rows(Generic[V]):
 
     def settle(self) -> None:
         """Begin a batch on the confirmed table: the changes so far are in it."""
+        objects = self._objects
+        for key in self._dirty:
+            if objects[key] is None:
+                del objects[key]
         self._dirty.clear()
         self._dirty_sorted = None
         if len(self._objects) > self._cached:
@@ -132,27 +141,57 @@ class Rows(Generic[V]):
         self._objects[key] = value
         return value
 
-    def _dirty_in(self, start: bytes, end: bytes | None) -> list[bytes]:
+    def _note(self, key: bytes) -> None:
+        self._dirty[key] = None
+        if self._dirty_sorted is not None:
+            self._dirty_sorted.add(key)
+            self._edits += 1
+
+    def _forget(self, key: bytes) -> None:
+        del self._dirty[key]
+        if self._dirty_sorted is not None:
+            self._dirty_sorted.remove(key)
+            self._edits += 1
+
+    def _changed(self, low: bytes, high: bytes | None, descending: bool) -> Iterator[bytes]:
         if self._dirty_sorted is None:
             self._dirty_sorted = SortedList(self._dirty)
-        return list(self._dirty_sorted.irange(start, end, inclusive=(True, False)))
+        keys: Iterator[bytes] = self._dirty_sorted.irange(low, high, inclusive=(True, False), reverse=descending)
+        return keys
 
     def _merge(
-        self, confirmed: Iterator[tuple[bytes, bytes]], changed: Iterator[bytes], descending: bool
+        self, confirmed: Iterator[tuple[bytes, bytes]], low: bytes, high: bytes | None, descending: bool
     ) -> Iterator[tuple[bytes, V]]:
+        """Give the rows as they are when each is reached: a put behind the scan is not seen, one ahead of it is."""
         cut, dirty = len(self.prefix), self._dirty
-        table_key = next((k[cut:] for k, _ in confirmed if k[cut:] not in dirty), None)
-        dirty_key = next(changed, None)
-        while table_key is not None or dirty_key is not None:
-            take_dirty = table_key is None or (
+        table_key, dirty_key = _key_of(confirmed, cut), None
+        changed: Iterator[bytes] | None = None
+        seen = -1
+        while True:
+            if seen != self._edits:
+                changed, seen = self._changed(low, high, descending), self._edits
+                dirty_key = next(changed, None)
+            while table_key is not None and table_key in dirty:
+                table_key = _key_of(confirmed, cut)
+            if table_key is None and dirty_key is None:
+                return
+            if table_key is None or (
                 dirty_key is not None and (dirty_key > table_key if descending else dirty_key < table_key)
-            )
-            key = dirty_key if take_dirty else table_key
-            assert key is not None
+            ):
+                assert dirty_key is not None
+                assert changed is not None
+                key, dirty_key = dirty_key, next(changed, None)
+            else:
+                key, table_key = table_key, _key_of(confirmed, cut)
+            if descending:
+                high = key
+            else:
+                low = key + b"\0"
             value = self.get(key)
             if value is not None:
                 yield key, value
-            if take_dirty:
-                dirty_key = next(changed, None)
-            else:
-                table_key = next((k[cut:] for k, _ in confirmed if k[cut:] not in dirty), None)
+
+
+def _key_of(confirmed: Iterator[tuple[bytes, bytes]], cut: int) -> bytes | None:
+    row = next(confirmed, None)
+    return None if row is None else row[0][cut:]

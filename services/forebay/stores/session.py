@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from forebay.codec import Codec
@@ -69,15 +69,10 @@ class SessionStore(Store[V]):
         prefix = terminated(encode_key(self.name, key))
         if start > end:
             raise ValueError(f"store {self.name}: a session of {key!r} from {start} to {end} ends before it starts")
-        latest = self.marks.get(_LATEST, _BEGINNING)
-        if end > latest:
-            latest = end
-            self.marks.set(_LATEST, latest)
-        if end <= latest - self.retention_ms and end < open_from:
-            self.dropped_total += 1
+        if not self._accepts(end, open_from):
             return False
-        row = prefix + pack_time(end) + pack_time(start)
-        index = pack_time(end) + pack_time(start) + prefix
+        bounds = pack_time(end) + pack_time(start)
+        row, index = prefix + bounds, bounds + prefix
         if value is None:
             self._remove(row, index)
         else:
@@ -85,7 +80,33 @@ class SessionStore(Store[V]):
             if self._rows.get(row) is None:
                 self._by_end.put(index, PRESENT)
             self._rows.put(row, value)
-        self._purge.run(latest - self.retention_ms - 1)
+        self._purge_expired()
+        return True
+
+    def merge(
+        self, key: str, absorbed: Sequence[SessionEntry[V]], start: int, end: int, value: V, open_from: int = FOREVER
+    ) -> bool:
+        """Put one session of `key` in place of those it absorbs, which must be there; `open_from` as in `put`.
+
+        Returns:
+            Whether it was accepted; if not, nothing changes.
+        """
+        if not self._accepts(end, open_from):
+            return False
+        self._check_value(value)
+        prefix, bounds = terminated(encode_key(self.name, key)), pack_time(end) + pack_time(start)
+        is_new = True
+        for entry in absorbed:
+            old = pack_time(entry.end) + pack_time(entry.start)
+            if old == bounds:
+                is_new = False
+            else:
+                self._rows.put(prefix + old, None)
+                self._by_end.put(old + prefix, None)
+        if is_new:
+            self._by_end.put(bounds + prefix, PRESENT)
+        self._rows.put(prefix + bounds, value)
+        self._purge_expired()
         return True
 
     def remove(self, key: str, start: int, end: int) -> None:
@@ -157,9 +178,27 @@ class SessionStore(Store[V]):
             assert value is not None, f"store {self.name}: an index row without its session"
             yield SessionEntry(split_text(prefix)[0], unpack_time(bounds, WIDTH), unpack_time(bounds), value)
 
+    def first_end(self, earliest_end: int) -> int | None:
+        """Give the smallest end >= earliest_end of any session whose row is there, visible or not; None without one."""
+        for row, _ in self._by_end.scan(pack_time(earliest_end), None):
+            return unpack_time(row)
+        return None
+
     def all(self) -> Iterator[SessionEntry[V]]:
         """Give every session, by end, start, key."""
         return self.find_sessions_by_end(_BEGINNING, FOREVER)
+
+    def _accepts(self, end: int, open_from: int) -> bool:
+        latest = self.marks.get(_LATEST, _BEGINNING)
+        if end > latest:
+            self.marks.set(_LATEST, end)
+        elif end <= latest - self.retention_ms and end < open_from:
+            self.dropped_total += 1
+            return False
+        return True
+
+    def _purge_expired(self) -> None:
+        self._purge.run(self.marks.get(_LATEST, _BEGINNING) - self.retention_ms - 1)
 
     def _remove(self, row: bytes, index: bytes) -> None:
         if self._rows.get(row) is not None:

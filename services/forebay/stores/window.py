@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import Generic, NamedTuple, TypeVar
 
@@ -93,18 +93,13 @@ class WindowStore(Store[V]):
         Returns:
             Whether it was accepted.
         """
-        prefix = terminated(encode_key(self.name, key))
-        latest = self.marks.get(_LATEST, _BEGINNING)
-        if start > latest:
-            latest = start
-            self.marks.set(_LATEST, latest)
-        if start <= latest - self.retention_ms:
-            self.dropped_total += 1
+        latest = self._latest_with(start)
+        if latest is None:
             return False
         number = self._number(value)
         if number is not None:
-            row = prefix + pack_time(start) + number
-            index = pack_time(start) + prefix + number
+            prefix, at = terminated(encode_key(self.name, key)), pack_time(start)
+            row, index = prefix + at + number, at + prefix + number
             if value is None:
                 self._remove(row, index)
             else:
@@ -114,6 +109,35 @@ class WindowStore(Store[V]):
                 self._rows.put(row, Stamped(value, start if timestamp is None else timestamp))
         self._purge.run(latest - self.retention_ms)
         return True
+
+    def update(self, key: str, start: int, timestamp: int, change: Callable[[V | None], V]) -> Stamped[V] | None:
+        """Set the entry of `key` and `start` to what `change` gives for its value (None: there is no entry).
+
+        It keeps the largest timestamp it was updated with.
+
+        Returns:
+            The entry's value and timestamp; None if it was refused.
+
+        Raises:
+            TypeError: the store keeps duplicates.
+        """
+        if self.duplicates is Duplicates.KEEP:
+            raise TypeError(f"store {self.name} keeps duplicates: put another entry instead of changing one")
+        latest = self._latest_with(start)
+        if latest is None:
+            return None
+        prefix, at = terminated(encode_key(self.name, key)), pack_time(start)
+        row = prefix + at + _ONLY
+        found = self._rows.get(row)
+        if found is None:
+            updated = Stamped(change(None), timestamp)
+            self._by_start.put(at + prefix + _ONLY, PRESENT)
+        else:
+            updated = Stamped(change(found.value), timestamp if timestamp > found.timestamp else found.timestamp)
+        self._check_value(updated.value)
+        self._rows.put(row, updated)
+        self._purge.run(latest - self.retention_ms)
+        return updated
 
     def fetch_one(self, key: str, start: int) -> WindowEntry[V] | None:
         """Give the entry of `key` and `start`, the newest of several, or None."""
@@ -164,6 +188,22 @@ class WindowStore(Store[V]):
         """Give every entry, backwards."""
         return self.backward_fetch_all(_BEGINNING, FOREVER)
 
+    def first_start(self, start_from: int) -> int | None:
+        """Give the smallest start >= start_from of any entry, or None."""
+        low, high = self._index_bounds(start_from, FOREVER)
+        found = next(self._by_start.scan(low, high), None)
+        return None if found is None else unpack_time(found[0])
+
+    def _latest_with(self, start: int) -> int | None:
+        latest = self.marks.get(_LATEST, _BEGINNING)
+        if start > latest:
+            self.marks.set(_LATEST, start)
+            return start
+        if start <= latest - self.retention_ms:
+            self.dropped_total += 1
+            return None
+        return latest
+
     def _number(self, value: V | None) -> bytes | None:
         if self.duplicates is Duplicates.REPLACE:
             return _ONLY
@@ -180,7 +220,8 @@ class WindowStore(Store[V]):
 
     def _remove_indexed(self, index: bytes) -> None:
         rest = index[WIDTH:]
-        self._remove(rest[:-WIDTH] + index[:WIDTH] + rest[-WIDTH:], index)
+        self._rows.put(rest[:-WIDTH] + index[:WIDTH] + rest[-WIDTH:], None)
+        self._by_start.put(index, None)
 
     def _visible(self, start_from: int) -> int:
         return max(start_from, self.marks.get(_LATEST, _BEGINNING) - self.retention_ms + 1)

@@ -1,0 +1,67 @@
+"""Folds: how records become an aggregate. Any aggregate operator takes one, part by part."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, Generic, NamedTuple, TypeVar, cast
+
+V = TypeVar("V")
+A = TypeVar("A")
+
+
+class Fold(NamedTuple, Generic[V, A]):
+    """An aggregate's parts.
+
+    Args:
+        initial: the aggregate of no records.
+        add: gives the aggregate with one more record; called with key, value, aggregate.
+        subtract: gives it with one less (aggregates of tables).
+        merge: gives the aggregate of two (sessions); called with key, and both in order of time.
+    """
+
+    initial: Callable[[], A]
+    add: Callable[[str, V, A], A]
+    subtract: Callable[[str, V, A], A] | None = None
+    merge: Callable[[str, A, A], A] | None = None
+
+
+def counting(record: type[A]) -> Fold[Any, A]:
+    """Give the fold that counts records in `record`, a dataclass with one field, an int.
+
+    Raises:
+        TypeError: it is another kind of record.
+    """
+    fields = dataclasses.fields(cast(Any, record)) if dataclasses.is_dataclass(record) else ()
+    if [field.type for field in fields] not in ([int], ["int"]):
+        raise TypeError(f"{record.__name__} can't hold a count: give a frozen dataclass with one field, an int")
+    name, make = fields[0].name, cast(Callable[[int], A], record)
+
+    def number(aggregate: A) -> int:
+        return int(getattr(aggregate, name))
+
+    return Fold(
+        lambda: make(0),
+        lambda _key, _value, total: make(number(total) + 1),
+        lambda _key, _value, total: make(number(total) - 1),
+        lambda _key, one, two: make(number(one) + number(two)),
+    )
+
+
+def reducing(reducer: Callable[[V, V], V], remover: Callable[[V, V], V] | None = None) -> Fold[V, V]:
+    """Give the fold that combines values of one type; the first value is the aggregate of itself.
+
+    Args:
+        reducer: called with the aggregate so far and the next value.
+        remover: called with the aggregate and a value that leaves it (tables).
+    """
+
+    def merge(_key: str, one: V | None, two: V) -> V:
+        return two if one is None else reducer(one, two)
+
+    return Fold(
+        lambda: cast(V, None),
+        lambda key, value, total: merge(key, total, value),
+        None if remover is None else lambda _key, value, total: remover(total, value),
+        merge,
+    )

@@ -1,0 +1,1 @@
+"""Windowed metrics: server_metrics -> windowed_metrics."""

@@ -1,0 +1,158 @@
+"""Records of the service: contracts in avro/windowed-metrics, field for field."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from forebay.fastinit import fast_init
+
+AGGREGATION_TYPE = "WINDOW_AGGREGATION"
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class Alerting:
+    """When a window's average is worth an alert; a null threshold is never reached."""
+
+    enabled: bool = False
+    threshold_high: float | None = None
+    threshold_critical: float | None = None
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class ServerMetric:
+    """One measurement of a server (topic server_metrics). Times in ms."""
+
+    metric_id: str | None
+    metric_name: str
+    value: float
+    unit: str | None
+    timestamp: int
+    datacenter: str | None = None
+    environment: str | None = None
+    service: str | None = None
+    alerting: Alerting | None = None
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class MetricWindow:
+    """State per server, metric and window (store metric-windows). Times in ms, values not rounded."""
+
+    server_id: str
+    metric_name: str
+    unit: str | None
+    count: int
+    sum: float
+    minimum: float
+    maximum: float
+    first_timestamp: int
+    last_timestamp: int
+    samples: tuple[float, ...]
+    datacenters: tuple[str, ...]
+    environments: tuple[str, ...]
+    services: tuple[str, ...]
+    alerting: Alerting | None
+    latest_metric_id: str | None
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class WindowKey:
+    """What identifies a window."""
+
+    server_id: str
+    metric_name: str
+    start_timestamp: int
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class WindowSpan:
+    """A window [start, end) in ms, and the span of its events."""
+
+    start_timestamp: int
+    end_timestamp: int
+    duration_ms: int
+    actual_duration_ms: int
+    window_key: WindowKey
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Over a window's events so far; values rounded to 2 decimals."""
+
+    count: int
+    average: float
+    minimum: float
+    maximum: float
+    sum: float
+    range: float
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """The newest event's thresholds."""
+
+    high: float | None
+    critical: float | None
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class AlertState:
+    """Whether a window's average is worth an alert: status critical, warning or normal."""
+
+    status: str
+    thresholds: Thresholds
+    current_average: float
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """Where a window's events came from."""
+
+    datacenters: tuple[str, ...]
+    environments: tuple[str, ...]
+    services: tuple[str, ...]
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """The last values, and how many the state holds."""
+
+    recent_values: tuple[float, ...]
+    total_samples: int
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class ProcessingInfo:
+    """What a result follows. Times in ms."""
+
+    window_updated: bool
+    window_final: bool
+    latest_metric_id: str | None
+    processing_timestamp: int
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class WindowedMetric:
+    """A window after an event, or when it is final (topic windowed_metrics)."""
+
+    aggregation_type: str
+    server_id: str
+    metric_name: str
+    unit: str | None
+    window: WindowSpan
+    statistics: Statistics
+    alerting: AlertState
+    distribution: Distribution
+    sampling: Sampling
+    processing_info: ProcessingInfo

@@ -1,0 +1,54 @@
+"""Settings of the service's logic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+MINUTE_MS = 60_000
+
+_LEAST = {"window_ms": 1, "grace_ms": 0, "idle_timeout_ms": 0, "samples": 1, "list_limit": 1}
+
+
+class EmitResults(Enum):
+    """Which results leave: one after every event, one when a window is final, or both."""
+
+    EVERY = "every"
+    FINAL = "final"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True)
+class WindowedMetricsSettings:
+    """What an operator may change about the logic.
+
+    Args:
+        window_ms: length of a window.
+        grace_ms: how long after its end, in stream time, a window accepts events.
+        retention_ms: how long a window stays in the store, from its start to the newest window's.
+        emit_results: which results leave.
+        idle_timeout_ms: on an idle topic all windows close after this long; 0 = never.
+        samples: values kept per window.
+        list_limit: most entries a list of the state holds (datacenters, environments, services).
+
+    Raises:
+        ValueError: a value that makes no sense; names it.
+    """
+
+    window_ms: int = 5 * MINUTE_MS
+    grace_ms: int = MINUTE_MS
+    retention_ms: int = 60 * MINUTE_MS
+    emit_results: EmitResults = EmitResults.EVERY
+    idle_timeout_ms: int = 5 * MINUTE_MS
+    samples: int = 10
+    list_limit: int = 100
+
+    def __post_init__(self) -> None:
+        for name, least in _LEAST.items():
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} is {getattr(self, name)}: use {least} or more")
+        if self.retention_ms < self.window_ms + self.grace_ms:
+            raise ValueError(
+                f"retention_ms is {self.retention_ms}: use at least window_ms + grace_ms, "
+                f"{self.window_ms + self.grace_ms}, or events are refused before their window closes"
+            )

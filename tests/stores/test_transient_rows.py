@@ -1,0 +1,69 @@
+"""A row that comes and goes within a batch leaves no trace: no change to write, none to scan over."""
+
+from __future__ import annotations
+
+from forebay.conformance.bench import Bench
+from forebay.conformance.cell import Cell
+from forebay.stores.keyvalue import KeyValueStore
+from forebay.stores.session import SessionStore
+
+
+def v(text: str) -> Cell:
+    return Cell(text)
+
+
+def test_a_row_put_and_deleted_is_no_change(bench: Bench) -> None:
+    store = bench.open(KeyValueStore("s", Cell))
+    store.put("a", v("1"))
+    store.put("b", v("2"))
+    store.delete("a")
+    assert [key for key, _ in store.all()] == ["b"]
+    assert [key for key, _ in bench.commit()] == [b"s\0b"]
+
+
+def test_the_deletion_of_a_row_that_was_there_is_one(bench: Bench) -> None:
+    store = bench.open(KeyValueStore("s", Cell))
+    store.put("a", v("1"))
+    bench.commit()
+    store.put("a", v("2"))
+    store.delete("a")
+    assert store.get("a") is None
+    assert bench.commit() == [(b"s\0a", None)]
+
+
+def test_the_deletion_of_a_row_that_was_never_there_is_none(bench: Bench) -> None:
+    store = bench.open(KeyValueStore("s", Cell))
+    store.put("a", None)
+    assert bench.commit() == []
+
+
+def test_undoing_the_deletion_brings_the_row_and_its_change_back(bench: Bench) -> None:
+    store = bench.open(KeyValueStore("s", Cell))
+    store.put("a", v("1"))
+    bench.journal.commit()
+    assert [key for key, _ in store.all()] == ["a"]
+    store.delete("a")
+    store.put("a", v("2"))
+    store.delete("a")
+    bench.roll_back()
+    assert [(key, value) for key, value in store.all()] == [("a", v("1"))]
+    assert len(bench.commit()) == 1
+
+
+def test_undoing_put_and_deletion_leaves_nothing(bench: Bench) -> None:
+    store = bench.open(KeyValueStore("s", Cell))
+    assert list(store.all()) == []
+    store.put("a", v("1"))
+    store.delete("a")
+    bench.roll_back()
+    assert store.get("a") is None
+    assert list(store.all()) == []
+    assert bench.commit() == []
+
+
+def test_a_session_that_grows_by_a_thousand_records_in_a_batch_is_two_changes(bench: Bench) -> None:
+    store = bench.open(SessionStore("s", Cell, retention_ms=10_000))
+    for end in range(1_000):
+        store.merge("k", list(store.find_sessions("k", end - 10, end)), 0, end, v(str(end)))
+    assert sum(key.startswith((b"s\0", b"\1ends\0s\0\x80")) for key, _ in bench.commit()) == 2
+    assert [s.end for s in store.fetch("k")] == [999]

@@ -1,0 +1,38 @@
+"""The entry in the table of services: any number of tasks gives the same windows and the same finals."""
+
+import pytest
+
+from forebay.testing import JobDriver
+from producers.base import Options
+from producers.catalog import generate
+from tests.windowed_metrics.harness import START, STORE, metric
+from windowed_metrics.settings import EmitResults, WindowedMetricsSettings
+
+
+def run(tasks: int, partitions: int) -> tuple[list[object], list[object]]:
+    task = JobDriver(
+        "windowed-metrics",
+        tasks=tasks,
+        partitions=partitions,
+        settings=WindowedMetricsSettings(emit_results=EmitResults.FINAL),
+    )
+    task.run_batch(
+        (event.key, event.value) for event in generate("server_metrics", Options(count=4000, keys=20, event_rate=2))
+    )
+    task.advance_wall_time(300_000)
+    assert task.errors == task.late == []
+    return sorted(task.store(STORE)), sorted((o.key, repr(o.value), o.timestamp) for o in task.outputs)
+
+
+@pytest.mark.parametrize(("tasks", "partitions"), [(1, 5), (2, 4), (4, 4)])
+def test_number_of_tasks_and_partitions_changes_nothing(tasks: int, partitions: int) -> None:
+    assert run(tasks, partitions) == run(1, 1)
+
+
+def test_a_task_without_events_of_its_own_closes_its_windows_when_it_is_idle() -> None:
+    """Stream time is per task: a server elsewhere does not move it."""
+    task = JobDriver("windowed-metrics", tasks=4, settings=WindowedMetricsSettings(emit_results=EmitResults.FINAL))
+    task.run_batch([(f"s{number}", metric(0)) for number in range(8)])
+    assert task.outputs == []
+    assert len(task.advance_wall_time(300_000)) == 8
+    assert {output.timestamp for output in task.outputs} == {START}
