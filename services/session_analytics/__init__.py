@@ -1,0 +1,1 @@
+"""Session analytics: user_clicks -> session_analytics."""

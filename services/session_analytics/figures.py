@@ -1,0 +1,71 @@
+"""The figures of one session: of no clicks, of one click more, of two sessions in one."""
+
+from __future__ import annotations
+
+from forebay.bounded import appended
+from forebay.processor import RejectedRecord
+from session_analytics.model import ClickSession, UserClick
+
+RECENT = 5
+"""Pages kept of a session."""
+
+LONGEST_TEXT = 4096
+"""Characters of a text that the state may hold."""
+
+_NOTHING = ClickSession(0, 0, 0, (), (), ())
+
+
+def nothing() -> ClickSession:
+    """Give the figures of no clicks."""
+    return _NOTHING
+
+
+def remembered(names: tuple[str, ...], what: str, name: str | None, limit: int) -> tuple[str, ...]:
+    """Give `names` with `name`, if that is a new one; the oldest leave.
+
+    Raises:
+        RejectedRecord: a new name is longer than LONGEST_TEXT; says of `what`.
+    """
+    if not name or name in names:
+        return names
+    if len(name) > LONGEST_TEXT:
+        raise RejectedRecord(f"{what} has {len(name)} characters: the producer must send at most {LONGEST_TEXT}")
+    return appended(names, name, limit)
+
+
+def add(click: UserClick, session: ClickSession, limit: int) -> ClickSession:
+    """Give the figures with one click more; `limit` bounds the categories."""
+    categories = session.categories
+    conversions = session.conversions
+    metadata = click.page_metadata
+    if metadata is not None:
+        categories = remembered(categories, "page_metadata.category", metadata.category, limit)
+        if metadata.is_conversion_page:
+            conversions += 1
+    pages, times = session.recent_pages, session.recent_times
+    place = len(times)
+    while place and times[place - 1] > click.timestamp:
+        place -= 1
+    pages = (*pages[:place], click.page, *pages[place:])[-RECENT:]
+    times = (*times[:place], click.timestamp, *times[place:])[-RECENT:]
+    return ClickSession(
+        session.clicks + 1,
+        session.total_time_ms + click.duration_on_page,
+        conversions,
+        categories,
+        pages,
+        times,
+    )
+
+
+def join(earlier: ClickSession, later: ClickSession, limit: int) -> ClickSession:
+    """Give the figures of two sessions as one; `limit` bounds the categories."""
+    categories = earlier.categories + tuple(name for name in later.categories if name not in earlier.categories)
+    return ClickSession(
+        earlier.clicks + later.clicks,
+        earlier.total_time_ms + later.total_time_ms,
+        earlier.conversions + later.conversions,
+        categories[-limit:],
+        (earlier.recent_pages + later.recent_pages)[-RECENT:],
+        (earlier.recent_times + later.recent_times)[-RECENT:],
+    )

@@ -1,0 +1,172 @@
+"""What the service does with a click. Rules: docs/services/session-analytics.md."""
+
+from __future__ import annotations
+
+from forebay.operators import Closed, Closing, Emission, SessionAggregate, WindowResult
+from forebay.processor import Context, IdleClose, LateRecord, Processor, RejectedRecord, Timer
+from forebay.stores import KeyValueStore
+from forebay.stores.session import SessionStore
+from forebay.time import SessionWindows
+from session_analytics.figures import LONGEST_TEXT, add, join, nothing, remembered
+from session_analytics.model import (
+    ACTIVE,
+    ANALYTICS_TYPE,
+    ENDED,
+    ClickProfile,
+    ClickSession,
+    CurrentEvent,
+    DeviceContext,
+    SessionAnalytics,
+    SessionInsights,
+    SessionMetrics,
+    UserClick,
+)
+from session_analytics.settings import SessionAnalyticsSettings
+
+_NEW = ClickProfile(0, (), (), ())
+_NO_CONTEXT = DeviceContext(None, None, None)
+
+
+class SessionAnalyst(Processor[UserClick, SessionAnalytics]):
+    """Gathers each user's clicks into sessions; sends a session's figures after every click, and once when it ended."""
+
+    profiles = KeyValueStore("profiles", ClickProfile)
+
+    def __init__(self, settings: SessionAnalyticsSettings | None = None) -> None:
+        settings = settings or SessionAnalyticsSettings()
+        self._limit = settings.list_limit
+        self._windows = SessionWindows(settings.gap_ms, settings.grace_ms)
+        self.sessions = SessionStore("sessions", ClickSession, retention_ms=settings.retention_ms)
+        self.idle = IdleClose(settings.idle_timeout_ms, settings.gap_ms + settings.grace_ms + 1)
+
+    def opened(self) -> None:
+        """Put the aggregate on the bound store."""
+        limit = self._limit
+        self._aggregate = SessionAggregate[UserClick, ClickSession](
+            self.sessions,
+            self._windows,
+            nothing,
+            lambda _, click, session: add(click, session, limit),
+            lambda _, earlier, later: join(earlier, later, limit),
+            emission=Emission.BOTH,
+            closed=Closed.KEEP,
+        )
+        self._closing = Closing(self.sessions.marks)
+
+    def event_id(self, event: UserClick) -> str | None:
+        """Give the click's id."""
+        return event.click_id
+
+    def process(self, event: UserClick, ctx: Context[SessionAnalytics]) -> None:
+        """Count the click in its session, joining those it connects, and send that session's figures."""
+        if not 0 < len(event.page) <= LONGEST_TEXT or event.duration_on_page < 0:
+            raise RejectedRecord(_reason(event))
+        key = ctx.key
+        outcome = self._aggregate.process(key, event, event.timestamp, ctx.closing_time)
+        if outcome.refused:
+            raise LateRecord(outcome.late_by_ms)
+        *joined, session = outcome.updates
+        assert session.value is not None
+        assert outcome.closes_at is not None
+        is_first = session.value.clicks == 1
+        begun = is_first if not joined else 1 - len(joined)
+        profile = self._profile(key, event, begun)
+        self._closing.watch(ctx, outcome.closes_at)
+        before = max([each.window.end for each in joined], default=event.timestamp)
+        since = None if is_first else max(0, event.timestamp - before)
+        ctx.forward(self._active(session, session.value, profile, event, since))
+
+    def on_timer(self, timer: Timer, ctx: Context[SessionAnalytics]) -> None:
+        """Send the sessions that can't grow any more."""
+        for final in self._aggregate.close(ctx.closing_time):
+            assert final.value is not None
+            profile = self.profiles.get(final.key) or _NEW
+            ctx.forward(self._ended(final, final.value, profile), final.key, final.timestamp)
+        self._closing.fired(ctx, self._aggregate.next_close())
+
+    def _profile(self, key: str, event: UserClick, begun: int) -> ClickProfile:
+        """Give the user's profile with the click in it; most clicks change nothing there."""
+        profile = self.profiles.get(key) or _NEW
+        limit = self._limit
+        device = event.device_info.type if event.device_info is not None else None
+        devices = remembered(profile.devices_used, "device_info.type", device, limit)
+        agents = remembered(profile.user_agents, "user_agent", event.user_agent, limit)
+        referrers = remembered(profile.referrer_sources, "referrer", event.referrer, limit)
+        if (
+            begun
+            or devices is not profile.devices_used
+            or agents is not profile.user_agents
+            or referrers is not profile.referrer_sources
+        ):
+            profile = ClickProfile(profile.total_sessions + begun, devices, agents, referrers)
+            self.profiles.put(key, profile)
+        return profile
+
+    def _active(
+        self,
+        of: WindowResult[ClickSession],
+        session: ClickSession,
+        profile: ClickProfile,
+        event: UserClick,
+        since: int | None,
+    ) -> SessionAnalytics:
+        page, info, device = event.page_metadata, event.session_info, event.device_info
+        return SessionAnalytics(
+            ANALYTICS_TYPE,
+            of.key,
+            f"session_{of.key}_{of.window.start}",
+            ACTIVE,
+            CurrentEvent(
+                event.click_id,
+                event.page,
+                page.category if page is not None else None,
+                event.duration_on_page,
+                event.timestamp,
+                event.sequence_number,
+                event.interaction.click_type if event.interaction is not None else None,
+                page.requires_auth if page is not None else None,
+                page is not None and page.is_conversion_page is True,
+            ),
+            _metrics(of, session),
+            profile,
+            DeviceContext(device.type if device is not None else None, event.user_agent, event.referrer),
+            self._insights(session, since, info.has_simulated_gap if info is not None else None),
+        )
+
+    def _ended(self, of: WindowResult[ClickSession], session: ClickSession, profile: ClickProfile) -> SessionAnalytics:
+        return SessionAnalytics(
+            ANALYTICS_TYPE,
+            of.key,
+            f"session_{of.key}_{of.window.start}",
+            ENDED,
+            None,
+            _metrics(of, session),
+            profile,
+            _NO_CONTEXT,
+            self._insights(session, None, None),
+        )
+
+    def _insights(self, session: ClickSession, since: int | None, has_gap: bool | None) -> SessionInsights:
+        return SessionInsights(since, self._windows.gap_ms, has_gap, round(session.total_time_ms / session.clicks, 2))
+
+
+def _metrics(of: WindowResult[ClickSession], session: ClickSession) -> SessionMetrics:
+    start, end = of.window
+    return SessionMetrics(
+        session.clicks,
+        session.total_time_ms,
+        end - start,
+        session.recent_pages,
+        len(session.categories),
+        session.conversions,
+        start,
+        end,
+    )
+
+
+def _reason(event: UserClick) -> str:
+    if not event.page:
+        return "page is empty: the producer must name the page that was clicked"
+    if len(event.page) > LONGEST_TEXT:
+        return f"page has {len(event.page)} characters: the producer must send at most {LONGEST_TEXT}"
+    return f"duration_on_page is {event.duration_on_page}: the producer must send 0 or more"

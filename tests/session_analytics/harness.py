@@ -1,0 +1,81 @@
+"""A driver for the service, and clicks to drive it with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forebay.testing import Forwarded, JobDriver
+from session_analytics.model import (
+    DeviceInfo,
+    Interaction,
+    PageMetadata,
+    SessionAnalytics,
+    SessionInfo,
+    UserClick,
+)
+from session_analytics.settings import SessionAnalyticsSettings
+from tests.user_sessions.plain import plain
+
+START = 1_735_689_600_000
+SECOND = 1000
+GAP = 30 * SECOND
+
+
+def driver(dedupe_retention_ms: int = 600_000, **settings: int) -> JobDriver:
+    """Give a driver of one task; `settings` are those of the service that differ from their defaults."""
+    return JobDriver(
+        "session-analytics",
+        settings=SessionAnalyticsSettings(**settings),
+        dedupe_retention_ms=dedupe_retention_ms,
+    )
+
+
+def click(at: int, page: str = "/home", **fields: Any) -> UserClick:
+    """Give a click `at` ms after START."""
+    values: dict[str, Any] = {
+        "click_id": None,
+        "user_id": "ann",
+        "page": page,
+        "duration_on_page": 10,
+        "timestamp": START + at,
+        "sequence_number": 1,
+        "user_agent": "firefox",
+        "device_info": DeviceInfo("desktop", "Linux", "1920x1200"),
+        "referrer": "https://search.example.com/",
+        "session_info": SessionInfo(False),
+        "page_metadata": PageMetadata("home", False, False),
+        "interaction": Interaction("menu"),
+    }
+    return UserClick(**values | fields)
+
+
+def pipe(to: JobDriver, at: int, page: str = "/home", key: str = "ann", **fields: Any) -> SessionAnalytics:
+    """Process one click of `key` and give the one output it caused: its session's figures after it."""
+    (output,) = to.pipe(key, click(at, page, **fields))
+    assert (output.key, output.timestamp, output.value.session_status) == (key, START + at, "active")
+    found = output.value
+    assert isinstance(found, SessionAnalytics)
+    return found
+
+
+def spans(outputs: list[Forwarded[Any]], status: str = "ended") -> list[tuple[str, int, int, int]]:
+    """Give user, first and last click (ms after START) and number of clicks of outputs of one status."""
+    return [
+        (
+            output.key,
+            output.value.session_metrics.session_start - START,
+            output.value.session_metrics.last_activity - START,
+            output.value.session_metrics.pages_visited_count,
+        )
+        for output in outputs
+        if output.value.session_status == status
+    ]
+
+
+def stores(of: JobDriver) -> dict[str, Any]:
+    """Give the service's stores as the replay has them."""
+    sessions = [
+        {"key": entry.key, "start": entry.start, "end": entry.end, "value": plain(entry.value)}
+        for entry in of.store("sessions")
+    ]
+    return {"sessions": sessions, "profiles": {key: plain(value) for key, value in of.store("profiles").items()}}

@@ -1,0 +1,21 @@
+"""The example on the service's page is what the service does."""
+
+import json
+import re
+from pathlib import Path
+
+from session_analytics.model import UserClick
+from tests.session_analytics.harness import driver
+from tests.user_sessions.harness import build
+from tests.user_sessions.plain import plain
+
+PAGE = Path(__file__).parents[2] / "docs" / "services" / "session-analytics.md"
+
+
+def test_example() -> None:
+    clicks, expected = (json.loads(block) for block in re.findall(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL))
+    task = driver()
+    for click in clicks:
+        outputs = task.pipe("ann", build(UserClick, click))
+    assert [plain(output.value) for output in outputs] == expected
+    assert [list(each) for each in expected] == [list(plain(output.value)) for output in outputs]
