@@ -125,6 +125,17 @@ class ServiceBench:
         """Watch the job's markers."""
         return MarkerWatch(self.settings, self.application, self.input, PARTITIONS)
 
+    def has_read_everything(self) -> bool:
+        """Tell whether the job's markers stand at the ends of its inputs."""
+        consumer = Consumer(self.settings.consumer(**{"group.id": f"{self.application}-marker"}))
+        places = [TopicPartition(topic.name, number) for topic in self.service.inputs for number in range(PARTITIONS)]
+        try:
+            return all(
+                place.offset == consumer.get_watermark_offsets(place, 20)[1] for place in consumer.committed(places, 20)
+            )
+        finally:
+            consumer.close()
+
     def waiting(self) -> int:
         """Give the number of records in the first input topic."""
         return sum(map(len, read_topic(self.settings, self.input).values()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -46,23 +45,21 @@ def benches(platform: Platform, tmp_path: Path) -> Iterator[dict[str, ServiceBen
 def test_five_jobs_side_by_side_are_exact_although_each_is_killed(benches: dict[str, ServiceBench]) -> None:
     for bench in benches.values():
         bench.produce(events(21, START_MS))
-    jobs = {name: bench.job(*SMALL_BATCHES) for name, bench in benches.items()}
-    deadline = time.monotonic() + 400
-    while jobs:
-        assert time.monotonic() < deadline, f"no two batches of {', '.join(jobs)}"
-        for name, job in list(jobs.items()):
-            assert job.is_running(), job.text()
-            if len(job.batches()) >= 2:
-                job.kill()
-                del jobs[name]
-        time.sleep(0.01)
+        job = bench.job(*SMALL_BATCHES)
+        job.until(lambda job=job: len(job.batches()) >= 2, "two batches are through")  # type: ignore[misc]
+        job.kill()
+        assert not bench.has_read_everything(), "the kill came too late to interrupt anything"
 
+    jobs = {}
+    for name, bench in benches.items():
+        jobs[name] = bench.job(*SMALL_BATCHES)
+        jobs[name].until_batch()
     for bench in benches.values():
         bench.produce(events(22, START_MS + STEP_MS))
-    restarted = {name: bench.job("--trigger", "available-now", *SMALL_BATCHES) for name, bench in benches.items()}
-    for job in restarted.values():
-        assert job.finish(400) == 0, job.text()
     for name, bench in benches.items():
+        jobs[name].until(bench.has_read_everything, "everything is read")
+    for name, bench in benches.items():
+        assert jobs[name].terminate() == 0, jobs[name].text()
         check(name, bench)
 
 

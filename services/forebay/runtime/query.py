@@ -30,6 +30,8 @@ log = logging.getLogger(__name__)
 _END_REQUESTED = "forebay.end-requested"
 _LONGEST_PAUSE = 30.0
 _PATIENCE = 5
+_PASSES = ("Unavailable", "Python worker failed to connect back")
+"""What a broker or registry that is down says, and Spark (after a fixed 10 s) on a machine that is too busy."""
 
 BatchObserver = Callable[[int, float, list[TaskReport]], None]
 """Called after each batch with Spark's batch id, seconds the tasks took, and the tasks' reports."""
@@ -114,7 +116,7 @@ class JobRunner:
                 if self._progressed.is_set():
                     pause, failures = 1.0, 0
                 failures += 1
-                if failures > _PATIENCE and "Unavailable" not in text:
+                if failures > _PATIENCE and not any(sign in text for sign in _PASSES):
                     raise JobStopped(f"the job failed {failures} times without progress: {_cause(text)}") from error
                 self._failed(_cause(text))
                 log.warning("the query failed: %s: starting it again in %.0f s", _cause(text), pause)
