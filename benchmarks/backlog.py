@@ -1,9 +1,10 @@
-"""Drains a backlog of user_activity events, exactly once, every output written.
+"""Drains a backlog of a service's events, exactly once, every output written.
 
-    python -m benchmarks.backlog [--events 2000000] [--users 1000 --users 100000]
+    python -m benchmarks.backlog [SERVICE ...] [--events 2000000] [--keys 1000 --keys 100000]
 
 CPU is that of the job's whole process tree (JVM start included), in microseconds per event. The reference, in the
-same run, only consumes and decodes the same records, in one process.
+same run, only consumes and decodes the same records, in one process. Events are shared equally between the inputs of a
+service that has several.
 """
 
 from __future__ import annotations
@@ -14,60 +15,78 @@ from pathlib import Path
 import click
 from confluent_kafka import Consumer, TopicPartition
 
-from benchmarks.bench import SERVICE, TOPIC, JobProcess, platform
+from benchmarks.bench import JobProcess, platform
+from forebay.catalog import Service, find_service
+from forebay.codec import Codec
 from forebay.kafka.codecs import register_contract, registry_codec
 from forebay.kafka.registry import SchemaRegistry
 from forebay.kafka.settings import KafkaSettings
 from producers.base import Options
+from producers.catalog import source_of
 from producers.run import produce
-from user_sessions.model import UserActivity
 
 
 @click.command()
+@click.argument("services", nargs=-1)
 @click.option("--events", default=2_000_000, help="Records of the backlog.")
-@click.option("--users", multiple=True, default=(1_000, 100_000), help="Keys.")
+@click.option("--keys", multiple=True, default=(1_000, 100_000), help="Keys; 100,000 for user-sessions only.")
 @click.option("--arguments", default="", help="Further arguments of `forebay run`.")
-def main(events: int, users: tuple[int, ...], arguments: str) -> None:
+def main(services: tuple[str, ...], events: int, keys: tuple[int, ...], arguments: str) -> None:
     """Measure."""
-    for keys in users:
-        with platform() as (home, kafka):
-            fill(kafka, events, keys)
-            reference_us, reference_s = reference(kafka, events)
-            print(f"{events:,} events, {keys:,} users, 4 partitions")
-            print(
-                f"  reference (consume and decode): {reference_us:.1f} us CPU per event, {events / reference_s:,.0f}/s"
-            )
-            measure(home, events, reference_us, arguments.split())
+    for name in services or ("user-sessions",):
+        service = find_service(name)
+        for count in keys:
+            with platform(service.name) as (home, kafka):
+                fill(kafka, service, events, count)
+                reference_us, reference_s = reference(kafka, service, events)
+                print(f"{name}: {events:,} events, {count:,} keys, 4 partitions")
+                print(
+                    f"  reference (consume and decode): {reference_us:.1f} us CPU per event, "
+                    f"{events / reference_s:,.0f}/s"
+                )
+                measure(home, service, events, reference_us, arguments.split())
 
 
-def fill(kafka: KafkaSettings, events: int, keys: int) -> None:
+def fill(kafka: KafkaSettings, service: Service, events: int, keys: int) -> None:
     """Write the backlog."""
-    schema_id = register_contract(SchemaRegistry(kafka.registry()), SERVICE, "UserActivity", TOPIC).schema_id
-    codec = registry_codec(kafka, SERVICE, UserActivity, schema_id)
-    produce(TOPIC, Options(rate=0, count=events, keys=keys, seed=1), kafka.producer(), codec, lambda _subject, _text: 0)
+    share = events // len(service.inputs)
+    for topic, codec in codecs(kafka, service).items():
+        options = Options(rate=0, count=share, keys=keys, seed=1)
+        produce(topic, options, kafka.producer(), codec, lambda _subject, _text: 0)
 
 
-def reference(kafka: KafkaSettings, events: int) -> tuple[float, float]:
+def codecs(kafka: KafkaSettings, service: Service) -> dict[str, Codec[object]]:
+    """Give the codec of each input."""
+    registry = SchemaRegistry(kafka.registry())
+    found: dict[str, Codec[object]] = {}
+    for topic in service.inputs:
+        source = source_of(topic.name)
+        contract = register_contract(registry, source.service, source.contract, topic.name)
+        found[topic.name] = registry_codec(kafka, source.service, source.record_type, contract.schema_id)
+    return found
+
+
+def reference(kafka: KafkaSettings, service: Service, events: int) -> tuple[float, float]:
     """Consume and decode everything; give CPU microseconds per event and seconds."""
-    schema_id = register_contract(SchemaRegistry(kafka.registry()), SERVICE, "UserActivity", TOPIC).schema_id
-    decode = registry_codec(kafka, SERVICE, UserActivity, schema_id).decode
+    decoders = {topic: codec.decode for topic, codec in codecs(kafka, service).items()}
     consumer = Consumer(kafka.consumer(**{"group.id": "bench-reference"}))
-    consumer.assign([TopicPartition(TOPIC, partition, 0) for partition in range(4)])
+    consumer.assign([TopicPartition(topic, partition, 0) for topic in decoders for partition in range(4)])
+    wanted = events // len(decoders) * len(decoders)
     seen, cpu, wall = 0, time.process_time(), time.perf_counter()
-    while seen < events:
+    while seen < wanted:
         for message in consumer.consume(5_000, 1.0):
-            value = message.value()
-            if message.error() is None and value is not None:
-                decode(value)
+            value, topic = message.value(), message.topic()
+            if message.error() is None and value is not None and topic is not None:
+                decoders[topic](value)
                 seen += 1
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     consumer.close()
     return cpu / events * 1e6, wall
 
 
-def measure(home: Path, events: int, reference_us: float, arguments: list[str]) -> None:
+def measure(home: Path, service: Service, events: int, reference_us: float, arguments: list[str]) -> None:
     """Run the job over the backlog and print its figures."""
-    job = JobProcess(home, "--trigger", "available-now", *arguments)
+    job = JobProcess(home, service.name, "--trigger", "available-now", *arguments)
     seconds = job.wait()
     us = {kind: cpu / events * 1e6 for kind, cpu in job.usage.cpu.items()}
     total = sum(us.values())

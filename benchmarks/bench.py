@@ -32,8 +32,8 @@ TOPIC = "user_activity"
 
 
 @contextmanager
-def platform() -> Iterator[tuple[Path, KafkaSettings]]:
-    """Give a platform in a directory of its own, with the service's topics."""
+def platform(service: str = SERVICE) -> Iterator[tuple[Path, KafkaSettings]]:
+    """Give a platform in a directory of its own, with a service's topics."""
     with tempfile.TemporaryDirectory(prefix="forebay-bench-") as home:
         embedded = Platform(Path(home))
         endpoints = embedded.up(SilentProgress())
@@ -41,7 +41,7 @@ def platform() -> Iterator[tuple[Path, KafkaSettings]]:
             kafka = KafkaSettings(
                 bootstrap_servers=endpoints.bootstrap_servers, schema_registry_url=endpoints.registry_url
             )
-            TopicAdmin(kafka).create(spec_of(topic) for topic in find_service(SERVICE).topics())
+            TopicAdmin(kafka).create(spec_of(topic) for topic in find_service(service).topics())
             yield Path(home), kafka
         finally:
             embedded.down()
@@ -58,9 +58,9 @@ class Usage:
 class JobProcess:
     """The job as a child process, measured from outside every half second."""
 
-    def __init__(self, home: Path, *arguments: str) -> None:
+    def __init__(self, home: Path, service: str, *arguments: str) -> None:
         self.port = free_port()
-        command = [sys.executable, "-m", "forebay.cli.main", "run", SERVICE, "--home", str(home)]
+        command = [sys.executable, "-m", "forebay.cli.main", "run", service, "--home", str(home)]
         self._log = (home / "job.log").open("wb")
         self.process = subprocess.Popen(
             [*command, "--http-port", str(self.port), *arguments], stderr=self._log, start_new_session=True

@@ -15,8 +15,7 @@ from pathlib import Path
 import click
 from confluent_kafka import Consumer, TopicPartition
 
-from benchmarks.backlog import SERVICE, TOPIC
-from benchmarks.bench import JobProcess, platform
+from benchmarks.bench import SERVICE, TOPIC, JobProcess, platform
 from forebay.kafka.codecs import register_contract, registry_codec
 from forebay.kafka.registry import SchemaRegistry
 from forebay.kafka.settings import KafkaSettings
@@ -42,7 +41,7 @@ def measure(home: Path, kafka: KafkaSettings, rate: int, seconds: int, arguments
     schema_id = register_contract(SchemaRegistry(kafka.registry()), SERVICE, "UserActivity", TOPIC).schema_id
     codec = registry_codec(kafka, SERVICE, UserActivity, schema_id)
     options = Options(rate=rate, duration_s=WARM_UP_SECONDS + seconds, keys=1_000, seed=1)
-    job = JobProcess(home, *arguments)
+    job = JobProcess(home, SERVICE, *arguments)
     job.wait_for_batch()
     began = time.time()
     consumers = [Latencies(kafka, topic, began + WARM_UP_SECONDS) for topic in (TOPIC, "user_session_stats")]

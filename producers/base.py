@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 V = TypeVar("V")
 
@@ -112,3 +113,24 @@ class Generator(Protocol[V]):
     def next_event(self, timestamp: int) -> Event[V]:
         """Give the next record; `timestamp` (ms) is its event time."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A topic's generator.
+
+    Args:
+        topic: where the records go.
+        service: whose contract the records keep (a folder of avro/).
+        contract: the contract's name there.
+        record_type: the values' type.
+        generator: makes a generator for options.
+        required_field: a field the contract requires; malformed records lack it.
+    """
+
+    topic: str
+    service: str
+    contract: str
+    record_type: type[Any]
+    generator: Callable[[Options], Generator[Any]]
+    required_field: str

@@ -2,51 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from itertools import count
+from types import MappingProxyType
 from typing import Any
 
-from producers.base import FIXED_START_MS, Event, Generator, Options
+from device_alerts.model import DeviceEvent
+from forebay.catalog import all_services
+from forebay.plugins import PluginError, attribute_of
+from menu_votes.model import CustomerRegion, CustomerVote
+from order_stores.model import OrderEvent
+from price_join.model import FoodOrder, MenuPrice
+from producers.base import FIXED_START_MS, Event, Options, Source
+from producers.customer_regions import CustomerRegionsGenerator
+from producers.customer_votes import CustomerVotesGenerator
+from producers.device_events import DeviceEventsGenerator
 from producers.disorder import disordered
+from producers.food_orders import FoodOrdersGenerator
+from producers.menu_prices import MenuPricesGenerator
+from producers.movie_ticket_sales import MovieTicketSalesGenerator
+from producers.order_events import OrderEventsGenerator
+from producers.server_metrics import ServerMetricsGenerator
 from producers.user_activity import UserActivityGenerator
+from producers.user_clicks import UserClicksGenerator
+from session_analytics.model import UserClick
+from ticket_sales.model import MovieTicketSale
 from user_sessions.model import UserActivity
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A topic's generator.
-
-    Args:
-        topic: where the records go.
-        service: whose contract the records keep (a folder of avro/).
-        contract: the contract's name there.
-        record_type: the values' type.
-        generator: makes a generator for options.
-        required_field: a string the contract requires; malformed records lack it.
-    """
-
-    topic: str
-    service: str
-    contract: str
-    record_type: type[Any]
-    generator: Callable[[Options], Generator[Any]]
-    required_field: str
-
+from windowed_metrics.model import ServerMetric
 
 SOURCES = {
     source.topic: source
     for source in (
         Source("user_activity", "user-sessions", "UserActivity", UserActivity, UserActivityGenerator, "session_id"),
+        Source(
+            "server_metrics", "windowed-metrics", "ServerMetric", ServerMetric, ServerMetricsGenerator, "metric_name"
+        ),
+        Source("user_clicks", "session-analytics", "UserClick", UserClick, UserClicksGenerator, "page"),
+        Source("device_events", "device-alerts", "DeviceEvent", DeviceEvent, DeviceEventsGenerator, "event_type"),
+        Source("order_events", "order-stores", "OrderEvent", OrderEvent, OrderEventsGenerator, "order_id"),
+        Source("menu_prices", "price-join", "MenuPrice", MenuPrice, MenuPricesGenerator, "item"),
+        Source("food_orders", "price-join", "FoodOrder", FoodOrder, FoodOrdersGenerator, "item"),
+        Source("customer_votes", "menu-votes", "CustomerVote", CustomerVote, CustomerVotesGenerator, "dish"),
+        Source("customer_regions", "menu-votes", "CustomerRegion", CustomerRegion, CustomerRegionsGenerator, "region"),
+        Source(
+            "movie_ticket_sales", "ticket-sales", "MovieTicketSale", MovieTicketSale, MovieTicketSalesGenerator, "title"
+        ),
     )
 }
 
 
+def all_sources() -> Mapping[str, Source]:
+    """Give SOURCES with those of services that other packages bring, by topic. Raises PluginError."""
+    table = dict(SOURCES)
+    for service in all_services().values():
+        for module in service.producers:
+            source = attribute_of(module, "SOURCE", f"{module} (a producer of {service.name})")
+            if source.topic not in {topic.name for topic in service.inputs}:
+                raise PluginError(f"{module} makes events for {source.topic}, which {service.name} does not read")
+            table.setdefault(source.topic, source)
+    return MappingProxyType(table)
+
+
 def source_of(topic: str) -> Source:
-    """Give the topic's source. Raises ValueError, naming the topics there are."""
-    if topic not in SOURCES:
-        raise ValueError(f"nothing produces the topic {topic!r}: choose one of {', '.join(sorted(SOURCES))}")
-    return SOURCES[topic]
+    """Give the topic's source. Raises ValueError, naming the topics there are; PluginError."""
+    if topic in SOURCES:
+        return SOURCES[topic]
+    table = all_sources()
+    if topic not in table:
+        raise ValueError(f"nothing produces the topic {topic!r}: choose one of {', '.join(sorted(table))}")
+    return table[topic]
 
 
 def generate(topic: str, options: Options) -> Iterator[Event[Any]]:

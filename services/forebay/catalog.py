@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from forebay.plugins import PluginError, brought
+
 KEEP_FOREVER: Mapping[str, str] = MappingProxyType({"retention.ms": "-1"})
 COMPACTED: Mapping[str, str] = MappingProxyType({"cleanup.policy": "compact", "max.message.bytes": "2097152"})
 SIDE_TOPIC: Mapping[str, str] = MappingProxyType({"retention.ms": "-1", "max.message.bytes": "4194304"})
@@ -39,17 +41,31 @@ class Service:
         name: as given to the CLI; also the contracts' folder and the default application id.
         summary: what it does, in a line.
         inputs: topics it reads; co-partitioned.
-        output: topic it writes.
+        outputs: topics it writes; the first is the one results go to by default.
         stores: its stores' names with the contracts of their values.
         job: module that wires model and logic (`JOB`).
+        stages: number of processors in a chain, each behind a repartition of what the one before forwards.
+        producers: modules that make events for its inputs (`SOURCE`); none where producers/catalog.py has them.
     """
 
     name: str
     summary: str
     inputs: tuple[Topic, ...]
-    output: Topic
+    outputs: tuple[Topic, ...]
     stores: Mapping[str, str]
     job: str
+    stages: int = 1
+    producers: tuple[str, ...] = ()
+
+    @property
+    def output(self) -> Topic:
+        """The topic results go to by default."""
+        return self.outputs[0]
+
+    @property
+    def package(self) -> str:
+        """The package its job is in."""
+        return self.job.rpartition(".")[0] or self.job
 
     @property
     def errors(self) -> Topic:
@@ -66,12 +82,13 @@ class Service:
         stores = [
             Topic(f"{application}-{store}-changelog", record, tasks, COMPACTED) for store, record in self.stores.items()
         ]
-        return (*stores, Topic(f"{application}-0-task", "", tasks, COMPACTED))
+        stages = [Topic(f"{application}-{stage}-task", "", tasks, COMPACTED) for stage in range(self.stages)]
+        return (*stores, *stages)
 
-    def topics(self, application: str = "") -> tuple[Topic, ...]:
-        """Give every topic of the service, changelogs with as many partitions as its first input."""
-        tasks = self.inputs[0].partitions
-        return (*self.inputs, self.output, self.errors, self.late, *self.changelogs(application or self.name, tasks))
+    def topics(self, application: str = "", tasks: int = 0) -> tuple[Topic, ...]:
+        """Give every topic of a job, changelogs with a partition per task (0: as many as its first input has)."""
+        changelogs = self.changelogs(application or self.name, tasks or self.inputs[0].partitions)
+        return (*self.inputs, *self.outputs, self.errors, self.late, *changelogs)
 
 
 SERVICES: Mapping[str, Service] = MappingProxyType(
@@ -82,9 +99,76 @@ SERVICES: Mapping[str, Service] = MappingProxyType(
                 name="user-sessions",
                 summary="session statistics of each user, after every activity and every idle end",
                 inputs=(Topic("user_activity", "UserActivity"),),
-                output=Topic("user_session_stats", "UserSessionStats"),
+                outputs=(Topic("user_session_stats", "UserSessionStats"),),
                 stores={"user-profiles": "UserProfile"},
                 job="user_sessions.job",
+            ),
+            Service(
+                name="windowed-metrics",
+                summary="statistics and alert states of each server's metrics in windows of five minutes",
+                inputs=(Topic("server_metrics", "ServerMetric"),),
+                outputs=(Topic("windowed_metrics", "WindowedMetric"),),
+                stores={"metric-windows": "MetricWindow"},
+                job="windowed_metrics.job",
+            ),
+            Service(
+                name="session-analytics",
+                summary="the figures of each user's session, after every click and once when it ended",
+                inputs=(Topic("user_clicks", "UserClick"),),
+                outputs=(Topic("session_analytics", "SessionAnalytics"),),
+                stores={"sessions": "ClickSession", "profiles": "ClickProfile"},
+                job="session_analytics.job",
+            ),
+            Service(
+                name="device-alerts",
+                summary="alerts of each device: hot readings, status changes, errors, heartbeats, silence and return",
+                inputs=(Topic("device_events", "DeviceEvent"),),
+                outputs=(Topic("device_alerts", "DeviceAlert"),),
+                stores={"devices": "Device"},
+                job="device_alerts.job",
+            ),
+            Service(
+                name="order-stores",
+                summary="orders, their products' stock and their customers' totals, after every event of an order",
+                inputs=(Topic("order_events", "OrderEvent"),),
+                outputs=(Topic("order_processing_results", "OrderProcessingResult"),),
+                stores={"orders": "Order", "inventory": "ProductStock", "customers": "Customer"},
+                job="order_stores.job",
+                stages=3,
+            ),
+            Service(
+                name="price-join",
+                summary="bills of orders at the price each item had when it was ordered",
+                inputs=(Topic("menu_prices", "MenuPrice"), Topic("food_orders", "FoodOrder")),
+                outputs=(Topic("food_bills", "FoodBill"),),
+                stores={"menu-prices": "MenuPrice", "waiting-orders": "FoodOrder"},
+                job="price_join.job",
+            ),
+            Service(
+                name="menu-votes",
+                summary="votes per dish, and per region and dish, by each customer's latest vote and region",
+                inputs=(Topic("customer_votes", "CustomerVote"), Topic("customer_regions", "CustomerRegion")),
+                outputs=(
+                    Topic("vote_counts", "VoteCount", config=COMPACTED),
+                    Topic("votes_by_region", "RegionVoteCount", config=COMPACTED),
+                ),
+                stores={
+                    "votes": "CustomerVote",
+                    "regions": "CustomerRegion",
+                    "dish-counts": "VoteCount",
+                    "region-counts": "RegionVoteCount",
+                },
+                job="menu_votes.job",
+                stages=2,
+            ),
+            Service(
+                name="ticket-sales",
+                summary="tickets sold per title, every change as a change event",
+                inputs=(Topic("movie_ticket_sales", "MovieTicketSale"),),
+                outputs=(Topic("movie_tickets_sold", "TicketsSoldChange", config=COMPACTED),),
+                stores={"tickets-sold": "TicketsSold"},
+                job="ticket_sales.job",
+                stages=2,
             ),
         )
     }
@@ -95,8 +179,27 @@ class UnknownService(ValueError):
     """No service of that name; the message names those there are."""
 
 
+def all_services() -> Mapping[str, Service]:
+    """Give the table with the services that other packages bring (see forebay.plugins) at its end.
+
+    Raises:
+        PluginError: one of them can't be used.
+    """
+    table = dict(SERVICES)
+    for place, service in brought():
+        if not isinstance(service, Service):
+            raise PluginError(f"SERVICE of {place} is no forebay.catalog.Service: see docs/new-service.md")
+        if service.name in table:
+            raise PluginError(f"{place} brings a second service {service.name!r}: give it another name")
+        table[service.name] = service
+    return MappingProxyType(table)
+
+
 def find_service(name: str) -> Service:
-    """Give a service of the table. Raises UnknownService."""
-    if name not in SERVICES:
-        raise UnknownService(f"there is no service {name!r}: choose one of {', '.join(SERVICES)}")
-    return SERVICES[name]
+    """Give a service of the table. Raises UnknownService, PluginError."""
+    if name in SERVICES:
+        return SERVICES[name]
+    table = all_services()
+    if name not in table:
+        raise UnknownService(f"there is no service {name!r}: choose one of {', '.join(table)}")
+    return table[name]

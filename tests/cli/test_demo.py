@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from forebay.catalog import SERVICES
 from forebay.cli import demo as command
 from forebay.cli.main import run
 from forebay.demo.leftovers import only_demo
@@ -35,7 +36,10 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> list[DemoPlan]:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nothing"], "'nothing' is not 'user-sessions'"),
+        (["nothing"], "there is no service 'nothing': choose one of user-sessions, "),
+        (["user-sessions", "--all"], "--all runs every service: leave the names away, or --all"),
+        (["--memory", "100"], "100 is not in the range x>=384"),
+        (["--http-port", "0"], "0 is not in the range 1<=x<=65000"),
         (["--rate", "0"], "0.0 is not in the range"),
         (["--rate", "inf"], "inf is not in the range"),
         (["--keys", "0"], "0 is not in the range"),
@@ -55,6 +59,31 @@ def test_the_defaults(home: Path, plans: list[DemoPlan]) -> None:
     (plan,) = plans
     assert [service.name for service in plan.services] == ["user-sessions"]
     assert (plan.home, plan.rate, plan.duration_s, plan.platform_after) == (home, 1000, None, PlatformAfter.STOP)
+
+
+@pytest.mark.usefixtures("home")
+def test_several_services_are_named(plans: list[DemoPlan]) -> None:
+    names = list(SERVICES)[:2]
+    assert run(["demo", *reversed(names), "--memory", "400", "--http-port", "8090"]) == 0
+    (plan,) = plans
+    assert [service.name for service in plan.services] == names[::-1]
+    assert (plan.memory_mb, plan.http_port, plan.rate) == (400, 8090, 200)
+
+
+@pytest.mark.usefixtures("home")
+def test_all_services(plans: list[DemoPlan], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "available_mb", lambda: 32_000)
+    assert run(["demo", "--all"]) == 0
+    assert [service.name for service in plans[0].services] == list(SERVICES)
+
+
+def test_services_that_dont_fit_into_memory_are_refused(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "available_mb", lambda: 2000)
+    assert run(["demo", "--all"]) == 1
+    assert "MB are available: name at most 2 services" in capsys.readouterr().err
+    assert not list(home.iterdir())
 
 
 @pytest.mark.usefixtures("home")

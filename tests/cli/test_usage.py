@@ -11,7 +11,7 @@ from forebay.cli import main as cli_main
 from forebay.cli.lazy import LazyCommand
 from forebay.platform import PlatformError
 
-COMMANDS = ["demo", "up", "down", "status", "topics", "produce", "run", "tail", "reset", "conformance"]
+COMMANDS = list(cli_main.COMMANDS)
 
 
 def failing(error: Exception) -> click.Command:
@@ -50,6 +50,15 @@ def test_help_imports_no_client_and_no_engine() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True
     )
     assert answer.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("command", ["demo", "services", "status", "up", "down", "produce", "reset"])
+def test_variables_are_named_like_their_options(command: str) -> None:
+    for option in cli_main.COMMANDS[command].load().params:
+        if isinstance(option, click.Option) and not option.secondary_opts and not option.multiple:
+            name = option.opts[0].removeprefix("--").replace("-", "_").upper()
+            given = option.envvar or f"FOREBAY_{command.upper()}_{str(option.name).upper()}"
+            assert str(given).endswith(f"_{name}"), option.opts
 
 
 @pytest.mark.parametrize("command", ["up", "down", "status"])

@@ -18,6 +18,10 @@ FAILS_AT_THE_END = (
     "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit('disk full')); print('up', flush=True);"
     "signal.pause()"
 )
+TELLS_WHEN_ASKED = (
+    "import signal; signal.signal(signal.SIGTERM, lambda *_: print('asked', flush=True)); print('up', flush=True)\n"
+    "while True: signal.pause()"
+)
 HAS_A_CHILD = (
     "import subprocess, sys; p = subprocess.Popen([sys.executable, '-c', 'import signal, os; os.setpgid(0, 0);"
     'signal.signal(signal.SIGTERM, signal.SIG_IGN); print("up", flush=True); signal.pause()\']); p.wait()'
@@ -96,6 +100,16 @@ def test_what_it_started_ends_with_it(start: Start) -> None:
     (grandchild,) = psutil.Process(child.pid).children()
     child.stop(lambda: True)
     wait_until(lambda: not alive(grandchild.pid), "the grandchild is gone")
+
+
+def test_is_asked_once(start: Start) -> None:
+    child = start(TELLS_WHEN_ASKED, grace_s=0.3)
+    child.ask_to_end()
+    wait_until(lambda: "asked" in child.log.read_text(), "the child was asked")
+    child.ask_to_end()
+    with pytest.raises(DemoError, match="did not end within"):
+        child.stop(never)
+    assert child.log.read_text().count("asked") == 1
 
 
 def test_a_failure_at_the_end_is_told(start: Start) -> None:

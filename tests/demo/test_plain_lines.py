@@ -3,6 +3,7 @@
 import dataclasses
 
 from forebay.demo.plain import plain_lines, totals
+from forebay.demo.view import Results
 from forebay.runtime.health import Verdict
 from tests.demo.views import STARTING, running, view
 
@@ -27,7 +28,7 @@ def test_trouble_is_told_beside_the_figures() -> None:
 
 
 def test_no_result_yet() -> None:
-    quiet = dataclasses.replace(running(), results=(), stored=None)
+    quiet = dataclasses.replace(running(), results=(Results("user_session_stats"),), stored=None)
     (line,) = plain_lines(view(quiet))
     assert line.endswith("stored - events")
 

@@ -1,19 +1,22 @@
 """The demo runs the same commands that a user would type."""
 
 import dataclasses
+import socket
 import sys
 from pathlib import Path
 
 import pytest
 
-from forebay.catalog import Topic, find_service
+from forebay.catalog import SERVICES, Service, Topic, find_service
 from forebay.cli.main import COMMANDS
 from forebay.demo.children import Child
 from forebay.demo.errors import DemoError
 from forebay.demo.plan import DemoPlan
+from forebay.platform import PlatformError
+from forebay.platform.ports import HOST, is_free
 
 SERVICE = find_service("user-sessions")
-PLAN = DemoPlan(Path("/home"), (SERVICE,), rate=500, keys=20, seed=7, duration_s=None)
+PLAN = DemoPlan(Path("/home"), (SERVICE,), rate=500, keys=20, seed=7, memory_mb=512, duration_s=None)
 
 
 def command(child: Child) -> list[str]:
@@ -28,7 +31,7 @@ def parses(arguments: list[str]) -> bool:
 
 
 def test_the_producer() -> None:
-    (producer,) = PLAN.producers()
+    ((producer,),) = PLAN.producers()
     arguments = command(producer)
     assert arguments[:2] == ["produce", "user_activity"]
     assert {"--rate": "500", "--keys": "20", "--seed": "7"}.items() <= dict(
@@ -40,14 +43,54 @@ def test_the_producer() -> None:
 
 def test_the_job() -> None:
     job = PLAN.job(SERVICE, 8080)
-    assert command(job) == ["run", "user-sessions", "--home", "/home", "--http-port", "8080", "--log-format", "text"]
+    options = ["--home", "/home", "--http-port", "8080", "--memory", "512m", "--log-format", "text"]
+    assert command(job) == ["run", "user-sessions", *options]
     assert job.log == Path("/home/logs/job-user-sessions.log")
     assert parses(command(job))
 
 
+@pytest.mark.parametrize("service", SERVICES.values(), ids=lambda service: service.name)
+def test_every_service_can_be_fed_and_run(service: Service) -> None:
+    plan = dataclasses.replace(PLAN, services=(service,))
+    (producers,) = plan.producers()
+    assert [command(each)[1] for each in producers] == [topic.name for topic in service.inputs]
+    assert all(parses(command(each)) for each in (*producers, plan.job(service, 8080)))
+
+
+def test_several_services_have_a_producer_for_each_topic_and_logs_of_their_own() -> None:
+    plan = dataclasses.replace(PLAN, services=tuple(SERVICES.values()))
+    topics = {topic.name for service in plan.services for topic in service.inputs}
+    producers = [each for children in plan.producers() for each in children]
+    logs = [each.log for each in (*producers, *(plan.job(service, 1) for service in plan.services))]
+    assert {command(each)[1] for each in producers} == topics
+    assert len(set(logs)) == len(topics) + len(plan.services)
+
+
+def test_ports_are_free_ones_each_of_its_own() -> None:
+    ports = dataclasses.replace(PLAN, services=tuple(SERVICES.values())).http_ports()
+    assert len(set(ports)) == len(SERVICES)
+    assert all(is_free(port) for port in ports)
+
+
+def test_ports_count_up_from_the_one_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[int] = []
+    monkeypatch.setattr("forebay.demo.plan.require_free", lambda port, *_: checked.append(port))
+    assert dataclasses.replace(PLAN, services=(SERVICE, SERVICE), http_port=8090).http_ports() == [8090, 8091]
+    assert checked == [8090, 8091]
+
+
+def test_a_port_that_is_taken_is_refused_with_the_service_that_wants_it() -> None:
+    with socket.socket() as server:
+        server.bind((HOST, 0))
+        server.listen()
+        plan = dataclasses.replace(PLAN, http_port=server.getsockname()[1])
+        with pytest.raises(PlatformError, match=r"wanted for the job user-sessions, is in use.*--http-port"):
+            plan.http_ports()
+
+
 def test_a_topic_that_two_services_read_is_produced_once() -> None:
     other = dataclasses.replace(SERVICE, name="other")
-    assert len(dataclasses.replace(PLAN, services=(SERVICE, other)).producers()) == 1
+    assert list(map(len, dataclasses.replace(PLAN, services=(SERVICE, other)).producers())) == [1, 0]
 
 
 def test_a_topic_that_nothing_produces_is_refused() -> None:

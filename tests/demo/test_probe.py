@@ -43,7 +43,6 @@ def test_after_a_batch(job: Job) -> None:
     figures = job.probe.figures()
     assert figures is not None
     assert (figures.records_in, figures.outputs) == (7, 6)
-    assert job.probe.metrics_url == f"http://127.0.0.1:{job.server.port}/metrics"
 
 
 def test_trouble_is_told(job: Job) -> None:

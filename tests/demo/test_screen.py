@@ -64,13 +64,6 @@ def test_long_trouble_is_cut() -> None:
     assert "broker away" in found[1]
 
 
-@pytest.mark.parametrize("height", [24, 40, 60])
-def test_several_services_share_the_screen(height: int) -> None:
-    found = lines(view(running("user-sessions"), running("device-alerts")), 100, height)
-    assert len(found) <= height
-    assert any("device-alerts: batches" in line for line in found)
-
-
 @pytest.mark.parametrize("size", [(40, 10), (20, 5)])
 def test_a_tiny_screen_is_no_error(size: tuple[int, int]) -> None:
     assert lines(view(running()), *size)

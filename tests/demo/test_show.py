@@ -1,11 +1,13 @@
 """Plain lines go on and on; the screen is taken at the first view and given back at the next step."""
 
+import dataclasses
 import io
 
 from rich.console import Console
 
 from forebay.demo.show import PlainShow, ScreenShow, show_for
-from tests.demo.views import HINTS, running, view
+from forebay.runtime.health import Verdict
+from tests.demo.views import HINTS, STARTING, running, view
 
 ENTERS, LEAVES = "\x1b[?1049h", "\x1b[?1049l"
 
@@ -24,6 +26,21 @@ def test_hints_are_printed_once() -> None:
     lines = file.getvalue().splitlines()
     assert lines[:4] == ["created 6 topics", *HINTS]
     assert sum("in 1,002/s" in line for line in lines) == 2
+
+
+def test_what_a_service_waits_for_is_printed_when_it_changes() -> None:
+    target, file = console(terminal=False)
+    waits = dataclasses.replace(STARTING, state=Verdict(False, "the broker is away"))
+    with PlainShow(target) as show:
+        for service in (STARTING, STARTING, waits, waits, STARTING):
+            show.update(view(service, running("device-alerts")))
+    lines = [line for line in file.getvalue().splitlines() if "user-sessions: " in line]
+    assert [line.split(": ", 1)[1] for line in lines] == [
+        "starting: no batch is through yet",
+        "the broker is away",
+        "starting: no batch is through yet",
+    ]
+    assert file.getvalue().count("device-alerts: in 1,002/s") == 5
 
 
 def test_the_screen_is_taken_and_given_back() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 from forebay.demo.columns import columns_of
 from forebay.demo.figures import Figures
 from forebay.demo.history import Trend
-from forebay.demo.view import Reason, ServiceView, View
+from forebay.demo.view import Reason, Results, ServiceView, View
 from forebay.runtime.health import Verdict
 
 NOW_S = 1_735_689_600.0
@@ -34,8 +34,14 @@ FIGURES = Figures(
 )
 TREND = Trend(in_rate=1002.4, out_rate=998, batch_p50_s=0.28, batch_last_s=0.31, latency_p50_s=0.52, latency_p95_s=1.1)
 READY = Verdict(True, "batches go through")
-STARTING = ServiceView("user-sessions", Verdict(False, "starting: no batch is through yet"))
+STARTING = ServiceView(
+    "user-sessions", Verdict(False, "starting: no batch is through yet"), results=(Results("user_session_stats"),)
+)
 HINTS = ("metrics http://127.0.0.1:1/metrics", "logs /home/logs", "Ctrl-C stops everything")
+
+
+def results(topic: str = "user_session_stats") -> Results:
+    return Results(topic, columns_of("user_session_stats", RESULT), (RESULT,) * 40)
 
 
 def running(service: str = "user-sessions", state: Verdict = READY) -> ServiceView:
@@ -45,8 +51,7 @@ def running(service: str = "user-sessions", state: Verdict = READY) -> ServiceVi
         figures=FIGURES,
         trend=TREND,
         stored=123_456,
-        columns=columns_of(service, RESULT),
-        results=(RESULT,) * 40,
+        results=(results(),),
         reasons=(Reason("decode: unknown schema id 2147483647: " + "very long " * 30, 3), Reason("decode: key", 1)),
     )
 

@@ -20,7 +20,7 @@ if "kafka.tools.StorageTool" not in sys.argv:
 
 @pytest.fixture(autouse=True)
 def no_downloads(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("forebay.platform.broker.kafka_classpath", lambda _: (tmp_path / "kafka.jar",))
+    monkeypatch.setattr("forebay.platform.broker_files.kafka_classpath", lambda _: (tmp_path / "kafka.jar",))
     monkeypatch.setattr("forebay.platform.registry.registry_jar", lambda _: tmp_path / "registry.jar")
 
 

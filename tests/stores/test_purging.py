@@ -11,7 +11,7 @@ from forebay.conformance.cell import Cell
 from forebay.stores import purge
 from forebay.stores.keys import WIDTH
 from forebay.stores.session import SessionStore
-from forebay.stores.ttl import TtlKeyValueStore
+from forebay.stores.ttl import EXPIRED_AT_ONCE, TtlKeyValueStore
 from forebay.stores.versioned import SHORTEST_SEGMENT_MS, VersionedKeyValueStore
 from forebay.stores.window import WindowStore
 
@@ -72,6 +72,18 @@ def test_a_ttl_stores_entries_go_as_many_at_a_time_as_asked(bench: Bench) -> Non
     bench.clock.closing_time = 10
     assert [store.expire(10) for _ in range(4)] == [10, 10, 5, 0]
     assert store.next_expiry() is None
+
+
+def test_an_entry_written_while_older_ones_still_wait_to_go_is_not_forgotten(bench: Bench) -> None:
+    store = bench.open(TtlKeyValueStore("t", Cell, ttl_ms=1))
+    bench.clock.closing_time = 0
+    for number in range(EXPIRED_AT_ONCE + 1):
+        store.put(f"k{number}", Cell("v"))
+    bench.clock.closing_time = 1
+    store.put("new", Cell("v"))
+    assert (store.expire(), store.next_expiry()) == (1, 2)
+    bench.clock.closing_time = 2
+    assert (store.expire(), store.next_expiry()) == (1, None)
 
 
 def test_a_purge_that_is_undone_happens_again(bench: Bench) -> None:

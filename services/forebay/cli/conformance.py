@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -10,28 +11,45 @@ from forebay.conformance.bench import Backend
 from forebay.conformance.cases import FileResult
 from forebay.conformance.runner import run_directory
 
+_SPARK = "spark"
+
 
 @click.command()
 @click.argument("directory", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option(
     "--backend",
-    type=click.Choice([backend.value for backend in Backend]),
+    type=click.Choice([*(backend.value for backend in Backend), _SPARK]),
     default=Backend.IN_MEMORY.value,
-    help="Where the cases' stores are kept.",
+    help="Where the cases' stores are kept; spark: in a Spark query's state (takes about a minute).",
 )
 def conformance(directory: Path, backend: str) -> int:
     """Run every case file of DIRECTORY; exit code 1 if any case fails.
 
     Each step or record of a case is a batch of its own, committed to the backend's table; nothing is kept in
-    memory between two of them. A case that asks for something unknown fails.
+    memory between two of them. With spark all cases run in one query, each as a state task of its own that
+    begins every micro-batch with what Spark's state holds, and a store's writes that follow each other share one.
+    A case that asks for something unknown fails.
     """
     try:
-        results = [_report(result, directory) for result in run_directory(directory, Backend(backend))]
+        results = [_report(result, directory) for result in _results(directory, backend)]
     except FileNotFoundError as error:
         raise click.ClickException(str(error)) from error
     failed = sum(result.failed for result in results)
     click.echo(f"{sum(result.passed for result in results)} passed, {failed} failed")
     return int(failed > 0)
+
+
+def _results(directory: Path, backend: str) -> Iterator[FileResult]:
+    if backend != _SPARK:
+        return run_directory(directory, Backend(backend))
+    from forebay.conformance.spark import run_on_spark  # noqa: PLC0415 (starts with pyspark: half a second)
+
+    return run_on_spark(directory, _tell)
+
+
+def _tell(batch: int, batches: int) -> None:
+    if batch % 10 == 1 or batch == batches:
+        click.echo(f"micro-batch {batch} of {batches}", err=True)
 
 
 def _report(result: FileResult, directory: Path) -> FileResult:

@@ -8,13 +8,18 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from forebay.catalog import SERVICES, find_service
+from forebay.catalog import Service, all_services, find_service
+from forebay.cli.names import services_argument
 from forebay.cli.options import home_option
+from forebay.demo.memory import LEAST_HEAP_MB, available_mb, heap_mb
 from forebay.demo.plan import DemoPlan, PlatformAfter
 from forebay.demo.run import Demo
 from forebay.demo.show import show_for
 from forebay.platform.progress import progress_for
 
+DEFAULT = "user-sessions"
+RATE = 1000.0
+SHARED_RATE = 200.0
 _CONNECTION = ("FOREBAY_BOOTSTRAP_SERVERS", "FOREBAY_SCHEMA_REGISTRY_", "FOREBAY_KAFKA_")
 
 
@@ -23,41 +28,69 @@ _CONNECTION = ("FOREBAY_BOOTSTRAP_SERVERS", "FOREBAY_SCHEMA_REGISTRY_", "FOREBAY
 Examples:
   forebay demo
   forebay demo --rate 5000 --keys 100000
-  forebay demo --duration 60 --keep-platform"""
+  forebay demo user-sessions windowed-metrics
+  forebay demo --all --duration 60 --keep-platform
+
+`forebay services` lists the services."""
 )
-@click.argument("services", nargs=-1, type=click.Choice(list(SERVICES)), metavar="[SERVICE]...")
+@services_argument
+@click.option("--all", "every", is_flag=True, envvar="FOREBAY_DEMO_ALL", help="All services of the table.")
 @home_option
 @click.option(
-    "--rate", type=click.FloatRange(0.1, 1_000_000), default=1000.0, help="Events a second on each input topic."
+    "--rate",
+    type=click.FloatRange(0.1, 1_000_000),
+    help=f"Events a second on each input topic. Default: {RATE:.0f}; with several services {SHARED_RATE:.0f}.",
 )
 @click.option("--keys", type=click.IntRange(min=1), default=1000, help="Number of different keys (users, devices ...).")
 @click.option("--seed", type=int, default=1, help="Another seed gives other events.")
 @click.option("--duration", type=click.FloatRange(min=0), default=0.0, help="Seconds to go on; 0: until Ctrl-C.")
+@click.option(
+    "--memory",
+    "memory_mb",
+    type=click.IntRange(min=LEAST_HEAP_MB),
+    envvar="FOREBAY_DEMO_MEMORY",
+    help="Heap of each job's JVM in MB. Default: by what is available, at most 1024.",
+)
+@click.option(
+    "--http-port",
+    type=click.IntRange(1, 65_000),
+    help="Port of the first job's health and metrics, the next jobs count up. Default: free ones.",
+)
 @click.option("--keep-platform", is_flag=True, help="Leave broker and registry running at the end.")
 def demo(
-    services: tuple[str, ...],
+    services: tuple[Service, ...],
     home: Path,
     *,
-    rate: float,
+    every: bool,
+    rate: float | None,
     keys: int,
     seed: int,
     duration: float,
+    memory_mb: int | None,
+    http_port: int | None,
     keep_platform: bool,
 ) -> None:
-    """Run SERVICE (default: user-sessions) on the embedded platform, feed it, and show live what happens.
+    """Run SERVICES (default: user-sessions) on the embedded platform, feed them, and show live what happens.
 
-    Starts the platform (the first time it downloads about 140 MB), creates topics, runs a producer and the job as
-    child processes, and shows rates, lag, times, state and the latest results. 2 % of the events come late, 1 % twice,
-    0.2 % can't be used. Ctrl-C ends it all in good order; started again it goes on where it stopped.
+    Starts the platform (the first time it downloads about 140 MB), creates topics, runs a producer for each input
+    topic and a job for each service as child processes, and shows rates, lag, times, state and the latest results.
+    2 % of the events come late, 1 % twice, 0.2 % can't be used. Ctrl-C ends it all in good order; started again it
+    goes on where it stopped.
     """
+    if every and services:
+        raise click.UsageError("--all runs every service: leave the names away, or --all")
+    named = {service.name: service for service in services or (find_service(DEFAULT),)}
+    chosen = tuple((all_services() if every else named).values())
     _forget_other_brokers()
     plan = DemoPlan(
         home=home.absolute(),
-        services=tuple(find_service(name) for name in dict.fromkeys(services or ("user-sessions",))),
-        rate=rate,
+        services=chosen,
+        rate=rate or (RATE if len(chosen) == 1 else SHARED_RATE),
         keys=keys,
         seed=seed,
+        memory_mb=memory_mb or heap_mb(len(chosen), available_mb()),
         duration_s=duration or None,
+        http_port=http_port or 0,
         platform_after=PlatformAfter.KEEP if keep_platform else PlatformAfter.STOP,
     )
     console = Console()

@@ -46,7 +46,11 @@ _OPTIONS = (
     click.option("--application", help="Prefix of changelogs, groups, transactional ids. Default: SERVICE."),
     click.option("--checkpoint", help="Spark's: a directory or URL. Default: <home>/checkpoints/<application>."),
     _number("--tasks", 0, "State tasks, fixed at first start. 0: as many as the input has partitions."),
-    _number("--state-partitions", 0, "Spark partitions the tasks share, fixed at first start. 0: as many as slots."),
+    _number(
+        "--state-partitions",
+        0,
+        "Spark partitions the tasks share, fixed at first start. 0: as many as slots; with --executors: as tasks.",
+    ),
     click.option(
         "--starting-offsets",
         default="earliest",
@@ -55,7 +59,12 @@ _OPTIONS = (
     ),
     _choice("--trigger", [trigger.value for trigger in Trigger], "When the job ends: never, or once all is read."),
     click.option(
-        "--set", "logic", multiple=True, metavar="NAME=VALUE", callback=_pairs, help="A setting of the service's logic."
+        "--set",
+        "logic",
+        multiple=True,
+        metavar="NAME=VALUE",
+        callback=_pairs,
+        help="A setting of the service's logic; `forebay services SERVICE` lists them.",
     ),
     _choice("--emit", [emit.value for emit in Emit], "Every output, or the last one per key and batch."),
     _number("--dedupe-retention-ms", 600_000, "Stream time for which event ids are remembered; 0: not at all."),
@@ -69,6 +78,8 @@ _OPTIONS = (
     _choice("--reader", ["driver", "partitioned"], "partitioned: Spark's own progress shows latest offsets."),
     _number("--slots", 1, "Tasks at the same time; more than 1 starts an executor for each.", low=1),
     click.option("--memory", default="1g", help="Heap of each JVM."),
+    click.option("--executors", default="", help="On Kubernetes: the StatefulSet whose pods run the tasks."),
+    click.option("--driver-host", default="", help="With --executors: name under which they reach this process."),
     click.option(
         "--conf",
         multiple=True,

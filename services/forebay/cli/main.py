@@ -13,15 +13,21 @@ from rich.console import Console
 import forebay
 from forebay.cli.lazy import LazyCommand, LazyGroup
 from forebay.cli.usage import explain
+from forebay.plugins import VARIABLE
 
 COMMANDS = {
-    "demo": LazyCommand("forebay.cli.demo:demo", "Run everything and watch it: platform, producer, job, live view."),
+    "demo": LazyCommand("forebay.cli.demo:demo", "Run everything and watch it: platform, producers, jobs, live view."),
     "up": LazyCommand("forebay.cli.up:up", "Start the embedded Kafka broker and schema registry."),
     "down": LazyCommand("forebay.cli.down:down", "Stop them; the data stays unless --delete-data."),
     "status": LazyCommand("forebay.cli.status:status", "Show what runs, and where."),
+    "services": LazyCommand("forebay.cli.services:services", "List the services; show one's topics and settings."),
+    "topology": LazyCommand("forebay.cli.topology:topology", "Print a service's stages, stores and topics."),
     "topics": LazyCommand("forebay.cli.topics:topics", "Create and describe the services' topics."),
     "produce": LazyCommand("forebay.cli.produce:produce", "Write synthetic events to a topic."),
     "run": LazyCommand("forebay.cli.run:run", "Run one service's job."),
+    "executor": LazyCommand("forebay.cli.executor:executor", "Run tasks for a job's driver, on Kubernetes."),
+    "serve": LazyCommand("forebay.cli.serve:serve", "Run broker or registry as a container's process."),
+    "wait": LazyCommand("forebay.cli.wait:wait", "Wait until broker and registry answer."),
     "tail": LazyCommand("forebay.cli.tail:tail", "Print a topic's records, decoded, committed ones only."),
     "reset": LazyCommand("forebay.cli.reset:reset", "Delete a service's state and outputs (asks first)."),
     "conformance": LazyCommand("forebay.cli.conformance:conformance", "Run case files against stores and operators."),
@@ -29,7 +35,8 @@ COMMANDS = {
 
 _EPILOG = """\b
 Try it:
-  forebay demo                               all of it, until Ctrl-C
+  forebay demo                               one service with all it needs, until Ctrl-C
+  forebay demo --all                         every service at once
 
 \b
 Step by step:
@@ -44,6 +51,13 @@ Every option can be given by the environment variable that the command's --help 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 `status` found something not running."""
 
 
+def _bring(_context: click.Context, _parameter: click.Parameter, modules: str | None) -> str | None:
+    """Put the modules where this process and those it starts look for services."""
+    if modules is not None:
+        os.environ[VARIABLE] = modules
+    return modules
+
+
 @click.group(
     cls=LazyGroup,
     lazy_commands=COMMANDS,
@@ -52,7 +66,14 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 `status` found something not runn
 )
 @click.version_option(forebay.__version__, "--version", prog_name="forebay")
 @click.option("--debug", is_flag=True, show_envvar=True, help="Show Python tracebacks of errors.")
-def cli(debug: bool) -> None:
+@click.option(
+    "--services",
+    metavar="MODULE[,MODULE]...",
+    show_envvar=True,
+    callback=_bring,
+    help="Modules whose SERVICE joins the table, beside those of installed packages (docs/new-service.md).",
+)
+def cli(debug: bool, services: str | None) -> None:
     """State stores for Kafka streams, in Python, on Spark.
 
     The platform (a real Kafka broker and a schema registry) runs as two child processes on this machine,

@@ -13,3 +13,7 @@ home_option = click.option(
     envvar="FOREBAY_HOME",
     help="Directory of the platform's data, state and logs.",
 )
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, envvar="FOREBAY_JSON", help="Print JSON instead of lines for people."
+)

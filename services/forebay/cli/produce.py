@@ -19,8 +19,8 @@ from forebay.kafka.settings import KafkaSettings
 from forebay.platform import Platform
 from forebay.runtime.logs import configure_logging
 from forebay.serde import Schema
-from producers.base import Options
-from producers.catalog import SOURCES, Source, source_of
+from producers.base import Options, Source
+from producers.catalog import source_of
 from producers.run import produce as send
 from producers.send import Sent
 
@@ -63,13 +63,13 @@ class MomentType(click.ParamType[int]):
 
 
 @click.command(
-    epilog=f"""\b
+    epilog="""\b
 Examples:
   forebay produce user_activity                        1000 events/s until Ctrl-C
   forebay produce user_activity --rate 0 --count 2000000 --keys 100000
   forebay produce user_activity --duration 60 --out-of-order 0.05 --duplicates 0.01 --malformed 0.001
 
-Topics: {", ".join(sorted(SOURCES))}. The same options and start time give the same events, byte for byte."""
+`forebay services` lists the topics. The same options and start time give the same events, byte for byte."""
 )
 @click.argument("source", metavar="TOPIC", type=SourceType())
 @click.option("--rate", type=click.FloatRange(min=0), default=1000.0, help="Events a second; 0: as fast as possible.")

@@ -2,70 +2,82 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
-from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
 
-from forebay.catalog import SERVICES, find_service
+from forebay.catalog import Service, Topic
 from forebay.cli.connection import connect, connection_options
+from forebay.cli.names import service_argument
 from forebay.kafka.admin import TopicAdmin
-from forebay.kafka.topics import spec_of
-
-_GONE = ("GROUP_ID_NOT_FOUND", "INVALID_GROUP_ID")
+from forebay.kafka.errors import KafkaRefused
+from forebay.kafka.groups import delete_groups
+from forebay.kafka.topics import TopicDescription, spec_of
 
 
 @click.command(
     epilog="""\b
 Examples:
   forebay reset user-sessions
-  forebay reset user-sessions --outputs --yes"""
+  forebay reset user-sessions --outputs --yes
+  forebay reset user-sessions --tasks 2          with another number of tasks from then on"""
 )
-@click.argument("service", type=click.Choice(list(SERVICES)))
+@service_argument
 @connection_options
 @click.option("--application", help="Application id. Default: SERVICE.")
 @click.option("--checkpoint", help="The job's checkpoint directory. Default: <home>/checkpoints/<application>.")
+@click.option(
+    "--tasks",
+    type=click.IntRange(min=1),
+    help="State tasks from then on: partitions of the changelogs. Default: as many as before.",
+)
 @click.option("--outputs", is_flag=True, help="Empty the output, error and late topics too.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
 def reset(
-    service: str,
+    service: Service,
     home: Path,
     application: str | None,
     checkpoint: str | None,
+    tasks: int | None,
     outputs: bool,
     yes: bool,
     **connection: Any,
 ) -> None:
     """Delete SERVICE's checkpoint, changelogs and markers: its job starts over from its input. Stop the job first."""
     settings = connect(home=home, **connection)
-    entry, app = find_service(service), application or service
+    app = application or service.name
     place = checkpoint or str(home / "checkpoints" / app)
     if "://" in place:
         raise click.UsageError(
             f"{place} is not on this machine: delete it yourself, then give --checkpoint a local path"
         )
     admin = TopicAdmin(settings)
-    declared = [*entry.changelogs(app, entry.inputs[0].partitions)]
-    if outputs:
-        declared += [entry.output, entry.errors, entry.late]
-    found = admin.describe(topic.name for topic in declared)
+    changelogs = service.changelogs(app, tasks or service.inputs[0].partitions)
+    others = (*service.outputs, service.errors, service.late) if outputs else ()
+    found = admin.describe(topic.name for topic in (*changelogs, *others))
     click.echo(f"deletes the checkpoint {place}")
     click.echo(f"deletes the groups {app} and {app}-marker")
     for name in found:
         click.echo(f"empties the topic {name}")
     if not yes:
         click.confirm("Go on?", abort=True)
-    client = AdminClient(settings.admin())
-    for name, future in client.delete_consumer_groups([app, f"{app}-marker"]).items():
-        try:
-            future.result(30.0)
-        except KafkaException as error:
-            if error.args[0].name() not in _GONE:
-                raise click.ClickException(f"can't delete the group {name}: {error}: is the job stopped?") from error
+    try:
+        delete_groups(settings, (app, f"{app}-marker"))
+    except KafkaRefused as error:
+        raise click.ClickException(f"{error}: stop the job first") from error
     admin.delete(found)
-    admin.create(spec_of(topic) for topic in declared if topic.name in found)
+    anew = [*(changelogs if tasks else _as_found(changelogs, found)), *_as_found(others, found)]
+    admin.create(spec_of(topic) for topic in anew if topic.name in found)
     shutil.rmtree(place, ignore_errors=True)
-    click.echo(f"{service} starts over at its next run")
+    click.echo(f"{app} starts over at its next run")
+
+
+def _as_found(topics: tuple[Topic, ...], found: Mapping[str, TopicDescription]) -> list[Topic]:
+    """Give the topics that exist, with as many partitions as they have."""
+    return [
+        dataclasses.replace(topic, partitions=found[topic.name].partitions) for topic in topics if topic.name in found
+    ]

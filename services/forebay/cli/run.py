@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from forebay.catalog import SERVICES
+from forebay.catalog import Service
 from forebay.cli.connection import connect, connection_options
 from forebay.cli.job_options import engine_fields, job_options
+from forebay.cli.names import service_argument
 from forebay.platform.java import find_java
 from forebay.runtime.app import JobApplication, JobOptions, WrongSettings
+from forebay.runtime.kubernetes import ExecutorPods
 from forebay.runtime.logs import configure_logging
 from forebay.runtime.query import Plan, Trigger
 from forebay.runtime.session import SparkOptions
@@ -24,31 +27,35 @@ Examples:
   forebay run user-sessions
   forebay run user-sessions --set idle_timeout_ms=60000 --http-port 8080
   forebay run user-sessions --trigger available-now      drain what waits, then end
-  forebay run user-sessions --slots 2 --conf spark.ui.enabled=true"""
+  forebay run user-sessions --slots 2 --conf spark.ui.enabled=true
+
+`forebay services` lists the services, `forebay services SERVICE` the settings that --set takes."""
 )
-@click.argument("service", type=click.Choice(list(SERVICES)))
+@service_argument
 @connection_options
 @job_options
-def run(service: str, home: Path, **options: Any) -> None:
+def run(service: Service, home: Path, **options: Any) -> None:
     """Run SERVICE's job until Ctrl-C or SIGTERM, which end it after the running batch.
 
-    The topics must exist (`forebay topics create SERVICE`). Started again it goes on where it stopped.
+    The topics must exist (`forebay topics create SERVICE`, with the same --application and --tasks). Started again it
+    goes on where it stopped.
     """
     configure_logging(options["log_format"])
     find_java()
     connection = {name: options.pop(name) for name in ("bootstrap_servers", "schema_registry_url", "kafka_options")}
-    application = options["application"] or service
+    application = options["application"] or service.name
     checkpoint = options["checkpoint"] or str((home / "checkpoints" / application).resolve())
+    executors = ExecutorPods.of_this_pod(options["executors"], options["driver_host"]) if options["executors"] else None
     chosen = JobOptions(
-        service=service,
+        service=service.name,
         kafka=connect(home=home, **connection),
         plan=Plan(checkpoint, Trigger(options["trigger"]), options["reader"]),
         application=application,
         tasks=options["tasks"],
-        state_partitions=options["state_partitions"],
+        state_partitions=options["state_partitions"] or (sys.maxsize if executors is not None else 0),
         logic=options["logic"],
         engine=engine_fields(options),
-        spark=SparkOptions(options["slots"], options["memory"], options["conf"]),
+        spark=SparkOptions(options["slots"], options["memory"], options["conf"], executors),
         http_host=options["http_host"],
         http_port=options["http_port"],
     )

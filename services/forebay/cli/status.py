@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from forebay.cli.options import home_option
+from forebay.cli.options import home_option, json_option
 from forebay.platform import ComponentStatus, Platform, PlatformStatus
 
 EXIT_DOWN = 3
@@ -18,7 +18,7 @@ EXIT_DOWN = 3
 
 @click.command()
 @home_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+@json_option
 @click.pass_context
 def status(ctx: click.Context, home: Path, as_json: bool) -> None:
     """Show the platform's processes, ports, memory and endpoints.

@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
-from forebay.catalog import SERVICES, Service, Topic
+from forebay.catalog import Service, Topic, all_services
 from forebay.cli.connection import connect, connection_options
+from forebay.cli.names import services_argument
+from forebay.cli.options import json_option
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.topics import BROKER_DEFAULT, TopicDescription, differences, spec_of
 
-_services = click.argument("services", nargs=-1, type=click.Choice(list(SERVICES)), metavar="[SERVICE]...")
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_JOB_OPTIONS = (
+    click.option("--application", default="", help="Application id of the job; for one SERVICE. Default: SERVICE."),
+    click.option(
+        "--tasks",
+        type=click.IntRange(min=1),
+        help="State tasks of the job: partitions of its changelogs. Default: as many as the first input has.",
+    ),
+)
+
+
+def _options(command: Command) -> Command:
+    for option in reversed((services_argument, *_JOB_OPTIONS)):
+        command = option(command)
+    return connection_options(command)
 
 
 @click.group()
 def topics() -> None:
-    """Create and describe the services' topics: inputs, output, errors, late records, changelogs.
+    """Create and describe the services' topics: inputs, outputs, errors, late records, changelogs.
 
     Names, partitions and configuration come from the table of services. Without SERVICE: those of all.
     """
@@ -26,19 +45,25 @@ def topics() -> None:
     epilog="""\b
 Examples:
   forebay topics create
-  forebay topics create user-sessions --replication-factor 3"""
+  forebay topics create user-sessions --replication-factor 3
+  forebay topics create user-sessions --application staging --tasks 2"""
 )
-@_services
+@_options
 @click.option(
     "--replication-factor",
     type=click.IntRange(1, 32767),
     help="Copies of each partition. Default: the broker's default.",
 )
-@connection_options
-def create(services: tuple[str, ...], replication_factor: int | None, **connection: Any) -> None:
+def create(
+    services: tuple[Service, ...],
+    application: str,
+    tasks: int | None,
+    replication_factor: int | None,
+    **connection: Any,
+) -> None:
     """Create topics that don't exist. Existing ones are compared: a difference is an error, nothing is changed."""
+    declared = _declared(services, application, tasks)
     admin = TopicAdmin(connect(**connection))
-    declared = _topics(services)
     specs = [spec_of(topic, replication_factor or BROKER_DEFAULT) for topic in declared]
     existing = admin.describe(topic.name for topic in declared)
     created = set(admin.create(specs))
@@ -51,22 +76,52 @@ def create(services: tuple[str, ...], replication_factor: int | None, **connecti
     epilog="""\b
 Examples:
   forebay topics describe
-  forebay topics describe user-sessions"""
+  forebay topics describe user-sessions
+  forebay topics describe --json | jq '.[] | select(.differences != [])'"""
 )
-@_services
-@connection_options
-def describe(services: tuple[str, ...], **connection: Any) -> None:
+@_options
+@json_option
+def describe(
+    services: tuple[Service, ...], application: str, tasks: int | None, as_json: bool, **connection: Any
+) -> None:
     """Show topics as they are: partitions, copies, id, configuration; and where they are not as declared."""
+    declared = _declared(services, application, tasks)
     admin = TopicAdmin(connect(**connection))
-    declared = _topics(services)
     existing = admin.describe(topic.name for topic in declared)
+    if as_json:
+        click.echo(json.dumps([_facts(topic, existing.get(topic.name)) for topic in declared], indent=2))
+        return
     for topic in declared:
         click.echo("\n".join(_lines(topic, existing.get(topic.name))))
 
 
-def _topics(names: tuple[str, ...]) -> list[Topic]:
-    chosen: list[Service] = [SERVICES[name] for name in names or SERVICES]
-    return list({topic.name: topic for service in chosen for topic in service.topics()}.values())
+def _declared(services: tuple[Service, ...], application: str, tasks: int | None) -> list[Topic]:
+    chosen = services or tuple(all_services().values())
+    if application and len(chosen) > 1:
+        raise click.UsageError("--application is one job's: name its service, and no other")
+    return list({topic.name: topic for service in chosen for topic in service.topics(application, tasks or 0)}.values())
+
+
+def _facts(declared: Topic, existing: TopicDescription | None) -> dict[str, Any]:
+    if existing is None:
+        return {"name": declared.name, "exists": False}
+    return {
+        "name": existing.name,
+        "exists": True,
+        "topic_id": existing.topic_id,
+        "partitions": existing.partitions,
+        "replication_factor": existing.replication_factor,
+        "config": {name: existing.config[name] for name in sorted(existing.own)},
+        "differences": [
+            {
+                "what": difference.what,
+                "declared": difference.declared,
+                "existing": difference.existing,
+                "remedy": difference.remedy,
+            }
+            for difference in differences(spec_of(declared), existing)
+        ],
+    }
 
 
 def _lines(declared: Topic, existing: TopicDescription | None) -> list[str]:

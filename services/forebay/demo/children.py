@@ -37,6 +37,7 @@ class Child:
         self._command = tuple(command)
         self._grace_s = grace_s
         self._process: subprocess.Popen[bytes] | None = None
+        self._asked = False
 
     @property
     def pid(self) -> int:
@@ -65,6 +66,12 @@ class Child:
         if code is not None:
             raise DemoError(f"the {self.name} ended ({_how(code)}): its log is {self.log}.", self.log_tail())
 
+    def ask_to_end(self) -> None:
+        """Send SIGTERM, once: a second one would mean hurry. `stop` waits for the end."""
+        if self._process is not None and not self._asked:
+            self._asked = True
+            self._process.terminate()
+
     def stop(self, hurry: Callable[[], bool]) -> None:
         """Ask it to end (SIGTERM) and wait; kill it and what it started when it takes too long, or on `hurry`.
 
@@ -77,7 +84,7 @@ class Child:
         if process.poll() is not None:
             end_session(process.pid, _LAST_MEMBERS_S)
             return
-        process.terminate()
+        self.ask_to_end()
         deadline = time.monotonic() + self._grace_s
         while process.poll() is None and time.monotonic() < deadline and not hurry():
             time.sleep(_POLL_S)

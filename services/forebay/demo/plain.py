@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from forebay.demo import units
 from forebay.demo.figures import Figures
-from forebay.demo.view import ServiceView, View
+from forebay.demo.view import Results, ServiceView, View
 
 _NAMED_COLUMNS = 5
 
@@ -50,7 +50,9 @@ def _lines(service: ServiceView) -> list[str]:
 
 
 def _latest(service: ServiceView) -> list[str]:
-    if not service.results:
-        return []
-    fields = ((column.title, column.text(service.results[0])) for column in service.columns[:_NAMED_COLUMNS])
-    return [f"{service.service} latest: {', '.join(f'{title} {text}' for title, text in fields if text)}"]
+    return [f"{service.service} latest: {_fields(results)}" for results in service.results if results.records]
+
+
+def _fields(results: Results) -> str:
+    named = ((column.title, column.text(results.records[0])) for column in results.columns[:_NAMED_COLUMNS])
+    return ", ".join(f"{title} {text}" for title, text in named if text)

@@ -11,7 +11,8 @@ from pathlib import Path
 from forebay.catalog import Service
 from forebay.demo.children import Child
 from forebay.demo.errors import DemoError
-from producers.catalog import SOURCES
+from forebay.platform.ports import free_port, require_free
+from producers.catalog import all_sources
 
 OUT_OF_ORDER = 0.02
 DUPLICATES = 0.01
@@ -37,7 +38,9 @@ class DemoPlan:
         rate: events a second on each input topic.
         keys: number of different keys.
         seed: another seed gives other events.
+        memory_mb: heap of each job's JVM, in MB.
         duration_s: seconds to go on once every job reads and writes; None = until it is interrupted.
+        http_port: where the first job serves health and metrics, the next ones count up; 0 = free ones.
     """
 
     home: Path
@@ -45,7 +48,9 @@ class DemoPlan:
     rate: float
     keys: int
     seed: int
+    memory_mb: int
     duration_s: float | None
+    http_port: int = 0
     platform_after: PlatformAfter = PlatformAfter.STOP
 
     @property
@@ -53,17 +58,44 @@ class DemoPlan:
         """Where the logs of all processes are."""
         return self.home / "logs"
 
-    def producers(self) -> list[Child]:
-        """Give the producers, one per input topic. Raises DemoError for a topic that nothing produces."""
-        topics = dict.fromkeys(topic.name for service in self.services for topic in service.inputs)
-        missing = [name for name in topics if name not in SOURCES]
-        if missing:
-            raise DemoError(f"nothing produces the topic {', '.join(missing)}: choose another service.")
-        return [self._producer(topic) for topic in topics]
+    def http_ports(self) -> list[int]:
+        """Give the port of each service's job. Raises PlatformError if one is taken."""
+        if self.http_port:
+            ports = list(range(self.http_port, self.http_port + len(self.services)))
+            for port, service in zip(ports, self.services, strict=True):
+                require_free(port, f"job {service.name}", "--http-port")
+            return ports
+        found: list[int] = []
+        for _ in self.services:
+            found.append(free_port(frozenset(found)))
+        return found
+
+    def producers(self) -> list[list[Child]]:
+        """Give each service's producers, one per input topic; a topic that an earlier service reads has its already.
+
+        Raises:
+            DemoError: nothing produces a topic.
+        """
+        sources = all_sources()
+        seen: set[str] = set()
+        children = []
+        for service in self.services:
+            topics = [topic.name for topic in service.inputs if topic.name not in seen]
+            missing = [name for name in topics if name not in sources]
+            if missing:
+                raise DemoError(f"nothing produces the topic {', '.join(missing)}: choose other services.")
+            seen.update(topics)
+            children.append([self._producer(topic) for topic in topics])
+        return children
 
     def job(self, service: Service, http_port: int) -> Child:
         """Give a service's job, with health and metrics on `http_port`."""
-        options = {"home": self.home, "http-port": http_port, "log-format": "text"}
+        options = {
+            "home": self.home,
+            "http-port": http_port,
+            "memory": f"{self.memory_mb}m",
+            "log-format": "text",
+        }
         command = _forebay("run", service.name, options)
         return Child(f"job {service.name}", command, self.logs / f"job-{service.name}.log", _JOB_GRACE_S)
 

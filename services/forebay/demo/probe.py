@@ -19,12 +19,7 @@ class JobProbe:
 
     def __init__(self, service: str, port: int) -> None:
         self._service = service
-        self._port = port
-
-    @property
-    def metrics_url(self) -> str:
-        """Where a browser or Prometheus finds the metrics."""
-        return f"http://{HOST}:{self._port}/metrics"
+        self.port = port
 
     def state(self) -> Verdict:
         """Give what /readyz says; a job that does not answer is starting."""
@@ -43,7 +38,7 @@ class JobProbe:
         return figures if figures.batches.count else None
 
     def _get(self, path: str) -> str | None:
-        connection = http.client.HTTPConnection(HOST, self._port, timeout=_TIMEOUT_S)
+        connection = http.client.HTTPConnection(HOST, self.port, timeout=_TIMEOUT_S)
         try:
             connection.request("GET", path)
             return connection.getresponse().read().decode()

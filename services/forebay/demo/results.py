@@ -9,8 +9,8 @@ from confluent_kafka import OFFSET_END, Consumer, Message, TopicPartition
 
 from forebay.catalog import Service
 from forebay.codec import DecodeError, Unavailable
-from forebay.demo.columns import Record
-from forebay.demo.view import Reason
+from forebay.demo.columns import Record, columns_of
+from forebay.demo.view import Reason, Results
 from forebay.kafka.registry import shared_registry
 from forebay.kafka.settings import KafkaSettings
 from forebay.serde.generic import GenericDecoder
@@ -26,27 +26,28 @@ class ResultReader:
     """Follows a service's output and .errors topics from their ends on, committed records only.
 
     Args:
-        partitions: how many each of both topics has, by name.
+        partitions: how many each of these topics has, by name.
     """
 
     def __init__(self, settings: KafkaSettings, service: Service, partitions: Mapping[str, int]) -> None:
-        self._output = service.output.name
-        self._errors = service.errors.name
+        self._latest: dict[str, deque[Record]] = {topic.name: deque(maxlen=_KEPT_RESULTS) for topic in service.outputs}
         self._decoder = GenericDecoder(shared_registry(settings.registry()))
         self._consumer = Consumer(settings.consumer(**{"group.id": "forebay-demo"}))
         self._ends = [
             TopicPartition(topic, partition, OFFSET_END)
-            for topic in (self._output, self._errors)
+            for topic in (*self._latest, service.errors.name)
             for partition in range(partitions[topic])
         ]
         self._consumer.assign(self._ends)
-        self._results: deque[Record] = deque(maxlen=_KEPT_RESULTS)
         self._reasons: dict[str, int] = {}
 
     @property
-    def results(self) -> tuple[Record, ...]:
-        """Some of the latest results, newest first."""
-        return tuple(self._results)
+    def results(self) -> tuple[Results, ...]:
+        """Some of the latest results of each output topic, newest first."""
+        return tuple(
+            Results(topic, columns_of(topic, latest[0] if latest else {}), tuple(latest))
+            for topic, latest in self._latest.items()
+        )
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
@@ -55,28 +56,30 @@ class ResultReader:
 
     def look(self) -> None:
         """Take in what was written since the last look; never waits. What is too much is skipped."""
-        results: deque[Message] = deque(maxlen=_RESULTS_PER_LOOK)
+        results: dict[str, deque[Message]] = {topic: deque(maxlen=_RESULTS_PER_LOOK) for topic in self._latest}
         for _ in range(_FETCHES_PER_LOOK):
             messages = self._consumer.consume(_FETCH, 0)
             for message in messages:
                 if message.error() is not None:
                     continue
-                if message.topic() == self._output:
-                    results.append(message)
+                topic = message.topic() or ""
+                if topic in results:
+                    results[topic].append(message)
                 else:
                     self._add_reason(reason_of(message))
             if len(messages) < _FETCH:
                 break
         else:
             self._consumer.assign(self._ends)
-        for message in results:
-            self._add_result(message.value())
+        for topic, latest in results.items():
+            for message in latest:
+                self._add_result(topic, message.value())
 
     def close(self) -> None:
         """Leave the broker."""
         self._consumer.close()
 
-    def _add_result(self, value: bytes | None) -> None:
+    def _add_result(self, topic: str, value: bytes | None) -> None:
         if value is None:
             return
         try:
@@ -84,7 +87,7 @@ class ResultReader:
         except (DecodeError, Unavailable):
             return
         if isinstance(record, Mapping):
-            self._results.appendleft(record)
+            self._latest[topic].appendleft(record)
 
     def _add_reason(self, reason: str) -> None:
         count = self._reasons.pop(reason, 0)

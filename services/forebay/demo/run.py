@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from forebay.demo.children import Child
 from forebay.demo.errors import DemoError
 from forebay.demo.interrupts import Interrupts
+from forebay.demo.lanes import Lane, next_to_start, starts_at_once
 from forebay.demo.leftovers import Ledger, only_demo
 from forebay.demo.plain import totals
 from forebay.demo.plan import DemoPlan, PlatformAfter
@@ -22,10 +23,8 @@ from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import spec_of
 from forebay.platform import Platform
 from forebay.platform.home import make_home
-from forebay.platform.ports import free_port
+from forebay.platform.ports import HOST
 from forebay.platform.progress import Progress
-
-READY_SECONDS = 300.0
 
 
 class Demo:
@@ -42,9 +41,8 @@ class Demo:
         self._progress = progress
         self._interrupts = Interrupts()
         self._platform = Platform(plan.home)
-        self._jobs: list[Child] = []
         self._producers = plan.producers()
-        self._watched: list[WatchedService] = []
+        self._lanes: list[Lane] = []
         self._troubles: list[DemoError] = []
         self._last: View | None = None
 
@@ -60,8 +58,9 @@ class Demo:
             ledger.end_leftovers(self._show.step)
             with ExitStack() as ends:
                 if self._bring_up(ends):
-                    self._start(ends, ledger)
-                    self._watch()
+                    ends.callback(ledger.clear)
+                    ends.callback(self._stop)
+                    self._watch(ledger)
                     self._say_totals()
             if self._troubles:
                 raise self._troubles[0]
@@ -89,49 +88,39 @@ class Demo:
         created = TopicAdmin(settings).create(specs.values())
         self._show.step(f"created {len(created)} topics" if created else f"going on with {len(specs)} topics")
         partitions = {name: spec.partitions for name, spec in specs.items()}
-        ports: set[int] = set()
-        for service in self._plan.services:
-            ports.add(port := free_port(frozenset(ports)))
-            self._jobs.append(self._plan.job(service, port))
+        ports = self._plan.http_ports()
+        for service, port, producers in zip(self._plan.services, ports, self._producers, strict=True):
             watched = WatchedService(settings, service, JobProbe(service.name, port), partitions)
             ends.callback(watched.close)
-            self._watched.append(watched)
+            self._lanes.append(Lane(self._plan.job(service, port), producers, watched))
 
-    def _start(self, ends: ExitStack, ledger: Ledger) -> None:
-        ends.callback(ledger.clear)
-        for child in (*self._jobs, *self._producers):
-            child.start()
-            ends.callback(self._stop, child)
-            ledger.add(child.pid)
-            self._show.step(f"started the {child.name} (pid {child.pid})")
-
-    def _watch(self) -> None:
+    def _watch(self, ledger: Ledger) -> None:
         began = time.monotonic()
         ready_at: float | None = None
+        self._start(ledger, began)
         while not self._interrupts.stop.wait(self._show.interval_s):
-            for child in (*self._jobs, *self._producers):
-                child.require_alive()
             now = time.monotonic()
-            self._last = View(now - began, time.time(), tuple(each.look() for each in self._watched), self._hints())
+            for lane in self._lanes:
+                lane.require_progress(now)
+            self._start(ledger, now)
+            self._last = View(now - began, time.time(), tuple(lane.look() for lane in self._lanes), self._hints())
             self._show.update(self._last)
             if ready_at is None:
-                ready_at = self._ready_at(began, now)
+                ready_at = now if all(lane.is_ready for lane in self._lanes) else None
             elif self._plan.duration_s is not None and now - ready_at >= self._plan.duration_s:
                 return
 
-    def _ready_at(self, began: float, now: float) -> float | None:
-        if all(each.ready for each in self._watched):
-            return now
-        if now - began > READY_SECONDS:
-            late = next(job for job, each in zip(self._jobs, self._watched, strict=True) if not each.ready)
-            reason = f"the {late.name} has no batch after {READY_SECONDS:.0f} s: see {late.log}."
-            raise DemoError(reason, late.log_tail())
-        return None
+    def _start(self, ledger: Ledger, now: float) -> None:
+        """Start those whose turn it is."""
+        for lane in next_to_start(self._lanes, now, starts_at_once()):
+            lane.start(now)
+            for child in lane.children:
+                ledger.add(child.pid)
+                self._show.note(f"started the {child.name} (pid {child.pid})")
 
     def _hints(self) -> tuple[str, ...]:
-        pages = "  ".join(each.probe.metrics_url for each in self._watched)
         return (
-            f"metrics {pages}  (also /healthz, /readyz)",
+            f"metrics {metrics_pages([lane.watched.probe.port for lane in self._lanes])}  (also /healthz, /readyz)",
             f"logs {self._plan.logs}  broker {self._platform.endpoints.bootstrap_servers}",
             "Ctrl-C stops everything; the data stays, and `forebay demo` goes on with it",
         )
@@ -140,8 +129,17 @@ class Demo:
         for line in totals(self._last) if self._last else ():
             self._show.step(line)
 
-    def _stop(self, child: Child) -> None:
-        self._show.step(f"stopping the {child.name}")
+    def _stop(self) -> None:
+        """End the producers, then the jobs; each kind at the same time."""
+        running = [lane for lane in self._lanes if lane.is_started]
+        for children in ([child for lane in running for child in lane.producers], [lane.job for lane in running]):
+            for child in children:
+                self._show.step(f"stopping the {child.name}")
+                child.ask_to_end()
+            for child in children:
+                self._end(child)
+
+    def _end(self, child: Child) -> None:
         try:
             child.stop(self._interrupts.hurry.is_set)
         except DemoError as error:
@@ -153,6 +151,12 @@ class Demo:
             return
         self._show.step("stopping the platform")
         self._platform.down()
+
+
+def metrics_pages(ports: Sequence[int]) -> str:
+    """Give the metrics' address; of several jobs in the order of the rows, as shells and curl take it."""
+    texts = [str(port) for port in ports]
+    return f"http://{HOST}:{texts[0] if len(texts) == 1 else '{' + ','.join(texts) + '}'}/metrics"
 
 
 @contextmanager

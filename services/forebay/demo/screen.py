@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from rich import box
+from collections.abc import Iterable
+
 from rich.console import Group, RenderableType
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from forebay.demo import units
-from forebay.demo.columns import Column
-from forebay.demo.view import ServiceView, View
+from forebay.demo import overview, panels, units
+from forebay.demo.view import Results, ServiceView, View
 
-_FIGURE_LINES = 5
-_REASON_LINES = 3
-_BORDER = 2
+TURN_S = 5.0
+"""How long results are shown where those of all services don't fit."""
+
 _LEAST_RESULTS = 4
-_GAP = 2
-
-_Cell = tuple[str, str, str]
+_LEAST_SHARED_RESULTS = 5
+_CORNERS = 6
 
 
 def screen(view: View, width: int, height: int) -> RenderableType:
     """Lay the view out in `width` x `height` characters."""
     hints = [Text(hint, style="dim", no_wrap=True, overflow="ellipsis") for hint in view.hints]
-    lines = (height - 1 - len(hints)) // max(1, len(view.services))
-    parts = [part for service in view.services for part in _service(service, view.now_s, width, lines)]
+    lines = height - 1 - len(hints)
+    parts = _one(view, width, lines) if len(view.services) == 1 else _several(view, width, lines)
     return Group(_title(view, width), *parts, *hints)
 
 
@@ -39,100 +38,45 @@ def _title(view: View, width: int) -> RenderableType:
     return bar
 
 
-def _service(service: ServiceView, now_s: float, width: int, lines: int) -> list[RenderableType]:
-    left = lines - _FIGURE_LINES - _BORDER
-    parts: list[RenderableType] = [_figures(service, now_s, width)]
-    wants_reasons = left - _REASON_LINES - _BORDER >= _LEAST_RESULTS
+def _one(view: View, width: int, lines: int) -> list[RenderableType]:
+    (service,) = view.services
+    left = lines - panels.FIGURE_LINES
+    parts: list[RenderableType] = [panels.figures(service, view.now_s, width)]
+    wants_reasons = left - panels.REASON_LINES >= _LEAST_RESULTS
     if wants_reasons:
-        left -= _REASON_LINES + _BORDER
-    if left >= _LEAST_RESULTS:
-        parts.append(_results(service, width, left))
+        left -= panels.REASON_LINES
+    if left >= _LEAST_RESULTS * len(service.results):
+        parts.extend(_shared(((service, results) for results in service.results), width, left))
     if wants_reasons:
-        parts.append(_reasons(service))
+        parts.append(panels.reasons(service))
     return parts
 
 
-def _figures(service: ServiceView, now_s: float, width: int) -> RenderableType:
-    state = (service.state.reason, "green" if service.state.ok else "yellow")
-    title = Text.assemble((service.service, "bold"), ": ", state)
-    title.truncate(width - 2 * _BORDER - _GAP, overflow="ellipsis")
-    if service.figures is None:
-        middle = "\n" * (_FIGURE_LINES // 2)
-        waiting = Text(
-            f"{middle}figures come with the first batch; Spark needs half a minute to start",
-            style="dim",
-            justify="center",
-        )
-        return Panel(waiting, title=title, title_align="left", box=box.ROUNDED, height=_FIGURE_LINES + _BORDER)
-    grids: list[Table] = []
-    side_by_side = Table.grid(expand=True, padding=(0, _GAP))
-    for cells in _cells(service, now_s):
-        side_by_side.add_column()
-        grid = Table.grid(padding=(0, 1))
-        grid.add_column(style="dim", no_wrap=True)
-        grid.add_column(justify="right", no_wrap=True)
-        for label, value, style in cells:
-            grid.add_row(label, Text(value, style=style))
-        grids.append(grid)
-    side_by_side.add_row(*grids)
-    return Panel(side_by_side, title=title, title_align="left", box=box.ROUNDED)
+def _several(view: View, width: int, lines: int) -> list[RenderableType]:
+    shown = [(service, results) for service in view.services for results in service.results]
+    left = lines - overview.lines_of(view)
+    fitting = min(len(shown), max(0, left) // _LEAST_SHARED_RESULTS)
+    first = int(view.elapsed_s // TURN_S) % len(shown) if fitting < len(shown) else 0
+    turn = [shown[(first + place) % len(shown)] for place in range(fitting)]
+    boxes = _shared(turn, width, left)
+    for panel, (service, _) in zip(boxes, turn, strict=True):
+        if service.reasons:
+            panel.subtitle, panel.subtitle_align = _last_error(service, width), "left"
+    return [overview.table(view, width), *boxes]
 
 
-def _cells(service: ServiceView, now_s: float) -> tuple[list[_Cell], list[_Cell], list[_Cell]]:
-    figures, trend = service.figures, service.trend
-    assert figures is not None
-    flow = [
-        ("in", units.rate(trend.in_rate), "bold"),
-        ("out", units.rate(trend.out_rate), "bold"),
-        ("lag", units.number(figures.lag), "bold"),
-        ("stored", f"{units.number(service.stored)} events", ""),
-        ("stream time", _moment(figures.stream_time_s, now_s), ""),
+def _shared(shown: Iterable[tuple[ServiceView, Results]], width: int, lines: int) -> list[Panel]:
+    """Give each its part of the lines; what is left over goes to the first ones."""
+    each = list(shown)
+    if not each:
+        return []
+    share, over = divmod(lines, len(each))
+    return [
+        panels.results(service, results, width, share + (place < over)) for place, (service, results) in enumerate(each)
     ]
-    times = [
-        ("batch", units.seconds(trend.batch_last_s), "bold"),
-        ("batch p50", units.seconds(trend.batch_p50_s), ""),
-        ("latency p50", units.seconds(trend.latency_p50_s), "bold"),
-        ("latency p95", units.seconds(trend.latency_p95_s), ""),
-        ("restarts", f"{figures.restarts:,}", "red" if figures.restarts else ""),
-    ]
-    counts = [
-        ("state rows", f"{figures.state_rows:,}", "bold"),
-        ("state size", units.size(figures.state_bytes), ""),
-        ("errors", f"{figures.errors:,}", "yellow" if figures.errors else ""),
-        ("late", f"{figures.late:,}", ""),
-        ("duplicates", f"{figures.duplicates:,}", ""),
-    ]
-    return flow, times, counts
 
 
-def _moment(stream_time_s: float | None, now_s: float) -> str:
-    if stream_time_s is None:
-        return units.UNKNOWN
-    return f"{units.clock(stream_time_s)}, {units.age(now_s - stream_time_s)} ago"
-
-
-def _results(service: ServiceView, width: int, lines: int) -> RenderableType:
-    table = Table(box=None, expand=True, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="dim")
-    columns = _fitting(service.columns, width - 2 * _BORDER)
-    for column in columns:
-        table.add_column(column.title, no_wrap=True, overflow="ellipsis", min_width=column.width)
-    for record in service.results[: lines - _BORDER - 1]:
-        table.add_row(*(column.text(record) for column in columns))
-    return Panel(table, title="latest results", title_align="left", box=box.ROUNDED, height=lines)
-
-
-def _fitting(columns: tuple[Column, ...], width: int) -> list[Column]:
-    fitting: list[Column] = []
-    for column in columns:
-        width -= column.width + _GAP
-        if width + _GAP < 0:
-            break
-        fitting.append(column)
-    return fitting
-
-
-def _reasons(service: ServiceView) -> RenderableType:
-    lines = [Text(f"{reason.count:,} x {reason.text}", no_wrap=True, overflow="ellipsis") for reason in service.reasons]
-    shown: RenderableType = Group(*lines[:_REASON_LINES]) if lines else Text("none", style="dim")
-    title = f"latest in {service.service}.errors"
-    return Panel(shown, title=title, title_align="left", box=box.ROUNDED, height=_REASON_LINES + _BORDER)
+def _last_error(service: ServiceView, width: int) -> Text:
+    text = Text(f"latest error: {service.reasons[0].text}", style="yellow")
+    text.truncate(width - _CORNERS, overflow="ellipsis")
+    return text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -11,7 +12,7 @@ from rich.text import Text
 
 from forebay.demo.plain import plain_lines
 from forebay.demo.screen import screen
-from forebay.demo.view import View
+from forebay.demo.view import ServiceView, View
 
 
 class Show(Protocol):
@@ -33,19 +34,24 @@ class Show(Protocol):
         """Say what is done now; the view, if there is one, is over."""
         ...
 
+    def note(self, message: str) -> None:
+        """Say what has happened, if that does not disturb the view."""
+        ...
+
     def update(self, view: View) -> None:
         """Show how things are."""
         ...
 
 
 class PlainShow:
-    """Prints lines: the hints once, the key figures every 2 s."""
+    """Prints lines: the hints once, what a service waits for when that changes, its key figures every 2 s."""
 
     interval_s = 2.0
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._hinted = False
+        self._waiting: dict[str, str] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -59,14 +65,26 @@ class PlainShow:
         """Print the message."""
         self._console.print(message, markup=False, highlight=False, soft_wrap=True)
 
+    def note(self, message: str) -> None:
+        """Print the message."""
+        self.step(message)
+
     def update(self, view: View) -> None:
         """Print the key figures."""
         if not self._hinted:
             self._hinted = True
             for hint in view.hints:
                 self.step(hint)
-        for line in plain_lines(view):
+        shown = tuple(service for service in view.services if self._is_news(service))
+        for line in plain_lines(dataclasses.replace(view, services=shown)):
             self.step(line)
+
+    def _is_news(self, service: ServiceView) -> bool:
+        if service.figures is not None:
+            return True
+        before, now = self._waiting.get(service.service), service.state.reason
+        self._waiting[service.service] = now
+        return before != now
 
 
 class ScreenShow:
@@ -90,6 +108,11 @@ class ScreenShow:
         """Print the message, below what was there before the view."""
         self._end()
         self._console.print(Text.assemble(("· ", "dim"), message), highlight=False, soft_wrap=True)
+
+    def note(self, message: str) -> None:
+        """Print the message unless the view is shown: that says more."""
+        if self._live is None:
+            self.step(message)
 
     def update(self, view: View) -> None:
         """Show the view, as large as the terminal is now."""

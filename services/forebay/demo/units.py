@@ -19,6 +19,19 @@ def number(value: int | None) -> str:
     return UNKNOWN if value is None else f"{value:,}"
 
 
+def short(value: float | None) -> str:
+    """Give a count or rate in at most six characters; thousands and more are rounded."""
+    if value is None:
+        return UNKNOWN
+    if value < 9_999.5:
+        return f"{value:.0f}"
+    for unit in "kM":
+        value /= 1000
+        if value < 999.95:
+            return f"{value:.1f}{unit}"
+    return f"{value / 1000:.1f}G"
+
+
 def seconds(value: float | None) -> str:
     """Give a short time, in seconds; a minute or more is where histograms end."""
     if value is None:

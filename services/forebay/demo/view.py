@@ -19,6 +19,15 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
+class Results:
+    """Some of the latest records of an output topic, newest first, and what is shown of each."""
+
+    topic: str
+    columns: tuple[Column, ...] = ()
+    records: tuple[Record, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ServiceView:
     """One service at one moment.
 
@@ -28,7 +37,7 @@ class ServiceView:
         figures: of its job; None until it answers.
         trend: rates and times lately.
         stored: records in its input topics, of earlier runs too; None while unknown.
-        columns, results: its latest results, newest first.
+        results: the latest ones, for each output topic.
         reasons: why records ended in .errors, latest first.
     """
 
@@ -37,8 +46,7 @@ class ServiceView:
     figures: Figures | None = None
     trend: Trend = UNKNOWN
     stored: int | None = None
-    columns: tuple[Column, ...] = ()
-    results: tuple[Record, ...] = ()
+    results: tuple[Results, ...] = ()
     reasons: tuple[Reason, ...] = ()
 
 

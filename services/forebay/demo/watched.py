@@ -6,7 +6,6 @@ import time
 from collections.abc import Mapping
 
 from forebay.catalog import Service
-from forebay.demo.columns import columns_of
 from forebay.demo.history import History
 from forebay.demo.probe import JobProbe
 from forebay.demo.results import ResultReader
@@ -41,15 +40,13 @@ class WatchedService:
         if figures is not None:
             self._history.add(time.monotonic(), figures)
         self._reader.look()
-        results = self._reader.results
         return ServiceView(
             service=self.service.name,
             state=state,
             figures=self._history.latest,
             trend=self._history.trend(),
             stored=self._stored.count(),
-            columns=columns_of(self.service.name, results[0] if results else {}),
-            results=results,
+            results=self._reader.results,
             reasons=self._reader.reasons,
         )
 

@@ -45,6 +45,7 @@ _PASSING = frozenset(
         KafkaError.NETWORK_EXCEPTION,
         KafkaError.COORDINATOR_NOT_AVAILABLE,
         KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        KafkaError.NOT_COORDINATOR,
         KafkaError.THROTTLING_QUOTA_EXCEEDED,
     }
 )

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -22,6 +23,7 @@ from forebay.runtime.interrupt import kept_interrupt
 from forebay.runtime.jvmlog import quiet_children
 from forebay.runtime.kubernetes_members import following_executors
 from forebay.runtime.metrics import JobMetrics
+from forebay.runtime.planner import Limits, limits_for
 from forebay.runtime.prepare import check_topics, code_version, count_tasks, register_contracts
 from forebay.runtime.query import JobRunner, Plan
 from forebay.runtime.session import SparkOptions, build_session
@@ -114,6 +116,9 @@ class JobApplication:
         except Exception as error:
             self.health.failing(str(error))
             raise
+        job = load_job(service.job)
+        engine = dict(options.engine)
+        engine["limits"] = limits_for(engine.get("limits", Limits()), job.processor(job.settings(**self._logic)).idle)
         return JobSpec(
             service=service.name,
             application=self._application,
@@ -123,7 +128,7 @@ class JobApplication:
             logic=self._logic,
             schema_ids=ids,
             code_version=code_version(service, self._logic),
-            **options.engine,
+            **engine,
         )
 
     def _run(self, spec: JobSpec) -> None:
@@ -203,14 +208,21 @@ def parse_logic(service: Service, given: Mapping[str, str]) -> dict[str, Any]:
     parsed: dict[str, Any] = {}
     for name, text in given.items():
         if name not in names:
-            raise WrongSettings(f"{service.name} has no setting {name!r}: choose from {', '.join(names)}")
+            known = f"choose from {', '.join(names)}" if names else "it has none"
+            raise WrongSettings(f"{service.name} has no setting {name!r}: {known}")
         wanted = type(getattr(defaults, name))
         try:
             parsed[name] = wanted(text)
         except ValueError as error:
-            raise WrongSettings(f"{name}={text} is not of type {wanted.__name__}") from error
+            raise WrongSettings(f"{name}={text} is not {_described(wanted)}") from error
     try:
         kind(**parsed)
     except ValueError as error:
         raise WrongSettings(str(error)) from error
     return parsed
+
+
+def _described(kind: type[Any]) -> str:
+    if issubclass(kind, Enum):
+        return f"one of {', '.join(str(member.value) for member in kind)}"
+    return f"of type {kind.__name__}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from forebay.processor.api import IdleClose
 from forebay.runtime.errors import TopicChanged
 from forebay.runtime.offsets import SourceOffset
 
@@ -25,6 +26,16 @@ class Limits:
     max_records: int = 200_000
     max_bytes: int = 0
     tick_ms: int = 15_000
+
+
+_SHORTEST_TICK_MS = 500
+
+
+def limits_for(limits: Limits, idle: IdleClose | None) -> Limits:
+    """Give limits whose ticks are no longer than the processor's idle timeout: its results wait for a tick."""
+    if idle is None or not 0 < idle.after_ms < limits.tick_ms:
+        return limits
+    return replace(limits, tick_ms=max(_SHORTEST_TICK_MS, idle.after_ms))
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ def check_topics(kafka: KafkaSettings, service: Service, application: str, tasks
     missing = [topic.name for topic in needed if topic.name not in found]
     if missing:
         raise TopicsUnfit(
-            f"topics are missing: {', '.join(missing)}: `forebay topics create {service.name}` makes them"
+            f"topics are missing: {', '.join(missing)}: `{_create(service, application, tasks)}` makes them"
         )
     for topic in service.changelogs(application, tasks):
         partitions = found[topic.name].partitions
@@ -61,6 +61,11 @@ def check_topics(kafka: KafkaSettings, service: Service, application: str, tasks
                 f"the changelog {topic.name} has {partitions} partitions, the job {tasks} tasks: one partition "
                 "belongs to each task. Use the old number of tasks, or `forebay reset` and create it anew"
             )
+
+
+def _create(service: Service, application: str, tasks: int) -> str:
+    own = "" if application == service.name else f" --application {application}"
+    return f"forebay topics create {service.name}{own} --tasks {tasks}"
 
 
 def register_contracts(kafka: KafkaSettings, service: Service, application: str) -> Mapping[str, int]:

@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 _END_REQUESTED = "forebay.end-requested"
 _LONGEST_PAUSE = 30.0
 _PATIENCE = 5
+_PREFIX = re.compile(r"^\[STREAM_FAILED\] Query \[id = [^\]]*\] terminated with exception: ")
 _PASSES = ("Unavailable", "Python worker failed to connect back")
 """What a broker or registry that is down says, and Spark (after a fixed 10 s) on a machine that is too busy."""
 
@@ -177,5 +178,6 @@ def _cause(text: str) -> str:
     lines = [
         line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("at ", "File "))
     ]
+    lines = [_PREFIX.sub("", line) for line in lines]
     named = [line for line in lines if re.match(r"^[\w.]*(Error|Exception|Unavailable)\b.*: .+", line)]
     return (named[-1] if named else lines[0] if lines else "unknown")[:500]

@@ -1,0 +1,55 @@
+"""Results that close when nothing comes any more: they leave while the topic is idle, once, and stay exact."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from service_bench import ServiceBench
+
+from forebay.platform import Platform
+from producers.base import Options
+
+EVENTS = Options(count=300, keys=20, seed=5, start_ms=1_735_689_600_000, event_rate=10)
+IDLE = ("--set", "idle_timeout_ms=1500")
+
+
+def finals(bench: ServiceBench) -> list[dict[str, Any]]:
+    values = [value for part in bench.outputs().values() for _, value, _ in part]
+    if bench.service.name == "windowed-metrics":
+        return [value for value in values if value["processing_info"]["window_final"]]
+    return [value for value in values if value["session_status"] == "ended"]
+
+
+def opened(bench: ServiceBench) -> set[Any]:
+    """Give what the input opened: windows, or users with a session."""
+    values = [value for part in bench.outputs().values() for _, value, _ in part]
+    if bench.service.name == "windowed-metrics":
+        return {tuple(value["window"]["window_key"].values()) for value in values}
+    return {value["session_id"] for value in values}
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    ("service", "arguments"),
+    [("windowed-metrics", (*IDLE, "--set", "emit_results=both")), ("session-analytics", IDLE)],
+)
+def test_what_is_open_closes_on_an_idle_topic(
+    platform: Platform, tmp_path: Path, service: str, arguments: tuple[str, ...]
+) -> None:
+    bench = ServiceBench(platform, service, f"idle-{service}", tmp_path, arguments)
+    try:
+        bench.produce(EVENTS)
+        job = bench.job()
+        job.until(bench.has_read_everything, "the input is read")
+        job.until(lambda: len(finals(bench)) == len(opened(bench)) > 0, "everything open is closed")
+        closed = finals(bench)
+        assert job.terminate() == 0, job.text()
+        again = bench.job()
+        again.until(lambda: any("http" in line for line in again.messages()), "it serves its state")
+        again.until(lambda: again.http("/readyz")[0] == 200, "a batch is through")
+        assert again.terminate() == 0, again.text()
+        assert finals(bench) == closed, "closed once, also after a restart"
+    finally:
+        bench.close()

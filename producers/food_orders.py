@@ -1,0 +1,41 @@
+"""Orders of a restaurant's guests (topic food_orders)."""
+
+from __future__ import annotations
+
+from random import Random
+
+from price_join.model import FoodOrder
+from producers.base import Event, Options
+from producers.draws import weighted
+from producers.restaurant import Turns, dishes, guests, run_id
+
+_QUANTITIES = weighted([(1, 60.0), (2, 25.0), (3, 9.0), (4, 4.0), (6, 1.5), (10, 0.5)])
+_GUESTS = 500
+
+
+class FoodOrdersGenerator:
+    """Orders of `options.keys` items, few of them in most orders, each record keyed by its item.
+
+    The n-th order is of one of the first n items: by then `menu_prices`, made with the same options, has their prices.
+    """
+
+    def __init__(self, options: Options) -> None:
+        self._random = random = Random(f"food_orders {options.seed}")
+        self._items = dishes(options.keys)
+        self._turns = Turns(options.keys, random)
+        self._guests = guests(_GUESTS)
+        self._run = run_id(options)
+        self._number = 0
+
+    def next_event(self, timestamp: int) -> Event[FoodOrder]:
+        """Give the next order."""
+        random = self._random
+        number = self._number
+        self._number = number + 1
+        index = self._turns.next()
+        if index >= number:
+            index %= number or 1
+        item = self._items[index]
+        customer = self._guests[int(random.random() * _GUESTS)]
+        quantity = _QUANTITIES[random.getrandbits(12)]
+        return Event(item, FoodOrder(f"{self._run}-{number:08x}", customer, item, quantity, timestamp), timestamp)

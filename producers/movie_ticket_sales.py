@@ -1,0 +1,58 @@
+"""Sales of movie tickets at cinemas (topic movie_ticket_sales)."""
+
+from __future__ import annotations
+
+from random import Random
+
+from producers.base import Event, Options
+from producers.draws import MASK, weighted
+from producers.restaurant import Turns, run_id
+from ticket_sales.model import MovieTicketSale
+
+_TITLES = (
+    "Aliens",
+    "Die Hard",
+    "The Godfather",
+    "The Big Lebowski",
+    "Metropolis",
+    "Spirited Away",
+    "Amélie",
+    "Seven Samurai",
+    "Casablanca",
+    "Parasite",
+    "Good Bye, Lenin!",
+    "Alien: Resurrection",
+    "2001: A Space Odyssey",
+    "City of God",
+    "The Lives of Others",
+    "Run Lola Run",
+)
+_SHOWN = weighted([(title, 1 / (rank + 1)) for rank, title in enumerate(_TITLES)])
+_TICKETS = weighted([(1, 40.0), (2, 38.0), (3, 10.0), (4, 8.0), (5, 3.0), (8, 1.0)])
+_UNKNOWN = 0.02
+
+
+class MovieTicketSalesGenerator:
+    """Sales at `options.keys` cinemas, each record keyed by its cinema; few titles make most of them.
+
+    A ticket has one price per cinema, in steps of a quarter; of some sales the value is not known.
+    """
+
+    def __init__(self, options: Options) -> None:
+        self._random = random = Random(f"movie_ticket_sales {options.seed}")
+        self._cinemas = [f"cinema_{number:04d}" for number in range(1, options.keys + 1)]
+        self._prices = [random.randint(24, 68) / 4 for _ in self._cinemas]
+        self._turns = Turns(options.keys, random)
+        self._run = run_id(options)
+        self._number = 0
+
+    def next_event(self, timestamp: int) -> Event[MovieTicketSale]:
+        """Give the next sale."""
+        random = self._random
+        self._number = number = self._number + 1
+        index = self._turns.next()
+        bits = random.getrandbits(24)
+        value = None if random.random() < _UNKNOWN else self._prices[index] * _TICKETS[bits >> 12]
+        cinema = self._cinemas[index]
+        sale = MovieTicketSale(f"{self._run}-{number:08x}", _SHOWN[bits & MASK], value, cinema, timestamp)
+        return Event(cinema, sale, timestamp)

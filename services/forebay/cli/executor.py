@@ -1,0 +1,157 @@
+"""forebay executor: the process of an executor pod."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+DRIVER_PORT = 7078
+_BACKEND = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
+_POLL_SECONDS = 1.0
+_GRACE_SECONDS = 90.0
+
+OPENED = (
+    "java.base/java.lang",
+    "java.base/java.lang.invoke",
+    "java.base/java.lang.reflect",
+    "java.base/java.io",
+    "java.base/java.net",
+    "java.base/java.nio",
+    "java.base/java.util",
+    "java.base/java.util.concurrent",
+    "java.base/java.util.concurrent.atomic",
+    "java.base/jdk.internal.ref",
+    "java.base/sun.nio.ch",
+    "java.base/sun.nio.cs",
+    "java.base/sun.security.action",
+    "java.base/sun.util.calendar",
+    "java.security.jgss/sun.security.krb5",
+)
+"""Packages that Spark opens in each JVM it starts (its JavaModuleOptions)."""
+
+PROPERTIES = (
+    "-Dio.netty.tryReflectionSetAccessible=true",
+    "-Dio.netty.allocator.type=pooled",
+    "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
+)
+_JVM = ("-XX:+IgnoreUnrecognizedVMOptions", "--add-modules=jdk.incubator.vector")
+_LEAN = (
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+ExitOnOutOfMemoryError",
+    "-Djava.net.preferIPv4Stack=true",
+)
+
+
+def java_command(driver: str, application: str, address: str, pod: str, memory: str) -> list[str]:
+    """Give the command of an executor's JVM.
+
+    Args:
+        driver: name of the driver's service.
+        application: Spark's application id, the StatefulSet's name.
+        address: this pod's.
+        pod: this pod's name.
+        memory: heap, such as 512m.
+    """
+    spark = Path(str(find_spec("pyspark").origin)).parent  # type: ignore[union-attr]
+    log4j2 = Path(__file__).parents[1] / "runtime" / "log4j2.properties"
+    return [
+        "java",
+        f"-Xmx{memory}",
+        *_JVM,
+        *(f"--add-opens={package}=ALL-UNNAMED" for package in OPENED),
+        *PROPERTIES,
+        *_LEAN,
+        f"-Dlog4j2.configurationFile={log4j2.as_uri()}",
+        f"-Dspark.driver.port={DRIVER_PORT}",
+        *("-cp", f"{spark}/jars/*", _BACKEND),
+        *("--driver-url", f"spark://CoarseGrainedScheduler@{driver}:{DRIVER_PORT}"),
+        *("--executor-id", "EXECID"),
+        *("--hostname", address, "--bind-address", address),
+        *("--cores", "1"),
+        *("--app-id", application),
+        *("--resourceProfileId", "0"),
+        *("--podName", pod),
+    ]
+
+
+def answers(driver: str) -> bool:
+    """Tell whether a driver listens."""
+    try:
+        socket.create_connection((driver, DRIVER_PORT), 2.0).close()
+        return True
+    except OSError:
+        return False
+
+
+class Supervisor:
+    """Keeps an executor's JVM running for whichever driver is there.
+
+    A container that ended with its driver would be started again with growing delays.
+    """
+
+    def __init__(self, driver: str, command: list[str]) -> None:
+        self._driver, self._command = driver, command
+        self._stopping = threading.Event()
+        self._java: subprocess.Popen[bytes] | None = None
+
+    def run(self) -> None:
+        """Run JVMs, one after the other, until `stop`."""
+        said = False
+        while not self._stopping.is_set():
+            if answers(self._driver):
+                click.echo(f"joining the driver {self._driver}")
+                said = False
+                self._java = subprocess.Popen(self._command)
+                code = self._java.wait()
+                if not self._stopping.is_set():
+                    click.echo(f"the executor ended with code {code}: waiting for the driver", err=True)
+            elif not said:
+                click.echo(f"the driver {self._driver}:{DRIVER_PORT} is not there yet: waiting", err=True)
+                said = True
+            self._stopping.wait(_POLL_SECONDS)
+
+    def stop(self) -> None:
+        """Ask the JVM to finish its tasks and leave (decommission); end it after 90 s. Safe in a signal handler."""
+        self._stopping.set()
+        if self._java is not None and self._java.poll() is None:
+            self._java.send_signal(signal.SIGPWR)
+            threading.Thread(target=self._end, args=(self._java,), daemon=True).start()
+
+    def _end(self, java: subprocess.Popen[bytes]) -> None:
+        deadline = time.monotonic() + _GRACE_SECONDS
+        while java.poll() is None and time.monotonic() < deadline and answers(self._driver):
+            time.sleep(0.2)
+        if java.poll() is None:
+            java.terminate()
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  forebay executor --driver demo-user-sessions --application demo-user-sessions-executor"""
+)
+@click.option("--driver", required=True, help="Name of the driver's service.")
+@click.option("--application", required=True, help="Name of this pod's StatefulSet: Spark's application id.")
+@click.option("--memory", default="512m", help="Heap of the JVM.")
+def executor(driver: str, application: str, memory: str) -> None:
+    """Run tasks for a job's driver (`forebay run --executors`), on Kubernetes, until SIGTERM.
+
+    POD_NAME and POD_IP must be set. It waits for the driver, and for the next one when that goes.
+    """
+    missing = [name for name in ("POD_NAME", "POD_IP") if not os.environ.get(name)]
+    if missing:
+        raise click.UsageError(f"{' and '.join(missing)} must be set: take them from metadata.name and status.podIP")
+    command = java_command(driver, application, os.environ["POD_IP"], os.environ["POD_NAME"], memory)
+    supervisor = Supervisor(driver, command)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda _number, _frame: supervisor.stop())
+    supervisor.run()

@@ -1,0 +1,54 @@
+"""forebay serve: broker or registry as the process of a container."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from forebay.cli.options import home_option
+from forebay.platform.broker_settings import Listeners
+from forebay.platform.progress import progress_for
+from forebay.platform.serve import ANY_ADDRESS, serve_broker, serve_registry
+
+
+def _port(name: str, default: int, text: str) -> Any:
+    return click.option(name, type=click.IntRange(0, 65_535), default=default, help=text)
+
+
+@click.group()
+def serve() -> None:
+    """Run the broker or the registry in the foreground, reachable from other machines, without TLS or passwords.
+
+    For containers of a development cluster; `forebay up` is for one machine.
+    """
+
+
+@serve.command(
+    epilog="""\b
+Examples:
+  forebay serve broker --home /data --advertise demo-broker"""
+)
+@home_option
+@click.option("--advertise", required=True, metavar="HOST", help="Name under which clients reach this machine.")
+@_port("--port", 9092, "Port for clients.")
+@_port("--controller-port", 9093, "Port of the controller, on the loopback address.")
+@_port("--forwarded-port", 19092, "Port whose clients are sent to 127.0.0.1, for kubectl port-forward; 0: none.")
+def broker(home: Path, advertise: str, port: int, controller_port: int, forwarded_port: int) -> None:
+    """Run a Kafka broker; its data is kept under --home. SIGTERM ends it in good order."""
+    listeners = Listeners(port, controller_port, ANY_ADDRESS, advertise, forwarded_port)
+    serve_broker(home, listeners, progress_for(Console(stderr=True)))
+
+
+@serve.command(
+    epilog="""\b
+Examples:
+  forebay serve registry --home /data"""
+)
+@home_option
+@_port("--port", 8080, "Port for clients.")
+def registry(home: Path, port: int) -> None:
+    """Run a schema registry (Confluent API under /apis/ccompat/v7); its data is kept under --home."""
+    serve_registry(home, port, progress_for(Console(stderr=True)))

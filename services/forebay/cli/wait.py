@@ -1,0 +1,51 @@
+"""forebay wait: until broker and registry answer, and topics exist."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import click
+
+from forebay.cli.connection import connect, connection_options
+from forebay.codec import Unavailable
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.patience import keep_trying
+from forebay.kafka.registry import SchemaRegistry
+from forebay.runtime.logs import configure_logging
+
+_ANSWER_SECONDS = 5.0
+_NO_SUCH = "forebay-wait"
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  forebay wait --seconds 60 --bootstrap-servers broker:9092 --schema-registry-url http://registry:8080/apis/ccompat/v7"""
+)
+@click.option("--seconds", type=click.FloatRange(min=0), default=300.0, help="Longest time to wait for each.")
+@click.option("--topic", "topics", multiple=True, help="Wait until this topic exists, too.")
+@connection_options
+def wait(seconds: float, topics: tuple[str, ...], **connection: Any) -> None:
+    """Wait until the broker and the schema registry answer. Exit code 1 if one doesn't in time."""
+    configure_logging("text")
+    settings = connect(**connection)
+    admin = TopicAdmin(settings, _ANSWER_SECONDS)
+    registry = SchemaRegistry(settings.registry(), patience_s=0)
+    try:
+        keep_trying(lambda: admin.describe([_NO_SUCH]), seconds)
+        click.echo(f"the broker {settings.bootstrap_servers} answers")
+        for topic in topics:
+            keep_trying(partial(_exists, admin, topic), seconds)
+            click.echo(f"the topic {topic} exists")
+        keep_trying(lambda: registry.compatibility(_NO_SUCH), seconds)
+        click.echo(f"the registry {settings.schema_registry_url} answers")
+    except Unavailable as error:
+        raise click.ClickException(
+            f"{error}. Check the address, that it runs, and that the network lets it through."
+        ) from error
+
+
+def _exists(admin: TopicAdmin, topic: str) -> None:
+    if topic not in admin.describe([topic]):
+        raise Unavailable(f"the topic {topic} does not exist (its service, or `forebay topics create`, makes it)")

@@ -1,0 +1,24 @@
+"""What a docstring says of each argument."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+_ARGUMENT = re.compile(r"^    (?P<names>\w+(?:, \w+)*): (?P<meaning>.*)$")
+
+
+def described_arguments(described: type) -> dict[str, str]:
+    """Give the texts of the section "Args:" of a class's docstring, by argument; several lines become one."""
+    found: dict[str, str] = {}
+    names: list[str] = []
+    inside = False
+    for line in (inspect.getdoc(described) or "").splitlines():
+        if not line.startswith(" "):
+            inside = line == "Args:" if line else inside
+        elif inside and (match := _ARGUMENT.match(line)):
+            names = match["names"].split(", ")
+            found.update(dict.fromkeys(names, match["meaning"]))
+        elif inside:
+            found.update({name: f"{found[name]} {line.strip()}" for name in names})
+    return found

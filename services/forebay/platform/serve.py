@@ -1,0 +1,37 @@
+"""Broker and registry in the foreground, one to a container: this process becomes theirs."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from base64 import urlsafe_b64encode
+from pathlib import Path
+
+from forebay.platform.broker_files import broker_arguments
+from forebay.platform.broker_settings import Listeners
+from forebay.platform.home import make_home
+from forebay.platform.java import find_java
+from forebay.platform.progress import Progress
+from forebay.platform.registry import registry_arguments
+
+ANY_ADDRESS = "0.0.0.0"
+
+
+def serve_broker(home: Path, listeners: Listeners, progress: Progress) -> None:
+    """Replace this process by a broker's with its data under `home`. Raises PlatformError."""
+    home = home.absolute()
+    make_home(home)
+    java = find_java()
+    cluster_id = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    _become(java, broker_arguments(java, home / "broker", home / "logs", listeners, cluster_id, progress))
+
+
+def serve_registry(home: Path, port: int, progress: Progress) -> None:
+    """Replace this process by a registry's with its data under `home`. Raises PlatformError."""
+    home = home.absolute()
+    make_home(home)
+    _become(find_java(), registry_arguments(home / "registry", ANY_ADDRESS, port, progress))
+
+
+def _become(java: Path, arguments: list[str]) -> None:
+    os.execv(java, [str(java), *arguments])

@@ -1,0 +1,39 @@
+"""Every command that takes a service or topic knows those of the table, and refuses others with their names."""
+
+import pytest
+
+from forebay.catalog import SERVICES
+from forebay.cli.main import run
+from producers.catalog import SOURCES
+
+NOWHERE = ("--bootstrap-servers", "127.0.0.1:9", "--schema-registry-url", "http://127.0.0.1:9")
+
+
+@pytest.mark.parametrize("command", [["run"], ["reset"], ["topics", "create"], ["topics", "describe"], ["services"]])
+def test_an_unknown_service_is_refused(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*command, "nonsense"]) == 2
+    assert f"there is no service 'nonsense': choose one of {', '.join(SERVICES)}" in capsys.readouterr().err
+
+
+def test_an_unknown_topic_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["produce", "nonsense", *NOWHERE]) == 2
+    assert f"choose one of {', '.join(sorted(SOURCES))}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("action", ["create", "describe"])
+@pytest.mark.parametrize("services", [[], ["user-sessions", "device-alerts"]], ids=["all", "two"])
+def test_an_application_is_one_jobs(action: str, services: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["topics", action, *services, "--application", "mine", *NOWHERE]) == 2
+    assert "--application is one job's: name its service, and no other" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["topics", "create", "user-sessions"], ["reset", "user-sessions"]])
+def test_the_number_of_tasks_is_checked(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*command, "--tasks", "0", *NOWHERE]) == 2
+    assert "0 is not in the range x>=1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_an_unknown_setting_is_refused_with_those_there_are(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["run", name, "--set", "nonsense=1", *NOWHERE]) == 2
+    assert f"{name} has no setting 'nonsense': choose from " in capsys.readouterr().err

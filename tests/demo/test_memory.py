@@ -1,0 +1,25 @@
+"""Jobs share what memory there is; too many are refused with how many fit."""
+
+import pytest
+
+from forebay.demo.errors import DemoError
+from forebay.demo.memory import LEAST_HEAP_MB, OUTSIDE_HEAP_MB, available_mb, heap_mb
+
+
+@pytest.mark.parametrize(
+    ("jobs", "available", "heap"),
+    [(1, 32_000, 1024), (5, 32_000, 1024), (5, 8_000, 960), (5, 6_000, 576), (1, 1_000, 384)],
+)
+def test_heaps(jobs: int, available: int, heap: int) -> None:
+    assert heap_mb(jobs, available) == heap
+    assert jobs * (heap + OUTSIDE_HEAP_MB) <= available
+
+
+@pytest.mark.parametrize(("jobs", "available", "fitting"), [(5, 4_000, 4), (1, 500, 1), (9, 2_000, 2)])
+def test_too_many(jobs: int, available: int, fitting: int) -> None:
+    with pytest.raises(DemoError, match=f"{available:,} MB are available: name at most {fitting} services"):
+        heap_mb(jobs, available)
+
+
+def test_this_machine() -> None:
+    assert available_mb() > LEAST_HEAP_MB

@@ -1,0 +1,71 @@
+"""The walk-through docs/new-service.md as files and commands."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import subprocess
+import sys
+import tomllib
+from configparser import ConfigParser
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "new-service.md"
+_BLOCK = re.compile(r"(?:^`(?P<name>[\w./]+)`\n)?^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def blocks() -> list[tuple[str, str, str]]:
+    """Give (file, language, text) of each code block of the page, in order; "" for one that is no file."""
+    return [(found["name"] or "", found["language"], found["text"]) for found in _BLOCK.finditer(PAGE.read_text())]
+
+
+def files() -> dict[str, str]:
+    """Give the texts of the files that the page shows."""
+    return {name: text for name, _, text in blocks() if name}
+
+
+def commands() -> list[str]:
+    """Give the shell blocks of the page."""
+    return [text for _, language, text in blocks() if language == "bash"]
+
+
+def write(folder: Path) -> None:
+    """Make the package as the page tells."""
+    for name, text in files().items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    (folder / "page_counts" / "__init__.py").touch()
+
+
+def install(folder: Path) -> None:
+    """Leave behind what installing the package would: the metadata that holds its entry point."""
+    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    metadata = folder / f"page_counts-{project['version']}.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(f"Name: {project['name']}\nVersion: {project['version']}\n")
+    points = ConfigParser()
+    points.read_dict(project["entry-points"])
+    with (metadata / "entry_points.txt").open("w") as file:
+        points.write(file)
+
+
+def shell(folder: Path, script: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a shell block in `folder`, with `forebay` on the PATH; each of its commands must succeed."""
+    tools = folder / "tools"
+    tools.mkdir(exist_ok=True)
+    forebay = tools / "forebay"
+    forebay.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m forebay.cli.main "$@"\n')
+    forebay.chmod(forebay.stat().st_mode | stat.S_IXUSR)
+    path = os.pathsep.join([str(tools), str(Path(sys.executable).parent), os.environ["PATH"]])
+    libraries = os.pathsep.join([str(ROOT / "services"), str(ROOT)])
+    return subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        cwd=folder,
+        env={**os.environ, "PATH": path, "PYTHONPATH": libraries, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )

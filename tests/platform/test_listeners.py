@@ -1,0 +1,27 @@
+"""Where a broker listens, and what it tells its clients."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from forebay.platform.broker_settings import Listeners, server_properties
+
+
+def properties(listeners: Listeners) -> dict[str, str]:
+    lines = server_properties(listeners, Path("data")).splitlines()
+    return {name: value for name, _, value in (line.partition("=") for line in lines)}
+
+
+def test_a_broker_of_this_machine_stays_on_the_loopback_address() -> None:
+    settings = properties(Listeners(9092, 9093))
+    assert settings["listeners"] == "PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093"
+    assert settings["advertised.listeners"] == "PLAINTEXT://127.0.0.1:9092"
+
+
+def test_a_broker_of_a_cluster_is_known_by_its_service_and_through_a_forwarded_port() -> None:
+    settings = properties(Listeners(9092, 9093, "0.0.0.0", "demo-broker", 19092))
+    assert settings["listeners"] == ("PLAINTEXT://0.0.0.0:9092,CONTROLLER://127.0.0.1:9093,FORWARDED://0.0.0.0:19092")
+    assert settings["advertised.listeners"] == "PLAINTEXT://demo-broker:9092,FORWARDED://127.0.0.1:19092"
+    assert settings["listener.security.protocol.map"] == (
+        "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,FORWARDED:PLAINTEXT"
+    )

@@ -1,0 +1,62 @@
+"""When a driver waits for executors, and when it spreads its tasks anew."""
+
+from __future__ import annotations
+
+from forebay.runtime.kubernetes_members import Membership
+
+
+def among(*names: str) -> frozenset[str]:
+    return frozenset(names)
+
+
+def test_no_executor_is_never_complete() -> None:
+    assert not Membership().complete(among(), 0, 1e6)
+
+
+def test_all_that_are_wanted_are_complete_at_once() -> None:
+    assert Membership().complete(among("1", "2"), 2, 0.0)
+
+
+def test_too_few_are_complete_after_a_minute_without_change() -> None:
+    membership = Membership()
+    assert not membership.complete(among("1"), 3, 0.0)
+    assert not membership.complete(among("1", "2"), 3, 59.0)
+    assert not membership.complete(among("1", "2"), 3, 118.0)
+    assert membership.complete(among("1", "2"), 3, 119.0)
+
+
+def test_where_nobody_knows_how_many_are_wanted_three_quiet_seconds_count() -> None:
+    membership = Membership()
+    assert not membership.complete(among("1"), None, 0.0)
+    assert membership.complete(among("1"), None, 3.0)
+
+
+def test_newcomers_outgrow_a_query_once_they_have_settled() -> None:
+    membership = Membership()
+    membership.use(among("1"))
+    assert not membership.outgrown(among("1"), 1, 0.0)
+    assert not membership.outgrown(among("1", "2"), 3, 10.0)
+    assert not membership.outgrown(among("1", "2", "3"), 3, 11.0)
+    assert membership.outgrown(among("1", "2", "3"), 3, 14.0)
+
+
+def test_executors_that_go_need_nothing() -> None:
+    membership = Membership()
+    membership.use(among("1", "2", "3"))
+    assert not membership.outgrown(among("2"), 1, 0.0)
+    assert not membership.outgrown(among("2"), 1, 100.0)
+
+
+def test_a_replacement_of_all_executors_has_all_tasks_anyway() -> None:
+    membership = Membership()
+    membership.use(among("1"))
+    assert not membership.outgrown(among(), 1, 0.0)
+    assert not membership.outgrown(among("2"), 1, 5.0)
+    assert not membership.outgrown(among("2"), 1, 100.0)
+
+
+def test_a_replacement_of_one_of_two_is_used() -> None:
+    membership = Membership()
+    membership.use(among("1", "2"))
+    assert not membership.outgrown(among("1", "3"), 2, 0.0)
+    assert membership.outgrown(among("1", "3"), 2, 3.0)

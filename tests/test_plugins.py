@@ -1,0 +1,111 @@
+"""Other packages bring services: by an environment variable or an entry point; what can't be used is told."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from forebay import plugins
+from forebay.catalog import SERVICES, UnknownService, all_services, find_service
+from forebay.plugins import VARIABLE, PluginError
+from forebay.serde import ContractMissing, list_contracts, load_contract
+from producers.catalog import all_sources, source_of
+
+Write = Callable[..., str]
+
+ENTRY = """
+from forebay.catalog import Service, Topic
+SERVICE = Service("{name}", "counts", (Topic("{package}_in", "Seen"),), (Topic("{package}_out", "Seen"),), {{}},
+    "{package}.job", producers=({producers}))
+"""
+SOURCE = """
+from producers.base import Source
+SOURCE = Source("{topic}", "{package}", "Seen", object, lambda options: None, "name")
+"""
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
+    """Give what writes a module of a package that can be imported, and gives its name."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delenv(VARIABLE, raising=False)
+    before = set(sys.modules)
+
+    def write_module(package: str, module: str, text: str) -> str:
+        folder = tmp_path / package
+        folder.mkdir(exist_ok=True)
+        (folder / "__init__.py").touch()
+        (folder / f"{module}.py").write_text(text)
+        return f"{package}.{module}"
+
+    yield write_module
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+
+
+def entry(package: str, name: str = "", producers: str = "") -> str:
+    return ENTRY.format(package=package, name=name or package, producers=producers)
+
+
+def test_a_named_module_brings_its_service(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    write("plug_a", "service", entry("plug_a"))
+    with pytest.raises(UnknownService, match="choose one of user-sessions"):
+        find_service("plug_a")
+    monkeypatch.setenv(VARIABLE, "plug_a.service")
+    assert find_service("plug_a").job == "plug_a.job"
+    assert list(all_services()) == [*SERVICES, "plug_a"]
+
+
+def test_several_modules(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [write(package, "service", entry(package)) for package in ("plug_b", "plug_c")]
+    monkeypatch.setenv(VARIABLE, f" {names[1]} , {names[0]},,{names[1]}")
+    assert list(all_services())[-2:] == ["plug_c", "plug_b"]
+
+
+def test_a_module_that_is_installed_and_named_counts_once(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = write("plug_d", "service", entry("plug_d"))
+    monkeypatch.setattr(plugins, "_installed", lambda: ((module, "the entry point plug_d of plug-d"),))
+    monkeypatch.setenv(VARIABLE, module)
+    assert list(all_services())[-1] == "plug_d"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", r"plug_e.service \(named by FOREBAY_SERVICES\) has no SERVICE: see docs/new-service.md"),
+        ("SERVICE = 1", r"SERVICE of plug_e.service .* is no forebay.catalog.Service"),
+        ("import nothing_there", r"can't be imported: No module named 'nothing_there': install its package"),
+        (entry("plug_e", "user-sessions"), "brings a second service 'user-sessions': give it another name"),
+    ],
+)
+def test_what_cant_be_used_is_told(write: Write, monkeypatch: pytest.MonkeyPatch, text: str, told: str) -> None:
+    monkeypatch.setenv(VARIABLE, write("plug_e", "service", text))
+    with pytest.raises(PluginError, match=told):
+        all_services()
+    assert find_service("user-sessions") is SERVICES["user-sessions"]
+
+
+def test_its_contracts_are_in_its_package(write: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(VARIABLE, write("plug_f", "service", entry("plug_f")))
+    (tmp_path / "plug_f" / "avro").mkdir()
+    (tmp_path / "plug_f" / "avro" / "Seen.avsc").write_text('{"type": "record", "name": "Seen", "fields": []}')
+    assert list_contracts("plug_f") == ("Seen",)
+    assert load_contract("plug_f", "Seen").name == "Seen"
+    with pytest.raises(ContractMissing, match=r"plug_f/avro/Sen\.avsc: plug_f has Seen; did you mean Seen\?"):
+        load_contract("plug_f", "Sen")
+
+
+def test_its_producers_are_known(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = write("plug_g", "producer", SOURCE.format(package="plug_g", topic="plug_g_in"))
+    monkeypatch.setenv(VARIABLE, write("plug_g", "service", entry("plug_g", producers=f"{module!r},")))
+    assert source_of("plug_g_in").service == "plug_g"
+
+
+def test_a_producer_of_another_topic_is_told(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = write("plug_h", "producer", SOURCE.format(package="plug_h", topic="elsewhere"))
+    monkeypatch.setenv(VARIABLE, write("plug_h", "service", entry("plug_h", producers=f"{module!r},")))
+    with pytest.raises(PluginError, match=r"plug_h.producer makes events for elsewhere, which plug_h does not read"):
+        all_sources()
