@@ -1,0 +1,73 @@
+"""Records of the service: contracts in avro/menu-votes, field for field."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from forebay.fastinit import fast_init
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class CustomerVote:
+    """The dish a customer votes for from `timestamp` (ms) on (topic customer_votes, store votes)."""
+
+    event_id: str | None
+    customer: str | None
+    dish: str
+    timestamp: int
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class CustomerRegion:
+    """Where a customer lives from `timestamp` (ms) on (topic customer_regions, store regions)."""
+
+    event_id: str | None
+    customer: str | None
+    region: str
+    timestamp: int
+
+
+class RegionalVote(NamedTuple):
+    """A row of votes joined with regions."""
+
+    region: str
+    dish: str
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class CountStep:
+    """What a customer's change does to one count (stage counts).
+
+    Args:
+        region: the count is that of the dish in this region; None: that of the dish altogether.
+        votes: +1 the vote is new there, -1 it left, 0 it stays (the customer voted the same again).
+        timestamp: time of the change, in ms.
+    """
+
+    region: str | None
+    dish: str
+    votes: int
+    timestamp: int
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class VoteCount:
+    """How many customers vote for a dish (topic vote_counts, store dish-counts)."""
+
+    dish: str
+    votes: int
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class RegionVoteCount:
+    """How many customers of a region vote for a dish (topic votes_by_region, store region-counts)."""
+
+    region: str
+    dish: str
+    votes: int

@@ -1,0 +1,1 @@
+"""Price join: menu_prices x food_orders -> food_bills."""

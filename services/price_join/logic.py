@@ -1,0 +1,109 @@
+"""What the service does with a price and with an order. Rules: docs/services/price-join.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from forebay.operators import Join, LatestByTimestamp, Result, StreamTableJoin
+from forebay.processor import Context, LateRecord, Processor, RejectedRecord, Timer
+from forebay.stores.buffers import JoinBuffer
+from forebay.stores.versioned import NOT_PUT, VersionedKeyValueStore
+from price_join.model import FoodBill, FoodOrder, MenuPrice
+from price_join.settings import PriceJoinSettings
+
+GRACE_OVER = "grace-over"
+
+Bills = StreamTableJoin[FoodOrder, MenuPrice, FoodBill]
+
+
+class PriceJoin(Processor[MenuPrice | FoodOrder, FoodBill]):
+    """Bills each order at the price its item had when it was placed."""
+
+    waiting = JoinBuffer("waiting-orders", FoodOrder)
+
+    def __init__(self, settings: PriceJoinSettings | None = None) -> None:
+        settings = settings or PriceJoinSettings()
+        self._grace_ms = settings.grace_ms
+        self._join = Join(settings.join.value)
+        self.prices = VersionedKeyValueStore(
+            "menu-prices", MenuPrice, history_retention_ms=settings.history_retention_ms
+        )
+
+    def opened(self) -> None:
+        table = LatestByTimestamp(self.prices)
+        self._waiting_bills: Bills = StreamTableJoin(
+            table, self._join, bill, buffer=self.waiting, grace_ms=self._grace_ms
+        )
+        self._bills: Bills = self._waiting_bills if self._grace_ms else StreamTableJoin(table, self._join, bill)
+
+    def event_id(self, event: MenuPrice | FoodOrder) -> str | None:
+        """Give an order's id with its item (an order of several items is a record for each); prices have none."""
+        return f"{event.order_id}\0{event.item}" if isinstance(event, FoodOrder) else None
+
+    def process(self, event: MenuPrice | FoodOrder, ctx: Context[FoodBill]) -> None:
+        """Keep a price as a version of its item's; bill an order, at once or when its grace is over."""
+        if event.item != ctx.key or not event.item:
+            raise RejectedRecord(_misplaced(event.item, ctx.key))
+        if isinstance(event, FoodOrder):
+            self._bill(event, ctx)
+        else:
+            self._reprice(event)
+
+    def on_timer(self, timer: Timer, ctx: Context[FoodBill]) -> None:
+        """Bill orders whose grace is over; the timer's key is their event time, so that a new grace holds for them."""
+        due = int(timer.key) + self._grace_ms
+        if due > timer.due:
+            ctx.schedule(GRACE_OVER, due)
+        else:
+            _send(self._waiting_bills.release(timer.due), ctx)
+
+    def _reprice(self, price: MenuPrice) -> None:
+        if not 0 <= price.price < math.inf:
+            raise RejectedRecord(f"price is {price.price}: the producer must send 0 or more")
+        if self.prices.put(price.item, price, price.timestamp) is NOT_PUT:
+            raise LateRecord(self._before_history(price.timestamp))
+
+    def _bill(self, order: FoodOrder, ctx: Context[FoodBill]) -> None:
+        if order.quantity < 1:
+            raise RejectedRecord(f"quantity is {order.quantity}: the producer must send 1 or more")
+        ts = order.timestamp
+        if self._grace_ms:
+            due, now = ts + self._grace_ms, ctx.closing_time
+            if due > now:
+                ctx.schedule(GRACE_OVER, due, str(ts))
+            else:
+                _send(self._bills.release(now), ctx)
+        bills = self._bills.process(order.item, order, ts)
+        _send(bills, ctx)
+        billed = bills[0].value if bills else None
+        if billed is None or billed.price_valid_from is None:
+            by_ms = self._before_history(ts)
+            if by_ms > 0:
+                ctx.late(by_ms)
+
+    def _before_history(self, ts: int) -> int:
+        return self.prices.stream_time - self.prices.history_retention_ms - ts
+
+
+def bill(order: FoodOrder, price: MenuPrice | None) -> FoodBill:
+    """Give an order's bill; without a price, one without a total."""
+    quantity = order.quantity
+    if price is None:
+        return FoodBill(order.order_id, order.customer, order.item, quantity, None, None, None)
+    each = price.price
+    return FoodBill(order.order_id, order.customer, order.item, quantity, each, quantity * each, price.timestamp)
+
+
+def _send(bills: Iterable[Result[FoodBill]], ctx: Context[FoodBill]) -> None:
+    for item, value, ts in bills:
+        ctx.forward(value, item, ts)
+
+
+def _misplaced(item: str, key: str) -> str:
+    if not item:
+        return "item is empty: the producer must name the item"
+    return (
+        f"item is {item!r} but the record's key is {key!r}: the producer must key menu_prices and food_orders by item, "
+        "so that an order meets its price in the same task"
+    )

@@ -1,0 +1,46 @@
+"""Records of the service: contracts in avro/price-join, field for field."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from forebay.fastinit import fast_init
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class MenuPrice:
+    """What an item costs from `timestamp` (ms) on (topic menu_prices, store menu-prices)."""
+
+    item: str
+    price: float
+    timestamp: int
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class FoodOrder:
+    """An order of one item (topic food_orders, store waiting-orders). Time in ms."""
+
+    order_id: str
+    customer: str
+    item: str
+    quantity: int
+    timestamp: int
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class FoodBill:
+    """An order at the price as of its own time (topic food_bills); without a price the last three are None.
+
+    `price_valid_from` in ms.
+    """
+
+    order_id: str
+    customer: str
+    item: str
+    quantity: int
+    unit_price: float | None
+    total: float | None
+    price_valid_from: int | None

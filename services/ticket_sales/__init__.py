@@ -1,0 +1,1 @@
+"""Ticket sales: movie_ticket_sales -> movie_tickets_sold."""

@@ -1,0 +1,52 @@
+"""Records of the service: contracts in avro/ticket-sales, field for field."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from forebay.fastinit import fast_init
+
+
+class Operation(StrEnum):
+    """What happened to a title's row."""
+
+    INSERT = "INSERT"
+    UPDATE = "UPDATE"
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class MovieTicketSale:
+    """One sale (topic movie_ticket_sales, stage titles). Time in ms."""
+
+    event_id: str | None
+    title: str
+    ticket_total_value: float | None
+    cinema: str | None
+    timestamp: int
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class TicketsSold:
+    """The count of a title (store tickets-sold)."""
+
+    title: str
+    tickets_sold: int
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class TicketsSoldChange:
+    """A change of the table of counts (topic movie_tickets_sold).
+
+    Args:
+        operation: one of Operation.
+        timestamp: largest event time counted so far, in ms.
+    """
+
+    operation: str
+    before: TicketsSold | None
+    after: TicketsSold
+    timestamp: int

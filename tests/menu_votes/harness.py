@@ -1,0 +1,64 @@
+"""The service under test, as a poll that takes votes and regions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forebay.stores.keys import split_key
+from forebay.testing import Forwarded, JobDriver
+from menu_votes.logic import MenuVotes
+from menu_votes.model import CustomerRegion, CustomerVote
+from menu_votes.settings import MenuVotesSettings
+from tests.menu_votes.replay import Output, Stores
+from tests.user_sessions.plain import plain
+
+START = 1_735_689_600_000
+
+Changes = dict[str | tuple[str, str], int]
+"""Votes by dish, and by (region, dish)."""
+
+
+class Poll:
+    """A driver for the service, both stages; times are ms after START."""
+
+    def __init__(self, tasks: int = 1, dedupe_retention_ms: int = 600_000, **settings: int) -> None:
+        self.driver = JobDriver(
+            "menu-votes",
+            tasks=tasks,
+            settings=MenuVotesSettings(**settings),
+            dedupe_retention_ms=dedupe_retention_ms,
+        )
+
+    def vote(self, at: int, customer: str, dish: str, event_id: str | None = None) -> Changes:
+        """Vote; give the counts that leave."""
+        return counts(self.driver.pipe(customer, CustomerVote(event_id, None, dish, START + at), "customer_votes"))
+
+    def live(self, at: int, customer: str, region: str, event_id: str | None = None) -> Changes:
+        """Register in a region; give the counts that leave."""
+        event = CustomerRegion(event_id, None, region, START + at)
+        return counts(self.driver.pipe(customer, event, "customer_regions"))
+
+    def results(self) -> list[Output]:
+        """Give all outputs so far as the replay has them."""
+        return [(output.topic, plain(output.value), output.timestamp) for output in self.driver.outputs]
+
+    def stores(self, customers: set[str]) -> Stores:
+        """Give the stores as the replay has them; of tables the latest of these customers."""
+        latest: dict[str, Any] = {"votes": {}, "regions": {}}
+        for logic in self.driver.stages[0].processors:
+            assert isinstance(logic, MenuVotes)
+            for customer in customers:
+                if (vote := logic.votes.get(customer)) is not None:
+                    latest["votes"][customer] = (vote.value.dish, vote.timestamp)
+                if (region := logic.regions.get(customer)) is not None:
+                    latest["regions"][customer] = (region.value.region, region.timestamp)
+        by_dish = {dish: row.value.votes for dish, row in self.driver.store("dish-counts").items()}
+        by_region = {split_key(key): row.value.votes for key, row in self.driver.store("region-counts").items()}
+        return latest | {"dish-counts": by_dish, "region-counts": by_region}
+
+
+def counts(outputs: list[Forwarded[Any]]) -> Changes:
+    """Give the votes by group; no group twice."""
+    groups = [output.value.dish if output.topic == "vote_counts" else split_key(output.key) for output in outputs]
+    assert len(set(groups)) == len(groups)
+    return {group: output.value.votes for group, output in zip(groups, outputs, strict=True)}

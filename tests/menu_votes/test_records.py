@@ -1,0 +1,42 @@
+"""Records fit their contracts, field for field."""
+
+import dataclasses
+import json
+
+import pytest
+
+from forebay.records import check_record_type
+from forebay.serde import load_contract, local_codec
+from menu_votes.model import CountStep, CustomerRegion, CustomerVote, RegionVoteCount, VoteCount
+
+RECORDS = [
+    CustomerVote("e", "Anna", "curry", 3),
+    CustomerRegion(None, None, "north", 3),
+    CountStep("north", "curry", -1, 3),
+    CountStep(None, "curry", 1, 3),
+    VoteCount("curry", 2),
+    RegionVoteCount("north", "curry", 0),
+]
+
+
+@pytest.mark.parametrize("record_type", sorted({type(record) for record in RECORDS}, key=lambda kind: kind.__name__))
+def test_fields_are_the_contracts_in_its_order(record_type: type) -> None:
+    schema = json.loads(load_contract("menu-votes", record_type.__name__).text)
+    assert [field["name"] for field in schema["fields"]] == [f.name for f in dataclasses.fields(record_type)]
+    assert schema["namespace"] == "forebay.menu_votes"
+    assert all(field["doc"] for field in schema["fields"])
+    check_record_type(record_type)
+
+
+@pytest.mark.parametrize(
+    ("record_type", "required"), [(CustomerVote, {"dish", "timestamp"}), (CustomerRegion, {"region", "timestamp"})]
+)
+def test_required_fields_have_no_default(record_type: type, required: set[str]) -> None:
+    fields = json.loads(load_contract("menu-votes", record_type.__name__).text)["fields"]
+    assert {field["name"] for field in fields if "default" not in field} == required
+
+
+@pytest.mark.parametrize("record", RECORDS)
+def test_a_record_survives_its_contract(record: object) -> None:
+    avro = local_codec("menu-votes", type(record))
+    assert avro.decode(avro.encode(record)) == record

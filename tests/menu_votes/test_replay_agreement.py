@@ -1,0 +1,80 @@
+"""Both stages and the independent replay give the same counts and tables for any input, at any number of tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from forebay.partitioner import partition_of
+from menu_votes.model import CustomerRegion, CustomerVote
+from producers.base import Options
+from producers.catalog import generate
+from tests.menu_votes.harness import START, Poll
+from tests.menu_votes.replay import Output, Record, replay
+from tests.user_sessions.plain import plain
+
+CUSTOMERS = ["ann", "bob", "cas", "dee"]
+ids = st.one_of(st.none(), st.integers(0, 20).map(str))
+times = st.integers(START, START + 200)
+votes = st.builds(CustomerVote, ids, st.none(), st.sampled_from(["curry", "soup", "pho", ""]), times)
+regions = st.builds(CustomerRegion, ids, st.none(), st.sampled_from(["north", "south", ""]), times)
+inputs = st.lists(st.tuples(st.sampled_from(CUSTOMERS), st.one_of(votes, regions)), max_size=50)
+
+Arrived = list[tuple[str, CustomerVote | CustomerRegion]]
+
+
+def topic_of(event: CustomerVote | CustomerRegion) -> str:
+    return "customer_votes" if isinstance(event, CustomerVote) else "customer_regions"
+
+
+def pipe(poll: Poll, arrived: Arrived) -> list[Record]:
+    """Process events one by one; give them as the replay takes them."""
+    for key, event in arrived:
+        poll.driver.pipe(key, event, topic_of(event))
+    return [(topic_of(event), key, plain(event), event.timestamp) for key, event in arrived]
+
+
+def by_group(outputs: Iterable[Output]) -> dict[tuple[str, ...], list[Output]]:
+    """Give each group's outputs in order: their order among groups is that of the tasks that count them."""
+    groups: dict[tuple[str, ...], list[Output]] = {}
+    for output in outputs:
+        group = (output[0], output[1].get("region", ""), output[1]["dish"])
+        groups.setdefault(group, []).append(output)
+    return groups
+
+
+@settings(deadline=None, max_examples=40)
+@given(inputs, st.sampled_from([0, 30, 600_000]), st.sampled_from([0, 50, 600_000]))
+def test_same_counts_and_tables(arrived: Arrived, history_retention_ms: int, dedupe_retention_ms: int) -> None:
+    poll = Poll(1, dedupe_retention_ms, history_retention_ms=history_retention_ms)
+    outputs, stores = replay(pipe(poll, arrived), history_retention_ms, dedupe_retention_ms)
+    assert by_group(poll.results()) == by_group(outputs)
+    assert poll.stores(set(CUSTOMERS)) == stores
+
+
+@pytest.mark.parametrize("tasks", [1, 2, 4])
+def test_generated_votes_and_moves_late_and_repeated(tasks: int) -> None:
+    options = Options(count=400, keys=60, out_of_order=0.2, duplicates=0.05, event_rate=20)
+    voted, moved = generate("customer_votes", options), generate("customer_regions", options)
+    arrived = [(event.key, event.value) for pair in zip(voted, moved, strict=True) for event in pair]
+    poll = Poll(tasks)
+    records = pipe(poll, arrived)
+    outputs, stores = replay(records, task_of=lambda key: partition_of(key.encode(), tasks))
+    assert poll.stores({key for key, _ in arrived}) == stores
+    assert by_group(poll.results()) == by_group(outputs)
+    assert len(outputs) > 1000
+    assert poll.driver.duplicates > 10
+    assert sum(stores["dish-counts"].values()) == 60
+
+
+def test_batches_cut_elsewhere_give_the_same_counts() -> None:
+    options = Options(count=600, keys=40, out_of_order=0.2, event_rate=20)
+    arrived = [(event.key, event.value) for event in generate("customer_votes", options)]
+    whole, apart = Poll(2), Poll(2)
+    whole.driver.run_batch(arrived, "customer_votes")
+    pipe(apart, arrived)
+    customers = {key for key, _ in arrived}
+    assert whole.stores(customers) == apart.stores(customers)

@@ -1,0 +1,45 @@
+"""Votes per dish: each customer's latest vote by timestamp counts, once."""
+
+from tests.menu_votes.harness import START, Poll
+
+
+def test_anna_changes_nothing_with_an_older_vote_that_arrives_late() -> None:
+    poll = Poll()
+    assert poll.vote(4, "Anna", "berry sandwich") == {"berry sandwich": 1}
+    assert poll.vote(3, "Anna", "ice cream noodles") == {}
+    assert poll.stores({"Anna"})["dish-counts"] == {"berry sandwich": 1}
+
+
+def test_votes_add_up() -> None:
+    poll = Poll()
+    poll.vote(1, "Anna", "curry")
+    assert poll.vote(2, "Bob", "curry") == {"curry": 2}
+    assert poll.vote(3, "Cas", "soup") == {"soup": 1}
+
+
+def test_a_changed_vote_leaves_one_dish_and_enters_another() -> None:
+    poll = Poll()
+    poll.vote(1, "Anna", "curry")
+    poll.vote(2, "Bob", "curry")
+    assert poll.vote(3, "Anna", "soup") == {"curry": 1, "soup": 1}
+    assert poll.vote(4, "Bob", "soup") == {"curry": 0, "soup": 2}
+
+
+def test_the_same_vote_again_is_no_second_vote() -> None:
+    poll = Poll()
+    poll.vote(1, "Anna", "curry")
+    assert poll.vote(2, "Anna", "curry") == {"curry": 1}
+
+
+def test_a_vote_at_the_same_time_replaces_the_one_there() -> None:
+    poll = Poll()
+    poll.vote(1, "Anna", "curry")
+    assert poll.vote(1, "Anna", "soup") == {"curry": 0, "soup": 1}
+
+
+def test_a_count_carries_the_largest_time_that_touched_it() -> None:
+    poll = Poll()
+    poll.vote(9, "Anna", "curry")
+    poll.vote(5, "Bob", "curry")
+    assert [output.timestamp for output in poll.driver.outputs] == [START + 9, START + 9]
+    assert [output.key for output in poll.driver.outputs] == ["curry", "curry"]

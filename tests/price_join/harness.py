@@ -1,0 +1,65 @@
+"""The service under test, as a kitchen that sets prices and takes orders."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from forebay.stores.versioned import Order
+from forebay.testing import Forwarded, JobDriver
+from price_join.logic import PriceJoin
+from price_join.model import FoodBill, FoodOrder, MenuPrice
+from price_join.settings import PriceJoinSettings
+from tests.price_join.replay import History, Output
+from tests.user_sessions.plain import plain
+
+START = 1_735_689_600_000
+MINUTE = 60_000
+
+
+class Kitchen:
+    """A driver for the service; times are ms after START, bills are (customer, total)."""
+
+    def __init__(self, dedupe_retention_ms: int = 600_000, **settings: Any) -> None:
+        self.driver = JobDriver(
+            "price-join", settings=PriceJoinSettings(**settings), dedupe_retention_ms=dedupe_retention_ms
+        )
+        self._numbers = itertools.count()
+
+    def price(self, at: int, price: float, item: str = "curry") -> list[tuple[str, float | None]]:
+        """Set an item's price; give the bills it caused."""
+        return bills(self.driver.pipe(item, MenuPrice(item, price, START + at), "menu_prices"))
+
+    def order(
+        self, at: int, customer: str, quantity: int = 1, item: str = "curry", order_id: str = ""
+    ) -> list[tuple[str, float | None]]:
+        """Order an item; give the bills it caused."""
+        order = FoodOrder(order_id or f"o-{next(self._numbers)}", customer, item, quantity, START + at)
+        return bills(self.driver.pipe(item, order, "food_orders"))
+
+    def pause(self, ms: int) -> list[tuple[str, float | None]]:
+        """Let time pass without a record; give the bills it caused."""
+        return bills(self.driver.advance_wall_time(ms))
+
+    def results(self) -> list[Output]:
+        """Give all bills so far as the replay has them."""
+        return [(output.key, plain(output.value), output.timestamp) for output in self.driver.outputs]
+
+    def history(self, *items: str) -> dict[str, History]:
+        """Give the prices of items that are known, as the replay has them."""
+        logic = self.driver.stages[0].processors[0]
+        assert isinstance(logic, PriceJoin)
+        prices = logic.prices
+        begin = prices.stream_time - prices.history_retention_ms
+        return {
+            item: [
+                (version.timestamp, version.value.price, version.valid_to)
+                for version in prices.get_range(item, begin, None, Order.OLDEST_FIRST)
+            ]
+            for item in sorted(items)
+        }
+
+
+def bills(outputs: list[Forwarded[FoodBill]]) -> list[tuple[str, float | None]]:
+    """Give customer and total of each bill."""
+    return [(output.value.customer, output.value.total) for output in outputs]

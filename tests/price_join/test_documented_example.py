@@ -1,0 +1,23 @@
+"""The example on the service's page is what the service does."""
+
+import json
+import re
+from pathlib import Path
+
+from forebay.testing import JobDriver
+from price_join.model import FoodOrder, MenuPrice
+from tests.user_sessions.plain import plain
+
+PAGE = Path(__file__).parents[2] / "docs" / "services" / "price-join.md"
+TYPES = {"menu_prices": MenuPrice, "food_orders": FoodOrder}
+
+
+def test_example() -> None:
+    events, bills = (json.loads(block) for block in re.findall(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL))
+    driver = JobDriver("price-join")
+    for event in events:
+        ((topic, fields),) = event.items()
+        driver.pipe(fields["item"], TYPES[topic](**fields), topic)
+    assert [plain(output.value) for output in driver.outputs] == bills
+    assert [bill["total"] for bill in bills] == [16, 10, 24]
+    assert {output.key for output in driver.outputs} == {"curry"}

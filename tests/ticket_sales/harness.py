@@ -1,0 +1,42 @@
+"""The service under test, as a box office that sells tickets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forebay.testing import Forwarded, JobDriver
+from tests.ticket_sales.replay import Output, Value
+from tests.user_sessions.plain import plain
+from ticket_sales.model import MovieTicketSale, TicketsSoldChange
+
+START = 1_735_689_600_000
+
+
+class BoxOffice:
+    """A driver for the service, both stages; times are ms after START."""
+
+    def __init__(self, tasks: int = 1, **engine: Any) -> None:
+        self.driver = JobDriver("ticket-sales", tasks=tasks, **engine)
+
+    def sell(
+        self,
+        title: str,
+        at: int = 0,
+        value: float | None = 10.0,
+        cinema: str = "odeon",
+        event_id: str | None = None,
+    ) -> list[Forwarded[TicketsSoldChange]]:
+        """Sell tickets; give the changes that leave."""
+        return self.driver.pipe(cinema, MovieTicketSale(event_id, title, value, cinema, START + at))
+
+    def sold(self) -> dict[str, int]:
+        """Give the count of each title."""
+        return {title: row.value.tickets_sold for title, row in self.driver.store("tickets-sold").items()}
+
+    def results(self) -> list[Output]:
+        """Give all changes so far as the replay has them."""
+        return [(output.key, plain(output.value), output.timestamp) for output in self.driver.outputs]
+
+    def table(self) -> dict[str, dict[str, Value]]:
+        """Give the store as the replay has it."""
+        return {"tickets-sold": {key: plain(row.value) for key, row in self.driver.store("tickets-sold").items()}}
