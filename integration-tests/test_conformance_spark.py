@@ -38,7 +38,7 @@ def test_cases_of_every_file_pass_and_a_wrong_one_fails(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": PYTHON_PATH},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=280,
         check=False,
     )
     lines = done.stdout.splitlines()

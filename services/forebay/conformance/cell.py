@@ -69,3 +69,11 @@ class Keys:
     def decode(self, text: str | None) -> Json:
         """Give the case's key of a text that `encode` gave."""
         return None if text is None else self._seen[text]
+
+    def memory(self) -> dict[str, Json]:
+        """Give the keys seen, by text."""
+        return self._seen
+
+    def remember(self, seen: dict[str, Json]) -> None:
+        """Take over the keys seen before."""
+        self._seen.update(seen)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from forebay.conformance.bench import Bench
 from forebay.conformance.cases import fields
 from forebay.conformance.cell import Cell, Json, cell, cell_or_none, plain
+from forebay.conformance.script import Stores
 from forebay.conformance.steps import StoreSteps
 from forebay.stores.keyvalue import KeyValueStore
 from forebay.stores.listvalue import ListValueStore
@@ -16,15 +16,16 @@ from forebay.stores.lru import LruStore
 class KeyValueSteps(StoreSteps):
     """Operations of a plain key-value store, and of one that evicts."""
 
-    def __init__(self, store: Json, bench: Bench) -> None:
-        super().__init__(bench)
+    def __init__(self, store: Json, steps: list[Json], stores: Stores) -> None:
+        super().__init__(steps, stores)
         self._store: KeyValueStore[Cell] | LruStore[Cell]
         if store.get("kind") == "lru":
             fields("store", store, {"kind", "max_entries"})
-            self._store = bench.open(LruStore("store", Cell, store["max_entries"]))
+            self._store = stores.open(LruStore("store", Cell, store["max_entries"]))
+            self.counters = ("evicted_total",)
         else:
             fields("store", store, {"kind"})
-            self._store = bench.open(KeyValueStore("store", Cell))
+            self._store = stores.open(KeyValueStore("store", Cell))
 
     def put(self, key: Json, value: Json) -> None:
         self._store.put(self._key(key), cell_or_none(value))
@@ -80,10 +81,10 @@ class KeyValueSteps(StoreSteps):
 class ListValueSteps(StoreSteps):
     """Operations of a list-value store."""
 
-    def __init__(self, store: Json, bench: Bench) -> None:
-        super().__init__(bench)
+    def __init__(self, store: Json, steps: list[Json], stores: Stores) -> None:
+        super().__init__(steps, stores)
         fields("store", store, {"kind"})
-        self._store = bench.open(ListValueStore("store", Cell))
+        self._store = stores.open(ListValueStore("store", Cell))
 
     def put(self, key: Json, value: Json) -> None:
         self._store.put(self.keys.encode(key), cell_or_none(value))

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from forebay.conformance.bench import Backend, Bench, open_bench
 from forebay.conformance.cases import BadCase, CaseResult, Difference, FileResult, case_files, fields, load_cases
 from forebay.conformance.cell import Json
 from forebay.conformance.key_value import KeyValueSteps, ListValueSteps
-from forebay.conformance.steps import StoreSteps, run_steps
-from forebay.conformance.streams import StreamStreamTopology, StreamTableTopology, run_assignment
+from forebay.conformance.script import Outcome, Script, Stores
+from forebay.conformance.steps import StoreSteps
+from forebay.conformance.streams import Assignment, StreamStreamTopology, StreamTableTopology
 from forebay.conformance.tables import SuppressTopology, TableAggregateTopology, TableTableTopology
 from forebay.conformance.timed_stores import SessionSteps, VersionedSteps, WindowSteps
-from forebay.conformance.topology import Topology, run_topology
+from forebay.conformance.topology import Topology
 from forebay.conformance.windowed import WindowedTopology
+from forebay.stores.keys import NullKeyError
 
-_STORES: dict[str, Callable[[Json, Bench], StoreSteps]] = {
+_STORES: dict[str, Callable[[Json, list[Json], Stores], StoreSteps]] = {
     "key_value": KeyValueSteps,
     "list_value": ListValueSteps,
     "lru": KeyValueSteps,
@@ -25,7 +27,7 @@ _STORES: dict[str, Callable[[Json, Bench], StoreSteps]] = {
     "window": WindowSteps,
 }
 
-_TOPOLOGIES: dict[str, Callable[[Json, Bench], Topology]] = {
+_TOPOLOGIES: dict[str, Callable[[Json, Stores], Topology]] = {
     "stream_stream_join": StreamStreamTopology,
     "stream_table_join": StreamTableTopology,
     "table_aggregate": TableAggregateTopology,
@@ -53,17 +55,32 @@ def run_file(file: Path, backend: Backend) -> FileResult:
 
 def run_case(case: Json, index: int, backend: Backend) -> CaseResult:
     """Run one case on an empty table of its own."""
-    name = str(case.get("id", f"case {index}")) if isinstance(case, dict) else f"case {index}"
-    try:
+
+    def differences() -> list[Difference]:
         with open_bench(backend) as bench:
-            return CaseResult(name, tuple(_differences(case, bench)))
+            script = make_script(case, bench)
+            return list(script.differences(list(_outcomes(script, bench))))
+
+    return judged(case_name(case, index), differences)
+
+
+def judged(name: str, differences: Callable[[], Iterable[Difference]]) -> CaseResult:
+    """Give a case's result from its differences, or from the exception that asking for them ends with."""
+    try:
+        return CaseResult(name, tuple(differences()))
     except BadCase as error:
         return CaseResult(name, problem=str(error))
     except Exception as error:  # a case must never end the run
         return CaseResult(name, problem=f"{type(error).__name__}: {error}")
 
 
-def _differences(case: Json, bench: Bench) -> Iterator[Difference]:
+def case_name(case: Json, index: int) -> str:
+    """Give a case's id, or its place in the file."""
+    return str(case.get("id", f"case {index}")) if isinstance(case, dict) else f"case {index}"
+
+
+def make_script(case: Json, stores: Stores) -> Script:
+    """Give what a case asks for. Raises BadCase for anything unknown in it."""
     if not isinstance(case, dict):
         raise BadCase("it is not an object")
     if "steps" in case:
@@ -71,11 +88,25 @@ def _differences(case: Json, bench: Bench) -> Iterator[Difference]:
         kind = case["store"].get("kind")
         if kind not in _STORES:
             raise BadCase(f"unknown kind of store {kind!r}")
-        return run_steps(case["steps"], _STORES[kind](case["store"], bench), bench)
+        return _STORES[kind](case["store"], case["steps"], stores)
     if "topology" in case:
         fields("case", case, {"topology", "input", "expected"})
         operator = case["topology"].get("op")
         if operator not in _TOPOLOGIES:
             raise BadCase(f"unknown op of a topology {operator!r}")
-        return run_topology(case, _TOPOLOGIES[operator](case["topology"], bench), bench)
-    return run_assignment(case)
+        topology = _TOPOLOGIES[operator](case, stores)
+        topology.check()
+        return topology
+    return Assignment(case, stores)
+
+
+def _outcomes(script: Script, bench: Bench) -> Iterator[Outcome]:
+    for index in range(script.steps()):
+        try:
+            value = script.run(index)
+        except NullKeyError as error:
+            bench.roll_back()
+            yield Outcome(error=type(error).__name__, text=str(error))
+        else:
+            bench.commit()
+            yield Outcome(value)

@@ -3,58 +3,84 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any
 
-from forebay.conformance.bench import Bench
 from forebay.conformance.cases import REMARKS, BadCase, Difference
-from forebay.conformance.cell import Json, Keys
+from forebay.conformance.cell import Json
 from forebay.conformance.compare import matches, matches_unordered
-from forebay.stores.keys import NullKeyError
+from forebay.conformance.script import Outcome, Script, Stores
 
 UNCHECKED = "unchecked"
 
 _META = REMARKS | {"op", "expect", "expect_error", "ordered"}
 _RENAMED: dict[str, str] = {"from": "from_", "to": "to_"}
+_WRITES = frozenset({"delete", "put", "put_all", "put_if_absent", "remove", "restore_batch"})
+_NULL_KEY = {None: "", "null_key": "NullKeyError"}
 
 
-class StoreSteps:
-    """The operations of one kind of store: subclasses have one method per operation, named after it."""
+class StoreSteps(Script):
+    """The operations of one kind of store: subclasses have one method per operation, named after it.
 
-    def __init__(self, bench: Bench) -> None:
-        self.keys = Keys()
-        self.bench = bench
+    Args:
+        counters: the store's counters, which it keeps in memory only.
+    """
 
-    def restarted(self) -> None:
-        """Notice that the step before was committed and everything in memory dropped."""
+    counters: tuple[str, ...] = ()
+    _store: Any
+
+    def __init__(self, steps: list[Json], stores: Stores) -> None:
+        super().__init__(stores)
+        if not isinstance(steps, list):
+            raise BadCase("its steps are no list")
+        self._steps = steps
+        self._operations = [_operation(_where(index, step), step, self) for index, step in enumerate(steps)]
+
+    def steps(self) -> int:
+        return len(self._steps)
+
+    def batches(self) -> list[range]:
+        """Give writes that follow each other as one batch, the reads after them as the next."""
+        ends = [
+            index
+            for index in range(1, len(self._steps))
+            if (self._steps[index]["op"] in _WRITES) != (self._steps[index - 1]["op"] in _WRITES)
+        ]
+        bounds = [0, *ends, len(self._steps)]
+        return [range(start, end) for start, end in pairwise(bounds) if start < end]
+
+    def run(self, index: int) -> Json:
+        return self._operations[index]()
+
+    def memory(self) -> dict[str, Json]:
+        return {**super().memory(), **{name: getattr(self._store, name) for name in self.counters}}
+
+    def remember(self, memory: dict[str, Json]) -> None:
+        super().remember(memory)
+        for name in self.counters:
+            setattr(self._store, name, memory[name])
+
+    def differences(self, outcomes: Sequence[Outcome]) -> Iterator[Difference]:
+        if not any(_is_checked(step) for step in self._steps):
+            raise BadCase("its steps expect nothing")
+        for index, (step, outcome) in enumerate(zip(self._steps, outcomes, strict=True)):
+            where, expected_error = _where(index, step), step.get("expect_error")
+            if outcome.error:
+                if outcome.error != _NULL_KEY[expected_error]:
+                    yield Difference(where, step.get("expect"), f"error: {outcome.text}")
+            elif expected_error is not None:
+                yield Difference(where, f"error {expected_error}", outcome.value)
+            elif _is_checked(step) and not _agrees(step, outcome.value):
+                yield Difference(where, step["expect"], outcome.value)
 
 
-def run_steps(steps: list[Json], store: StoreSteps, bench: Bench) -> Iterator[Difference]:
-    """Run steps one batch each; give the differences. Raises BadCase for what is unknown, or if nothing is checked."""
-    checked = 0
-    for index, step in enumerate(steps):
-        where = f"steps[{index}] {step.get('op') if isinstance(step, dict) else step}"
-        operation = _operation(where, step, store)
-        expected_error = step.get("expect_error")
-        try:
-            got = operation()
-        except TypeError as error:
-            if not isinstance(error, NullKeyError) and "null" not in str(error):
-                raise
-            bench.roll_back()
-            checked += 1
-            if expected_error != "null_key":
-                yield Difference(where, step.get("expect"), f"error: {error}")
-            continue
-        bench.commit()
-        if expected_error is not None:
-            checked += 1
-            yield Difference(where, f"error {expected_error}", got)
-        elif "expect" in step and step["expect"] != UNCHECKED:
-            checked += 1
-            if not _agrees(step, got):
-                yield Difference(where, step["expect"], got)
-    if not checked:
-        raise BadCase("its steps expect nothing")
+def _where(index: int, step: Json) -> str:
+    return f"steps[{index}] {step.get('op') if isinstance(step, dict) else step}"
+
+
+def _is_checked(step: Json) -> bool:
+    return "expect_error" in step or ("expect" in step and step["expect"] != UNCHECKED)
 
 
 def _agrees(step: Json, got: Json) -> bool:
@@ -69,7 +95,7 @@ def _operation(where: str, step: Json, store: StoreSteps) -> Callable[[], Json]:
     if not isinstance(step, dict) or not isinstance(step.get("op"), str):
         raise BadCase(f"{where}: a step is an object with an op")
     name = str(step["op"])
-    if step.get("expect_error") not in (None, "null_key"):
+    if step.get("expect_error") not in _NULL_KEY:
         raise BadCase(f"{where}: unknown expect_error {step['expect_error']!r}")
     method = None if name.startswith("_") or name in dir(StoreSteps) else getattr(store, name, None)
     if not inspect.ismethod(method):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from forebay.conformance.bench import Bench
 from forebay.conformance.cases import Difference, fields
 from forebay.conformance.cell import Cell, Json, cell, cell_or_none, plain
 from forebay.conformance.functions import join_kind, joiner
+from forebay.conformance.script import Outcome, Script, Stores
 from forebay.conformance.topology import Topology
 from forebay.operators.results import Join, Result
 from forebay.operators.stream_stream import StreamStreamJoin
@@ -20,8 +20,9 @@ from forebay.time.windows import JoinWindows, TimeWindows
 class StreamTableTopology(Topology):
     """A stream joined with a table."""
 
-    def __init__(self, spec: Json, bench: Bench) -> None:
-        super().__init__(spec, bench)
+    def __init__(self, case: Json, stores: Stores) -> None:
+        super().__init__(case, stores)
+        spec = self.spec
         fields("topology", spec, {"op", "left", "right", "join", "value_joiner", "right_table"}, {"grace_ms"})
         self._right = self.table(spec["right_table"], "right")
         join, grace = joiner(spec["value_joiner"]), spec.get("grace_ms")
@@ -29,7 +30,7 @@ class StreamTableTopology(Topology):
             self._right,
             join_kind(spec["join"]),
             lambda left, right: cell(join(plain(left), plain(right))),
-            buffer=None if grace is None else bench.open(JoinBuffer("waiting", Cell)),
+            buffer=None if grace is None else stores.open(JoinBuffer("waiting", Cell)),
             grace_ms=grace or 0,
         )
 
@@ -48,8 +49,9 @@ class StreamTableTopology(Topology):
 class StreamStreamTopology(Topology):
     """Two streams joined, or one with itself."""
 
-    def __init__(self, spec: Json, bench: Bench) -> None:
-        super().__init__(spec, bench)
+    def __init__(self, case: Json, stores: Stores) -> None:
+        super().__init__(case, stores)
+        spec = self.spec
         difference = set() if "before_ms" in spec and "after_ms" in spec else {"time_difference_ms"}
         required = {"op", "left", "right", "join", "value_joiner", "grace_ms", *difference}
         fields("topology", spec, required, {"time_difference_ms", "before_ms", "after_ms"})
@@ -62,8 +64,8 @@ class StreamStreamTopology(Topology):
             windows,
             kind,
             lambda left, right: cell(join(plain(left), plain(right))),
-            left_waiting=None if kind is Join.INNER else bench.open(JoinBuffer("left-waiting", Cell)),
-            right_waiting=bench.open(JoinBuffer("right-waiting", Cell)) if kind is Join.OUTER else None,
+            left_waiting=None if kind is Join.INNER else stores.open(JoinBuffer("left-waiting", Cell)),
+            right_waiting=stores.open(JoinBuffer("right-waiting", Cell)) if kind is Join.OUTER else None,
         )
 
     def topics(self) -> set[str]:
@@ -81,15 +83,26 @@ class StreamStreamTopology(Topology):
     def _stream(self, name: str, windows: JoinWindows) -> WindowStore[Cell]:
         size = max(1, windows.before_ms + windows.after_ms)
         retention = max(size, windows.retention_ms)
-        return self.bench.open(
+        return self.stores.open(
             WindowStore(name, Cell, size_ms=size, retention_ms=retention, duplicates=Duplicates.KEEP)
         )
 
 
-def run_assignment(case: Json) -> Iterator[Difference]:
-    """Compare the windows a time belongs to."""
-    fields("case", case, {"size_ms", "advance_ms", "ts", "expect"})
-    windows = TimeWindows(case["size_ms"], case["advance_ms"]).windows_for(case["ts"])
-    got = [{"start": window.start, "end": window.end} for window in windows]
-    if got != case["expect"]:
-        yield Difference("windows", case["expect"], got)
+class Assignment(Script):
+    """Which windows a time belongs to: one step, no stores."""
+
+    def __init__(self, case: Json, stores: Stores) -> None:
+        super().__init__(stores)
+        self._case = fields("case", case, {"size_ms", "advance_ms", "ts", "expect"})
+
+    def steps(self) -> int:
+        return 1
+
+    def run(self, index: int) -> Json:
+        windows = TimeWindows(self._case["size_ms"], self._case["advance_ms"]).windows_for(self._case["ts"])
+        return [{"start": window.start, "end": window.end} for window in windows]
+
+    def differences(self, outcomes: Sequence[Outcome]) -> Iterator[Difference]:
+        (outcome,) = outcomes
+        if outcome.value != self._case["expect"]:
+            yield Difference("windows", self._case["expect"], outcome.value)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from forebay.conformance.bench import Bench
 from forebay.conformance.cases import BadCase, fields
 from forebay.conformance.cell import Cell, Json, cell, cell_or_none, plain
 from forebay.conformance.functions import Aggregate, aggregate, grouping, join_kind, joiner
+from forebay.conformance.script import Stores
 from forebay.conformance.topology import Topology
 from forebay.operators.aggregate import TableAggregate
 from forebay.operators.results import Join, Result
@@ -23,8 +23,9 @@ _WHEN_FULL = {"emit_early": WhenFull.EMIT_EARLY, "shut_down": WhenFull.SHUT_DOWN
 class TableAggregateTopology(Topology):
     """A table, grouped and aggregated with add and subtract."""
 
-    def __init__(self, spec: Json, bench: Bench) -> None:
-        super().__init__(spec, bench)
+    def __init__(self, case: Json, stores: Stores) -> None:
+        super().__init__(case, stores)
+        spec = self.spec
         fields("topology", spec, {"op", "source", "source_table", "group_by", "aggregate"})
         self._table = self.table(spec["source_table"], "source")
         self._aggregate = self.aggregate(spec["group_by"], aggregate(spec["aggregate"]))
@@ -46,7 +47,7 @@ class TableAggregateTopology(Topology):
             return None if found is None or found[0] is None else (self.keys.encode(found[0]), cell(found[1]))
 
         return TableAggregate(
-            self.bench.open(TimestampedKeyValueStore("aggregate", Cell)),
+            self.stores.open(TimestampedKeyValueStore("aggregate", Cell)),
             group,
             lambda: cell(fold.initial),
             lambda _, value, total: cell(fold.add(plain(total), plain(value))),
@@ -57,8 +58,9 @@ class TableAggregateTopology(Topology):
 class SuppressTopology(TableAggregateTopology):
     """A table counted by value, the counts held back."""
 
-    def __init__(self, spec: Json, bench: Bench) -> None:
-        Topology.__init__(self, spec, bench)
+    def __init__(self, case: Json, stores: Stores) -> None:
+        Topology.__init__(self, case, stores)
+        spec = self.spec
         limits = {"max_records", "max_bytes", "when_full"}
         fields("topology", spec, {"op", "source", "until_time_limit_ms"}, limits)
         if spec.get("when_full", "emit_early") not in _WHEN_FULL:
@@ -67,7 +69,7 @@ class SuppressTopology(TableAggregateTopology):
         self._aggregate = self.aggregate("value", aggregate("count"))
         self._raw: list[Result[Cell]] = []
         self._suppress = Suppress(
-            bench.open(SuppressBuffer("suppress", Cell)),
+            stores.open(SuppressBuffer("suppress", Cell)),
             UntilTimeLimit(spec["until_time_limit_ms"]),
             max_records=spec.get("max_records"),
             max_bytes=spec.get("max_bytes"),
@@ -94,8 +96,9 @@ class SuppressTopology(TableAggregateTopology):
 class TableTableTopology(Topology):
     """Two tables joined, and the result joined with the right one again where the case asks for it."""
 
-    def __init__(self, spec: Json, bench: Bench) -> None:
-        super().__init__(spec, bench)
+    def __init__(self, case: Json, stores: Stores) -> None:
+        super().__init__(case, stores)
+        spec = self.spec
         tables = {"left_table", "right_table"}
         if spec["op"] == "table_table_multi_join":
             fields("topology", spec, {"op", "joins", "value_joiner", *tables}, {"shape", "left", "right", "cache"})

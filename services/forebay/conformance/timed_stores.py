@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from forebay.conformance.bench import Bench
 from forebay.conformance.cases import BadCase, fields
 from forebay.conformance.cell import Cell, Json, cell_or_none, plain
+from forebay.conformance.script import Stores
 from forebay.conformance.steps import StoreSteps
 from forebay.stores.session import SessionEntry, SessionStore
 from forebay.stores.versioned import NOT_PUT, NotPut, Order, Put, Version, VersionedKeyValueStore
@@ -20,11 +20,13 @@ _ORDERS = {"any": Order.NEWEST_FIRST, "desc": Order.NEWEST_FIRST, "asc": Order.O
 class WindowSteps(StoreSteps):
     """Operations of a window store."""
 
-    def __init__(self, store: Json, bench: Bench) -> None:
-        super().__init__(bench)
+    counters = ("dropped_total",)
+
+    def __init__(self, store: Json, steps: list[Json], stores: Stores) -> None:
+        super().__init__(steps, stores)
         required = {"kind", "window_size_ms", "retention_ms"}
         fields("store", store, required, {"retain_duplicates", "segment_interval_ms"})
-        self._store = bench.open(
+        self._store = stores.open(
             WindowStore(
                 "store",
                 Cell,
@@ -87,10 +89,12 @@ class WindowSteps(StoreSteps):
 class SessionSteps(StoreSteps):
     """Operations of a session store."""
 
-    def __init__(self, store: Json, bench: Bench) -> None:
-        super().__init__(bench)
+    counters = ("dropped_total",)
+
+    def __init__(self, store: Json, steps: list[Json], stores: Stores) -> None:
+        super().__init__(steps, stores)
         fields("store", store, {"kind", "retention_ms"}, {"segment_interval_ms"})
-        self._store = bench.open(SessionStore("store", Cell, retention_ms=store["retention_ms"]))
+        self._store = stores.open(SessionStore("store", Cell, retention_ms=store["retention_ms"]))
 
     def put(self, key: Json, start: int, end: int, value: Json) -> None:
         self._store.put(self.keys.encode(key), start, end, cell_or_none(value))
@@ -165,10 +169,12 @@ class SessionSteps(StoreSteps):
 class VersionedSteps(StoreSteps):
     """Operations of a versioned key-value store."""
 
-    def __init__(self, store: Json, bench: Bench) -> None:
-        super().__init__(bench)
+    counters = ("dropped_total",)
+
+    def __init__(self, store: Json, steps: list[Json], stores: Stores) -> None:
+        super().__init__(steps, stores)
         fields("store", store, {"kind", "history_retention_ms"}, {"segment_interval_ms"})
-        self._store = bench.open(
+        self._store = stores.open(
             VersionedKeyValueStore("store", Cell, history_retention_ms=store["history_retention_ms"])
         )
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from forebay.conformance.bench import Bench
 from forebay.conformance.cases import BadCase, Difference, fields
-from forebay.conformance.cell import Cell, Json, Keys, plain
+from forebay.conformance.cell import Cell, Json, plain
 from forebay.conformance.compare import Emits, compare_emits, compare_outputs, final_table, matches_unordered
+from forebay.conformance.script import Outcome, Script, Stores
 from forebay.operators.results import Result
 from forebay.operators.table import LatestByOffset, LatestByTimestamp, Table
 from forebay.stores.timestamped import TimestampedKeyValueStore
@@ -17,18 +17,32 @@ from forebay.stores.versioned import VersionedKeyValueStore
 _RECORD = {"topic", "key", "value", "ts"}
 
 
-class Topology(abc.ABC):
-    """One topology of a case.
+class Topology(Script):
+    """One topology of a case: a step per input record, and a last one for facts about the end.
 
     Args:
-        spec: the case's topology.
+        case: the case; `spec` is its topology.
     """
 
-    def __init__(self, spec: Json, bench: Bench) -> None:
-        self.spec = spec
-        self.bench = bench
-        self.keys = Keys()
+    def __init__(self, case: Json, stores: Stores) -> None:
+        super().__init__(stores)
+        self.spec: Json = case["topology"]
+        self.input: list[Json] = case["input"]
+        self.expected: Json = case["expected"]
         self.stream_time = -1
+
+    def check(self) -> None:
+        """Refuse inputs that the topology does not read, and expectations that nothing is compared with."""
+        for index, record in enumerate(self.input):
+            fields(f"input[{index}]", record, _RECORD)
+            if record["topic"] not in self.topics():
+                raise BadCase(f"input[{index}]: the topology does not read the topic {record['topic']!r}")
+        known = {"emit_per_input", "all_outputs", "raw_per_input", "final_table", *self.facts()}
+        fields("expected", self.expected, {"final_table"} if self.only_final() else set(), known)
+        if not self.expected.keys() & known:
+            raise BadCase("it expects nothing")
+        if "raw_per_input" in self.expected and self.raw() is None:
+            raise BadCase("this topology suppresses nothing: raw_per_input is unknown")
 
     @abc.abstractmethod
     def topics(self) -> set[str]:
@@ -42,17 +56,66 @@ class Topology(abc.ABC):
         """Give what else can be compared at the end, by field of `expected`."""
         return {}
 
-    def raw(self) -> list[Json]:
-        """Give what was sent before suppression for the last record."""
-        raise BadCase("this topology suppresses nothing: raw_per_input is unknown")
+    def raw(self) -> list[Json] | None:
+        """Give what was sent before suppression for the last record; None where nothing is suppressed."""
+        return None
 
     def only_final(self) -> bool:
         """Tell whether intermediate results are not to be compared."""
         return False
 
-    def settle(self, expected: Emits, got: Emits) -> tuple[Emits, Emits, list[Difference]]:
+    def settle(self, expected: Emits, got: Emits, facts: dict[str, Json]) -> tuple[Emits, Emits, list[Difference]]:
         """Set aside what upstream does otherwise by a documented defect; give the rest and what still differs."""
         return expected, got, []
+
+    def steps(self) -> int:
+        return len(self.input) + 1
+
+    def run(self, index: int) -> Json:
+        if index == len(self.input):
+            return {name: fact() for name, fact in self.facts().items()}
+        record = self.input[index]
+        sent = self.process(record["topic"], self.keys.encode(record["key"]), record["value"], record["ts"])
+        return {"sent": sent, "raw": self.raw()}
+
+    def memory(self) -> dict[str, Json]:
+        return {**super().memory(), "stream_time": self.stream_time}
+
+    def remember(self, memory: dict[str, Json]) -> None:
+        super().remember(memory)
+        self.stream_time = memory["stream_time"]
+
+    def differences(self, outcomes: Sequence[Outcome]) -> Iterator[Difference]:
+        for index, outcome in enumerate(outcomes):
+            if outcome.error:
+                yield Difference(f"input[{index}]", "no error", f"error: {outcome.text}")
+                return
+        got = [outcome.value["sent"] for outcome in outcomes[:-1]]
+        raw = [outcome.value["raw"] for outcome in outcomes[:-1]]
+        yield from self._compare(got, raw, outcomes[-1].value)
+
+    def _compare(self, got: Emits, raw: Emits, facts: dict[str, Json]) -> Iterator[Difference]:
+        expected = self.expected
+        emits = expected.get("emit_per_input")
+        if not self.only_final():
+            kept, mine = got, got
+            if emits is not None:
+                kept, mine, differences = self.settle(emits, got, facts)
+                yield from differences
+                yield from compare_emits("emit_per_input", kept, mine)
+            if "raw_per_input" in expected:
+                yield from compare_emits("raw_per_input", expected["raw_per_input"], raw)
+            if "all_outputs" in expected:
+                settled = emits is not None and kept is not emits
+                yield from compare_outputs("all_outputs", expected["all_outputs"], emits if settled else got)
+        if "final_table" in expected and not matches_unordered(expected["final_table"], final_table(got)):
+            yield Difference("final_table", expected["final_table"], final_table(got))
+        for name, value in facts.items():
+            if name not in expected:
+                continue
+            same = matches_unordered(expected[name], value) if isinstance(value, list) else expected[name] == value
+            if not same:
+                yield Difference(name, expected[name], value)
 
     def shown(self, results: list[Result[Cell]]) -> list[Json]:
         """Give results as the cases write them."""
@@ -63,54 +126,9 @@ class Topology(abc.ABC):
         kind = spec.get("store") if isinstance(spec, dict) else spec
         if kind == "latest_by_offset":
             fields(name, spec, {"store"})
-            return LatestByOffset(self.bench.open(TimestampedKeyValueStore(name, Cell)))
+            return LatestByOffset(self.stores.open(TimestampedKeyValueStore(name, Cell)))
         if kind == "versioned":
             fields(name, spec, {"store", "history_retention_ms"}, {"segment_interval_ms"})
             declared = VersionedKeyValueStore(name, Cell, history_retention_ms=spec["history_retention_ms"])
-            return LatestByTimestamp(self.bench.open(declared))
+            return LatestByTimestamp(self.stores.open(declared))
         raise BadCase(f"unknown store of {name}: {kind!r}")
-
-
-def run_topology(case: Json, topology: Topology, bench: Bench) -> Iterator[Difference]:
-    """Run a case's input; give the differences. Raises BadCase for what is unknown, or if nothing is compared."""
-    expected = case["expected"]
-    got: Emits = []
-    raw: Emits = []
-    for index, record in enumerate(case["input"]):
-        fields(f"input[{index}]", record, _RECORD)
-        if record["topic"] not in topology.topics():
-            raise BadCase(f"input[{index}]: the topology does not read the topic {record['topic']!r}")
-        key = topology.keys.encode(record["key"])
-        got.append(topology.process(record["topic"], key, record["value"], record["ts"]))
-        if "raw_per_input" in expected:
-            raw.append(topology.raw())
-        bench.commit()
-    yield from _compare(expected, topology, got, raw)
-
-
-def _compare(expected: Json, topology: Topology, got: Emits, raw: Emits) -> Iterator[Difference]:
-    facts = topology.facts()
-    known = {"emit_per_input", "all_outputs", "raw_per_input", "final_table", *facts}
-    fields("expected", expected, {"final_table"} if topology.only_final() else set(), known)
-    if not expected.keys() & known:
-        raise BadCase("it expects nothing")
-    emits = expected.get("emit_per_input")
-    if not topology.only_final():
-        kept, mine = got, got
-        if emits is not None:
-            kept, mine, differences = topology.settle(emits, got)
-            yield from differences
-            yield from compare_emits("emit_per_input", kept, mine)
-        if "raw_per_input" in expected:
-            yield from compare_emits("raw_per_input", expected["raw_per_input"], raw)
-        if "all_outputs" in expected:
-            settled = emits is not None and kept is not emits
-            yield from compare_outputs("all_outputs", expected["all_outputs"], emits if settled else got)
-    if "final_table" in expected and not matches_unordered(expected["final_table"], final_table(got)):
-        yield Difference("final_table", expected["final_table"], final_table(got))
-    for name, fact in facts.items():
-        if name in expected:
-            value = fact()
-            same = matches_unordered(expected[name], value) if isinstance(value, list) else expected[name] == value
-            if not same:
-                yield Difference(name, expected[name], value)

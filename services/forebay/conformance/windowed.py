@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from forebay.conformance.bench import Bench
 from forebay.conformance.cases import BadCase, Difference, fields
 from forebay.conformance.cell import Cell, Json, cell, plain
 from forebay.conformance.compare import Emits, identity
 from forebay.conformance.functions import aggregate
+from forebay.conformance.script import Stores
 from forebay.conformance.topology import Topology
 from forebay.operators.results import Emission, WindowResult
 from forebay.operators.session import SessionAggregate
@@ -27,27 +27,26 @@ _KEPT_FOR_GOOD = 1 << 60
 class WindowedTopology(Topology):
     """A windowed aggregate, with a suppress behind it where the case asks for one."""
 
-    def __init__(self, spec: Json, bench: Bench) -> None:
-        super().__init__(spec, bench)
+    def __init__(self, case: Json, stores: Stores) -> None:
+        super().__init__(case, stores)
+        spec = self.spec
         bounds = {"gap_ms"} if spec.get("window") == "session" else {"size_ms"}
         fields("topology", spec, {"op", "window", "source", "grace_ms", "aggregate", "emit", *bounds}, {"advance_ms"})
         if spec["emit"] not in _EMITS:
             raise BadCase(f"unknown emit {spec['emit']!r}")
         self.dropped = 0
-        self._times: list[int] = []
         self._sessions: SessionStore[Cell] | None = None
         self.windows: SessionWindows | TimeWindows
         self._aggregate = self._session_aggregate() if spec["window"] == "session" else self._window_aggregate()
         self._suppress: Suppress[Cell] | None = None
         if spec["emit"] == "suppress_until_window_closes":
-            buffer = bench.open(SuppressBuffer("suppress", Cell))
+            buffer = stores.open(SuppressBuffer("suppress", Cell))
             self._suppress = Suppress(buffer, UntilWindowCloses(self.windows))
 
     def topics(self) -> set[str]:
         return {self.spec["source"]}
 
     def process(self, topic: str, key: str | None, value: Json, ts: int) -> list[Json]:
-        self._times.append(self.stream_time if key is None else ts)
         if key is None:
             self.dropped += 1
             return []
@@ -67,7 +66,14 @@ class WindowedTopology(Topology):
             return {"dropped_window_updates": lambda: self.dropped}
         return {"dropped_records": lambda: self.dropped, "live_sessions": self._live}
 
-    def settle(self, expected: Emits, got: Emits) -> tuple[Emits, Emits, list[Difference]]:
+    def memory(self) -> dict[str, Json]:
+        return {**super().memory(), "dropped": self.dropped}
+
+    def remember(self, memory: dict[str, Json]) -> None:
+        super().remember(memory)
+        self.dropped = memory["dropped"]
+
+    def settle(self, expected: Emits, got: Emits, facts: dict[str, Json]) -> tuple[Emits, Emits, list[Difference]]:
         """Set aside sessions that upstream's suppress gives at exactly end + gap + grace: one ms before they close.
 
         Here they must come once, with the last value given there, as soon as time has passed that moment.
@@ -79,8 +85,8 @@ class WindowedTopology(Topology):
         early: dict[str, Json] = {}
         kept: Emits = []
         now = -1
-        for emitted, time in zip(expected, self._times, strict=True):
-            now = max(now, time)
+        for emitted, record in zip(expected, self.input, strict=True):
+            now = now if record["key"] is None else max(now, record["ts"])
             at_bound = [r for r in emitted if self.windows.open_from(now) == r["end"]]
             early |= {identity(r): r for r in at_bound}
             kept.append([r for r in emitted if r not in at_bound])
@@ -89,7 +95,7 @@ class WindowedTopology(Topology):
         late = [r for emitted in got for r in emitted if identity(r) in early]
         mine = [[r for r in emitted if identity(r) not in early] for emitted in got]
         closed = self.windows.open_from(now)
-        live = {identity(r) for r in self._live()}
+        live = {identity(r) for r in facts["live_sessions"]}
         due = [r for ident, r in early.items() if r["end"] < closed and ident in live]
         differs = [] if late == due else [Difference("sessions at the bound", due, late)]
         return kept, mine, differs
@@ -105,7 +111,7 @@ class WindowedTopology(Topology):
         store = WindowStore("aggregate", Cell, size_ms=size, retention_ms=windows.retention_ms)
         fold = aggregate(self.spec["aggregate"])
         return WindowAggregate(
-            self.bench.open(store),
+            self.stores.open(store),
             windows,
             lambda: cell(fold.initial),
             lambda _, value, total: cell(fold.add(plain(total), plain(value))),
@@ -114,7 +120,7 @@ class WindowedTopology(Topology):
 
     def _session_aggregate(self) -> SessionAggregate[Cell, Cell]:
         self.windows = SessionWindows(self.spec["gap_ms"], self.spec["grace_ms"])
-        self._sessions = self.bench.open(SessionStore("aggregate", Cell, retention_ms=_KEPT_FOR_GOOD))
+        self._sessions = self.stores.open(SessionStore("aggregate", Cell, retention_ms=_KEPT_FOR_GOOD))
         fold = aggregate(self.spec["aggregate"])
         return SessionAggregate(
             self._sessions,

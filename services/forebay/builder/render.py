@@ -1,0 +1,86 @@
+"""A service's picture as text and as a Mermaid flow chart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from forebay.builder.picture import Picture, Sending, StageFacts
+
+
+def as_text(picture: Picture) -> str:
+    """Give the picture as indented lines."""
+    return "\n".join(_lines(picture))
+
+
+def _lines(picture: Picture) -> Iterator[str]:
+    yield f"{picture.service}: {picture.summary}"
+    for stage in picture.stages:
+        yield f"  stage {stage.name}, records repartitioned by key" if stage.name else "  stage 0, tasks by partition"
+        if not stage.name:
+            yield from (f"    reads {topic} ({record})" for topic, record in picture.reads)
+        labels = {step.ident: f"[{number}]" for number, step in enumerate(stage.steps, 1)}
+        for step in stage.steps:
+            origin = ", ".join(labels.get(each, each) for each in step.after)
+            stores = f"; keeps {', '.join(step.stores)}" if step.stores else ""
+            yield f"    {labels[step.ident]} {step.label} <- {origin}{stores}"
+        for store in stage.stores:
+            yield f"    store {store.name} ({store.record}): {store.kind}; changelog {store.changelog}"
+        yield f"    tasks' timers, event ids, indexes: changelog {stage.changelog}"
+        for kind, leaving in (("sends", stage.sends), ("hands over in the batch, by key,", stage.hands_over)):
+            yield from (_leaving(kind, sending, labels) for sending in leaving)
+    yield f"  records that can't be used: {picture.sides[0]}; too late: {picture.sides[1]}"
+
+
+def _leaving(kind: str, sending: Sending, labels: dict[str, str]) -> str:
+    return f"    {kind} {sending.record} to {sending.to} <- {labels.get(sending.step, sending.step)}"
+
+
+def as_mermaid(picture: Picture) -> str:
+    """Give the picture as a Mermaid flow chart (topics round, stores as cylinders, repartitions as hexagons)."""
+    return "\n".join(["flowchart LR", *(f"  {line}" for line in _chart(picture))])
+
+
+def _chart(picture: Picture) -> Iterator[str]:
+    names = _Names()
+    for topic, record in picture.reads:
+        yield f"{names.of(topic)}([{_quoted(topic, record)}])"
+    for number, stage in enumerate(picture.stages):
+        yield f"subgraph stage{number} [{_quoted(f'stage {stage.name or 0}')}]"
+        yield from (f"  {line}" for line in _boxes(stage, names))
+        yield "end"
+    for stage in picture.stages:
+        yield from _arrows(stage, names)
+
+
+def _boxes(stage: StageFacts, names: _Names) -> Iterator[str]:
+    for step in stage.steps:
+        yield f"{names.of(step.ident)}[{_quoted(step.label)}]"
+    for store in stage.stores:
+        yield f"{names.of('store ' + store.name)}[({_quoted(store.name, store.kind)})]"
+
+
+def _arrows(stage: StageFacts, names: _Names) -> Iterator[str]:
+    for step in stage.steps:
+        yield from (f"{names.of(origin)} --> {names.of(step.ident)}" for origin in step.after)
+        yield from (f"{names.of(step.ident)} <--> {names.of('store ' + store)}" for store in step.stores)
+    for store in stage.stores:
+        yield f"{names.of('store ' + store.name)} -.-> {names.of(store.changelog)}([{_quoted(store.changelog)}])"
+    for sending in stage.hands_over:
+        yield f"{names.of(sending.to)}{{{{{_quoted('repartition ' + sending.to, sending.record)}}}}}"
+        yield f"{names.of(sending.step)} --> {names.of(sending.to)}"
+    for sending in stage.sends:
+        yield f"{names.of(sending.step)} --> {names.of(sending.to)}([{_quoted(sending.to, sending.record)}])"
+
+
+class _Names:
+    """Identifiers that Mermaid takes, one per name."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+
+    def of(self, name: str) -> str:
+        return self._known.setdefault(name, f"n{len(self._known)}")
+
+
+def _quoted(*lines: str) -> str:
+    return '"' + "<br/>".join(lines).replace('"', "'") + '"'

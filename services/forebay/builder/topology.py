@@ -1,0 +1,74 @@
+"""The beginning of a topology, and the job that runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from forebay.builder.compiled import CompiledStage
+from forebay.builder.graph import Graph, Kind, Node, TopologyError
+from forebay.builder.stream import Stream
+from forebay.builder.table import Table, table_node
+from forebay.job import Job, Logic, Stage
+from forebay.processor.api import AnyProcessor
+
+V = TypeVar("V")
+S = TypeVar("S")
+
+
+class Topology:
+    """Streams and tables, what is made of them, and where it goes.
+
+    Args:
+        close_idle_after_ms: idle time after which open windows are closed and waiting records let go; 0 = never.
+    """
+
+    def __init__(self, close_idle_after_ms: int = 60_000) -> None:
+        self.graph = Graph()
+        self.close_idle_after_ms = close_idle_after_ms
+
+    def stream(self, topic: str, record: type[V]) -> Stream[V]:
+        """Read a topic as a stream of records."""
+        return Stream(self.graph, self.graph.add(Node(Kind.SOURCE, topic, 0, record)))
+
+    def table(self, topic: str, record: type[V], *, store: str, history_retention_ms: int | None = None) -> Table[V]:
+        """Read a topic as a table: the last record of a key counts, or with a history the latest by timestamp.
+
+        Args:
+            store: name of the store that holds the rows.
+            history_retention_ms: makes the table versioned; None: it is not.
+        """
+        source = self.graph.add(Node(Kind.SOURCE, topic, 0, record))
+        return Table(self.graph, self.graph.add(table_node(source, store, history_retention_ms)))
+
+
+def job(settings: type[S], build: Callable[[S], Topology]) -> Job:
+    """Give the job that runs the topology which `build` makes of the service's settings.
+
+    Raises:
+        TopologyError: nothing is read, or nothing sent.
+    """
+    graph = build(settings()).graph
+    sources, sinks = graph.of_kind(Kind.SOURCE), graph.of_kind(Kind.SINK)
+    if not sources or not sinks:
+        raise TopologyError("the topology reads no topic: begin with stream() or table()" if not sources else _NO_SINK)
+    return Job(
+        inputs={node.name: node.record for node in sources},
+        outputs={node.name: node.record for node in sinks},
+        settings=settings,
+        processor=_logic(build, 0),
+        then=tuple(
+            Stage(node.name, node.record, _logic(build, node.stage + 1)) for node in graph.of_kind(Kind.REPARTITION)
+        ),
+    )
+
+
+_NO_SINK = "the topology sends nothing: end with to()"
+
+
+def _logic(build: Callable[[S], Topology], stage: int) -> Logic:
+    def make(settings: Any) -> AnyProcessor:
+        topology = build(settings)
+        return CompiledStage(topology.graph, stage, topology.close_idle_after_ms)
+
+    return make

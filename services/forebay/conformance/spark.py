@@ -1,0 +1,153 @@
+"""Runs cases through one Spark query: each case is a state task, its next steps are records of the next micro-batch."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from forebay.conformance.cases import BadCase, CaseResult, Difference, FileResult, case_files, load_cases
+from forebay.conformance.cell import Json
+from forebay.conformance.runner import case_name, judged, make_script
+from forebay.conformance.script import Declarations, Outcome, Script
+from forebay.conformance.task import decode_outcomes, encode_outcomes, run_batch, task_batch
+from forebay.runtime.batch import TaskBatch
+from forebay.runtime.interrupt import kept_interrupt
+from forebay.runtime.jvmlog import quiet_children
+from forebay.runtime.session import SparkOptions, build_session
+from forebay.runtime.stateful import SparkStorage
+
+_BATCHES_SCHEMA = "task int, batch string"
+_OUTCOMES_SCHEMA = "task int, outcomes string"
+
+Progress = Callable[[int, int], None]
+"""Called after each micro-batch with its number and how many there are."""
+
+
+class CaseStates(StatefulProcessor):
+    """Runs the next steps of each case; every case has the state a job's task has: blocks and one state value."""
+
+    def __init__(self, cases: list[Json]) -> None:
+        self._cases = cases
+        self._storage: SparkStorage | None = None
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._storage = SparkStorage(handle)
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:
+        assert self._storage is not None
+        for row in rows:
+            batch = TaskBatch.from_json(row["batch"])
+            outcomes = run_batch(self._cases[batch.task], batch, self._storage)
+            yield Row(task=batch.task, outcomes=encode_outcomes(outcomes))
+
+    def close(self) -> None:
+        self._storage = None
+
+
+@dataclass(slots=True)
+class _Run:
+    """One case on its way: its script, and what came of its steps."""
+
+    name: str
+    case: Json
+    script: Script | None = None
+    problem: str = ""
+    outcomes: dict[int, Outcome] = field(default_factory=dict)
+
+    def result(self) -> CaseResult:
+        return CaseResult(self.name, problem=self.problem) if self.problem else judged(self.name, self._differences)
+
+    def _differences(self) -> list[Difference]:
+        assert self.script is not None
+        steps = self.script.steps()
+        missing = set(range(steps)) - self.outcomes.keys()
+        if missing:
+            raise BadCase(f"Spark gave no result for steps {sorted(missing)}")
+        return list(self.script.differences([self.outcomes[step] for step in range(steps)]))
+
+
+def run_on_spark(directory: Path, progress: Progress = lambda _number, _count: None) -> Iterator[FileResult]:
+    """Run every case file below a directory in one Spark query. Raises FileNotFoundError if there are none."""
+    files = [(file, _prepared(file)) for file in case_files(directory)]
+    _run_query([run for _, runs in files for run in runs if run.script is not None], progress)
+    for file, runs in files:
+        yield FileResult(file, tuple(run.result() for run in runs))
+
+
+def _prepared(file: Path) -> list[_Run]:
+    try:
+        return [_prepare(case, index) for index, case in enumerate(load_cases(file))]
+    except BadCase as error:
+        return [_Run(file.name, None, problem=str(error))]
+
+
+def _prepare(case: Json, index: int) -> _Run:
+    run = _Run(case_name(case, index), case)
+
+    def declare() -> Sequence[Difference]:
+        run.script = make_script(case, Declarations())
+        return ()
+
+    run.problem = judged(run.name, declare).problem
+    return run
+
+
+def _run_query(runs: list[_Run], progress: Progress) -> None:
+    if not runs:
+        return
+    with tempfile.TemporaryDirectory(prefix="forebay-conformance-") as place:
+        batches = _write_batches(runs, Path(place) / "batches")
+        checkpoint = str(Path(place) / "checkpoint")
+        with quiet_children(), kept_interrupt():
+            session = build_session("forebay-conformance", 1, checkpoint, SparkOptions())
+        try:
+            _stream(session, runs, Path(place) / "batches", checkpoint, lambda number: progress(number, batches))
+        finally:
+            session.stop()
+
+
+def _write_batches(runs: list[_Run], directory: Path) -> int:
+    """Write a file per micro-batch, a line per case that has a batch left; give the number of files."""
+    directory.mkdir()
+    batches = [[] if run.script is None else run.script.batches() for run in runs]
+    count = max(map(len, batches))
+    for number in range(count):
+        rows = [
+            json.dumps({"task": task, "batch": task_batch(task, number + 1, own[number]).to_json()})
+            for task, own in enumerate(batches)
+            if number < len(own)
+        ]
+        file = directory / f"{number:05}.json"
+        file.write_text("\n".join(rows))
+        os.utime(file, (number, number))
+    return count
+
+
+def _stream(
+    session: SparkSession, runs: list[_Run], batches: Path, checkpoint: str, progress: Callable[[int], None]
+) -> None:
+    def collect(frame: DataFrame, batch: int) -> None:
+        for row in frame.collect():
+            runs[row["task"]].outcomes.update(decode_outcomes(row["outcomes"]))
+        progress(batch + 1)
+
+    query = (
+        session.readStream.schema(_BATCHES_SCHEMA)
+        .option("maxFilesPerTrigger", 1)
+        .json(batches.as_uri())
+        .groupBy("task")
+        .transformWithState(CaseStates([run.case for run in runs]), _OUTCOMES_SCHEMA, "Append", "None")
+        .writeStream.foreachBatch(collect)
+        .option("checkpointLocation", checkpoint)
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()

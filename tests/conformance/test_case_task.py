@@ -1,0 +1,63 @@
+"""Every public case passes as a state task that knows, at each batch, only what its storage holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from forebay.conformance.cases import case_files, load_cases
+from forebay.conformance.runner import make_script
+from forebay.conformance.script import Declarations, Outcome
+from forebay.conformance.task import decode_outcomes, encode_outcomes, run_batch, task_batch
+from tests.conformance.test_public_cases import CASES
+from tests.runtime.task_harness import FakeState
+
+PUBLIC = [(case["id"], case) for file in case_files(CASES) for case in load_cases(file)]
+
+
+def outcomes(case: Any, batches: list[range] | None = None) -> list[Outcome]:
+    state, found = FakeState(), {}
+    for number, steps in enumerate(batches or make_script(case, Declarations()).batches(), 1):
+        state.begin()
+        found.update(run_batch(case, task_batch(0, number, steps), state))
+        state.commit()
+    return [found[step] for step in sorted(found)]
+
+
+def one_by_one(case: Any) -> list[range]:
+    return [range(step, step + 1) for step in range(make_script(case, Declarations()).steps())]
+
+
+@pytest.mark.parametrize("case", [case for _, case in PUBLIC], ids=[name for name, _ in PUBLIC])
+def test_case(case: Any) -> None:
+    script = make_script(case, Declarations())
+    assert list(script.differences(outcomes(case))) == []
+    assert list(script.differences(outcomes(case, one_by_one(case)))) == []
+
+
+def test_writes_share_a_batch_and_reads_find_them_committed() -> None:
+    operations = ["put", "put", "get", "get", "delete", "get"]
+    steps = [{"op": op, "key": "a", **({"value": 1} if op == "put" else {})} for op in operations]
+    script = make_script({"store": {"kind": "key_value"}, "steps": steps}, Declarations())
+    assert script.batches() == [range(2), range(2, 4), range(4, 5), range(5, 6)]
+
+
+def test_each_record_of_a_topology_is_a_batch_of_its_own() -> None:
+    (case, *_) = [case for _, case in PUBLIC if "topology" in case and len(case["input"]) > 3]
+    assert make_script(case, Declarations()).batches() == one_by_one(case)
+
+
+def test_a_step_that_fails_leaves_the_state_as_it_was() -> None:
+    steps = [
+        {"op": "put", "key": "a", "value": 1},
+        {"op": "put_all", "entries": [["a", 2], [None, 3]], "expect_error": "null_key"},
+        {"op": "get", "key": "a", "expect": 1},
+    ]
+    _, failed, read = outcomes({"store": {"kind": "key_value"}, "steps": steps}, [range(3)])
+    assert (failed.error, read.value) == ("NullKeyError", 1)
+
+
+def test_outcomes_survive_as_text() -> None:
+    known = {0: Outcome([{"key": None}, "é"]), 12: Outcome(error="NullKeyError", text="the key is null")}
+    assert decode_outcomes(encode_outcomes(known)) == known
