@@ -1,9 +1,12 @@
 """Every command that takes a service or topic knows those of the table, and refuses others with their names."""
 
+from dataclasses import fields
+
 import pytest
 
-from forebay.catalog import SERVICES
+from forebay.catalog import SERVICES, find_service
 from forebay.cli.main import run
+from forebay.job import load_job
 from producers.catalog import SOURCES
 
 NOWHERE = ("--bootstrap-servers", "127.0.0.1:9", "--schema-registry-url", "http://127.0.0.1:9")
@@ -36,4 +39,6 @@ def test_the_number_of_tasks_is_checked(command: list[str], capsys: pytest.Captu
 @pytest.mark.parametrize("name", SERVICES)
 def test_an_unknown_setting_is_refused_with_those_there_are(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["run", name, "--set", "nonsense=1", *NOWHERE]) == 2
-    assert f"{name} has no setting 'nonsense': choose from " in capsys.readouterr().err
+    settings = fields(load_job(find_service(name).job).settings)
+    known = f"choose from {', '.join(field.name for field in settings)}" if settings else "it has none"
+    assert f"{name} has no setting 'nonsense': {known}" in capsys.readouterr().err

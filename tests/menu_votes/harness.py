@@ -10,7 +10,7 @@ from menu_votes.logic import MenuVotes
 from menu_votes.model import CustomerRegion, CustomerVote
 from menu_votes.settings import MenuVotesSettings
 from tests.menu_votes.replay import Output, Stores
-from tests.user_sessions.plain import plain
+from tests.plain import plain
 
 START = 1_735_689_600_000
 

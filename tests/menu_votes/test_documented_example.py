@@ -6,7 +6,7 @@ from pathlib import Path
 
 from forebay.testing import JobDriver
 from menu_votes.model import CustomerRegion, CustomerVote
-from tests.user_sessions.plain import plain
+from tests.plain import plain
 
 PAGE = Path(__file__).parents[2] / "docs" / "services" / "menu-votes.md"
 TYPES = {"customer_votes": CustomerVote, "customer_regions": CustomerRegion}

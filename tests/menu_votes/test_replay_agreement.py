@@ -14,7 +14,7 @@ from producers.base import Options
 from producers.catalog import generate
 from tests.menu_votes.harness import START, Poll
 from tests.menu_votes.replay import Output, Record, replay
-from tests.user_sessions.plain import plain
+from tests.plain import plain
 
 CUSTOMERS = ["ann", "bob", "cas", "dee"]
 ids = st.one_of(st.none(), st.integers(0, 20).map(str))

@@ -9,7 +9,7 @@ from typing import Any
 from forebay.testing import JobDriver
 from order_stores.model import OrderEvent, OrderProcessingResult
 from order_stores.settings import OrderStoresSettings
-from tests.user_sessions.plain import plain
+from tests.plain import plain
 
 START = 1_735_689_600_000
 DRIVERS_CLOCK = 1 << 52

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from order_stores.model import OrderEvent
 from tests.order_stores.harness import driver, stores
-from tests.user_sessions.plain import plain
+from tests.plain import plain
 
 PAGE = Path(__file__).parents[2] / "docs" / "services" / "order-stores.md"
 

@@ -12,7 +12,7 @@ from producers.base import Event, Options
 from producers.catalog import generate
 from tests.order_stores.harness import START, driver, stores
 from tests.order_stores.replay import Output, Record, refusals, replay
-from tests.user_sessions.plain import plain
+from tests.plain import plain
 
 statuses = st.sampled_from([*Status.__members__.values(), "lost"]).map(str)
 prices = st.one_of(

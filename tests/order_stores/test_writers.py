@@ -14,7 +14,7 @@ from order_stores.model import OrderEvent
 from producers.base import Defect, Event
 from producers.frames import Frames, altered_contract
 from tests.order_stores.harness import DRIVERS_CLOCK, START, driver, pipe, step, stores
-from tests.user_sessions.plain import plain
+from tests.plain import plain
 
 CONTRACT = load_contract("order-stores", "OrderEvent")
 REQUIRED = ["order_id", "status", "product_id", "quantity", "price", "timestamp"]

@@ -10,8 +10,8 @@ from forebay.testing import Forwarded, JobDriver
 from price_join.logic import PriceJoin
 from price_join.model import FoodBill, FoodOrder, MenuPrice
 from price_join.settings import PriceJoinSettings
+from tests.plain import plain
 from tests.price_join.replay import History, Output
-from tests.user_sessions.plain import plain
 
 START = 1_735_689_600_000
 MINUTE = 60_000

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from forebay.testing import JobDriver
 from price_join.model import FoodOrder, MenuPrice
-from tests.user_sessions.plain import plain
+from tests.plain import plain
 
 PAGE = Path(__file__).parents[2] / "docs" / "services" / "price-join.md"
 TYPES = {"menu_prices": MenuPrice, "food_orders": FoodOrder}

@@ -9,9 +9,9 @@ from price_join.model import FoodOrder, MenuPrice
 from price_join.settings import Unpriced
 from producers.base import Options
 from producers.catalog import generate
+from tests.plain import plain
 from tests.price_join.harness import START, Kitchen
 from tests.price_join.replay import Output, Record, replay, settled
-from tests.user_sessions.plain import plain
 
 ITEMS = ["curry", "soup", ""]
 items = st.sampled_from(ITEMS)

@@ -14,7 +14,7 @@ from session_analytics.model import (
     UserClick,
 )
 from session_analytics.settings import SessionAnalyticsSettings
-from tests.user_sessions.plain import plain
+from tests.plain import plain
 
 START = 1_735_689_600_000
 SECOND = 1000

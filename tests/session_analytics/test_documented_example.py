@@ -5,9 +5,8 @@ import re
 from pathlib import Path
 
 from session_analytics.model import UserClick
+from tests.plain import build, plain
 from tests.session_analytics.harness import driver
-from tests.user_sessions.harness import build
-from tests.user_sessions.plain import plain
 
 PAGE = Path(__file__).parents[2] / "docs" / "services" / "session-analytics.md"
 

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from session_analytics.model import PageMetadata
+from tests.plain import plain
 from tests.session_analytics.harness import SECOND, click, driver
-from tests.user_sessions.plain import plain
 
 times = st.lists(st.integers(0, 120).map(lambda second: second * SECOND), min_size=1, max_size=12, unique=True)
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from producers.base import Options
 from producers.catalog import generate
 from session_analytics.model import DeviceInfo, Interaction, PageMetadata, SessionInfo, UserClick
+from tests.plain import plain
 from tests.session_analytics.harness import START, driver, stores
 from tests.session_analytics.replay import Task, replay
-from tests.user_sessions.plain import plain
 
 names = st.sampled_from(["", "a", "b", "c", "d", "e", "f"])
 maybe = st.one_of(st.none(), names)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from forebay.testing import Forwarded, JobDriver
+from tests.plain import plain
 from tests.ticket_sales.replay import Output, Value
-from tests.user_sessions.plain import plain
 from ticket_sales.model import MovieTicketSale, TicketsSoldChange
 
 START = 1_735_689_600_000

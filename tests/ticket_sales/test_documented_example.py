@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from forebay.testing import JobDriver
-from tests.user_sessions.plain import plain
+from tests.plain import plain
 from ticket_sales.model import MovieTicketSale
 
 PAGE = Path(__file__).parents[2] / "docs" / "services" / "ticket-sales.md"

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from forebay.partitioner import partition_of
 from producers.base import Options
 from producers.catalog import generate
+from tests.plain import plain
 from tests.ticket_sales.harness import START, BoxOffice
 from tests.ticket_sales.replay import Output, Value, replay
-from tests.user_sessions.plain import plain
 from ticket_sales.model import MovieTicketSale
 
 sales = st.builds(

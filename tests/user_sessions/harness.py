@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
-import typing
 from typing import Any
 
 from forebay.processor.engine import Codecs, EngineSettings
-from forebay.records import FrozenMap
 from forebay.serde import AvroCodec, LocalSchemas, load_contract
 from forebay.testing import TestDriver
 from user_sessions.logic import UserSessions
@@ -27,23 +24,6 @@ def codec(record_type: type[Any]) -> AvroCodec[Any]:
     """Give the record type's codec by its contract, without a registry."""
     schemas = LocalSchemas()
     return AvroCodec(record_type, schemas.register(load_contract("user-sessions", record_type.__name__)), schemas)
-
-
-def build(hint: Any, value: Any) -> Any:
-    """Give plain Avro data as the record type's frozen values."""
-    if value is None:
-        return None
-    options = [arg for arg in typing.get_args(hint) if arg is not type(None)]
-    if typing.get_origin(hint) is tuple:
-        return tuple(value)
-    if typing.get_origin(hint) is FrozenMap:
-        return FrozenMap(value)
-    if len(options) == 1:
-        return build(options[0], value)
-    if dataclasses.is_dataclass(hint):
-        hints = typing.get_type_hints(hint)
-        return typing.cast("Any", hint)(**{name: build(hints[name], item) for name, item in value.items()})
-    return value
 
 
 def driver(settings: UserSessionsSettings | None = None, dedupe_retention_ms: int = 600_000) -> Driver:

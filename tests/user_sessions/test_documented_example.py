@@ -4,8 +4,8 @@ import json
 import re
 from pathlib import Path
 
-from tests.user_sessions.harness import build, driver
-from tests.user_sessions.plain import plain
+from tests.plain import build, plain
+from tests.user_sessions.harness import driver
 from user_sessions.model import UserActivity
 
 PAGE = Path(__file__).parents[2] / "docs" / "services" / "user-sessions.md"

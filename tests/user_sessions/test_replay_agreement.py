@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.plain import plain
 from tests.user_sessions.harness import START, driver
-from tests.user_sessions.plain import plain
 from tests.user_sessions.replay import replay
 from user_sessions.model import Location, UserActivity
 from user_sessions.settings import UserSessionsSettings

@@ -6,7 +6,7 @@ from typing import Any
 
 from forebay.stores.keys import split_key
 from forebay.testing import Forwarded, JobDriver
-from tests.user_sessions.plain import plain
+from tests.plain import plain
 from windowed_metrics.model import Alerting, MetricWindow, ServerMetric, WindowedMetric
 from windowed_metrics.settings import EmitResults, WindowedMetricsSettings
 

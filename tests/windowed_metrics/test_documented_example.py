@@ -6,8 +6,7 @@ from dataclasses import asdict, fields
 from enum import Enum
 from pathlib import Path
 
-from tests.user_sessions.harness import build
-from tests.user_sessions.plain import plain
+from tests.plain import build, plain
 from tests.windowed_metrics.harness import driver
 from windowed_metrics.model import ServerMetric
 from windowed_metrics.settings import WindowedMetricsSettings

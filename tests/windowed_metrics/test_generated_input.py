@@ -6,7 +6,7 @@ import pytest
 
 from producers.base import Options
 from producers.catalog import generate
-from tests.user_sessions.plain import plain
+from tests.plain import plain
 from tests.windowed_metrics.harness import driver, stored
 from tests.windowed_metrics.replay import replay
 from windowed_metrics.settings import EmitResults

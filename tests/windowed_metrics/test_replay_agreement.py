@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.user_sessions.plain import plain
+from tests.plain import plain
 from tests.windowed_metrics.harness import driver, stored
 from tests.windowed_metrics.replay import Replay
 from windowed_metrics.model import Alerting, ServerMetric

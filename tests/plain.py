@@ -1,0 +1,35 @@
+"""Records as plain data, as the replays have them, and back."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from typing import Any
+
+from forebay.records import FrozenMap
+
+
+def plain(record: Any) -> Any:
+    """Give dicts and lists in place of dataclasses and tuples."""
+    if dataclasses.is_dataclass(record):
+        return {field.name: plain(getattr(record, field.name)) for field in dataclasses.fields(record)}
+    if isinstance(record, tuple):
+        return [plain(item) for item in record]
+    return record
+
+
+def build(hint: Any, value: Any) -> Any:
+    """Give plain Avro data as the record type's frozen values."""
+    if value is None:
+        return None
+    options = [arg for arg in typing.get_args(hint) if arg is not type(None)]
+    if typing.get_origin(hint) is tuple:
+        return tuple(value)
+    if typing.get_origin(hint) is FrozenMap:
+        return FrozenMap(value)
+    if len(options) == 1:
+        return build(options[0], value)
+    if dataclasses.is_dataclass(hint):
+        hints = typing.get_type_hints(hint)
+        return typing.cast("Any", hint)(**{name: build(hints[name], item) for name, item in value.items()})
+    return value
