@@ -9,11 +9,12 @@ STAMP := $(VENV)/.installed
 BIN := $(VENV)/bin
 UV_VERSION := 0.13.8
 SOURCES := services producers
+CHARTS := $(filter-out charts/forebay-lib/,$(dir $(wildcard charts/*/Chart.yaml)))
 
-.PHONY: help demo test quick integration lint format bench lock java clean
+.PHONY: help demo test quick integration lint format bench lock image charts e2e java clean
 
 help: ## Show these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(STAMP) java ## Install what is needed and run everything: broker, registry, producer, job, live view
 	@$(BIN)/forebay demo
@@ -22,7 +23,7 @@ test: quick integration ## Run all tests
 
 quick: $(STAMP) ## Run the quick tests: no broker, no Spark
 	@echo "== quick tests"
-	@$(BIN)/pytest tests
+	@$(BIN)/pytest tests --numprocesses 2
 
 integration: $(STAMP) java ## Run the tests against a real broker, registry and Spark
 	@echo "== integration tests"
@@ -42,6 +43,26 @@ format: $(STAMP) ## Repair style and format
 
 bench: $(STAMP) java ## Run the benchmarks and print their figures
 	@$(BIN)/python -m benchmarks
+
+image: ## Build the images forebay:dev and forebay-platform:dev with docker
+	@DOCKER_BUILDKIT=1 docker build --target forebay --tag forebay:dev .
+	@DOCKER_BUILDKIT=1 docker build --target platform --tag forebay-platform:dev .
+
+charts: $(STAMP) ## Make the charts' schemas, READMEs and skaffold.yaml; lint and test all charts with helm
+	@PYTHONPATH=services:. $(BIN)/python -m charts.reference
+	@helm lint --quiet $(CHARTS) 2> >(grep -v 'symbolic link' >&2)
+	@helm unittest --with-subchart=false $(patsubst %/tests/,%,$(wildcard charts/*/tests/)) 2> >(grep -v 'symbolic link' >&2)
+
+e2e: $(STAMP) ## Run the tests in a cluster: KUBECONFIG's (E2E_LOAD loads images there), or a kind cluster made for it
+	@if [ -n "$${KUBECONFIG:-}" ]; then \
+	    FOREBAY_E2E=1 $(BIN)/pytest integration-tests/cluster $(E2E_ARGS); \
+	elif command -v kind >/dev/null; then \
+	    export KUBECONFIG="$$(mktemp)"; trap 'kind delete cluster --name forebay-e2e; rm -f "$$KUBECONFIG"' EXIT; \
+	    kind create cluster --name forebay-e2e --wait 120s; \
+	    E2E_LOAD="kind load docker-image --name forebay-e2e" FOREBAY_E2E=1 $(BIN)/pytest integration-tests/cluster $(E2E_ARGS); \
+	else \
+	    echo "error: no cluster: set KUBECONFIG (and E2E_LOAD, the command that loads images), or install kind" >&2; exit 1; \
+	fi
 
 lock: $(STAMP) ## Write uv.lock anew after pyproject.toml has changed
 	@$(BIN)/uv lock

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from service_bench import PARTITIONS, Output, Record, Value
+from service_bench import PARTITIONS, Output, Record, ServiceBench, Value
 
 from forebay.partitioner import partition_of
 from tests.device_alerts import replay as device_alerts
@@ -114,3 +114,30 @@ VIEWS: Mapping[str, Callable[[dict[int, list[Output]]], dict[Any, list[Any]]]] =
 def view(service: str, outputs: dict[int, list[Output]]) -> dict[Any, list[Any]]:
     """Give a service's outputs as its replay has them."""
     return VIEWS.get(service, _in_order)(outputs)
+
+
+def check(name: str, bench: ServiceBench) -> None:
+    """Compare everything a service wrote with the replay of everything it was sent."""
+    received = bench.received()
+    replayed = REPLAYS[name](received.records)
+    found = view(name, bench.outputs())
+    assert found.keys() == {key for key, outputs in replayed.outputs.items() if outputs} | found.keys()
+    for key, wanted in replayed.outputs.items():
+        for index, (ours, theirs) in enumerate(zip(found.get(key, []), wanted, strict=False)):
+            assert ours == theirs, f"{name}: output {index} of {key} differs"
+        assert len(found.get(key, [])) == len(wanted), f"{name}: {key} has another number of outputs"
+    assert sum(map(len, replayed.outputs.values())) > 1_000, f"{name}: the input gives too few outputs to tell"
+    for store, values in replayed.stores.items():
+        rows = [value for part in bench.changelog(store).values() for value in part.values()]
+        assert ordered(rows) == ordered(values), f"{name}: the store {store} differs"
+        assert values, f"{name}: the input leaves the store {store} empty"
+    refused = bench.check_errors(received.unusable)
+    assert {dict(message.headers() or [])["error.stage"] for message in refused} <= {b"process"}
+    assert len(received.unusable) > 100
+    if replayed.late is not None:
+        assert len(bench.late()) == replayed.late
+
+
+def ordered(values: list[Any]) -> list[Any]:
+    """Give values in an order that does not depend on where they came from."""
+    return sorted(values, key=lambda value: repr(sorted(value.items())))

@@ -95,7 +95,7 @@ class Release:
         """Install or upgrade; give the seconds it took."""
         small = [f"{self.service}.{part}.resources.requests.cpu=50m" for part in ("driver", "executor")]
         off = [f"{name}.enabled=false" for name in ALL if name not in ("broker", "forebay", self.service)]
-        chosen = [f"global.image.tag={self.tag}", *off, *small, f"{self.service}.options.tick-ms=0"]
+        chosen = [f"global.image.tag={self.tag}", *off, *small]
         chosen += [*self.settings, *values]
         arguments = [part for value in chosen for part in ("--set", value)]
         begun = time.monotonic()

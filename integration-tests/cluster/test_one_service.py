@@ -7,7 +7,7 @@ import time
 import pytest
 from polling import poll_until
 from release import ClusterBench, Load, Release
-from test_all_services import check
+from replays import check
 
 pytestmark = pytest.mark.timeout(1200)
 

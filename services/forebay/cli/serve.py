@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 from rich.console import Console
@@ -13,8 +14,10 @@ from forebay.platform.broker_settings import Listeners
 from forebay.platform.progress import progress_for
 from forebay.platform.serve import ANY_ADDRESS, serve_broker, serve_registry
 
+Command = TypeVar("Command", bound=Callable[..., Any])
 
-def _port(name: str, default: int, text: str) -> Any:
+
+def _port(name: str, default: int, text: str) -> Callable[[Command], Command]:
     return click.option(name, type=click.IntRange(0, 65_535), default=default, help=text)
 
 

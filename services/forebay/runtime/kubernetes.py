@@ -20,8 +20,8 @@ EXECUTOR_LOSS: Mapping[str, str] = {
     "spark.network.timeout": "60s",
     "spark.shuffle.io.maxRetries": "1",
     "spark.shuffle.io.retryWait": "1s",
-    "spark.stage.maxConsecutiveAttempts": "20",
-    "spark.task.maxFailures": "20",
+    "spark.stage.maxConsecutiveAttempts": "10",
+    "spark.task.maxFailures": "8",
 }
 """An executor may go at any time: what it did is done again elsewhere, soon, and that is no failure of the job."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any, TypeVar
 
 from forebay.serde.codec import AvroCodec
@@ -11,6 +10,8 @@ from forebay.serde.resolver import LocalSchemas
 
 T = TypeVar("T")
 
+_codecs: dict[tuple[str, type[Any]], AvroCodec[Any]] = {}
+
 
 def local_codec(service: str, record_type: type[T]) -> AvroCodec[T]:
     """Give the codec of a record type by the service's contract of the same name.
@@ -18,10 +19,9 @@ def local_codec(service: str, record_type: type[T]) -> AvroCodec[T]:
     Raises:
         ContractMissing, InvalidSchema, ContractMismatch: contract and record type don't go together.
     """
-    return _codec(service, record_type)
-
-
-@functools.cache
-def _codec(service: str, record_type: type[Any]) -> AvroCodec[Any]:
-    schemas = LocalSchemas()
-    return AvroCodec(record_type, schemas.register(load_contract(service, record_type.__name__)), schemas)
+    key = (service, record_type)
+    if key not in _codecs:
+        schemas = LocalSchemas()
+        contract = schemas.register(load_contract(service, record_type.__name__))
+        _codecs[key] = AvroCodec(record_type, contract, schemas)
+    return _codecs[key]

@@ -1,0 +1,93 @@
+# Two images from one file; BuildKit is needed (docker's default since 23, before it DOCKER_BUILDKIT=1).
+#   docker build --target forebay  -t forebay:dev .            jobs' drivers and executors, producers, all commands
+#   docker build --target platform -t forebay-platform:dev .   broker and schema registry for development
+ARG BASE=debian:bookworm-slim
+
+FROM ${BASE} AS base
+RUN --mount=type=cache,target=/var/cache/apt,sharing=locked --mount=type=cache,target=/var/lib/apt,sharing=locked \
+    rm -f /etc/apt/apt.conf.d/docker-clean \
+ && apt-get update -qq \
+ && apt-get install -y -qq --no-install-recommends ca-certificates libstdc++6 python3 >/dev/null \
+ && groupadd --gid 10001 forebay \
+ && useradd --uid 10001 --gid 10001 --home-dir /tmp --no-create-home --shell /usr/sbin/nologin forebay
+ENV JAVA_HOME=/opt/java PATH=/opt/forebay/bin:/opt/java/bin:$PATH PYTHONUNBUFFERED=1
+
+# A Java 17 of the modules that Spark, Kafka and the registry load.
+FROM ${BASE} AS java
+RUN --mount=type=cache,target=/var/cache/apt,sharing=locked --mount=type=cache,target=/var/lib/apt,sharing=locked \
+    rm -f /etc/apt/apt.conf.d/docker-clean \
+ && apt-get update -qq \
+ && apt-get install -y -qq --no-install-recommends binutils openjdk-17-jdk-headless >/dev/null
+COPY docker/java-modules.txt /
+RUN jlink --add-modules "$(grep -v '^#' /java-modules.txt | paste -sd,)" --strip-debug --no-header-files --no-man-pages \
+    --compress=2 --output /opt/java \
+ && /opt/java/bin/java -Xshare:dump -XX:+UseSerialGC >/dev/null
+
+FROM base AS tools
+RUN --mount=type=cache,target=/var/cache/apt,sharing=locked --mount=type=cache,target=/var/lib/apt,sharing=locked \
+    apt-get update -qq && apt-get install -y -qq --no-install-recommends python3-venv zip >/dev/null
+RUN --mount=type=cache,target=/root/.cache/pip \
+    python3 -m venv /opt/tools && /opt/tools/bin/pip install -q uv==0.13.8
+COPY pyproject.toml uv.lock /src/
+WORKDIR /src
+
+# The lock's exact versions and hashes, and without what a job never loads.
+FROM tools AS dependencies
+RUN --mount=type=cache,target=/root/.cache/pip \
+    /opt/tools/bin/uv export -q --frozen --no-dev --no-emit-project --no-header --no-annotate -o /requirements.txt \
+ && python3 -m venv /opt/forebay \
+ && /opt/forebay/bin/pip install -q --no-deps --use-pep517 --require-hashes -r /requirements.txt
+COPY docker/slim /usr/local/bin/
+RUN slim /opt/forebay
+
+# Jars for checkpoints in an object store: --build-arg JARS=org.apache.hadoop:hadoop-aws:3.5.0
+FROM dependencies AS jars
+ARG JARS=""
+COPY docker/fetch_jars.py /
+RUN --mount=type=cache,target=/root/.m2 /opt/forebay/bin/python /fetch_jars.py /extra-jars ${JARS}
+
+FROM tools AS wheel
+COPY . /src/
+RUN --mount=type=cache,target=/root/.cache/pip \
+    /opt/tools/bin/pip wheel -q --no-deps -w /wheel . && mkdir /site && /opt/tools/bin/pip install -q --no-deps --target /site /wheel/*.whl
+
+# The platform's few dependencies: no Spark.
+FROM tools AS platform-dependencies
+RUN --mount=type=cache,target=/root/.cache/pip \
+    /opt/tools/bin/uv export -q --frozen --no-dev --no-emit-project --no-header --no-annotate \
+      --prune pyspark --prune pandas --prune pyarrow --prune protobuf -o /requirements.txt \
+ && python3 -m venv /opt/forebay \
+ && /opt/forebay/bin/pip install -q --no-deps --require-hashes -r /requirements.txt
+COPY docker/slim /usr/local/bin/
+RUN slim /opt/forebay
+
+FROM platform-dependencies AS artifacts
+COPY --from=java /opt/java /opt/java
+COPY --from=wheel /site /site
+ENV PYTHONPATH=/site M2_REPO=/opt/platform/m2 XDG_CACHE_HOME=/opt/platform/cache
+RUN /opt/forebay/bin/python -m forebay.platform.fetch \
+ && find /opt/platform/m2 -name '*.tar.gz' -delete \
+ && chmod -R a+rX /opt/platform
+
+FROM base AS platform
+COPY --from=java /opt/java /opt/java
+COPY --from=artifacts /opt/platform /opt/platform
+COPY --from=platform-dependencies /opt/forebay /opt/forebay
+COPY --from=wheel /wheel /tmp/wheel
+RUN --mount=from=tools,source=/opt/tools,target=/opt/tools \
+    /opt/tools/bin/pip --python /opt/forebay/bin/python install -q --no-deps --no-index /tmp/wheel/*.whl && rm -rf /tmp/wheel
+ENV M2_REPO=/opt/platform/m2 XDG_CACHE_HOME=/opt/platform/cache
+USER 10001:10001
+ENTRYPOINT ["forebay"]
+CMD ["--help"]
+
+FROM base AS forebay
+COPY --from=java /opt/java /opt/java
+COPY --from=dependencies /opt/forebay /opt/forebay
+COPY --from=jars /extra-jars /opt/forebay/lib/python3.11/site-packages/pyspark/jars
+COPY --from=wheel /wheel /tmp/wheel
+RUN --mount=from=tools,source=/opt/tools,target=/opt/tools \
+    /opt/tools/bin/pip --python /opt/forebay/bin/python install -q --no-deps --no-index /tmp/wheel/*.whl && rm -rf /tmp/wheel
+USER 10001:10001
+ENTRYPOINT ["forebay"]
+CMD ["--help"]

@@ -1,0 +1,68 @@
+{{/* Image and broker: the chart's own values, else the umbrella's global ones, else what the release brings itself. */}}
+
+{{- define "forebay.image" -}}
+{{- $own := .Values.image -}}
+{{- $global := ((.Values.global).image) | default dict -}}
+{{- $repository := $own.repository | default $global.repository | default "forebay" -}}
+{{- $tag := $own.tag | default $global.tag | default .Chart.AppVersion -}}
+image: {{ printf "%s:%s" $repository $tag | quote }}
+imagePullPolicy: {{ $own.pullPolicy | default $global.pullPolicy | default "IfNotPresent" }}
+{{- end -}}
+
+{{- define "forebay.pullSecrets" -}}
+{{- with .Values.image.pullSecrets | default (((.Values.global).image).pullSecrets) }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* A setting of the connection: own, global, or "". Arguments: list of context and name. */}}
+{{- define "forebay.kafka.value" -}}
+{{- $root := index . 0 -}}
+{{- $name := index . 1 -}}
+{{- $global := (($root.Values.global).kafka) | default dict -}}
+{{- get $root.Values.kafka $name | default (get $global $name) -}}
+{{- end -}}
+
+{{- define "forebay.bootstrapServers" -}}
+{{- include "forebay.kafka.value" (list . "bootstrapServers") | default (printf "%s-broker:9092" .Release.Name) -}}
+{{- end -}}
+
+{{- define "forebay.schemaRegistryUrl" -}}
+{{- $own := printf "http://%s-registry:8080/apis/ccompat/v7" .Release.Name -}}
+{{- include "forebay.kafka.value" (list . "schemaRegistryUrl") | default $own -}}
+{{- end -}}
+
+{{/* What is not secret, as environment variables in a ConfigMap. */}}
+{{- define "forebay.config.data" -}}
+{{- $options := merge (dict) .Values.kafka.options ((((.Values.global).kafka).options) | default dict) -}}
+FOREBAY_BOOTSTRAP_SERVERS: {{ include "forebay.bootstrapServers" . | quote }}
+FOREBAY_SCHEMA_REGISTRY_URL: {{ include "forebay.schemaRegistryUrl" . | quote }}
+{{- if include "forebay.kafka.value" (list . "tlsSecret") }}
+FOREBAY_KAFKA_SSL_CA_LOCATION: /etc/forebay/kafka-tls/ca.crt
+{{- end }}
+{{- range $name, $value := $options }}
+FOREBAY_KAFKA_{{ $name | replace "." "_" | upper }}: {{ $value | toString | quote }}
+{{- end }}
+{{- end -}}
+
+{{- define "forebay.config" -}}
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  {{- include "forebay.metadata" (list . "config" (include "forebay.fullname" .)) | nindent 2 }}
+data:
+  {{- include "forebay.config.data" . | nindent 2 }}
+{{- end -}}
+
+{{- define "forebay.envFrom" -}}
+envFrom:
+  - configMapRef:
+      name: {{ include "forebay.fullname" . }}
+  {{- with include "forebay.kafka.value" (list . "existingSecret") }}
+  - secretRef:
+      name: {{ . }}
+  {{- end }}
+{{- end -}}

@@ -1,0 +1,110 @@
+{{/* The driver: one pod, never two; and the name under which executors reach it. */}}
+
+{{- define "forebay.driver.args" -}}
+{{- $checkpoint := .Values.checkpoint.url | default (printf "/checkpoint/%s" (include "forebay.application" .)) -}}
+{{- $args := list "run" (include "forebay.service.name" .) "--application" (include "forebay.application" .)
+    "--executors" (include "forebay.executors" .) "--driver-host" (include "forebay.driver.host" .)
+    "--checkpoint" $checkpoint "--memory" .Values.driver.memory "--tasks" (toString .Values.tasks)
+    "--http-host" "0.0.0.0" "--http-port" "8080" "--log-format" .Values.logFormat -}}
+{{- range $name, $value := .Values.settings }}
+{{- $args = concat $args (list "--set" (printf "%s=%s" $name (toString $value))) -}}
+{{- end }}
+{{- range $name, $value := .Values.options }}
+{{- $args = append $args (printf "--%s=%s" $name (toString $value)) -}}
+{{- end }}
+{{- range $name, $value := .Values.spark }}
+{{- $args = concat $args (list "--conf" (printf "%s=%s" $name (toString $value))) -}}
+{{- end }}
+{{- range $args }}
+- {{ . | quote }}
+{{- end }}
+{{- end -}}
+
+{{- define "forebay.driver" -}}
+apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  {{- include "forebay.metadata" (list . "driver" (include "forebay.fullname" .)) | nindent 2 }}
+spec:
+  replicas: 1
+  serviceName: {{ include "forebay.fullname" . }}
+  # With OrderedReady a pod that never becomes ready would also block the rollback.
+  podManagementPolicy: Parallel
+  selector:
+    matchLabels:
+      {{- include "forebay.selector" (list . "driver") | nindent 6 }}
+  template:
+    metadata:
+      labels:
+        {{- include "forebay.podLabels" (list . "driver") | nindent 8 }}
+        {{- with .Values.podLabels }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      {{- include "forebay.podAnnotations" . | nindent 6 }}
+    spec:
+      serviceAccountName: {{ include "forebay.serviceAccount" . }}
+      enableServiceLinks: false
+      terminationGracePeriodSeconds: {{ .Values.driver.terminationGracePeriodSeconds }}
+      {{- with include "forebay.pullSecrets" . }}
+      {{- . | nindent 6 }}
+      {{- end }}
+      {{- include "forebay.podSecurity" . | nindent 6 }}
+      {{- include "forebay.placement" (list . "driver" .Values.driver) | nindent 6 }}
+      {{- include "forebay.preparation" . | nindent 6 }}
+      containers:
+        - name: driver
+          {{- include "forebay.image" . | nindent 10 }}
+          args:
+            {{- include "forebay.driver.args" . | trim | nindent 12 }}
+          {{- include "forebay.containerSecurity" . | nindent 10 }}
+          {{- include "forebay.env" . | nindent 10 }}
+          {{- include "forebay.envFrom" . | nindent 10 }}
+          ports:
+            - name: http
+              containerPort: 8080
+            - name: rpc
+              containerPort: 7078
+            - name: blocks
+              containerPort: 7079
+          startupProbe:
+            httpGet: {path: /healthz, port: http}
+            periodSeconds: 2
+            failureThreshold: 60
+          livenessProbe:
+            httpGet: {path: /healthz, port: http}
+            periodSeconds: 15
+            timeoutSeconds: 10
+            failureThreshold: 4
+          readinessProbe:
+            httpGet: {path: /readyz, port: http}
+            periodSeconds: 3
+            timeoutSeconds: 5
+            failureThreshold: 1
+          resources:
+            {{- toYaml .Values.driver.resources | nindent 12 }}
+          {{- include "forebay.mounts" . | nindent 10 }}
+            {{- with include "forebay.checkpoint.mount" . }}
+            {{- . | nindent 12 }}
+            {{- end }}
+      {{- include "forebay.volumes" . | nindent 6 }}
+        {{- with include "forebay.checkpoint.volume" . }}
+        {{- . | nindent 8 }}
+        {{- end }}
+{{- end -}}
+
+{{- define "forebay.driver.service" -}}
+apiVersion: v1
+kind: Service
+metadata:
+  {{- include "forebay.metadata" (list . "driver" (include "forebay.fullname" .)) | nindent 2 }}
+spec:
+  clusterIP: None
+  # Executors must reach the driver before its first batch is through.
+  publishNotReadyAddresses: true
+  selector:
+    {{- include "forebay.selector" (list . "driver") | nindent 4 }}
+  ports:
+    - {name: http, port: 8080, targetPort: http}
+    - {name: rpc, port: 7078, targetPort: rpc}
+    - {name: blocks, port: 7079, targetPort: blocks}
+{{- end -}}

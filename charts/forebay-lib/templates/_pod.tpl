@@ -1,0 +1,128 @@
+{{/* What all pods have in common; it passes the Restricted Pod Security Standard. */}}
+
+{{- define "forebay.podSecurity" -}}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 10001
+  runAsGroup: 10001
+  fsGroup: 10001
+  fsGroupChangePolicy: OnRootMismatch
+  seccompProfile:
+    type: RuntimeDefault
+{{- end -}}
+
+{{- define "forebay.containerSecurity" -}}
+{{- /* What a container says last, the cause and the remedy, is what `kubectl describe` shows. */ -}}
+terminationMessagePolicy: FallbackToLogsOnError
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities:
+    drop: [ALL]
+{{- end -}}
+
+{{- define "forebay.env" -}}
+env:
+  - name: HOME
+    value: /tmp
+  - name: FOREBAY_HOME
+    value: /tmp/forebay
+  - name: SPARK_LOCAL_DIRS
+    value: /tmp/spark
+  - name: MALLOC_ARENA_MAX
+    value: "2"
+  - name: POD_NAME
+    valueFrom:
+      fieldRef:
+        fieldPath: metadata.name
+  - name: POD_IP
+    valueFrom:
+      fieldRef:
+        fieldPath: status.podIP
+  - name: SPARK_LOCAL_IP
+    valueFrom:
+      fieldRef:
+        fieldPath: status.podIP
+{{- end -}}
+
+{{/* Where a pod may run. Arguments: list of context and values of the component. */}}
+{{- define "forebay.placement" -}}
+{{- $root := index . 0 -}}
+{{- $chosen := pick (index . 2) "nodeSelector" "tolerations" "affinity" "priorityClassName" -}}
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: kubernetes.io/hostname
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels:
+        {{- include "forebay.selector" (list $root (index . 1)) | nindent 8 }}
+{{- range $name, $value := $chosen }}
+{{- if $value }}
+{{- toYaml (dict $name $value) | nindent 0 }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "forebay.mounts" -}}
+volumeMounts:
+  - name: tmp
+    mountPath: /tmp
+  {{- if include "forebay.kafka.value" (list . "tlsSecret") }}
+  - name: kafka-tls
+    mountPath: /etc/forebay/kafka-tls
+    readOnly: true
+  {{- end }}
+{{- end -}}
+
+{{- define "forebay.volumes" -}}
+volumes:
+  - name: tmp
+    emptyDir:
+      sizeLimit: {{ .Values.scratch.sizeLimit }}
+  {{- with include "forebay.kafka.value" (list . "tlsSecret") }}
+  - name: kafka-tls
+    secret:
+      secretName: {{ . }}
+  {{- end }}
+{{- end -}}
+
+{{/* A service's init containers: wait for broker and registry, make its topics. */}}
+{{- define "forebay.preparation" -}}
+initContainers:
+  {{- include "forebay.preparation.step" (list . "wait" (list "wait")) | nindent 2 }}
+  {{- if .Values.topics.create }}
+  {{- $create := list "topics" "create" (include "forebay.service.name" .) -}}
+  {{- if .Values.application }}
+  {{- $create = concat $create (list "--application" .Values.application) -}}
+  {{- end }}
+  {{- if .Values.tasks }}
+  {{- $create = concat $create (list "--tasks" (toString .Values.tasks)) -}}
+  {{- end }}
+  {{- if .Values.topics.replicationFactor }}
+  {{- $create = concat $create (list "--replication-factor" (toString .Values.topics.replicationFactor)) -}}
+  {{- end }}
+  {{- include "forebay.preparation.step" (list . "topics" $create) | nindent 2 }}
+  {{- end }}
+{{- end -}}
+
+{{- define "forebay.preparation.step" -}}
+{{- $root := index . 0 -}}
+- name: {{ index . 1 }}
+  {{- include "forebay.image" $root | nindent 2 }}
+  args: {{ index . 2 | toJson }}
+  {{- include "forebay.containerSecurity" $root | nindent 2 }}
+  {{- include "forebay.env" $root | nindent 2 }}
+  {{- include "forebay.envFrom" $root | nindent 2 }}
+  {{- include "forebay.mounts" $root | nindent 2 }}
+  resources:
+    {{- toYaml $root.Values.preparation.resources | nindent 4 }}
+{{- end -}}
+
+{{/* Changed settings start the pods anew. */}}
+{{- define "forebay.podAnnotations" -}}
+annotations:
+  checksum/config: {{ include "forebay.config.data" . | sha256sum }}
+  {{- with .Values.podAnnotations }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end -}}

@@ -1,0 +1,203 @@
+"""Make the thin charts, and each chart's schema and README from its values: python -m charts.reference [--check]."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from charts.skaffold import skaffold
+from charts.thin import UMBRELLA, thin_charts, umbrella_chart, write_values
+
+CHARTS = Path(__file__).parent
+LIBRARY = "forebay-lib"
+_SCHEMA = "# schema: "
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One documented value.
+
+    Args:
+        path: its keys, outermost first.
+        default: what values.yaml gives it.
+        text: its description.
+        schema: JSON schema besides what the default tells.
+    """
+
+    path: tuple[str, ...]
+    default: Any
+    text: str
+    schema: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Give its name as for --set."""
+        return ".".join(self.path)
+
+
+class Undescribed(ValueError):
+    """A value without a description; the message says where."""
+
+
+def values_of(file: Path) -> Iterator[Value]:
+    """Give every value of a values.yaml that has a comment above it, in order.
+
+    Raises:
+        Undescribed: a value has neither a description nor described values inside it.
+    """
+    tree = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
+    described = list(_described(file, tree))
+    covered = {value.path for value in described}
+    for path in _leaves(tree):
+        if not any(path[:depth] in covered for depth in range(1, len(path) + 1)):
+            raise Undescribed(f"{file}: {'.'.join(path)} has no description: write it as a comment in the line above")
+    yield from described
+
+
+def _described(file: Path, tree: Any) -> Iterator[Value]:
+    path: list[tuple[int, str]] = []
+    text: list[str] = []
+    schema: dict[str, Any] = {}
+    for line in file.read_text(encoding="utf-8").splitlines():
+        stripped = line.strip()
+        if stripped.startswith(_SCHEMA):
+            schema = json.loads(stripped.removeprefix(_SCHEMA))
+        elif stripped.startswith("#"):
+            text.append(stripped.lstrip("# "))
+        elif not stripped:
+            text, schema = [], {}
+        elif ":" in stripped and not stripped.startswith("- "):
+            indent = len(line) - len(line.lstrip())
+            path = [(depth, key) for depth, key in path if depth < indent]
+            path.append((indent, stripped.partition(":")[0].strip('"')))
+            keys = tuple(key for _, key in path)
+            if text and indent == 2 * (len(keys) - 1):
+                yield Value(keys, _at(tree, keys), " ".join(text), schema)
+            text, schema = [], {}
+
+
+def _at(tree: Any, path: tuple[str, ...]) -> Any:
+    for key in path:
+        tree = tree[key]
+    return tree
+
+
+def _leaves(tree: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    if isinstance(tree, dict) and tree:
+        for key, value in tree.items():
+            yield from _leaves(value, (*path, key))
+    elif path:
+        yield path
+
+
+def values_of_chart(chart: Path) -> list[Value]:
+    """Give the values of a chart: those it imports from the library, and its own."""
+    meta = yaml.safe_load((chart / "Chart.yaml").read_text(encoding="utf-8"))
+    parts = [
+        part
+        for dependency in meta.get("dependencies", ())
+        if dependency["name"] == LIBRARY
+        for part in dependency.get("import-values", ())
+    ]
+    library = list(values_of(CHARTS / LIBRARY / "values.yaml")) if parts else []
+    imported = {
+        value.path[2:]: Value(value.path[2:], value.default, value.text, value.schema)
+        for part in parts
+        for value in library
+        if value.path[1] == part
+    }
+    own = {value.path: value for value in values_of(chart / "values.yaml")}
+    return list({**imported, **own}.values())
+
+
+def schema_of(chart: Path) -> dict[str, Any]:
+    """Give a chart's schema; unknown keys are refused but inside free-form values and subcharts."""
+    meta = yaml.safe_load((chart / "Chart.yaml").read_text(encoding="utf-8"))
+    root = _object()
+    for value in values_of_chart(chart):
+        place = root
+        for key in value.path[:-1]:
+            place = place["properties"].setdefault(key, _object())
+        place["properties"][value.path[-1]] = {"description": value.text, **_type(value.default), **value.schema}
+    root["properties"]["global"] = root["properties"].get("global", {"type": "object"})
+    if chart.name != UMBRELLA:
+        root["properties"]["enabled"] = {"description": "Whether the chart forebay installs it.", "type": "boolean"}
+    for dependency in meta.get("dependencies", ()):
+        known = root["properties"].setdefault(dependency["name"], {"type": "object"})
+        known.pop("additionalProperties", None)
+    return {"$schema": "http://json-schema.org/draft-07/schema#", "title": f"Values of {chart.name}", **root}
+
+
+def _object() -> dict[str, Any]:
+    return {"type": "object", "additionalProperties": False, "properties": {}}
+
+
+def _type(default: Any) -> dict[str, Any]:
+    match default:
+        case bool():
+            return {"type": "boolean"}
+        case int() | float():
+            return {"type": "number", "minimum": 0}
+        case list():
+            return {"type": "array"}
+        case dict():
+            return {"type": "object"}
+        case _:
+            return {"type": "string"}
+
+
+def readme_of(chart: Path) -> str:
+    """Give a chart's README: what it is, and its values."""
+    meta = yaml.safe_load((chart / "Chart.yaml").read_text(encoding="utf-8"))
+    rows = "\n".join(
+        f"| `{value.name}` | `{json.dumps(value.default)}` | {value.text.replace('|', chr(92) + '|')} |"
+        for value in values_of_chart(chart)
+    )
+    subcharts = [each["name"] for each in meta.get("dependencies", ()) if each["name"] != LIBRARY]
+    more = "\nValues of its parts: " + ", ".join(f"[{name}](../{name}/README.md)" for name in subcharts) + ".\n"
+    return (
+        f"# {chart.name}\n\n{meta['description'].rstrip('.')}.\n\n"
+        "Made by `make charts` from `Chart.yaml` and the comments in `values.yaml`; see docs/kubernetes.md.\n\n"
+        f"| value | default | meaning |\n|---|---|---|\n{rows}\n{more if subcharts else ''}"
+    )
+
+
+def generated() -> Iterator[tuple[Path, str]]:
+    """Give every generated file with its content; what later ones are made from comes first."""
+    for thin in thin_charts():
+        for name, content in thin.files():
+            yield CHARTS / thin.name / name, content
+    yield CHARTS / UMBRELLA / "Chart.yaml", umbrella_chart()
+    yield CHARTS.parent / "skaffold.yaml", skaffold()
+    for meta in sorted(CHARTS.glob("*/Chart.yaml")):
+        chart = meta.parent
+        if chart.name != LIBRARY:
+            yield chart / "values.schema.json", json.dumps(schema_of(chart), indent=2) + "\n"
+            yield chart / "README.md", readme_of(chart)
+
+
+def main(arguments: list[str]) -> int:
+    """Write the files, or with --check tell which are out of date."""
+    if "--check" not in arguments:
+        for chart in thin_charts():
+            write_values(CHARTS / chart.name)
+    stale = False
+    for file, content in generated():
+        if file.is_file() and file.read_text(encoding="utf-8") == content:
+            continue
+        stale = True
+        if "--check" not in arguments:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(content, encoding="utf-8")
+        print(f"{file.relative_to(CHARTS.parent)}: {'out of date' if '--check' in arguments else 'written'}")
+    return int(stale and "--check" in arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,85 @@
+"""skaffold.yaml, made from the table of services: modules images, platform, services and producers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from charts.thin import PLATFORM, ThinChart, thin_charts
+
+API = "skaffold/v4beta11"
+BROKER_RELEASE = "forebay"
+EXTERNAL = "external-kafka"
+KIND = "kind"
+_HEADER = """\
+# Made from the table of services by `make charts`.
+#   skaffold dev                                   everything, built again at every change
+#   skaffold dev -m services                       broker and services, without producers
+#   skaffold run -p kind                           images are loaded into kind instead of pushed
+#   FOREBAY_BOOTSTRAP_SERVERS=... FOREBAY_SCHEMA_REGISTRY_URL=... skaffold run -p external-kafka
+"""
+_KAFKA = {
+    "kafka.bootstrapServers": f'{{{{default "{BROKER_RELEASE}-broker:9092" .FOREBAY_BOOTSTRAP_SERVERS}}}}',
+    "kafka.schemaRegistryUrl": (
+        f'{{{{default "http://{BROKER_RELEASE}-registry:8080/apis/ccompat/v7" .FOREBAY_SCHEMA_REGISTRY_URL}}}}'
+    ),
+}
+
+
+def skaffold() -> str:
+    """Give skaffold.yaml."""
+    charts = thin_charts()
+    services = [_release(chart) for chart in charts if chart.part == "service"]
+    producers = [_release(chart) for chart in charts if chart.part == "producer"]
+    modules = [
+        _images(),
+        _module("platform", [_broker()], ["images"], {"op": "remove", "path": "/deploy"}),
+        _module("services", services, ["images", "platform"]),
+        _module("producers", producers, ["images", "services"]),
+    ]
+    return _HEADER + yaml.safe_dump_all(modules, sort_keys=False, width=120)
+
+
+def _images() -> dict[str, Any]:
+    targets = {"forebay": "forebay", "forebay-platform": "platform"}
+    artifacts = [
+        {"image": image, "docker": {"dockerfile": "Dockerfile", "target": target}} for image, target in targets.items()
+    ]
+    loaded = {"name": KIND, "build": {"local": {"push": False, "useBuildkit": True}}}
+    without = {"name": EXTERNAL, "patches": [{"op": "remove", "path": "/build/artifacts/1"}]}
+    return {
+        **_config("images"),
+        "build": {"local": {"useBuildkit": True}, "artifacts": artifacts},
+        "profiles": [loaded, without],
+    }
+
+
+def _module(
+    name: str, releases: list[dict[str, Any]], requires: list[str], *external: dict[str, str]
+) -> dict[str, Any]:
+    passed_on = [{"name": profile, "activatedBy": [profile]} for profile in (KIND, EXTERNAL)]
+    return {
+        **_config(name),
+        "requires": [{"configs": requires, "activeProfiles": passed_on}],
+        "deploy": {"helm": {"releases": releases}},
+        "profiles": [{"name": KIND}, {"name": EXTERNAL, **({"patches": list(external)} if external else {})}],
+    }
+
+
+def _config(name: str) -> dict[str, Any]:
+    return {"apiVersion": API, "kind": "Config", "metadata": {"name": name}}
+
+
+def _broker() -> dict[str, Any]:
+    values = _image("forebay_platform")
+    return {"name": BROKER_RELEASE, "chartPath": f"charts/{PLATFORM}", "setValueTemplates": values}
+
+
+def _release(chart: ThinChart) -> dict[str, Any]:
+    values = {**_image("forebay"), **_KAFKA}
+    return {"name": chart.name, "chartPath": f"charts/{chart.name}", "setValueTemplates": values}
+
+
+def _image(name: str) -> dict[str, str]:
+    return {"image.repository": f"{{{{.IMAGE_REPO_{name}}}}}", "image.tag": f"{{{{.IMAGE_TAG_{name}}}}}"}

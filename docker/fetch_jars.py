@@ -1,0 +1,29 @@
+"""Fetch Maven artifacts with what they need at run time: fetch_jars.py FOLDER [GROUP:NAME:VERSION ...]."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+from jgo.maven import MavenContext, PythonResolver
+
+
+def main(folder: Path, coordinates: list[str]) -> None:
+    """Copy the jars, but for those Spark brings itself (the same name, whatever its version)."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if not coordinates:
+        return
+    import pyspark  # noqa: PLC0415 - only where there is something to compare with
+
+    have = {jar.name.rsplit("-", 1)[0] for jar in (Path(pyspark.__file__).parent / "jars").glob("*.jar")}
+    context = MavenContext(resolver=PythonResolver())
+    inputs, transitive = context.resolver.resolve([context.create_dependency(each) for each in coordinates])
+    for found in (*inputs, *(each for each in transitive if each.scope in ("compile", "runtime"))):
+        jar = Path(found.artifact.resolve())
+        if jar.name.rsplit("-", 1)[0] not in have:
+            shutil.copy(jar, folder)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2:])

@@ -1,0 +1,45 @@
+"""Alerts and dashboard use metrics that a job really has."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from charts.reference import CHARTS
+from forebay.runtime.metrics import JobMetrics
+
+METRIC = re.compile(r"\bforebay_[a-z_]+")
+DASHBOARD = CHARTS / "forebay" / "dashboards" / "forebay.json"
+ALERTS = CHARTS / "forebay-lib" / "templates" / "_monitoring.tpl"
+
+
+def known() -> set[str]:
+    found = set()
+    for family in JobMetrics("a-service").registry.collect():
+        found |= {family.name, f"{family.name}_total", f"{family.name}_bucket"}
+    return found
+
+
+def test_the_dashboard_shows_metrics_that_exist() -> None:
+    used = set(METRIC.findall(DASHBOARD.read_text()))
+    assert len(used) > 8
+    assert used <= known()
+
+
+def test_the_alerts_watch_metrics_that_exist() -> None:
+    used = set(METRIC.findall(ALERTS.read_text()))
+    assert len(used) > 4
+    assert used <= known()
+
+
+def test_every_panel_says_what_it_is_for() -> None:
+    for panel in json.loads(DASHBOARD.read_text())["panels"]:
+        assert panel["title"]
+        assert panel["description"], panel["title"]
+
+
+def test_every_alert_is_explained_to_operators() -> None:
+    explained = (CHARTS.parent / "docs" / "kubernetes.md").read_text()
+    alerts = re.findall(r"alert: (\w+)", ALERTS.read_text())
+    assert len(alerts) == 5
+    assert [alert for alert in alerts if f"`{alert}`" not in explained] == []
