@@ -75,8 +75,9 @@ def _session_analytics(partitions: Partitions) -> Replayed:
             task.take(key, value, timestamp)
         outputs[partition] = task.outputs
         late += len(task.late)
-        for name, entries in task.stores().items():
-            stores[name] += entries.values() if isinstance(entries, dict) else entries
+        kept = task.stores()
+        stores["sessions"] += [entry["value"] for entry in kept["sessions"]]
+        stores["profiles"] += kept["profiles"].values()
     return Replayed(outputs, stores, late=late)
 
 

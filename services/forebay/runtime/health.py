@@ -41,6 +41,10 @@ class Health:
         self._ready, self._trouble = True, ""
         self.progressed()
 
+    def idle(self) -> None:
+        """Note that the source has nothing and the broker answers: without ticks no batch would tell."""
+        self.batch_done()
+
     def failing(self, reason: str) -> None:
         """Note that the job waits for something outside, such as the broker: alive, but not ready."""
         self._ready, self._trouble = False, reason

@@ -32,6 +32,7 @@ class Watcher:
         probe = Consumer(spec.kafka.consumer(**{"group.id": f"{spec.application}-probe"}))
         self._broker = BrokerView(AdminClient(spec.kafka.admin()), probe, topics, timeout=5.0)
         self._runner, self._metrics, self._health, self._seconds = runner, metrics, health, seconds
+        self._waiting = False
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="watcher", daemon=True)
 
@@ -58,15 +59,18 @@ class Watcher:
             log.debug("watching failed: %s", error)
 
     def _look_at_query(self) -> None:
-        query = self._runner.query
+        query, self._waiting = self._runner.query, False
         if query is None or not query.isActive:
             return
         status = query.status
+        self._waiting = status["message"].startswith("Waiting for")
         if not status["isTriggerActive"] or not status["isDataAvailable"]:
             self._health.progressed()
 
     def _look_at_lag(self) -> None:
         latest = self._broker.latest()
+        if self._waiting:
+            self._health.idle()
         query = self._runner.query
         progress = query.lastProgress if query is not None else None
         if progress is None:
