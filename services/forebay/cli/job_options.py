@@ -42,6 +42,9 @@ def _choice(name: str, values: list[str], text: str) -> Any:
     return click.option(name, type=click.Choice(values), default=values[0], help=text)
 
 
+_TRIGGER = _choice(
+    "--trigger", [trigger.value for trigger in Trigger], "When the job ends: never, or once all is read."
+)
 _OPTIONS = (
     click.option("--application", help="Prefix of changelogs, groups, transactional ids. Default: SERVICE."),
     click.option("--checkpoint", help="Spark's: a directory or URL. Default: <home>/checkpoints/<application>."),
@@ -57,7 +60,6 @@ _OPTIONS = (
         callback=_start,
         help="earliest, latest, or a time in ms since the epoch; counts at first start only.",
     ),
-    _choice("--trigger", [trigger.value for trigger in Trigger], "When the job ends: never, or once all is read."),
     click.option(
         "--set",
         "logic",
@@ -95,6 +97,12 @@ _OPTIONS = (
 
 def job_options(command: Command) -> Command:
     """Add the options of a job."""
+    with_trigger: Command = _TRIGGER(command)
+    return upgrade_options(with_trigger)
+
+
+def upgrade_options(command: Command) -> Command:
+    """Add the options of a job that ends by itself."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command

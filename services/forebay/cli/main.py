@@ -29,6 +29,7 @@ COMMANDS = {
     "serve": LazyCommand("forebay.cli.serve:serve", "Run broker or registry as a container's process."),
     "wait": LazyCommand("forebay.cli.wait:wait", "Wait until broker and registry answer."),
     "tail": LazyCommand("forebay.cli.tail:tail", "Print a topic's records, decoded, committed ones only."),
+    "store": LazyCommand("forebay.cli.store:store", "Convert stores whose declaration changed."),
     "reset": LazyCommand("forebay.cli.reset:reset", "Delete a service's state and outputs (asks first)."),
     "conformance": LazyCommand("forebay.cli.conformance:conformance", "Run case files against stores and operators."),
 }

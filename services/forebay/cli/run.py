@@ -40,9 +40,25 @@ def run(service: Service, home: Path, **options: Any) -> None:
     The topics must exist (`forebay topics create SERVICE`, with the same --application and --tasks). Started again it
     goes on where it stopped.
     """
+    run_until_told(application_of(service, home, options, engine_fields(options)))
+
+
+def run_until_told(job: JobApplication) -> None:
+    """Run a job until it ends by itself, or a signal ends it after the running batch."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda _number, _frame: job.stop())
+    job.run()
+
+
+def application_of(service: Service, home: Path, options: dict[str, Any], engine: dict[str, Any]) -> JobApplication:
+    """Give the job that the command line's options describe; `engine` holds fields of its JobSpec.
+
+    Raises:
+        click.UsageError: a setting of the logic is wrong; says which.
+    """
     configure_logging(options["log_format"])
     find_java()
-    connection = {name: options.pop(name) for name in ("bootstrap_servers", "schema_registry_url", "kafka_options")}
+    connection = {name: options[name] for name in ("bootstrap_servers", "schema_registry_url", "kafka_options")}
     application = options["application"] or service.name
     checkpoint = options["checkpoint"] or str((home / "checkpoints" / application).resolve())
     executors = ExecutorPods.of_this_pod(options["executors"], options["driver_host"]) if options["executors"] else None
@@ -54,15 +70,12 @@ def run(service: Service, home: Path, **options: Any) -> None:
         tasks=options["tasks"],
         state_partitions=options["state_partitions"] or (sys.maxsize if executors is not None else 0),
         logic=options["logic"],
-        engine=engine_fields(options),
+        engine=engine,
         spark=SparkOptions(options["slots"], options["memory"], options["conf"], executors),
         http_host=options["http_host"],
         http_port=options["http_port"],
     )
     try:
-        job = JobApplication(chosen)
+        return JobApplication(chosen)
     except WrongSettings as error:
         raise click.UsageError(str(error)) from error
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda _number, _frame: job.stop())
-    job.run()

@@ -15,8 +15,10 @@ from forebay.processor.dedupe import Dedupe
 from forebay.processor.messages import ErrorStage, Message, Output, SideRecord, error_record, late_record
 from forebay.processor.timers import Timers
 from forebay.stores.binding import Store, TaskStores
+from forebay.stores.kinds import Kinds, OnChange
 from forebay.stores.rows import Journal
 from forebay.stores.table import Change, Table
+from forebay.stores.upgrade import Conversion
 
 
 class Emit(Enum):
@@ -48,6 +50,7 @@ class EngineSettings:
         max_future_ms: how far an event time may lie ahead of the batch's clock.
         max_record_bytes: largest output value.
         cached_objects: decoded rows kept per store from batch to batch.
+        on_change: what to do with a store's rows when it is declared otherwise than they were written.
     """
 
     service: str
@@ -56,6 +59,7 @@ class EngineSettings:
     max_future_ms: int = 3_600_000
     max_record_bytes: int = 1_000_000
     cached_objects: int = 50_000
+    on_change: OnChange = OnChange.REFUSE
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +104,7 @@ class BatchResult:
     errors: list[SideRecord] = field(default_factory=list)
     late: list[SideRecord] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
+    conversions: list[Conversion] = field(default_factory=list)
     records_by_topic: dict[str, int] = field(default_factory=dict)
     duplicates: int = 0
     timers_fired: int = 0
@@ -130,8 +135,9 @@ class TaskEngine:
         self._context = TaskContext(targets, next(iter(targets)), settings.max_record_bytes)
         self._onward = None if codecs.onward is None else codecs.onward[0]
         lent = TaskStores(table, self._journal, self._context, settings.cached_objects)
-        _bind_stores(processor, codecs, lent)
+        stores = _bind_stores(processor, codecs, lent)
         self._stores = lent.opened
+        self._kinds = Kinds(settings.service, stores, lent, codecs.stores, settings.on_change)
         processor.opened()
         self.timers = Timers()
         self.dedupe = Dedupe(settings.dedupe_retention_ms)
@@ -139,9 +145,14 @@ class TaskEngine:
         self._result = BatchResult()
 
     def load(self, position: Position) -> None:
-        """Start over from the table, at `position`: whatever is not in the table is forgotten."""
+        """Start over from the table, at `position`: whatever is not in the table is forgotten.
+
+        Raises:
+            KindChanged: a store is declared otherwise than its rows were written (see EngineSettings.on_change).
+        """
         for rows in self._stores:
             rows.discard()
+        self._kinds.load(self.table, position.stream_time)
         self._journal.commit()
         self.timers.load(self.table)
         self.dedupe.load(self.table)
@@ -149,6 +160,7 @@ class TaskEngine:
 
     def settle(self, batch: int) -> None:
         """Go on after the batch numbered `batch`, whose changes are now in the table."""
+        self._kinds.settle()
         for rows in self._stores:
             rows.settle()
         self.timers.settle()
@@ -232,6 +244,8 @@ class TaskEngine:
         changes = result.changes = []
         for rows in self._stores:
             changes.extend(rows.changes())
+        changes.extend(self._kinds.changes())
+        result.conversions = list(self._kinds.conversions)
         changes.extend(self.timers.changes())
         changes.extend(self.dedupe.changes(batch))
         result.position = self.position
@@ -330,6 +344,11 @@ def declared_stores(processor: AnyProcessor | type[AnyProcessor]) -> Iterator[tu
         yield attribute, declared
 
 
-def _bind_stores(processor: AnyProcessor, codecs: Codecs, lent: TaskStores) -> None:
-    for attribute, declared in list(declared_stores(processor)):
-        setattr(processor, attribute, declared.bind(lent, codecs.stores[declared.name]))
+def _bind_stores(processor: AnyProcessor, codecs: Codecs, lent: TaskStores) -> list[Store[Any]]:
+    bound = {
+        attribute: declared.bind(lent, codecs.stores[declared.name])
+        for attribute, declared in declared_stores(processor)
+    }
+    for attribute, store in bound.items():
+        setattr(processor, attribute, store)
+    return list(bound.values())

@@ -78,6 +78,8 @@ class JobApplication:
         self.health = Health()
         self._stopping = threading.Event()
         self._runner: JobRunner | None = None
+        self.conversions: list[tuple[str, str]] = []
+        """What was done to stores that are declared otherwise now: task, text."""
 
     def stop(self) -> None:
         """Ask the job to end once its running batch is through; safe in a signal handler."""
@@ -167,6 +169,9 @@ class JobApplication:
     def _observe(self, batch_id: int, seconds: float, reports: list[TaskReport]) -> None:
         self.metrics.observe(seconds, reports)
         self.health.batch_done()
+        for report in reports:
+            task = f"{self._application}-{report.stage}-{report.task}"
+            self.conversions.extend((task, conversion) for conversion in report.conversions)
         if all(report.step == "idle" for report in reports):
             return
         facts = summary(batch_id, seconds, reports)

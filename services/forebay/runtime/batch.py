@@ -68,6 +68,7 @@ class TaskReport:
     duplicates: int = 0
     timers_fired: int = 0
     changes: int = 0
+    conversions: list[str] = field(default_factory=list)
     stream_time: int = -1
     closing_time: int = -1
     state_rows: int = 0

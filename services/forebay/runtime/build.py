@@ -47,6 +47,7 @@ def _build(
         max_future_ms=spec.max_future_ms,
         max_record_bytes=spec.max_record_bytes,
         cached_objects=spec.cached_objects,
+        on_change=spec.on_change,
     )
     formats = {store.name: store.row_value for _, store in declared_stores(processor)}
     engine = TaskEngine(processor, build_codecs(spec, service, job, stage, processor), table, engine_settings)

@@ -33,8 +33,21 @@ class TopicChanged(StopJob):
     """A topic was recreated, or its number of partitions no longer fits the job's tasks."""
 
 
+class StoreChanged(StopJob):
+    """A store is declared otherwise than its rows were written; the message names both and the remedy."""
+
+
 class TaskTooLarge(StopJob):
     """A task's state outgrew its byte limit."""
 
 
-__all__ = ["OffsetsLost", "ReplayDiffers", "StateConflict", "StopJob", "TaskTooLarge", "TopicChanged", "Unavailable"]
+__all__ = [
+    "OffsetsLost",
+    "ReplayDiffers",
+    "StateConflict",
+    "StopJob",
+    "StoreChanged",
+    "TaskTooLarge",
+    "TopicChanged",
+    "Unavailable",
+]

@@ -10,6 +10,7 @@ from typing import Any
 from forebay.kafka.settings import KafkaSettings
 from forebay.processor.engine import Emit
 from forebay.runtime.planner import Limits
+from forebay.stores.kinds import OnChange
 
 
 class Tables(Enum):
@@ -41,6 +42,7 @@ class JobSpec:
         schema_ids: registered id of each contract written, by topic.
         code_version: of library, logic and settings.
         tables: where tables are kept; `table_directory` for persistent ones.
+        on_change: what to do with a store's rows when it is declared otherwise than they were written.
     """
 
     service: str
@@ -63,6 +65,7 @@ class JobSpec:
     limits: Limits = field(default_factory=Limits)
     transaction_timeout_ms: int = 300_000
     log_format: str = "text"
+    on_change: OnChange = OnChange.REFUSE
 
     @property
     def marker_group(self) -> str:

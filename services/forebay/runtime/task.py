@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from forebay.processor.engine import BatchResult, Position, StateEncoding, TaskEngine
 from forebay.processor.messages import Output
 from forebay.runtime.batch import TaskBatch, TaskReport
-from forebay.runtime.errors import TaskTooLarge
+from forebay.runtime.errors import StoreChanged, TaskTooLarge
 from forebay.runtime.marker import Marker, Step, Stored, chain, check_replay, decide
 from forebay.runtime.ports import Input, Sink, StateStorage
 from forebay.runtime.stateformat import TaskState, decode_block, decode_state, encode_block, encode_state
 from forebay.stores.blocklog import append, catch_up, split_changes
 from forebay.stores.directory import Directory
+from forebay.stores.kinds import KindChanged
 from forebay.stores.rows import StoreEncodeError
 from forebay.stores.table import NO_TAG, Change, Table
 
@@ -135,7 +136,10 @@ class StateTask:
             read = catch_up(self._table, directory, storage, decode_block)
             if read:
                 log.info("%s: read %d blocks, %d rows now", self._settings.name, read, len(self._table))
-            self._engine.load(Position() if state is None else state.position)
+            try:
+                self._engine.load(Position() if state is None else state.position)
+            except KindChanged as error:
+                raise StoreChanged(f"{self._settings.name}: {error}") from error
         self._loaded = True
         if self._table.size_bytes > self._settings.max_state_bytes:
             raise TaskTooLarge(
@@ -198,6 +202,7 @@ def _describe(report: TaskReport, result: BatchResult, table: Table) -> None:
     report.duplicates = result.duplicates
     report.timers_fired = result.timers_fired
     report.changes = len(result.changes)
+    report.conversions = [str(conversion) for conversion in result.conversions]
     report.stream_time = result.position.stream_time
     report.closing_time = result.position.closing_time
     report.state_rows = len(table) + _added_rows(result, table)

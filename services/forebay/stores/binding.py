@@ -47,25 +47,32 @@ class TaskStores:
     def __init__(self, table: Table, journal: Journal, clock: Clock, cached: int = 50_000) -> None:
         self.clock = clock
         self.opened: list[Rows[Any]] = []
+        self.of_store: dict[str, list[Rows[Any]]] = {}
+        """A store's own rows and those beside them."""
         self._table = table
         self._journal = journal
         self._cached = cached
 
     def rows(self, store: str, codec: Codec[T]) -> Rows[T]:
         """Open a store's own rows: they go to its changelog topic."""
-        return self._open(store, codec)
+        return self._open(store, store, codec)
 
     def internal(self, store: str, kind: str, codec: Codec[T]) -> Rows[T]:
         """Open rows beside a store's own (an index, a clock): they go to the task's internal changelog."""
-        return self._open(f"\x01{kind}\0{store}", codec)
+        return self._open(store, f"\x01{kind}\0{store}", codec)
 
     def marks(self, store: str) -> Marks:
         """Open a store's marks."""
         return Marks(self.internal(store, "marks", NumberCodec()))
 
-    def _open(self, name: str, codec: Codec[T]) -> Rows[T]:
+    def beside(self) -> TaskStores:
+        """Give other rows over the same table, with changes of their own that no record undoes."""
+        return TaskStores(self._table, Journal(), self.clock, self._cached)
+
+    def _open(self, store: str, name: str, codec: Codec[T]) -> Rows[T]:
         rows = Rows(name, self._table, codec, self._journal, self._cached)
         self.opened.append(rows)
+        self.of_store.setdefault(store, []).append(rows)
         return rows
 
 
@@ -96,6 +103,12 @@ class Store(Generic[V]):
     """
 
     row_value = RowValue.PLAIN
+    kind = "store"
+    """Recorded beside the store's rows (see `forebay.stores.kinds`), with the values of the settings named next."""
+    fixed: tuple[str, ...] = ()
+    """Settings that can't change once there are rows."""
+    limits: tuple[str, ...] = ()
+    """Settings that can: `adapt` makes rows written under another value fit."""
 
     def __init__(self, name: str, value: type[V]) -> None:
         if not _NAME.fullmatch(name):
@@ -111,6 +124,9 @@ class Store(Generic[V]):
         bound = copy.copy(self)
         bound._open(task, codec)
         return bound
+
+    def adapt(self) -> None:
+        """Make rows that were written under other `limits` fit the declared ones."""
 
     def _open(self, task: TaskStores, codec: Codec[V]) -> None:
         raise NotImplementedError

@@ -40,6 +40,8 @@ class JoinBuffer(Store[V]):
         value: the frozen dataclass buffered.
     """
 
+    kind = "join-buffer"
+
     def __init__(self, name: str, value: type[V]) -> None:
         super().__init__(name, value)
         self._rows: Rows[V] = self._unbound()
@@ -108,6 +110,7 @@ class SuppressBuffer(Store[V]):
     """
 
     row_value = RowValue.STAMPED_HELD
+    kind = "suppress-buffer"
 
     def __init__(self, name: str, value: type[V]) -> None:
         super().__init__(name, value)

@@ -26,6 +26,8 @@ class KeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
         value: the frozen dataclass held under each key.
     """
 
+    kind = "key-value"
+
     def __init__(self, name: str, value: type[V]) -> None:
         super().__init__(name, value)
         self._rows: Rows[V] = self._unbound()

@@ -25,6 +25,8 @@ class ListValueStore(Store[V]):
         value: the frozen dataclass the lists consist of.
     """
 
+    kind = "list-value"
+
     def __init__(self, name: str, value: type[V]) -> None:
         super().__init__(name, value)
         self._rows: Rows[V] = self._unbound()

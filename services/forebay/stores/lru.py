@@ -32,6 +32,9 @@ class LruStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
         max_entries: entries held at most; at least 1.
     """
 
+    kind = "lru"
+    limits = ("max_entries",)
+
     def __init__(self, name: str, value: type[V], max_entries: int) -> None:
         super().__init__(name, value)
         if max_entries < 1:
@@ -80,6 +83,10 @@ class LruStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
         previous = self._rows.get(encoded)
         self._remove(encoded)
         return previous
+
+    def adapt(self) -> None:
+        for _ in range(self._marks.get(_SIZE, 0) - self.max_entries):
+            self._remove(self._oldest())
 
     def approximate_num_entries(self) -> int:
         """Count the entries (exactly)."""

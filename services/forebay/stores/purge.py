@@ -49,6 +49,10 @@ class Purge:
         self._index.put(_NEXT, following)
         self._marks.set(_DUE, due)
 
+    def restart(self) -> None:
+        """Walk at the next run, and go on from the bound it has: a bound that moved back lets older rows in again."""
+        self._marks.set(_DUE, _BEGINNING)
+
 
 def step_of(retention_ms: int) -> int:
     """Give how far time moves between two walks of a store with this retention."""

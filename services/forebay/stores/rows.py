@@ -102,6 +102,16 @@ class Rows(Generic[V]):
         elif was_dirty:
             self._note(key)
 
+    def confirmed_keys(self) -> Iterator[bytes]:
+        """Give the keys of the rows in the table, whatever this batch changed."""
+        cut = len(self.prefix)
+        return (key[cut:] for key, _ in self._table.scan(self.prefix, prefix_end(self.prefix)))
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether this batch changed any row so far."""
+        return bool(self._dirty)
+
     def check(self, key: bytes) -> None:
         """Encode the row's present value. Raises EncodeError where it does not fit the store's contract."""
         value = self._objects.get(key)

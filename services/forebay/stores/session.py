@@ -41,6 +41,9 @@ class SessionStore(Store[V]):
         retention_ms: at least the sessions' gap plus their grace.
     """
 
+    kind = "session"
+    limits = ("retention_ms",)
+
     def __init__(self, name: str, value: type[V], *, retention_ms: int) -> None:
         super().__init__(name, value)
         check_duration(name, "retention_ms", retention_ms, 1)
@@ -187,6 +190,9 @@ class SessionStore(Store[V]):
     def all(self) -> Iterator[SessionEntry[V]]:
         """Give every session, by end, start, key."""
         return self.find_sessions_by_end(_BEGINNING, FOREVER)
+
+    def adapt(self) -> None:
+        self._purge.restart()
 
     def _accepts(self, end: int, open_from: int) -> bool:
         latest = self.marks.get(_LATEST, _BEGINNING)

@@ -26,6 +26,7 @@ class TimestampedKeyValueStore(Store[V], KeyOrderReads[Stamped[V]]):
     """
 
     row_value = RowValue.STAMPED
+    kind = "timestamped"
 
     def __init__(self, name: str, value: type[V]) -> None:
         super().__init__(name, value)

@@ -33,6 +33,8 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
     """
 
     row_value = RowValue.STAMPED
+    kind = "ttl"
+    limits = ("ttl_ms",)
 
     def __init__(self, name: str, value: type[V], ttl_ms: int) -> None:
         super().__init__(name, value)
@@ -94,6 +96,10 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
                 self._look_at(key, found.timestamp + self.ttl_ms)
         self._marks.set(_FIRST, self._first_from(now if len(due) == at_most else now + 1, now + self.ttl_ms))
         return gone
+
+    def adapt(self) -> None:
+        for key, found in self._rows.scan(b"", None):
+            self._look_at(key, found.timestamp + self.ttl_ms)
 
     def next_expiry(self) -> int | None:
         """Give a time (ms) before which no entry expires, or None if there are no entries: schedule a timer then."""

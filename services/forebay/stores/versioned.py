@@ -10,7 +10,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from forebay.codec import Codec
 from forebay.stores.binding import Marks, RowValue, Store, TaskStores, check_duration
-from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, terminated, unpack_time
+from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, split_text, terminated, unpack_time
 from forebay.stores.purge import Purge
 from forebay.stores.rows import Rows
 from forebay.stores.values import PRESENT, BytesCodec, Held, HeldCodec, NumberCodec
@@ -70,6 +70,8 @@ class VersionedKeyValueStore(Store[V]):
     """
 
     row_value = RowValue.HELD
+    kind = "versioned"
+    limits = ("history_retention_ms",)
 
     def __init__(self, name: str, value: type[V], *, history_retention_ms: int) -> None:
         super().__init__(name, value)
@@ -152,6 +154,10 @@ class VersionedKeyValueStore(Store[V]):
         if self._is_past_history(high):
             versions = (version for version in versions if version.valid_to is None)
         return versions if order is Order.NEWEST_FIRST else reversed(list(versions))
+
+    def history(self) -> Iterator[tuple[str, V | None, int]]:
+        """Give every version kept and every tombstone (None) with its key and timestamp, by key, oldest first."""
+        return ((split_text(row)[0], held.value, _timestamp(row)) for row, held in self._rows.scan(b"", None))
 
     def delete(self, key: str, timestamp: int) -> Version[V] | None:
         """Put a tombstone; give the version valid at `timestamp` before, or None (too late: nothing changes)."""

@@ -52,6 +52,9 @@ class WindowStore(Store[V]):
     """
 
     row_value = RowValue.STAMPED
+    kind = "window"
+    fixed = ("size_ms", "duplicates")
+    limits = ("retention_ms",)
 
     def __init__(
         self,
@@ -138,6 +141,9 @@ class WindowStore(Store[V]):
         self._rows.put(row, updated)
         self._purge.run(latest - self.retention_ms)
         return updated
+
+    def adapt(self) -> None:
+        self._purge.restart()
 
     def fetch_one(self, key: str, start: int) -> WindowEntry[V] | None:
         """Give the entry of `key` and `start`, the newest of several, or None."""

@@ -1,0 +1,83 @@
+"""forebay store: what a job's stores were written as, and making them fit what is declared."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import click
+
+from forebay.catalog import Service
+from forebay.cli.connection import connect, connection_options
+from forebay.cli.job_options import engine_fields, upgrade_options
+from forebay.cli.names import service_argument
+from forebay.cli.run import application_of, run_until_told
+from forebay.kafka.settings import KafkaSettings
+from forebay.kafka.topic_config import set_topic_config
+from forebay.runtime.app import WrongSettings, parse_logic
+from forebay.runtime.query import Trigger
+from forebay.runtime.upgrades import TopicChange, forecast, needed_settings
+from forebay.stores.kinds import OnChange
+
+
+@click.group()
+def store() -> None:
+    """Convert stores whose declaration changed."""
+
+
+@store.command(
+    epilog="""\b
+Examples:
+  forebay store upgrade price-join --dry-run
+  forebay store upgrade price-join
+  forebay store upgrade price-join --application staging --set history_retention_ms=600000"""
+)
+@service_argument
+@click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
+@connection_options
+@upgrade_options
+def upgrade(service: Service, dry_run: bool, home: Path, **options: Any) -> None:
+    """Convert the rows of SERVICE's stores to what is declared now: another kind, or another retention.
+
+    Stop the job first. Each task's rows are converted as a part of one batch, in its transaction; records that wait
+    are processed. Give the options that the job is run with.
+    """
+    connection = {name: options[name] for name in ("bootstrap_servers", "schema_registry_url", "kafka_options")}
+    kafka = connect(home=home, **connection)
+    application = options["application"] or service.name
+    try:
+        logic = parse_logic(service, options["logic"])
+    except WrongSettings as error:
+        raise click.UsageError(str(error)) from error
+    if dry_run:
+        _forecast(kafka, service, application, logic)
+        return
+    engine = engine_fields(options)
+    engine["on_change"] = OnChange.CONVERT
+    engine["limits"] = dataclasses.replace(engine["limits"], tick_ms=1)
+    job = application_of(service, home, {**options, "trigger": Trigger.AVAILABLE_NOW.value}, engine)
+    run_until_told(job)
+    for task, conversion in dict.fromkeys(job.conversions):
+        click.echo(f"{task}: {conversion}")
+    for change in needed_settings(kafka, service, application, logic):
+        set_topic_config(kafka, change.topic, change.setting, change.needed)
+        click.echo(f"{_change(change)}: set")
+    if not job.conversions:
+        click.echo("nothing was converted")
+
+
+def _forecast(kafka: KafkaSettings, service: Service, application: str, logic: dict[str, Any]) -> None:
+    forecasts = forecast(kafka, service, application, logic)
+    for line in forecasts:
+        click.echo(str(line))
+    for change in needed_settings(kafka, service, application, logic):
+        click.echo(f"{_change(change)}: would be set")
+    click.echo("nothing was changed")
+    refused = sorted({line.store for line in forecasts if line.refused})
+    if refused:
+        raise click.ClickException(f"can't be converted: {', '.join(refused)}")
+
+
+def _change(change: TopicChange) -> str:
+    return f"{change.topic}: {change.setting} is {change.existing}, needed: {change.needed}"

@@ -1,0 +1,118 @@
+"""What wrote a task's rows, recorded beside them: a store declared otherwise later would misread them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+from typing import Any
+
+from forebay.codec import Codec
+from forebay.stores.binding import Store, TaskStores
+from forebay.stores.rows import Rows
+from forebay.stores.table import Change, Table
+from forebay.stores.upgrade import Conversion, Way, convert, described, way_to
+
+PREFIX = b"\x01kind\0"
+
+
+class OnChange(Enum):
+    """What to do with rows of a store that is declared otherwise now."""
+
+    REFUSE = "refuse"
+    CONVERT = "convert"
+
+
+class KindChanged(Exception):
+    """A store is declared otherwise than its rows were written; the message names both and the remedy."""
+
+
+class Kinds:
+    """One row per store of a task, under PREFIX and the store's name: the kind, and the settings that matter.
+
+    It is written with the first change of the store. Rows without it were written by a release that kept none,
+    and count as written by the store that is declared.
+
+    Args:
+        service: named in remedies.
+        stores: bound to the task's rows.
+        codecs: by store.
+    """
+
+    def __init__(
+        self,
+        service: str,
+        stores: Sequence[Store[Any]],
+        lent: TaskStores,
+        codecs: Mapping[str, Codec[Any]],
+        on_change: OnChange,
+    ) -> None:
+        self._service = service
+        self._stores = {store.name: store for store in stores}
+        self._lent = lent
+        self._codecs = codecs
+        self._on_change = on_change
+        self._unwritten: dict[str, None] = dict.fromkeys(self._stores)
+        self._old: list[Rows[Any]] = []
+        self.conversions: list[Conversion] = []
+        """What this batch converted."""
+
+    def load(self, table: Table, stream_time: int) -> None:
+        """Compare what `table` records with what is declared, and convert if that was asked for.
+
+        Args:
+            stream_time: of the task (ms): what values without a timestamp get.
+
+        Raises:
+            KindChanged: they differ, and conversion was not asked for or does not exist.
+        """
+        self._unwritten.clear()
+        self._old.clear()
+        self.conversions.clear()
+        for name, store in self._stores.items():
+            row = table.get(PREFIX + name.encode())
+            recorded = None if row is None else row.decode()
+            if recorded == described(store):
+                continue
+            self._unwritten[name] = None
+            if recorded is None:
+                continue
+            self._check(store, recorded)
+            done, old = convert(store, recorded, self._lent, self._codecs[name], stream_time)
+            self.conversions.append(done)
+            self._old.extend(old)
+
+    def changes(self) -> Iterator[Change]:
+        """Give this batch's changes as table rows."""
+        for rows in self._old:
+            yield from rows.changes()
+        for name in self._changed():
+            yield PREFIX + name.encode(), described(self._stores[name]).encode()
+
+    def settle(self) -> None:
+        """Begin a batch: the changes so far are in the table. Call it before the stores' rows are settled."""
+        if self._unwritten:
+            for name in self._changed():
+                del self._unwritten[name]
+            self._old.clear()
+            self.conversions.clear()
+
+    def _changed(self) -> list[str]:
+        converted = {done.store for done in self.conversions}
+        return [
+            name
+            for name in self._unwritten
+            if name in converted or any(rows.has_changes for rows in self._lent.of_store.get(name, ()))
+        ]
+
+    def _check(self, store: Store[Any], recorded: str) -> None:
+        what = f"store {store.name} holds rows of the kind {recorded!r}, but is declared as {described(store)!r}"
+        if way_to(store, recorded) is Way.NONE:
+            raise KindChanged(
+                f"{what}: there is no conversion between the two. Declare it as it was, give the new store another "
+                f"name, or start over with `forebay reset {self._service}`"
+            )
+        if self._on_change is OnChange.REFUSE:
+            raise KindChanged(
+                f"{what}: it would misread them. Convert them with `forebay store upgrade {self._service}` (with the "
+                "options of `forebay run`; --dry-run shows what it would do), or declare it as it was"
+            )

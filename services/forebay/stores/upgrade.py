@@ -1,0 +1,167 @@
+"""Making a store's rows fit another declaration, by the declared store's own puts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from forebay.codec import Codec
+from forebay.stores.binding import RowValue, Store, TaskStores
+from forebay.stores.keyvalue import KeyValueStore
+from forebay.stores.rows import Rows
+from forebay.stores.timestamped import TimestampedKeyValueStore
+from forebay.stores.versioned import VersionedKeyValueStore
+
+_REWRITTEN = (KeyValueStore.kind, TimestampedKeyValueStore.kind, VersionedKeyValueStore.kind)
+
+
+class Way(Enum):
+    """How rows come from one declaration to another."""
+
+    REWRITE = "rewrite"
+    ADAPT = "adapt"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """What a conversion did to a task's rows of one store.
+
+    Args:
+        recorded: the declaration that wrote the rows.
+        declared: the one they fit now.
+        read: rows (versions, entries) found.
+        kept: rows that are there now.
+    """
+
+    store: str
+    recorded: str
+    declared: str
+    read: int
+    kept: int
+
+    @property
+    def dropped(self) -> int:
+        """Rows that are gone: past the retention, superseded, or tombstones."""
+        return self.read - self.kept
+
+    def __str__(self) -> str:
+        rows = f"{self.read} rows read, {self.kept} written or kept, {self.dropped} dropped"
+        return f"store {self.store}: {self.recorded} -> {self.declared}: {rows}"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A row as every rewritten kind can put it; None is a tombstone, `timestamp` in ms."""
+
+    key: str
+    value: Any
+    timestamp: int
+
+
+def described(store: Store[Any]) -> str:
+    """Give a declaration as it is recorded: its kind, then the settings that matter to its rows."""
+    return " ".join([store.kind, *(f"{name}={_text(store, name)}" for name in (*store.fixed, *store.limits))])
+
+
+def way_to(store: Store[Any], recorded: str) -> Way:
+    """Tell how rows written under the description `recorded` can be made to fit `store`."""
+    kind, settings = _parsed(recorded)
+    if kind in _REWRITTEN and store.kind in _REWRITTEN:
+        return Way.REWRITE
+    same = kind == store.kind and all(settings.get(name) == _text(store, name) for name in store.fixed)
+    return Way.ADAPT if same else Way.NONE
+
+
+def convert(
+    store: Store[Any], recorded: str, task: TaskStores, codec: Codec[Any], stream_time: int
+) -> tuple[Conversion, list[Rows[Any]]]:
+    """Convert a task's rows as changes of the batch in hand.
+
+    Entries are put in order of (timestamp, key), so that a history retention drops what it would have dropped.
+
+    Args:
+        store: bound to `task`, whose rows it shares with the store that wrote them.
+        stream_time: in ms; values without a timestamp get it.
+
+    Returns:
+        What was done, and rows with changes that don't belong to the declared store.
+    """
+    own = task.of_store[store.name]
+    if way_to(store, recorded) is Way.ADAPT:
+        read = _count(own[0])
+        store.adapt()
+        return Conversion(store.name, recorded, described(store), read, _count(own[0])), []
+    before = task.beside()
+    writer = _declared_as(recorded, store).bind(before, codec)
+    entries = sorted(_entries(writer, max(stream_time, 0)), key=lambda entry: (entry.timestamp, entry.key))
+    by_prefix = {rows.prefix: rows for rows in own}
+    for rows in before.opened:
+        doomed = by_prefix.get(rows.prefix, rows)
+        for key in rows.confirmed_keys():
+            doomed.put(key, None)
+    for entry in entries:
+        _put(store, entry)
+    others = [rows for rows in before.opened if rows.prefix not in by_prefix]
+    return Conversion(store.name, recorded, described(store), len(entries), _count(own[0])), others
+
+
+def row_value_of(recorded: str) -> RowValue:
+    """Tell what the values of rows written under the description `recorded` consist of."""
+    return _row_values().get(_parsed(recorded)[0], RowValue.PLAIN)
+
+
+def _row_values() -> dict[str, RowValue]:
+    kinds: list[type[Store[Any]]] = [Store]
+    for kind in kinds:
+        kinds.extend(kind.__subclasses__())
+    return {kind.kind: kind.row_value for kind in kinds}
+
+
+def _declared_as(recorded: str, store: Store[Any]) -> Store[Any]:
+    kind, settings = _parsed(recorded)
+    match kind:
+        case KeyValueStore.kind:
+            return KeyValueStore(store.name, store.value)
+        case TimestampedKeyValueStore.kind:
+            return TimestampedKeyValueStore(store.name, store.value)
+        case _:
+            retention_ms = int(settings["history_retention_ms"])
+            return VersionedKeyValueStore(store.name, store.value, history_retention_ms=retention_ms)
+
+
+def _entries(store: Store[Any], stream_time: int) -> Iterable[Entry]:
+    match store:
+        case KeyValueStore():
+            return (Entry(key, value, stream_time) for key, value in store.all())
+        case TimestampedKeyValueStore():
+            return (Entry(key, found.value, max(found.timestamp, 0)) for key, found in store.all())
+        case VersionedKeyValueStore():
+            return (Entry(*version) for version in store.history())
+    raise TypeError(f"store {store.name}: rows of the kind {store.kind!r} are not rewritten")
+
+
+def _put(store: Store[Any], entry: Entry) -> None:
+    match store:
+        case KeyValueStore():
+            store.put(entry.key, entry.value)
+        case TimestampedKeyValueStore():
+            store.put(entry.key, entry.value, entry.timestamp)
+        case VersionedKeyValueStore():
+            store.restore(entry.key, entry.value, entry.timestamp)
+
+
+def _count(rows: Rows[Any]) -> int:
+    return sum(1 for _ in rows.scan(b"", None))
+
+
+def _text(store: Store[Any], setting: str) -> str:
+    value = getattr(store, setting)
+    return str(value.value if isinstance(value, Enum) else value)
+
+
+def _parsed(recorded: str) -> tuple[str, dict[str, str]]:
+    kind, *settings = recorded.split(" ")
+    return kind, dict(setting.split("=", 1) for setting in settings)

@@ -1,0 +1,122 @@
+"""A dry run tells, from the changelogs alone, what the conversion of a task's rows then does."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from forebay.conformance.cell import Cell
+from forebay.runtime.changelog import ChangelogRouter
+from forebay.runtime.upgrades import Forecast, forecast_task
+from forebay.stores import KeyValueStore, TimestampedKeyValueStore, VersionedKeyValueStore, WindowStore
+from forebay.stores.binding import Store
+from tests.stores.upgrading import Task, cell
+
+INTERNAL = "internal"
+
+
+def versioned(history_retention_ms: int) -> VersionedKeyValueStore[Cell]:
+    return VersionedKeyValueStore("prices", Cell, history_retention_ms=history_retention_ms)
+
+
+PLAIN = KeyValueStore("prices", Cell)
+TIMESTAMPED = TimestampedKeyValueStore("prices", Cell)
+
+
+def forecast_of(task: Task, written: Store[Any], declared: Store[Any]) -> Forecast:
+    """Give the forecast for rows as the changelogs hold them."""
+    router = ChangelogRouter({"prices": "own"}, INTERNAL, 0, {"prices": written.row_value})
+    topics: dict[str, dict[bytes, tuple[bytes, int]]] = {"own": {}, INTERNAL: {}}
+    for topic, key, value, timestamp in router.route(list(task.rows().items()), 0):
+        if value is not None:
+            topics[topic][key] = (value, timestamp)
+    (found,) = forecast_task("app-0-0", [declared], topics[INTERNAL], {"prices": topics["own"]})
+    return found
+
+
+def plain_rows() -> Task:
+    task = Task()
+    store = task.open(PLAIN)
+    store.put("soup", cell(1))
+    store.put("stew", cell(2))
+    task.commit()
+    return task
+
+
+def timestamped_rows() -> Task:
+    task = Task()
+    store = task.open(TIMESTAMPED)
+    store.put("soup", cell(1), 5)
+    store.put("stew", cell(2), 900_000)
+    task.commit()
+    return task
+
+
+def versioned_rows() -> Task:
+    draw = random.Random(1)
+    task = Task()
+    store = task.open(versioned(3_600_000))
+    for number in range(300):
+        store.put(f"k{draw.randrange(9)}", cell(number), number * 10_000)
+    task.commit()
+    return task
+
+
+@pytest.mark.parametrize(
+    ("task", "written", "declared"),
+    [
+        (plain_rows, PLAIN, TIMESTAMPED),
+        (plain_rows, PLAIN, versioned(5)),
+        (timestamped_rows, TIMESTAMPED, PLAIN),
+        (timestamped_rows, TIMESTAMPED, versioned(5)),
+        (versioned_rows, versioned(3_600_000), PLAIN),
+        (versioned_rows, versioned(3_600_000), TIMESTAMPED),
+        (versioned_rows, versioned(3_600_000), versioned(60_000)),
+        (versioned_rows, versioned(3_600_000), versioned(7_200_000)),
+    ],
+)
+def test_it_tells_the_numbers_of_the_conversion(task: Any, written: Store[Any], declared: Store[Any]) -> None:
+    rows = task()
+    told = forecast_of(rows, written, declared)
+    rows.convert(declared)
+    ((read, kept, dropped),) = rows.converted
+    assert told.outcome == f"{read} rows would be read, {kept} written or kept, {dropped} dropped"
+    assert (told.rows, told.refused) == (read, False)
+
+
+def test_a_key_whose_latest_version_is_a_tombstone_is_none_of_the_values_that_stay() -> None:
+    task = Task()
+    store = task.open(versioned(3_600_000))
+    store.put("soup", cell(1), 10)
+    store.put("soup", None, 20)
+    store.put("stew", cell(2), 30)
+    task.commit()
+    told = forecast_of(task, versioned(3_600_000), PLAIN)
+    assert told.outcome == "3 rows would be read, 1 written or kept, 2 dropped"
+
+
+def test_it_writes_nothing_and_can_be_asked_again() -> None:
+    task = plain_rows()
+    before = task.rows()
+    assert forecast_of(task, PLAIN, versioned(5)) == forecast_of(task, PLAIN, versioned(5))
+    assert task.rows() == before
+
+
+def test_a_store_as_it_was_has_nothing_to_do() -> None:
+    assert str(forecast_of(plain_rows(), PLAIN, PLAIN)) == (
+        "app-0-0: store prices: 2 rows, recorded key-value, declared key-value: nothing to do"
+    )
+
+
+def test_rows_without_a_record_of_their_kind_count_as_the_declared_one() -> None:
+    task = Task()
+    task.table.apply([(b"prices\0soup", b"1")], b"1")
+    assert "nothing to do: its rows count as the declared kind's" in forecast_of(task, PLAIN, PLAIN).outcome
+
+
+def test_two_kinds_without_a_way_between_them_are_refused() -> None:
+    told = forecast_of(plain_rows(), PLAIN, WindowStore("prices", Cell, size_ms=1, retention_ms=1))
+    assert told.refused
+    assert "there is no conversion between the two" in told.outcome

@@ -1,0 +1,59 @@
+"""A task's table whose store is declared anew at every start, as new releases of a service do."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from forebay.conformance.bench import BenchClock
+from forebay.conformance.cell import Cell, CellCodec
+from forebay.stores.binding import Store, TaskStores
+from forebay.stores.kinds import PREFIX, Kinds, OnChange
+from forebay.stores.rows import Journal
+from forebay.stores.table import MemoryTable, Table
+
+S = TypeVar("S", bound=Store[Any])
+
+
+def cell(number: int) -> Cell:
+    return Cell(str(number))
+
+
+class Task:
+    """Opens a store on the table; `commit` writes what it changed, the kind of its rows with it."""
+
+    def __init__(self, table: Table | None = None) -> None:
+        self.table: Table = MemoryTable() if table is None else table
+        self.clock = BenchClock()
+        self.commits = 0
+
+    def open(self, declared: S, on_change: OnChange = OnChange.REFUSE, stream_time: int = 0) -> S:
+        self.lent = TaskStores(self.table, Journal(), self.clock)
+        bound = declared.bind(self.lent, CellCodec())
+        self.kinds = Kinds("kitchen", [bound], self.lent, {declared.name: CellCodec()}, on_change)
+        self.kinds.load(self.table, stream_time)
+        return bound
+
+    def convert(self, declared: S, stream_time: int = 0) -> S:
+        """Open it as `forebay store upgrade` does, and commit."""
+        bound = self.open(declared, OnChange.CONVERT, stream_time)
+        self.converted = [(done.read, done.kept, done.dropped) for done in self.kinds.conversions]
+        self.commit()
+        return bound
+
+    def commit(self) -> int:
+        """Give the number of changed rows."""
+        changes = [change for rows in self.lent.opened for change in rows.changes()]
+        changes += self.kinds.changes()
+        self.commits += 1
+        self.table.apply(changes, str(self.commits).encode())
+        self.kinds.settle()
+        for rows in self.lent.opened:
+            rows.settle()
+        return len(changes)
+
+    def recorded(self, store: str) -> str | None:
+        row = self.table.get(PREFIX + store.encode())
+        return None if row is None else row.decode()
+
+    def rows(self) -> dict[bytes, bytes]:
+        return dict(self.table.scan(b""))
