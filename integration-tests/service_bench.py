@@ -126,12 +126,13 @@ class ServiceBench:
         return MarkerWatch(self.settings, self.application, self.input, PARTITIONS)
 
     def has_read_everything(self) -> bool:
-        """Tell whether the job's markers stand at the ends of its inputs."""
+        """Tell whether the job's markers stand at the ends of its inputs; an empty partition has none."""
         consumer = Consumer(self.settings.consumer(**{"group.id": f"{self.application}-marker"}))
         places = [TopicPartition(topic.name, number) for topic in self.service.inputs for number in range(PARTITIONS)]
         try:
             return all(
-                place.offset == consumer.get_watermark_offsets(place, 20)[1] for place in consumer.committed(places, 20)
+                max(place.offset, 0) == consumer.get_watermark_offsets(place, 20)[1]
+                for place in consumer.committed(places, 20)
             )
         finally:
             consumer.close()
