@@ -127,7 +127,7 @@ def check(name: str, bench: ServiceBench) -> None:
         for index, (ours, theirs) in enumerate(zip(found.get(key, []), wanted, strict=False)):
             assert ours == theirs, f"{name}: output {index} of {key} differs"
         assert len(found.get(key, [])) == len(wanted), f"{name}: {key} has another number of outputs"
-    assert sum(map(len, replayed.outputs.values())) > 1_000, f"{name}: the input gives too few outputs to tell"
+    assert sum(map(len, replayed.outputs.values())) > 100, f"{name}: the input gives too few outputs to tell"
     for store, values in replayed.stores.items():
         rows = [value for part in bench.changelog(store).values() for value in part.values()]
         assert ordered(rows) == ordered(values), f"{name}: the store {store} differs"
