@@ -31,7 +31,7 @@ class Partitioner:
     """`partition_of` for one number of partitions; remembers the latest keys."""
 
     def __init__(self, partitions: int, remembered: int = 100_000) -> None:
-        self._partitions = partitions
+        self.partitions = partitions
         self._remembered = remembered
         self._known: dict[bytes, int] = {}
 
@@ -41,5 +41,5 @@ class Partitioner:
         if found is None:
             if len(self._known) >= self._remembered:
                 self._known.clear()
-            found = self._known[key] = partition_of(key, self._partitions)
+            found = self._known[key] = partition_of(key, self.partitions)
         return found

@@ -41,6 +41,10 @@ class PriceJoin(Processor[MenuPrice | FoodOrder, FoodBill]):
         """Give an order's id with its item (an order of several items is a record for each); prices have none."""
         return f"{event.order_id}\0{event.item}" if isinstance(event, FoodOrder) else None
 
+    def record_key(self, name: str, key: str) -> str | None:
+        """Give the item; a timer's key is a time of its task's orders."""
+        return None if name == GRACE_OVER else key
+
     def process(self, event: MenuPrice | FoodOrder, ctx: Context[FoodBill]) -> None:
         """Keep a price as a version of its item's; bill an order, at once or when its grace is over."""
         if event.item != ctx.key or not event.item:

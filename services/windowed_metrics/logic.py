@@ -67,6 +67,10 @@ class WindowedMetrics(Processor[ServerMetric, WindowedMetric]):
         """Give the measurement's id."""
         return event.metric_id
 
+    def record_key(self, name: str, key: str) -> str | None:
+        """Give the server: windows are stored under server and metric."""
+        return split_key(key)[0] if name == self.windows.name else key or None
+
     def process(self, event: ServerMetric, ctx: Context[WindowedMetric]) -> None:
         """Add the event to its window; send the window's results."""
         ts = event.timestamp

@@ -8,6 +8,8 @@ from typing import Any
 from forebay.builder.graph import Element, Graph, Kind, Made, Node, S
 from forebay.operators.table import TableView
 from forebay.processor.api import Context, IdleClose, Processor, Timer
+from forebay.stores.keys import split_key
+from forebay.stores.ttl import TtlKeyValueStore
 
 
 class CompiledStage(Processor[Any, Any]):
@@ -62,6 +64,12 @@ class CompiledStage(Processor[Any, Any]):
 
     def event_id(self, event: Any) -> str | None:
         return getattr(event, "event_id", None)
+
+    def record_key(self, name: str, key: str) -> str | None:
+        attribute = self._attributes.get(name)
+        if attribute is None:
+            return None
+        return split_key(key)[0] if isinstance(getattr(self, attribute), TtlKeyValueStore) else key
 
     def process(self, event: Any, ctx: Context[Any]) -> None:
         self._give(self._sources[type(event)], [(ctx.key, event, ctx.timestamp)], ctx)

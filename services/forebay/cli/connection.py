@@ -10,6 +10,7 @@ import click
 from pydantic import ValidationError
 
 from forebay.cli.options import home_option
+from forebay.kafka.option_names import is_secret
 from forebay.kafka.settings import KafkaSettings
 from forebay.platform import Platform, PlatformError
 
@@ -88,4 +89,9 @@ def _name_and_value(text: str) -> tuple[str, str]:
     name, separator, value = text.partition("=")
     if not separator or not name:
         raise click.UsageError(f"--kafka-option {text}: write NAME=VALUE, for instance security.protocol=SSL")
+    if is_secret(name):
+        variable = f"FOREBAY_KAFKA_{name.upper().replace('.', '_')}"
+        raise click.UsageError(
+            f"--kafka-option {name}=...: the list of processes shows command lines to everybody: give it as {variable}"
+        )
     return name, value

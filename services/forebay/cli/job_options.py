@@ -9,6 +9,7 @@ import click
 
 from forebay.processor.engine import Emit
 from forebay.runtime.logs import FORMATS
+from forebay.runtime.memory import batch_bytes, memory_bytes
 from forebay.runtime.planner import Limits
 from forebay.runtime.query import Trigger
 from forebay.runtime.spec import StartFrom, Tables
@@ -16,14 +17,15 @@ from forebay.runtime.spec import StartFrom, Tables
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def _pairs(_context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
-    pairs = {}
+def pairs(_context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    """Give the pairs of an option NAME=VALUE (a callback of click's). Raises click.BadParameter."""
+    found = {}
     for text in texts:
         name, separator, value = text.partition("=")
         if not separator or not name:
             raise click.BadParameter(f"{text!r} is not NAME=VALUE", param=parameter)
-        pairs[name] = value
-    return pairs
+        found[name] = value
+    return found
 
 
 def _start(_context: click.Context, parameter: click.Parameter, text: str) -> StartFrom:
@@ -41,6 +43,10 @@ def _number(name: str, default: int, text: str, low: int = 0, high: int | None =
 def _choice(name: str, values: list[str], text: str) -> Any:
     return click.option(name, type=click.Choice(values), default=values[0], help=text)
 
+
+accept_loss_option = click.option(
+    "--accept-loss", is_flag=True, help="Restore although records between two stages of one batch are lost."
+)
 
 _TRIGGER = _choice(
     "--trigger", [trigger.value for trigger in Trigger], "When the job ends: never, or once all is read."
@@ -65,17 +71,28 @@ _OPTIONS = (
         "logic",
         multiple=True,
         metavar="NAME=VALUE",
-        callback=_pairs,
+        callback=pairs,
         help="A setting of the service's logic; `forebay services SERVICE` lists them.",
     ),
     _choice("--emit", [emit.value for emit in Emit], "Every output, or the last one per key and batch."),
     _number("--dedupe-retention-ms", 600_000, "Stream time for which event ids are remembered; 0: not at all."),
     _number("--max-records-per-batch", 200_000, "Admission control, over all partitions.", low=1),
-    _number("--max-bytes-per-batch", 0, "Admission control by average record size; 0: none."),
+    click.option(
+        "--max-bytes-per-batch",
+        type=click.IntRange(0),
+        help="Admission control by sizes of waiting records; 0: none. Default: a 16th of the memory, at most 256 MiB.",
+    ),
     _number("--tick-ms", 15_000, "How often idle time passes on an idle topic; 0: never.", high=50_000),
     _number("--max-state-bytes", 4_000_000_000, "Largest table of one task.", low=1),
+    click.option(
+        "--max-error-rate",
+        type=click.FloatRange(0, 1),
+        default=0.5,
+        help="Share of a task's latest 1,000 records that may fail before the job stops, from 100 failures on; 1: any.",
+    ),
     _choice("--tables", [tables.value for tables in Tables], "Where tables are kept while a worker lives."),
     click.option("--table-directory", default="", help="Of persistent tables. Default: the system's temporary one."),
+    click.option("--standby-directory", default="", help="Where `forebay standby` keeps warm copies on this machine."),
     _number("--transaction-timeout-ms", 300_000, "Longest time a batch's transaction may take.", low=1_000),
     _choice("--reader", ["driver", "partitioned"], "partitioned: Spark's own progress shows latest offsets."),
     _number("--slots", 1, "Tasks at the same time; more than 1 starts an executor for each.", low=1),
@@ -86,7 +103,7 @@ _OPTIONS = (
         "--conf",
         multiple=True,
         metavar="KEY=VALUE",
-        callback=_pairs,
+        callback=pairs,
         help="A Spark setting; changes to those exactly-once rests on are refused.",
     ),
     click.option("--http-host", default="127.0.0.1", help="Address of /healthz, /readyz and /metrics."),
@@ -98,10 +115,10 @@ _OPTIONS = (
 def job_options(command: Command) -> Command:
     """Add the options of a job."""
     with_trigger: Command = _TRIGGER(command)
-    return upgrade_options(with_trigger)
+    return ending_job_options(with_trigger)
 
 
-def upgrade_options(command: Command) -> Command:
+def ending_job_options(command: Command) -> Command:
     """Add the options of a job that ends by itself."""
     for option in reversed(_OPTIONS):
         command = option(command)
@@ -110,8 +127,13 @@ def upgrade_options(command: Command) -> Command:
 
 def engine_fields(options: dict[str, Any]) -> dict[str, Any]:
     """Give the fields of a JobSpec that the options set."""
-    limits = Limits(options["max_records_per_batch"], options["max_bytes_per_batch"], options["tick_ms"])
-    names = ("dedupe_retention_ms", "max_state_bytes", "table_directory", "transaction_timeout_ms", "log_format")
+    given = options["max_bytes_per_batch"]
+    most = batch_bytes(memory_bytes()) if given is None else given
+    limits = Limits(options["max_records_per_batch"], most, options["tick_ms"])
+    names = (
+        *("dedupe_retention_ms", "max_state_bytes", "max_error_rate", "table_directory", "standby_directory"),
+        *("transaction_timeout_ms", "log_format"),
+    )
     return {
         "emit": Emit(options["emit"]),
         "limits": limits,

@@ -16,6 +16,7 @@ from forebay.cli.names import service_argument
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import KafkaRefused
 from forebay.kafka.groups import delete_groups
+from forebay.kafka.identities import rescale_topic
 from forebay.kafka.topics import TopicDescription, spec_of
 
 
@@ -58,7 +59,7 @@ def reset(
     admin = TopicAdmin(settings)
     changelogs = service.changelogs(app, tasks or service.inputs[0].partitions)
     others = (*service.outputs, service.errors, service.late) if outputs else ()
-    found = admin.describe(topic.name for topic in (*changelogs, *others))
+    found = admin.describe([*(topic.name for topic in (*changelogs, *others)), rescale_topic(app)])
     click.echo(f"deletes the checkpoint {place}")
     click.echo(f"deletes the groups {app} and {app}-marker")
     for name in found:

@@ -11,14 +11,18 @@ import click
 
 from forebay.catalog import Service
 from forebay.cli.connection import connect, connection_options
-from forebay.cli.job_options import engine_fields, job_options
+from forebay.cli.job_options import accept_loss_option, engine_fields, job_options
 from forebay.cli.names import service_argument
 from forebay.platform.java import find_java
 from forebay.runtime.app import JobApplication, JobOptions, WrongSettings
 from forebay.runtime.kubernetes import ExecutorPods
 from forebay.runtime.logs import configure_logging
 from forebay.runtime.query import Plan, Trigger
+from forebay.runtime.restore import Restore
 from forebay.runtime.session import SparkOptions
+
+ENDING = {"trigger": Trigger.AVAILABLE_NOW.value}
+"""The option of a job that ends by itself, for commands that don't offer it."""
 
 
 @click.command(
@@ -27,20 +31,24 @@ Examples:
   forebay run user-sessions
   forebay run user-sessions --set idle_timeout_ms=60000 --http-port 8080
   forebay run user-sessions --trigger available-now      drain what waits, then end
+  forebay run user-sessions --restore                    the checkpoint may be lost: go on from the changelogs
   forebay run user-sessions --slots 2 --conf spark.ui.enabled=true
 
 `forebay services` lists the services, `forebay services SERVICE` the settings that --set takes."""
 )
 @service_argument
 @connection_options
+@click.option("--restore", is_flag=True, help="If the checkpoint is missing, take the state from the changelogs.")
+@accept_loss_option
 @job_options
-def run(service: Service, home: Path, **options: Any) -> None:
+def run(service: Service, restore: bool, accept_loss: bool, home: Path, **options: Any) -> None:
     """Run SERVICE's job until Ctrl-C or SIGTERM, which end it after the running batch.
 
     The topics must exist (`forebay topics create SERVICE`, with the same --application and --tasks). Started again it
     goes on where it stopped.
     """
-    run_until_told(application_of(service, home, options, engine_fields(options)))
+    wanted = Restore.IF_MISSING if restore else Restore.NO
+    run_until_told(application_of(service, home, options, engine_fields(options), wanted, accept_loss))
 
 
 def run_until_told(job: JobApplication) -> None:
@@ -50,7 +58,20 @@ def run_until_told(job: JobApplication) -> None:
     job.run()
 
 
-def application_of(service: Service, home: Path, options: dict[str, Any], engine: dict[str, Any]) -> JobApplication:
+def checkpoint_of(service: Service, home: Path, options: dict[str, Any]) -> str:
+    """Give the path or URL of the job's checkpoint."""
+    application = options["application"] or service.name
+    return options["checkpoint"] or str((home / "checkpoints" / application).resolve())
+
+
+def application_of(
+    service: Service,
+    home: Path,
+    options: dict[str, Any],
+    engine: dict[str, Any],
+    restore: Restore = Restore.NO,
+    accept_loss: bool = False,
+) -> JobApplication:
     """Give the job that the command line's options describe; `engine` holds fields of its JobSpec.
 
     Raises:
@@ -60,18 +81,19 @@ def application_of(service: Service, home: Path, options: dict[str, Any], engine
     find_java()
     connection = {name: options[name] for name in ("bootstrap_servers", "schema_registry_url", "kafka_options")}
     application = options["application"] or service.name
-    checkpoint = options["checkpoint"] or str((home / "checkpoints" / application).resolve())
     executors = ExecutorPods.of_this_pod(options["executors"], options["driver_host"]) if options["executors"] else None
     chosen = JobOptions(
         service=service.name,
         kafka=connect(home=home, **connection),
-        plan=Plan(checkpoint, Trigger(options["trigger"]), options["reader"]),
+        plan=Plan(checkpoint_of(service, home, options), Trigger(options["trigger"]), options["reader"]),
         application=application,
         tasks=options["tasks"],
         state_partitions=options["state_partitions"] or (sys.maxsize if executors is not None else 0),
         logic=options["logic"],
         engine=engine,
         spark=SparkOptions(options["slots"], options["memory"], options["conf"], executors),
+        restore=restore,
+        accept_loss=accept_loss,
         http_host=options["http_host"],
         http_port=options["http_port"],
     )

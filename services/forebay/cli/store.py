@@ -10,13 +10,12 @@ import click
 
 from forebay.catalog import Service
 from forebay.cli.connection import connect, connection_options
-from forebay.cli.job_options import engine_fields, upgrade_options
+from forebay.cli.job_options import ending_job_options, engine_fields
 from forebay.cli.names import service_argument
-from forebay.cli.run import application_of, run_until_told
+from forebay.cli.run import ENDING, application_of, run_until_told
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topic_config import set_topic_config
 from forebay.runtime.app import WrongSettings, parse_logic
-from forebay.runtime.query import Trigger
 from forebay.runtime.upgrades import TopicChange, forecast, needed_settings
 from forebay.stores.kinds import OnChange
 
@@ -36,7 +35,7 @@ Examples:
 @service_argument
 @click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
 @connection_options
-@upgrade_options
+@ending_job_options
 def upgrade(service: Service, dry_run: bool, home: Path, **options: Any) -> None:
     """Convert the rows of SERVICE's stores to what is declared now: another kind, or another retention.
 
@@ -56,7 +55,7 @@ def upgrade(service: Service, dry_run: bool, home: Path, **options: Any) -> None
     engine = engine_fields(options)
     engine["on_change"] = OnChange.CONVERT
     engine["limits"] = dataclasses.replace(engine["limits"], tick_ms=1)
-    job = application_of(service, home, {**options, "trigger": Trigger.AVAILABLE_NOW.value}, engine)
+    job = application_of(service, home, {**options, **ENDING}, engine)
     run_until_told(job)
     for task, conversion in dict.fromkeys(job.conversions):
         click.echo(f"{task}: {conversion}")

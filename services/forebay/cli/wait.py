@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import click
 
 from forebay.cli.connection import connect, connection_options
+from forebay.cli.signals import terminable
 from forebay.codec import Unavailable
 from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.errors import KafkaRefused
 from forebay.kafka.patience import keep_trying
 from forebay.kafka.registry import SchemaRegistry
 from forebay.runtime.logs import configure_logging
@@ -26,6 +29,7 @@ Examples:
 @click.option("--seconds", type=click.FloatRange(min=0), default=300.0, help="Longest time to wait for each.")
 @click.option("--topic", "topics", multiple=True, help="Wait until this topic exists, too.")
 @connection_options
+@terminable()
 def wait(seconds: float, topics: tuple[str, ...], **connection: Any) -> None:
     """Wait until the broker and the schema registry answer. Exit code 1 if one doesn't in time."""
     configure_logging("text")
@@ -33,7 +37,7 @@ def wait(seconds: float, topics: tuple[str, ...], **connection: Any) -> None:
     admin = TopicAdmin(settings, _ANSWER_SECONDS)
     registry = SchemaRegistry(settings.registry(), patience_s=0)
     try:
-        keep_trying(lambda: admin.describe([_NO_SUCH]), seconds)
+        keep_trying(lambda: _answers(admin), seconds)
         click.echo(f"the broker {settings.bootstrap_servers} answers")
         for topic in topics:
             keep_trying(partial(_exists, admin, topic), seconds)
@@ -46,6 +50,12 @@ def wait(seconds: float, topics: tuple[str, ...], **connection: Any) -> None:
         ) from error
 
 
+def _answers(admin: TopicAdmin) -> None:
+    """Ask the broker something. That it refuses to tell is an answer, too."""
+    with suppress(KafkaRefused):
+        admin.partitions([_NO_SUCH])
+
+
 def _exists(admin: TopicAdmin, topic: str) -> None:
-    if topic not in admin.describe([topic]):
+    if topic not in admin.partitions([topic]):
         raise Unavailable(f"the topic {topic} does not exist (its service, or `forebay topics create`, makes it)")

@@ -18,7 +18,7 @@ from forebay.runtime.ports import StateStorage
 from forebay.runtime.stateformat import decode_state
 from forebay.runtime.task import StateTask, TaskSettings
 from forebay.stores.keyvalue import KeyValueStore
-from forebay.stores.table import MemoryTable
+from forebay.stores.table import MemoryTable, Table
 
 TOPIC = "steps"
 _RESULTS = "results"
@@ -111,7 +111,7 @@ class OutcomeSink:
         self._storage = storage
         self.outcomes: Outcomes = {}
 
-    def marker(self, job: str) -> Marker | None:
+    def marker(self, job: str, batch: int, take_over: bool = False) -> Marker | None:
         data = self._storage.read_state()
         if data is None:
             return None
@@ -131,6 +131,13 @@ class OutcomeSink:
         self.outcomes.clear()
 
 
+class NoChangelog:
+    """Takes the place of a task's changelogs: there are none."""
+
+    def restore(self, table: Table) -> None:
+        table.clear()
+
+
 def task_batch(task: int, number: int, steps: range) -> TaskBatch:
     """Give a case's batch `number` (from 1), which holds those steps."""
     return TaskBatch(_CODE, task, number, 0, 0, (Range(TOPIC, 0, steps.start, steps.stop),))
@@ -147,7 +154,7 @@ def run_batch(case: Json, batch: TaskBatch, storage: StateStorage) -> Outcomes:
     )
     engine = TaskEngine(processor, codecs, table, EngineSettings(service=_CODE, dedupe_retention_ms=0))
     settings = TaskSettings(f"{_CODE}-{batch.task}", _CODE)
-    StateTask(engine, table, StepInput(), sink, settings).run(batch, storage)
+    StateTask(engine, table, StepInput(), sink, NoChangelog(), settings).run(batch, storage)
     return sink.outcomes
 
 

@@ -8,16 +8,10 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
-from confluent_kafka.admin import (
-    AdminClient,
-    ConfigEntry,
-    ConfigResource,
-    ConfigSource,
-    NewTopic,
-    ResourceType,
-)
+from confluent_kafka.admin import ConfigEntry, ConfigResource, ConfigSource, NewTopic, ResourceType
 
-from forebay.kafka.errors import KafkaRefused, KafkaUnavailable, TopicMissing, TopicsDiffer, from_kafka
+from forebay.kafka.admission import Admission
+from forebay.kafka.errors import KafkaRefused, TopicMissing, TopicsDiffer
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import TopicDescription, TopicDifference, TopicSpec, differences
 
@@ -36,8 +30,8 @@ class TopicAdmin:
     """
 
     def __init__(self, settings: KafkaSettings, timeout_s: float = 30.0) -> None:
-        self._admin = AdminClient(settings.admin())
-        self._servers = settings.bootstrap_servers
+        self._admission = Admission(settings, timeout_s)
+        self._admin, self._servers = self._admission.client, self._admission.servers
         self._timeout_s = timeout_s
 
     def create(self, specs: Iterable[TopicSpec]) -> tuple[str, ...]:
@@ -64,11 +58,7 @@ class TopicAdmin:
 
     def describe(self, names: Iterable[str]) -> dict[str, TopicDescription]:
         """Give the topics that exist, by name in the order asked for."""
-        asked = list(names)
-        if not asked:
-            return {}
-        futures = self._admin.describe_topics(TopicCollection(asked), request_timeout=self._timeout_s)
-        found = {name: topic for name in asked if (topic := self._if_exists(futures[name], name)) is not None}
+        found = self._found(names)
         configs = self._configs(list(found))
         return {
             name: TopicDescription(
@@ -83,13 +73,17 @@ class TopicAdmin:
             if name in configs
         }
 
+    def partitions(self, names: Iterable[str]) -> dict[str, int]:
+        """Give the number of partitions of the topics that exist; needs no right to see configuration."""
+        return {name: len(topic.partitions) for name, topic in self._found(names).items()}
+
     def topic_ids(self, names: Sequence[str]) -> dict[str, str]:
         """Give the broker's id of each topic. Raises TopicMissing for one that does not exist."""
-        found = self.describe(names)
+        found = self._found(names)
         missing = [name for name in names if name not in found]
         if missing:
             raise TopicMissing(f"{self._servers} has no topic {', '.join(missing)}: `forebay topics create` makes it")
-        return {name: topic.topic_id for name, topic in found.items()}
+        return {name: str(topic.topic_id) for name, topic in found.items()}
 
     def delete(self, names: Iterable[str]) -> tuple[str, ...]:
         """Delete topics with all their records, and give the names of those that existed once they are gone."""
@@ -111,8 +105,16 @@ class TopicAdmin:
                 created.append(name)
             except KafkaException as error:
                 if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                    raise from_kafka(error, f"can't create the topic {name}") from error
+                    raise self._admission.failure(error, f"can't create the topic {name}") from error
         return tuple(created)
+
+    def _found(self, names: Iterable[str]) -> dict[str, Any]:
+        """Give librdkafka's description of the topics that exist, by name in the order asked for."""
+        asked = list(names)
+        if not asked:
+            return {}
+        futures = self._admin.describe_topics(TopicCollection(asked), request_timeout=self._timeout_s)
+        return {name: topic for name in asked if (topic := self._if_exists(futures[name], name)) is not None}
 
     def _configs(self, names: list[str]) -> dict[str, list[ConfigEntry]]:
         if not names:
@@ -128,9 +130,9 @@ class TopicAdmin:
         except KafkaException as error:
             if error.args[0].code() in _GONE:
                 return None
-            raise from_kafka(error, f"can't ask {self._servers} about the topic {name}") from error
+            raise self._admission.failure(error, f"can't ask {self._servers} about the topic {name}") from error
         except TimeoutError:
-            raise KafkaUnavailable(f"{self._servers} does not answer within {self._timeout_s:.0f} s") from None
+            raise self._admission.silence() from None
 
     def _wait(self, done: Callable[[], bool], what: str) -> None:
         deadline = time.monotonic() + self._timeout_s

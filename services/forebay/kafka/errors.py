@@ -19,6 +19,10 @@ class KafkaRefused(Exception):
     """The broker answered no; says what and why."""
 
 
+class NotAuthorized(KafkaUnavailable):
+    """Our principal lacks a right on the broker: it may be granted meanwhile, so it is tried again."""
+
+
 class TopicMissing(Exception):
     """A topic does not exist."""
 
@@ -51,10 +55,40 @@ _PASSING = frozenset(
 )
 
 
+_FORBIDDEN = frozenset(
+    {
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.GROUP_AUTHORIZATION_FAILED,
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+        KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    }
+)
+
+
+def is_forbidden(error: KafkaError) -> bool:
+    """Tell whether the broker refuses because our principal lacks a right."""
+    return error.code() in _FORBIDDEN
+
+
+def is_group_refusal(error: KafkaError) -> bool:
+    """Tell whether the broker keeps us from our consumer group: no matter to a consumer that commits nothing."""
+    return error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED
+
+
+def failed(error: KafkaError, doing: str) -> Unavailable:
+    """Give the error to raise in a job, which tries again after anything: NotAuthorized where a right is missing."""
+    kind = NotAuthorized if is_forbidden(error) else Unavailable
+    return kind(f"{doing}: {error}")
+
+
 def from_kafka(exception: KafkaException, doing: str) -> Exception:
     """Give the error to raise for librdkafka's: KafkaUnavailable if trying again may help, else KafkaRefused."""
     error: KafkaError = exception.args[0]
     reason = f"{doing}: {error.str()} ({error.name()})"
+    if is_forbidden(error):
+        return KafkaRefused(
+            f"{doing}: not authorized ({error.name()}): `forebay acl` lists and grants what each role needs"
+        )
     if error.retriable() or error.code() in _PASSING:
         return KafkaUnavailable(reason)
     return KafkaRefused(reason)

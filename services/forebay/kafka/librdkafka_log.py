@@ -17,7 +17,7 @@ _STATISTICS_MS = 1_000
 _LOG_LEVEL = 2  # critical: what goes on around an outage is told by OutageLog
 
 _UNREACHABLE = frozenset({KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT, KafkaError._RESOLVE})
-_NOT_ADMITTED = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError.SASL_AUTHENTICATION_FAILED})
+NOT_ADMITTED = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError.SASL_AUTHENTICATION_FAILED})
 
 
 class OutageLog:
@@ -49,7 +49,7 @@ class OutageLog:
                     self._client,
                     error.str(),
                 )
-        elif error.code() in _NOT_ADMITTED:
+        elif error.code() in NOT_ADMITTED:
             if self._begins():
                 log.error(
                     "broker %s does not let this %s in: retrying; check its TLS and SASL options (%s)",

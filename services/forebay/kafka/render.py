@@ -35,6 +35,8 @@ class Renderer:
     def _value(self, data: bytes | None) -> dict[str, Any]:
         if data is None:
             return {"value": None}
+        if not data:
+            return {"value": None, "note": "no bytes: a version that is null"}
         try:
             return {"value": self._decoder.decode(data)}
         except DecodeError as error:

@@ -30,6 +30,7 @@ _PRODUCER: Mapping[str, Any] = {
     "enable.idempotence": True,
     "message.max.bytes": 4 * 1024 * 1024,
     "partitioner": "murmur2_random",
+    "queue.buffering.max.kbytes": 64 * 1024,
     "queue.buffering.max.messages": 1_000_000,
 }
 

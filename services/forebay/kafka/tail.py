@@ -10,7 +10,8 @@ from typing import Self, TypeAlias
 
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from forebay.kafka.errors import KafkaRefused, TopicMissing, from_kafka
+from forebay.kafka.errors import KafkaRefused, TopicMissing, from_kafka, is_forbidden, is_group_refusal
+from forebay.kafka.identities import TAIL_GROUP
 from forebay.kafka.settings import KafkaSettings
 
 _POLL_S = 0.2
@@ -44,7 +45,7 @@ class Tail:
     def __init__(self, settings: KafkaSettings, topic: str) -> None:
         self._servers = settings.bootstrap_servers
         self._topic = topic
-        self._consumer = Consumer(settings.consumer(**{"group.id": "forebay-tail"}))
+        self._consumer = Consumer(settings.consumer(**{"group.id": TAIL_GROUP}))
 
     def __enter__(self) -> Self:
         return self
@@ -72,10 +73,11 @@ class Tail:
                 trouble = message.error()
                 if trouble is None:
                     yield message
-                elif trouble.code() != KafkaError._PARTITION_EOF:
+                elif trouble.code() == KafkaError._PARTITION_EOF:
+                    if not follow:
+                        reading.discard(message.partition())
+                elif not is_group_refusal(trouble):
                     self._refuse(trouble)
-                elif not follow:
-                    reading.discard(message.partition())
 
     def _places(self, start: Start) -> list[TopicPartition]:
         known = self._consumer.list_topics(timeout=_TIMEOUT_S).topics
@@ -94,6 +96,8 @@ class Tail:
                 return self._consumer.offsets_for_times(asked, _TIMEOUT_S)
 
     def _refuse(self, error: KafkaError) -> None:
+        if is_forbidden(error):
+            raise from_kafka(KafkaException(error), f"can't read {self._topic} at {self._servers}")
         if (
             error.fatal()
             or not (error.retriable() or error.code() < 0)

@@ -10,11 +10,11 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from forebay.platform.broker_files import broker_arguments
-from forebay.platform.broker_settings import Listeners
+from forebay.platform.broker_settings import Additions, Listeners
 from forebay.platform.component import Component
 from forebay.platform.ports import HOST, free_port, is_free
 from forebay.platform.progress import Progress
-from forebay.platform.state import ComponentRecord, PlatformRecord
+from forebay.platform.state import ComponentRecord, PlatformRecord, StateFile
 
 _REQUEST_SECONDS = 2.0
 
@@ -25,6 +25,10 @@ class Broker(Component):
     name = "broker"
     port_option = "--broker-port"
 
+    def __init__(self, home: Path, state: StateFile, additions: Additions | None = None) -> None:
+        super().__init__(home, state)
+        self._additions = additions or Additions()
+
     def endpoint(self) -> str:
         """Give bootstrap.servers."""
         return f"{HOST}:{self.record.port}"
@@ -32,8 +36,10 @@ class Broker(Component):
     def prepare(self, java: Path, progress: Progress) -> list[str]:
         """Write the settings and format the data directory at the first start."""
         record = self._with_free_controller_port()
-        listeners = Listeners(record.broker.port, record.controller_port)
-        return broker_arguments(java, self.home / "broker", self.home / "logs", listeners, record.cluster_id, progress)
+        more = self._additions
+        listeners = Listeners(record.broker.port, record.controller_port, others=more.listeners)
+        directory, logs = self.home / "broker", self.home / "logs"
+        return broker_arguments(java, directory, logs, listeners, record.cluster_id, progress, more.settings)
 
     def answers(self) -> bool:
         """Ask for the list of topics."""

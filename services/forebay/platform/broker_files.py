@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from forebay.platform import process
@@ -20,7 +20,13 @@ _JVM = ("-Xmx512m", "-Xms128m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError
 
 
 def broker_arguments(
-    java: Path, directory: Path, logs: Path, listeners: Listeners, cluster_id: str, progress: Progress
+    java: Path,
+    directory: Path,
+    logs: Path,
+    listeners: Listeners,
+    cluster_id: str,
+    progress: Progress,
+    further: Mapping[str, str] | None = None,
 ) -> list[str]:
     """Write the settings, format or recover the data, and give java's arguments.
 
@@ -28,6 +34,7 @@ def broker_arguments(
         directory: holds settings and data; made if need be.
         logs: where the output of formatting and recovery goes.
         cluster_id: given to the data at the first start.
+        further: settings that win over ours.
 
     Raises:
         PlatformError: the broker's jars are missing, or its data can't be formatted or recovered.
@@ -36,7 +43,7 @@ def broker_arguments(
     data, settings, log4j2 = directory / "data", directory / "server.properties", directory / "log4j2.properties"
     data.mkdir(parents=True, exist_ok=True)
     log4j2.write_text(LOG4J2, encoding="utf-8")
-    settings.write_text(server_properties(listeners, data), encoding="utf-8")
+    settings.write_text(server_properties(listeners, data, further or {}), encoding="utf-8")
     common = [*_JVM, f"-Dlog4j2.configurationFile={log4j2}", "-cp", classpath]
     if not (data / "meta.properties").exists():
         storage = ["kafka.tools.StorageTool", "format", f"--cluster-id={cluster_id}", "--config", str(settings)]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from forebay.platform.ports import HOST
 
@@ -26,6 +28,30 @@ logger.server.level = warn
 """
 
 
+_NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """One more door of a broker on the loopback address.
+
+    Args:
+        name: as settings refer to it (`listener.name.<name>...`); `protocol` is Kafka's security protocol.
+    """
+
+    name: str
+    protocol: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class Additions:
+    """What a broker has beyond its usual settings: further listeners, and settings that win over ours."""
+
+    listeners: tuple[Listener, ...] = ()
+    settings: Mapping[str, str] = field(default_factory=lambda: _NO_SETTINGS)
+
+
 @dataclass(frozen=True, slots=True)
 class Listeners:
     """Where a broker listens, and what it tells its clients.
@@ -35,6 +61,7 @@ class Listeners:
         bind: address it listens on.
         advertised: host clients are sent to.
         forwarded_port: a second port, advertised on the loopback address (kubectl port-forward); 0: none.
+        others: further listeners.
     """
 
     port: int
@@ -42,6 +69,7 @@ class Listeners:
     bind: str = HOST
     advertised: str = HOST
     forwarded_port: int = 0
+    others: tuple[Listener, ...] = ()
 
     def settings(self) -> dict[str, object]:
         """Give the broker's settings."""
@@ -50,15 +78,19 @@ class Listeners:
         if self.forwarded_port:
             listeners["FORWARDED"] = f"{self.bind}:{self.forwarded_port}"
             advertised["FORWARDED"] = f"{HOST}:{self.forwarded_port}"
+        protocols = dict.fromkeys(listeners, "PLAINTEXT")
+        for other in self.others:
+            listeners[other.name] = advertised[other.name] = f"{HOST}:{other.port}"
+            protocols[other.name] = other.protocol
         return {
             "listeners": ",".join(f"{name}://{address}" for name, address in listeners.items()),
             "advertised.listeners": ",".join(f"{name}://{address}" for name, address in advertised.items()),
-            "listener.security.protocol.map": ",".join(f"{name}:PLAINTEXT" for name in listeners),
+            "listener.security.protocol.map": ",".join(f"{name}:{protocol}" for name, protocol in protocols.items()),
         }
 
 
-def server_properties(listeners: Listeners, data: Path) -> str:
-    """Give server.properties of the broker."""
+def server_properties(listeners: Listeners, data: Path, further: Mapping[str, str] = _NO_SETTINGS) -> str:
+    """Give server.properties of the broker; `further` settings win."""
     settings: dict[str, object] = {
         **_controller(listeners.controller_port, data),
         **listeners.settings(),
@@ -85,6 +117,7 @@ def server_properties(listeners: Listeners, data: Path) -> str:
         "num.io.threads": 4,
         "background.threads": 4,
         "log.cleaner.dedupe.buffer.size": 16 * 1024 * 1024,
+        **further,
     }
     return _lines(settings)
 

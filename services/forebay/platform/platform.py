@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from forebay.platform.broker import Broker
+from forebay.platform.broker_settings import Additions
 from forebay.platform.component import Component
 from forebay.platform.errors import PlatformError
 from forebay.platform.home import STATE_FILE, default_home, delete_home, locked, make_home, unwritable
@@ -32,13 +33,16 @@ class Platform:
     """A Kafka broker and a schema registry whose data and logs live in one directory.
 
     As a context manager it is up inside the block and stopped, its data kept, after it.
+
+    Args:
+        broker: further listeners and settings of the broker; they are not recorded.
     """
 
-    def __init__(self, home: Path | None = None, ports: Ports | None = None) -> None:
+    def __init__(self, home: Path | None = None, ports: Ports | None = None, broker: Additions | None = None) -> None:
         self.home = (home or default_home()).absolute()
         self._ports = ports or Ports()
         self._state = StateFile(self.home / STATE_FILE)
-        self.broker = Broker(self.home, self._state)
+        self.broker = Broker(self.home, self._state, broker)
         self.registry = Registry(self.home, self._state)
 
     @property

@@ -123,6 +123,17 @@ class Processor(abc.ABC, Generic[E, O]):
     def opened(self) -> None:
         """Prepare what works on stores (operators): they are bound to their task now."""
 
+    def record_key(self, name: str, key: str) -> str | None:
+        """Give the key of the records that a store's entry, or a timer, belongs to; None: to the task as a whole.
+
+        Asked when a job gets another number of tasks, which its keys are spread over.
+
+        Args:
+            name: of the store or timer.
+            key: under which the entry is stored, or the timer set.
+        """
+        return key or None
+
     @abc.abstractmethod
     def process(self, event: E, ctx: Context[O]) -> None:
         """Handle one record. Any exception sends the record to .errors and undoes what it did."""

@@ -211,6 +211,16 @@ class TaskEngine:
                 self.dedupe.add(identity, now)
         self.position = Position(stream_time, self.position.closing_time)
 
+    def close(self, until: int, clock: int) -> None:
+        """Move the closing time on to `until` (ms), if it is not there yet, and fire what is due by then."""
+        stream_time, closing_time = self.position.stream_time, max(self.position.closing_time, until)
+        if stream_time < 0 or closing_time == self.position.closing_time:
+            return
+        self._context.stream_time = stream_time
+        self._context.closing_time = max(stream_time, closing_time)
+        self._fire(clock)
+        self.position = Position(stream_time, closing_time)
+
     def tick(self, idle_ms: int, clock: int) -> None:
         """Let idle time pass: move the closing time on (see `Processor.idle`) and fire what is due by then.
 
@@ -266,7 +276,7 @@ class TaskEngine:
             self.processor.process(event, self._context)
             if encoding is StateEncoding.EACH:
                 self._check_puts()
-        except Unavailable:
+        except (Unavailable, MemoryError):
             raise
         except LateRecord as late:
             self._undo(mark)
@@ -293,7 +303,7 @@ class TaskEngine:
                 self.processor.on_timer(timer, context)
                 if context.late_by != IN_TIME:
                     raise RuntimeError("a timer has no record that could be late: call ctx.late() in process() only")
-            except Unavailable:
+            except (Unavailable, MemoryError):
                 raise
             except Exception as error:
                 self._undo(mark)

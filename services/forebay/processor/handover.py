@@ -43,9 +43,9 @@ class HandedRecord:
         return 1, self._timestamp
 
 
-def by_task(onward: Iterable[Output], partitioner: Partitioner, tasks: int) -> list[list[Output]]:
+def by_task(onward: Iterable[Output], partitioner: Partitioner) -> list[list[Output]]:
     """Give what each task of the next stage is handed, in order."""
-    blocks: list[list[Output]] = [[] for _ in range(tasks)]
+    blocks: list[list[Output]] = [[] for _ in range(partitioner.partitions)]
     for output in onward:
         blocks[partitioner(output.key)].append(output)
     return blocks

@@ -14,18 +14,24 @@ from py4j.protocol import Py4JError
 
 from forebay.catalog import Service, find_service
 from forebay.job import load_job
+from forebay.kafka.acls import Role
 from forebay.kafka.patience import keep_trying
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.batch import TaskReport
-from forebay.runtime.checkpoint import held_checkpoint
+from forebay.runtime.checkpoint import held_checkpoint, is_begun
+from forebay.runtime.errors import StopJob
 from forebay.runtime.health import Health, HealthServer
 from forebay.runtime.interrupt import kept_interrupt
+from forebay.runtime.jvmlock import held_by_jvm
 from forebay.runtime.jvmlog import quiet_children
 from forebay.runtime.kubernetes_members import following_executors
 from forebay.runtime.metrics import JobMetrics
 from forebay.runtime.planner import Limits, limits_for
+from forebay.runtime.positions import committed_positions
 from forebay.runtime.prepare import check_topics, code_version, count_tasks, register_contracts
 from forebay.runtime.query import JobRunner, Plan
+from forebay.runtime.restore import Restore, RestorePoint, restore_point
+from forebay.runtime.rights import JobRights
 from forebay.runtime.session import SparkOptions, build_session
 from forebay.runtime.spec import JobSpec
 from forebay.runtime.watch import Watcher
@@ -50,6 +56,8 @@ class JobOptions:
         application: "" for the service's name.
         tasks: 0 for as many as the input has partitions.
         state_partitions: 0 for as many as Spark has slots.
+        restore: whether to take the state from the changelogs.
+        accept_loss: whether to do so although records between two stages are lost.
         http_host, http_port: where health and metrics are served; port 0 takes a free one, -1 serves none.
     """
 
@@ -62,6 +70,8 @@ class JobOptions:
     logic: Mapping[str, str] = field(default_factory=dict)
     engine: Mapping[str, Any] = field(default_factory=dict)
     spark: SparkOptions = field(default_factory=SparkOptions)
+    restore: Restore = Restore.NO
+    accept_loss: bool = False
     http_host: str = "127.0.0.1"
     http_port: int = -1
 
@@ -73,6 +83,8 @@ class JobApplication:
         self._options = options
         self._service: Service = find_service(options.service)
         self._application = options.application or self._service.name
+        roles = (Role.RUN,) if options.restore is Restore.NO else (Role.RUN, Role.RESTORE)
+        self._rights = JobRights(options.kafka, self._service, self._application, roles)
         self._logic = parse_logic(self._service, options.logic)
         self.metrics = JobMetrics(self._service.name)
         self.health = Health()
@@ -80,6 +92,13 @@ class JobApplication:
         self._runner: JobRunner | None = None
         self.conversions: list[tuple[str, str]] = []
         """What was done to stores that are declared otherwise now: task, text."""
+        self.restored: list[TaskReport] = []
+        """Reports of the batch that took the state from the changelogs."""
+
+    @property
+    def kafka(self) -> KafkaSettings:
+        """Give the connection settings."""
+        return self._options.kafka
 
     def stop(self) -> None:
         """Ask the job to end once its running batch is through; safe in a signal handler."""
@@ -112,9 +131,11 @@ class JobApplication:
     def _prepare(self) -> JobSpec:
         options, service = self._options, self._service
         try:
-            tasks = count_tasks(options.kafka, service, options.tasks)
+            self._rights.require()
+            tasks = count_tasks(options.kafka, service, self._application, options.tasks)
             check_topics(options.kafka, service, self._application, tasks)
             ids = register_contracts(options.kafka, service, self._application)
+            point = self._restore_point(tasks)
         except Exception as error:
             self.health.failing(str(error))
             raise
@@ -130,8 +151,31 @@ class JobApplication:
             logic=self._logic,
             schema_ids=ids,
             code_version=code_version(service, self._logic),
+            restore=point,
+            restore_only=options.restore is Restore.ONLY,
             **engine,
         )
+
+    def _restore_point(self, tasks: int) -> RestorePoint | None:
+        options, checkpoint = self._options, self._options.plan.checkpoint
+        if options.restore is Restore.NO:
+            return None
+        if is_begun(checkpoint):
+            if options.restore is Restore.IF_MISSING:
+                return None
+            raise StopJob(
+                f"{checkpoint} holds a checkpoint: `forebay run` goes on from it. If it is damaged, move it away first"
+            )
+        point = restore_point(committed_positions(options.kafka, self._service, self._application, tasks))
+        if point is None and options.restore is Restore.ONLY:
+            raise StopJob(f"{self._application} never committed anything: there is no state to restore; run the job")
+        if point is not None and point.lost and not options.accept_loss:
+            lost = ", ".join(f"{self._application}-{stage}-{task}" for stage, task in point.lost)
+            raise StopJob(
+                f"batch {point.batch} was committed by one stage but not by the next: what {lost} were handed in it "
+                "can't be read again. Put the checkpoint back; or restore with --accept-loss, without those records"
+            )
+        return point
 
     def _run(self, spec: JobSpec) -> None:
         log.info(
@@ -150,10 +194,13 @@ class JobApplication:
             if self._stopping.is_set():
                 return
             executors = self._options.spark.executors
-            watcher = Watcher(spec, runner, self.metrics, self.health)
+            watcher = Watcher(spec, runner, self.metrics, self.health, self._rights)
             watcher.start()
             try:
-                with following_executors(session, executors, self.health, runner.rebalance, self._stopping):
+                with (
+                    held_by_jvm(session._jvm, self._options.plan.checkpoint, self._pause),
+                    following_executors(session, executors, self.health, runner.rebalance, self._stopping),
+                ):
                     runner.run()
             finally:
                 watcher.close()
@@ -162,9 +209,11 @@ class JobApplication:
                 session.stop()
             log.info("%s: stopped", spec.application)
 
-    def _failed(self, cause: str) -> None:
+    def _failed(self, cause: str) -> str:
         self.metrics.restarted()
-        self.health.failing(cause)
+        explained = self._rights.explain(cause)
+        self.health.failing(explained)
+        return explained
 
     def _observe(self, batch_id: int, seconds: float, reports: list[TaskReport]) -> None:
         self.metrics.observe(seconds, reports)
@@ -172,6 +221,8 @@ class JobApplication:
         for report in reports:
             task = f"{self._application}-{report.stage}-{report.task}"
             self.conversions.extend((task, conversion) for conversion in report.conversions)
+            if report.step == "restore":
+                self.restored.append(report)
         if all(report.step == "idle" for report in reports):
             return
         facts = summary(batch_id, seconds, reports)
@@ -194,13 +245,14 @@ def summary(batch_id: int, seconds: float, reports: list[TaskReport]) -> dict[st
         "state_rows": sum(report.state_rows for report in reports),
         "state_bytes": sum(report.state_bytes for report in reports),
         "replayed_tasks": sum(report.step == "suppress" for report in reports),
+        "restored_tasks": sum(report.step == "restore" for report in reports),
     }
 
 
 def as_text(facts: Mapping[str, Any]) -> str:
     """Give a batch's figures as a line for people; what is zero is left out."""
     always = f"batch {facts['batch']}: {facts['records_in']} in, {facts['records_out']} out, {facts['seconds']:.2f} s"
-    names = ("errors", "late", "duplicates", "timers_fired", "replayed_tasks")
+    names = ("errors", "late", "duplicates", "timers_fired", "replayed_tasks", "restored_tasks")
     rest = "".join(f", {facts[name]} {name.replace('_', ' ')}" for name in names if facts[name])
     return f"{always}{rest}, state {facts['state_rows']} rows"
 

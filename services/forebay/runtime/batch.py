@@ -27,6 +27,8 @@ class TaskBatch:
         clock: wall clock in ms, carried in the source's offsets.
         idle_ms: how long the task's topics have been idle and read to their ends.
         ranges: of all its input partitions, empty ones included, by (topic, partition).
+        restore: whether the task takes its state from its changelogs in this batch, which then reads nothing.
+        close_until: time (ms) the closing time moves on to, whatever the task's own records say; -1: none.
     """
 
     job: str
@@ -35,6 +37,8 @@ class TaskBatch:
     clock: int
     idle_ms: int
     ranges: tuple[Range, ...]
+    restore: bool = False
+    close_until: int = -1
 
     @property
     def is_idle(self) -> bool:

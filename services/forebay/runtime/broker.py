@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from confluent_kafka import Consumer, IsolationLevel, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
+from forebay.kafka.errors import failed, is_forbidden, is_group_refusal
 from forebay.runtime.errors import OffsetsLost, TopicChanged, Unavailable
 from forebay.runtime.planner import Ends, Partition
 
@@ -22,32 +23,40 @@ class BrokerView:
         admin: for everything but reading records.
         consumer: read_committed, small fetches; assigned anew for each look into partitions.
         timeout: seconds for each question.
+        own: further topics of the job, which must stay there.
     """
 
-    def __init__(self, admin: AdminClient, consumer: Consumer, topics: tuple[str, ...], timeout: float = 10.0) -> None:
+    def __init__(
+        self,
+        admin: AdminClient,
+        consumer: Consumer,
+        topics: tuple[str, ...],
+        timeout: float = 10.0,
+        own: tuple[str, ...] = (),
+    ) -> None:
         self._admin = admin
         self._consumer = consumer
         self._topics = topics
         self._timeout = timeout
+        self._own = own
         self._partitions: dict[str, int] = {}
         self._looked_at = 0.0
 
     def topic_ids(self) -> dict[str, str]:
-        """Give the broker's id of each topic. Raises TopicChanged for one that is not there."""
+        """Give the broker's id of each topic, the job's own included. Raises TopicChanged for one that is not there."""
         ids = {}
-        for topic, future in self._admin.describe_topics(TopicCollection(list(self._topics))).items():
+        for topic, future in self._admin.describe_topics(TopicCollection([*self._topics, *self._own])).items():
             try:
                 described = future.result(self._timeout)
             except KafkaException as error:
                 if error.args[0].name() == "UNKNOWN_TOPIC_OR_PART":
-                    raise TopicChanged(
-                        f"the input topic {topic} does not exist: `forebay topics create` makes it"
-                    ) from error
-                raise Unavailable(f"can't describe {topic}: {error}") from error
+                    raise TopicChanged(_missing(topic, topic in self._topics)) from error
+                raise failed(error.args[0], f"can't describe {topic}") from error
             except TimeoutError as error:
                 raise Unavailable(f"can't describe {topic}: no answer within {self._timeout} s") from error
             ids[topic] = str(described.topic_id)
-            self._partitions[topic] = len(described.partitions)
+            if topic in self._topics:
+                self._partitions[topic] = len(described.partitions)
         self._looked_at = time.monotonic()
         return ids
 
@@ -72,7 +81,7 @@ class BrokerView:
         try:
             answers = self._consumer.offsets_for_times(asked, self._timeout)
         except KafkaException as error:
-            raise Unavailable(f"can't look up offsets by time: {error}") from error
+            raise failed(error.args[0], "can't look up offsets by time") from error
         latest = self.latest()
         return {(a.topic, a.partition): a.offset if a.offset >= 0 else latest[a.topic][a.partition] for a in answers}
 
@@ -80,10 +89,10 @@ class BrokerView:
         """Give the Kafka timestamp (ms) of the record at, or next after, each position."""
         return {partition: first[0] for partition, first in self._records(positions, 1).items()}
 
-    def average_bytes(self, positions: Mapping[Partition, int]) -> float:
-        """Give the average size of some records after these positions."""
+    def average_bytes(self, positions: Mapping[Partition, int]) -> dict[Partition, float]:
+        """Give the average size of some records after each of these positions, where there are any."""
         found = self._records(positions, _SAMPLE)
-        return sum(size for _, size, _ in found.values()) / max(1, sum(count for _, _, count in found.values()))
+        return {partition: size / count for partition, (_, size, count) in found.items()}
 
     def _records(self, positions: Mapping[Partition, int], enough: int) -> dict[Partition, tuple[int, int, int]]:
         """Read up to `enough` records after each position: (first timestamp, bytes, count)."""
@@ -93,11 +102,16 @@ class BrokerView:
         deadline = time.monotonic() + self._timeout
         while len(ended) < len(positions) and time.monotonic() < deadline:
             for message in self._consumer.consume(500, 0.02):
+                error = message.error()
+                if error is not None and is_group_refusal(error):
+                    continue
+                if error is not None and is_forbidden(error):
+                    raise failed(error, "can't look into the partitions")
                 topic, number = message.topic(), message.partition()
                 assert topic is not None
                 assert number is not None
                 partition = (topic, number)
-                if message.error() is not None:
+                if error is not None:
                     ended.add(partition)
                     continue
                 first, size, count = found.get(partition, (message.timestamp()[1], 0, 0))
@@ -118,8 +132,25 @@ class BrokerView:
                 ends[partition.topic][partition.partition] = future.result(self._timeout).offset
             except (KafkaException, TimeoutError) as error:
                 self._looked_at = 0.0
-                raise Unavailable(f"can't list offsets of {partition.topic}-{partition.partition}: {error}") from error
+                doing = f"can't list offsets of {partition.topic}-{partition.partition}"
+                if isinstance(error, KafkaException):
+                    raise failed(error.args[0], doing) from error
+                raise Unavailable(f"{doing}: no answer within {self._timeout} s") from error
         return {topic: tuple(values) for topic, values in ends.items()}
+
+
+def topic_gone(topic: str) -> str:
+    """Give what to say of a topic the job writes that is not there any more."""
+    return (
+        f"the job's topic {topic} does not exist any more: `forebay topics create` makes it anew, empty; a changelog "
+        "must come back as it was, or the job starts over (`forebay reset`)"
+    )
+
+
+def _missing(topic: str, is_input: bool) -> str:
+    if is_input:
+        return f"the input topic {topic} does not exist (any more): `forebay topics create` makes it"
+    return topic_gone(topic)
 
 
 def check_available(start: Ends, earliest: Ends) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import count
 
 _MASK = 0xFFFFFFFF
@@ -25,6 +26,7 @@ def spark_hash(value: int) -> int:
     return h - (1 << 32) if h >> 31 else h
 
 
+@cache
 def bucket_ids(tasks: int, partitions: int) -> tuple[int, ...]:
     """Give one int per task; task t's lands in Spark's state partition t % `partitions`."""
     spare: dict[int, list[int]] = {}

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
+from functools import cache
 
 from confluent_kafka import Consumer, Producer
 
 from forebay.catalog import Service, find_service
 from forebay.job import Job, load_job
 from forebay.kafka.codecs import registry_codec
+from forebay.partitioner import Partitioner
 from forebay.processor.api import AnyProcessor
 from forebay.processor.engine import Codecs, EngineSettings, TaskEngine, declared_stores
-from forebay.runtime.changelog import ChangelogRouter, changelog_topic, changelog_topics, internal_topic
+from forebay.runtime.changelog import changelog_topic, internal_topic
+from forebay.runtime.changelog_reader import TopicChangelog
 from forebay.runtime.ports import Input
 from forebay.runtime.reader import RangeReader
 from forebay.runtime.spec import JobSpec, Tables
+from forebay.runtime.stage_log import stage_log
 from forebay.runtime.task import StateTask, TaskSettings
 from forebay.runtime.transaction import Topics, TransactionalSink
 from forebay.serde import local_codec
+from forebay.stores.copies import copy_file, load_copy
 from forebay.stores.disk import DiskTable
 from forebay.stores.table import MemoryTable, Table
+
+log = logging.getLogger(__name__)
+
+_MARKER_READERS: dict[str, Consumer] = {}
+_OBSERVERS: dict[str, Consumer] = {}
+"""By application."""
 
 
 def build_first(spec: JobSpec, task: int, partitions: Sequence[tuple[str, int]]) -> StateTask:
@@ -30,7 +42,7 @@ def build_first(spec: JobSpec, task: int, partitions: Sequence[tuple[str, int]])
 
 def build_later(spec: JobSpec, stage: int, task: int, source: Input) -> StateTask:
     """Give the task of a later stage; it reads what `source` was handed."""
-    return _build(spec, stage, task, _consumer(spec), source, [(internal_topic(spec.application, stage), task)])
+    return _build(spec, stage, task, _marker_reader(spec), source, [(internal_topic(spec.application, stage), task)])
 
 
 def _build(
@@ -49,21 +61,31 @@ def _build(
         cached_objects=spec.cached_objects,
         on_change=spec.on_change,
     )
-    formats = {store.name: store.row_value for _, store in declared_stores(processor)}
+    topics = stage_log(spec.application, stage, processor)
     engine = TaskEngine(processor, build_codecs(spec, service, job, stage, processor), table, engine_settings)
-    router = ChangelogRouter(
-        changelog_topics(spec.application, formats), internal_topic(spec.application, stage), task, formats
-    )
     name = spec.transactional_id(stage, task)
     identity = {"transactional.id": name, "transaction.timeout.ms": spec.transaction_timeout_ms}
     sink = TransactionalSink(
         consumer,
+        _observer(spec),
         lambda: Producer(spec.kafka.producer(**identity)),
         Topics(service.errors.name, service.late.name),
-        router,
+        topics.router(task),
         partitions,
+        transaction_seconds=spec.transaction_timeout_ms / 1000,
     )
-    return StateTask(engine, table, source, sink, TaskSettings(name, spec.code_version, stage, spec.max_state_bytes))
+    restoring = {"group.id": spec.restore_group}
+    changelog = TopicChangelog(
+        name, lambda: Consumer(spec.kafka.consumer(**restoring)), topics.rows(), task, telling=True
+    )
+    task_settings = TaskSettings(name, spec.code_version, stage, spec.max_state_bytes, spec.max_error_rate)
+    partitioner = None if job.after(stage) is None else _partitioner(spec.tasks)
+    return StateTask(engine, table, source, sink, changelog, task_settings, partitioner)
+
+
+@cache
+def _partitioner(tasks: int) -> Partitioner:
+    return Partitioner(tasks)
 
 
 def build_codecs(spec: JobSpec, service: Service, job: Job, stage: int, processor: AnyProcessor) -> Codecs:
@@ -93,11 +115,33 @@ def build_codecs(spec: JobSpec, service: Service, job: Job, stage: int, processo
     )
 
 
-def _consumer(spec: JobSpec) -> Consumer:
-    return Consumer(spec.kafka.consumer(**{"group.id": spec.marker_group}))
+def _marker_reader(spec: JobSpec) -> Consumer:
+    """Give the worker's one consumer that reads markers only: later stages read no topic."""
+    found = _MARKER_READERS.get(spec.application)
+    if found is None:
+        found = _MARKER_READERS[spec.application] = _consumer(spec)
+    return found
+
+
+def _observer(spec: JobSpec) -> Consumer:
+    """Give the worker's one consumer that reads markers past transactions in flight."""
+    found = _OBSERVERS.get(spec.application)
+    if found is None:
+        found = _OBSERVERS[spec.application] = _consumer(spec, **{"isolation.level": "read_uncommitted"})
+    return found
+
+
+def _consumer(spec: JobSpec, **overrides: str) -> Consumer:
+    return Consumer(spec.kafka.consumer(**{"group.id": spec.marker_group, **overrides}))
 
 
 def _table(spec: JobSpec, stage: int, task: int) -> Table:
-    if spec.tables is Tables.PERSISTENT:
-        return DiskTable(spec.table_directory, f"{spec.application}-{stage}-{task}")
-    return MemoryTable()
+    name = f"{spec.application}-{stage}-{task}"
+    table = DiskTable(spec.table_directory, name) if spec.tables is Tables.PERSISTENT else MemoryTable()
+    if spec.standby_directory:
+        file = copy_file(spec.standby_directory, spec.application, stage, task)
+        if load_copy(file, table):
+            log.info("%s: began with the warm copy %s: %d rows", name, file, len(table))
+        else:
+            log.info("%s: there is no warm copy %s", name, file)
+    return table

@@ -11,7 +11,7 @@ from forebay.stores.table import Change
 
 INTERNAL = b"\x01"
 NO_FORMATS: Mapping[str, RowValue] = MappingProxyType({})
-_STAMPED = (RowValue.STAMPED, RowValue.STAMPED_HELD)
+STAMPED = (RowValue.STAMPED, RowValue.STAMPED_HELD)
 
 
 class ChangelogRouter:
@@ -19,7 +19,8 @@ class ChangelogRouter:
 
     A store's row goes to `<application>-<store>-changelog` under its key; timers and event ids go to
     `<application>-<stage>-task` under their row keys. The values are those of the block log; where a store keeps a
-    timestamp in front of the value, it becomes the record's, so that every value is framed Avro.
+    timestamp in front of the value, it becomes the record's, so that every value is framed Avro; a version that is
+    null (a tombstone that is part of the history) is an empty value, which compaction keeps.
 
     Args:
         topics: changelog topic by store name; a store that is missing keeps no changelog.
@@ -31,10 +32,14 @@ class ChangelogRouter:
     def __init__(
         self, topics: dict[str, str], internal: str, partition: int, formats: Mapping[str, RowValue] = NO_FORMATS
     ) -> None:
-        self._stamped = {name.encode() for name, kind in formats.items() if kind in _STAMPED}
+        self._stamped = {name.encode() for name, kind in formats.items() if kind in STAMPED}
         self._topics = {name.encode(): topic for name, topic in topics.items()}
-        self._internal = internal
+        self.internal = internal
         self.partition = partition
+
+    def destinations(self) -> set[str]:
+        """Give the changelogs' names."""
+        return {self.internal, *self._topics.values()}
 
     def route(self, changes: Sequence[Change], timestamp: int) -> Iterator[tuple[str, bytes, bytes | None, int]]:
         """Give (topic, key, value, timestamp in ms) of every change that is logged, in order.
@@ -42,7 +47,7 @@ class ChangelogRouter:
         Args:
             timestamp: of rows that carry none.
         """
-        topics, internal, stamped = self._topics, self._internal, self._stamped
+        topics, internal, stamped = self._topics, self.internal, self._stamped
         for key, value in changes:
             if key.startswith(INTERNAL):
                 yield internal, key, value, timestamp
@@ -52,9 +57,9 @@ class ChangelogRouter:
             if topic is None:
                 continue
             if value is not None and store in stamped:
-                yield topic, row, value[WIDTH:] or None, max(unpack_time(value), 0)
+                yield topic, row, value[WIDTH:], max(unpack_time(value), 0)
             else:
-                yield topic, row, value or None, timestamp
+                yield topic, row, value, timestamp
 
 
 def changelog_topic(application: str, store: str) -> str:

@@ -5,11 +5,38 @@ from __future__ import annotations
 import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 from forebay.runtime.errors import StopJob
+from forebay.runtime.jvmlock import LOCK as JVM_LOCK
 
 LOCK = ".forebay-lock"
+
+
+def is_begun(path: str) -> bool:
+    """Tell whether a local checkpoint holds batches; never known of a URL."""
+    return "://" not in path and any((Path(path) / "offsets").glob("[0-9]*"))
+
+
+def set_aside(path: str) -> str:
+    """Rename a local checkpoint that holds batches; give its new name, "" where there is none.
+
+    Raises:
+        StopJob: it is on another file system: it has to be moved by other means.
+    """
+    if "://" in path:
+        raise StopJob(f"{path} can't be set aside from here: give --checkpoint another URL, which the job keeps")
+    if not is_begun(path):
+        return ""
+    place = Path(path)
+    number = next(n for n in count(1) if not place.with_name(f"{place.name}.old-{n}").exists())
+    aside = place.with_name(f"{place.name}.old-{number}")
+    aside.mkdir()
+    for entry in list(place.iterdir()):
+        if entry.name not in (LOCK, JVM_LOCK):
+            entry.rename(aside / entry.name)
+    return str(aside)
 
 
 @contextmanager

@@ -41,6 +41,14 @@ class TaskTooLarge(StopJob):
     """A task's state outgrew its byte limit."""
 
 
+class TooManyErrors(StopJob):
+    """More of a task's records failed than an operator accepts; nothing of the batch was committed."""
+
+
+class TransactionTooLong(Unavailable):
+    """A batch can't be through within its transaction's time: only a smaller one can."""
+
+
 __all__ = [
     "OffsetsLost",
     "ReplayDiffers",
@@ -48,6 +56,8 @@ __all__ = [
     "StopJob",
     "StoreChanged",
     "TaskTooLarge",
+    "TooManyErrors",
     "TopicChanged",
+    "TransactionTooLong",
     "Unavailable",
 ]

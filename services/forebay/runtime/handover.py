@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import fastavro
 
-from forebay.partitioner import Partitioner
-from forebay.processor.handover import by_task, handed
+from forebay.processor.handover import handed
 from forebay.processor.messages import Message, Output
 from forebay.runtime.batch import Range, TaskBatch
 from forebay.runtime.errors import Unavailable
 from forebay.serde.contracts import load_contract
 
-SCHEMA = "bucket int, source int, job string, task int, n long, clock long, idle_ms long, block binary, reports string"
+SCHEMA = (
+    "bucket int, source int, job string, task int, n long, clock long, idle_ms long, restore boolean, "
+    "close_until long, block binary, reports string"
+)
 
 _BLOCK: Any = fastavro.parse_schema(json.loads(load_contract("forebay", "Handover").text))
 
@@ -30,6 +32,8 @@ class Handover:
         job: identity of the checkpoint.
         clock: the batch's clock, ms.
         idle_ms: how long the source had been idle.
+        restore: whether the batch takes states from changelogs.
+        close_until: time (ms) the batch moves closing times on to; -1: none.
         block: the records.
         reports: reports on their way to the driver, as JSON.
     """
@@ -40,18 +44,30 @@ class Handover:
     n: int
     clock: int
     idle_ms: int
+    restore: bool
+    close_until: int
     block: bytes
     reports: tuple[str, ...]
 
 
-def hand_over(
-    batch: TaskBatch, onward: Iterable[Output], partitioner: Partitioner, tasks: int, reports: Sequence[str]
-) -> Iterator[Handover]:
-    """Give exactly one row for each task of the next stage; the reports travel with the one of the same number."""
-    for task, block in enumerate(by_task(onward, partitioner, tasks)):
-        carried = tuple(reports) if task == batch.task else ()
+def hand_over(batch: TaskBatch, onward: Sequence[Sequence[Output]], reports: Sequence[str]) -> Iterator[Handover]:
+    """Give exactly one row for each task of the next stage; the reports travel with the one of the same number.
+
+    Args:
+        onward: by task of the next stage.
+    """
+    for task, block in enumerate(onward):
         yield Handover(
-            batch.task, batch.job, task, batch.batch, batch.clock, batch.idle_ms, encode_block(block), carried
+            source=batch.task,
+            job=batch.job,
+            task=task,
+            n=batch.batch,
+            clock=batch.clock,
+            idle_ms=batch.idle_ms,
+            restore=batch.restore,
+            close_until=batch.close_until,
+            block=encode_block(block),
+            reports=tuple(reports) if task == batch.task else (),
         )
 
 
@@ -77,6 +93,8 @@ def taken_over(rows: Sequence[Handover], tasks: int, marker_topic: str) -> TaskB
         clock=max(row.clock for row in rows),
         idle_ms=min(row.idle_ms for row in rows),
         ranges=(Range(marker_topic, first.task, 0, first.n),),
+        restore=first.restore,
+        close_until=first.close_until,
     )
 
 

@@ -25,6 +25,8 @@ class Marker:
         stream_time: in ms.
         tag: that batch's tag, in hex.
         code_version: of the code that computed it.
+        closing_time: in ms; None in markers of releases that did not keep it.
+        handed_to: tasks of the next stage that were handed records in that batch, bit t for task t.
     """
 
     job: str
@@ -32,6 +34,8 @@ class Marker:
     stream_time: int
     tag: str
     code_version: str
+    closing_time: int | None = None
+    handed_to: int = 0
 
     def to_metadata(self) -> str:
         """Give the offset metadata."""
@@ -42,6 +46,8 @@ class Marker:
             "s": self.stream_time,
             "tag": self.tag,
             "code": self.code_version,
+            "c": self.closing_time,
+            "to": f"{self.handed_to:x}",
         }
         return json.dumps(fields, separators=(",", ":"))
 
@@ -50,11 +56,12 @@ class Marker:
         """Read offset metadata. Raises StateConflict where somebody else wrote it."""
         try:
             fields = json.loads(text)
-            return cls(fields["job"], fields["n"], fields["s"], fields["tag"], fields["code"])
+            closing_time, handed_to = fields.get("c"), int(fields.get("to", "0"), 16)
+            return cls(fields["job"], fields["n"], fields["s"], fields["tag"], fields["code"], closing_time, handed_to)
         except (ValueError, KeyError, TypeError) as error:
             raise StateConflict(
                 f"the marker's metadata {text!r} was not written by Forebay: no other program may commit offsets "
-                "to a job's marker group; restore the job from its changelog topics"
+                "to a job's marker group. Delete the checkpoint and `forebay restore` makes it anew from the changelogs"
             ) from error
 
 
@@ -91,14 +98,16 @@ def decide(task: str, job: str, batch: int, stored: Stored | None, marker: Marke
             raise StateConflict(
                 f"{task}: the {owner} belongs to checkpoint {found.job}, but checkpoint {job} is running: the "
                 "checkpoint was deleted or replaced, or another one runs under the same application id. Put the "
-                "old checkpoint back, give this job another application id, or run `forebay reset`"
+                "old checkpoint back; or delete this one and `forebay restore` makes it anew from the changelogs; or "
+                "give this job another application id, or `forebay reset` forgets its state"
             )
     if marker is None:
         if stored is None:
             return Step.PRODUCE
         raise StateConflict(
             f"{task}: the state stands at batch {stored.batch}, but its marker is gone (group offsets deleted or "
-            "expired): it can't be told whether a later batch was committed. Restore from the changelog topics"
+            "expired): it can't be told whether a later batch was committed. Delete the checkpoint and "
+            "`forebay restore` makes it anew from the changelogs"
         )
     if marker.batch == batch and (stored is None or stored.batch < batch):
         return Step.SUPPRESS
@@ -108,7 +117,7 @@ def decide(task: str, job: str, batch: int, stored: Stored | None, marker: Marke
     raise StateConflict(
         f"{task}: the state stands at {standing}, the marker at batch {marker.batch}, tag {marker.tag}, and batch "
         f"{batch} is to run: the checkpoint is older or newer than the topics. Put back the checkpoint that belongs "
-        "to them, or restore from the changelog topics"
+        "to them, or delete it and `forebay restore` makes it anew from the changelogs"
     )
 
 

@@ -23,8 +23,10 @@ class SourceOffset:
         state_partitions: number of Spark's state partitions they are spread over, fixed at first start.
         caught_up: whether the ends were the topics' ends at that clock.
         idle_ms: by task: how long its partitions had been idle and read to their ends.
-        topic_ids: the broker's ids of the input topics.
+        topic_ids: the broker's ids of the input topics and of the changelogs.
         ends: by topic, the offset after the last one read, by partition.
+        restore: whether the batch that ends here takes the tasks' states from their changelogs.
+        close_until: time (ms) it moves every task's closing time on to; -1: none.
     """
 
     job: str
@@ -36,6 +38,8 @@ class SourceOffset:
     topic_ids: dict[str, str]
     ends: dict[str, tuple[int, ...]]
     state_partitions: int
+    restore: bool = False
+    close_until: int = -1
 
     def to_json(self) -> dict[str, Any]:
         """Give the offset as Spark keeps it. Keys are always in the same order: Spark compares the text."""
@@ -50,6 +54,8 @@ class SourceOffset:
             "idle_ms": list(self.idle_ms),
             "topic_ids": {topic: self.topic_ids[topic] for topic in sorted(self.topic_ids)},
             "ends": {topic: list(self.ends[topic]) for topic in sorted(self.ends)},
+            **({"restore": True} if self.restore else {}),
+            **({"close_until": self.close_until} if self.close_until >= 0 else {}),
         }
 
     @classmethod
@@ -69,6 +75,8 @@ class SourceOffset:
             topic_ids=dict(offset["topic_ids"]),
             ends={topic: tuple(ends) for topic, ends in offset["ends"].items()},
             state_partitions=offset["state_partitions"],
+            restore=offset.get("restore", False),
+            close_until=offset.get("close_until", -1),
         )
 
 
@@ -90,7 +98,9 @@ def task_batches(start: SourceOffset | None, end: SourceOffset) -> list[TaskBatc
             for topic, ends in sorted(end.ends.items())
             for partition in range(task, len(ends), end.tasks)
         )
-        batches.append(TaskBatch(end.job, task, end.batch, end.clock, end.idle_ms[task], ranges))
+        batches.append(
+            TaskBatch(end.job, task, end.batch, end.clock, end.idle_ms[task], ranges, end.restore, end.close_until)
+        )
     return batches
 
 

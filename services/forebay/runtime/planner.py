@@ -19,7 +19,7 @@ class Limits:
 
     Args:
         max_records: of a batch, over all partitions.
-        max_bytes: of a batch, by the average size of the records waiting; 0: no limit.
+        max_bytes: of a batch, by the sizes of samples of the records waiting; 0: no limit.
         tick_ms: wall time after which a batch without records lets idle time pass; 0: never.
     """
 
@@ -29,6 +29,9 @@ class Limits:
 
 
 _SHORTEST_TICK_MS = 500
+
+LARGEST_RECORD = 1 << 20
+"""Bytes of a record, for which brokers are usually set up: fewer records than fit at this size are not sampled."""
 
 
 def limits_for(limits: Limits, idle: IdleClose | None) -> Limits:
@@ -45,12 +48,12 @@ class Probe:
     Args:
         timestamps: Kafka timestamps (ms) of the records at (or next after) these offsets.
         offsets_for: first offsets whose Kafka timestamp is at or after a time (ms); the end where there is none.
-        average_bytes: average record size at these offsets.
+        average_bytes: average size of the records waiting: by the offsets they begin at, and how many they are.
     """
 
     timestamps: Callable[[Mapping[Partition, int]], Mapping[Partition, int]]
     offsets_for: Callable[[Mapping[Partition, int]], Mapping[Partition, int]]
-    average_bytes: Callable[[Mapping[Partition, int]], float]
+    average_bytes: Callable[[Mapping[Partition, int], Mapping[Partition, int]], float]
 
 
 def next_offset(start: SourceOffset, latest: Ends, now: int, limits: Limits, probe: Probe) -> SourceOffset:
@@ -75,7 +78,16 @@ def next_offset(start: SourceOffset, latest: Ends, now: int, limits: Limits, pro
     caught_up = ends == latest
     passed = clock - start.clock if caught_up and start.caught_up else 0
     idle = tuple(0 if task in moved else start.idle_ms[task] + passed for task in range(start.tasks))
-    return replace(start, batch=start.batch + 1, clock=clock, caught_up=caught_up, idle_ms=idle, ends=ends)
+    return replace(
+        start,
+        batch=start.batch + 1,
+        clock=clock,
+        caught_up=caught_up,
+        idle_ms=idle,
+        ends=ends,
+        restore=False,
+        close_until=-1,
+    )
 
 
 def admit(start: Ends, latest: Ends, limits: Limits, probe: Probe) -> Ends:
@@ -93,8 +105,8 @@ def admit(start: Ends, latest: Ends, limits: Limits, probe: Probe) -> Ends:
     }
     total, budget = sum(backlog.values()), limits.max_records
     at = {partition: start[partition[0]][partition[1]] for partition in backlog}
-    if limits.max_bytes and total:
-        budget = min(budget, max(1, int(limits.max_bytes / max(1.0, probe.average_bytes(at)))))
+    if limits.max_bytes and total > limits.max_bytes // LARGEST_RECORD:
+        budget = min(budget, max(1, int(limits.max_bytes / max(1.0, probe.average_bytes(at, backlog)))))
     if total <= budget:
         return dict(latest)
     floor = max(1, budget // (10 * len(backlog)))
@@ -112,6 +124,29 @@ def admit(start: Ends, latest: Ends, limits: Limits, probe: Probe) -> Ends:
         topic: tuple(ends.get((topic, partition), offset) for partition, offset in enumerate(offsets))
         for topic, offsets in start.items()
     }
+
+
+Sizes = Callable[[Mapping[Partition, int]], Mapping[Partition, float]]
+"""Average sizes of some records after these offsets, by partition; none where there are no records."""
+
+
+def average_bytes(at: Mapping[Partition, int], backlog: Mapping[Partition, int], sizes: Sizes) -> float:
+    """Give the average size of the records waiting: each partition's by its larger sample, at its start or middle.
+
+    Args:
+        at: the offsets they begin at; `backlog`: how many they are.
+    """
+    first = sizes(at)
+    middle = sizes({partition: at[partition] + waiting // 2 for partition, waiting in backlog.items()})
+    larger = {partition: max(first.get(partition, 0.0), middle.get(partition, 0.0)) for partition in backlog}
+    return sum(larger[partition] * waiting for partition, waiting in backlog.items()) / sum(backlog.values())
+
+
+def ends_before(latest: Ends, read: Ends) -> bool:
+    """Tell whether a partition ends before what was read of it."""
+    return any(
+        end < done for topic, ends in read.items() for end, done in zip(latest.get(topic, ()), ends, strict=False)
+    )
 
 
 def check_partitions(start: SourceOffset, latest: Ends) -> None:

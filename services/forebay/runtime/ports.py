@@ -8,8 +8,10 @@ from typing import Protocol
 from forebay.processor.engine import BatchResult
 from forebay.processor.messages import Message
 from forebay.runtime.batch import Range
+from forebay.runtime.committed import CommittedPosition
 from forebay.runtime.marker import Marker
 from forebay.stores.blocklog import BlockStorage
+from forebay.stores.table import Table
 
 
 class Input(Protocol):
@@ -23,10 +25,11 @@ class Input(Protocol):
 class Sink(Protocol):
     """Commits a batch's records and its marker in one transaction."""
 
-    def marker(self, job: str) -> Marker | None:
+    def marker(self, job: str, batch: int, take_over: bool = False) -> Marker | None:
         """Give the marker last committed, having fenced off every other writer of this task.
 
-        A marker of another job than `job` is given without fencing anybody: that job may be alive.
+        A marker of another job than `job`, or of a batch after `batch`, is given without fencing anybody, since whoever
+        wrote it may be alive; unless this one is to take over.
         """
         ...
 
@@ -36,6 +39,18 @@ class Sink(Protocol):
 
     def discard(self) -> None:
         """Give up what the last attempt left behind: the next call of `marker` starts afresh."""
+        ...
+
+
+class Changelog(Protocol):
+    """What the topics say of one task."""
+
+    def restore(self, table: Table) -> CommittedPosition | None:
+        """Fill `table` with the task's rows; give where they stand, None for a task that never committed.
+
+        Raises:
+            StateConflict: the changelogs don't say where they stand. Unavailable.
+        """
         ...
 
 

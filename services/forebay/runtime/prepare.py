@@ -13,8 +13,10 @@ from forebay.catalog import Service, Topic
 from forebay.job import load_job
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.codecs import register_contract
+from forebay.kafka.identities import rescale_topic
 from forebay.kafka.registry import SchemaRegistry
 from forebay.kafka.settings import KafkaSettings
+from forebay.runtime.changelog import internal_topic
 from forebay.runtime.errors import StopJob
 
 HASHED = ("model.py", "logic.py")
@@ -25,21 +27,23 @@ class TopicsUnfit(StopJob):
     """Topics are missing or don't fit the job; the message says which and what to do."""
 
 
-def count_tasks(kafka: KafkaSettings, service: Service, tasks: int) -> int:
-    """Give the job's number of tasks: as asked for, or the partitions of the first input.
+def count_tasks(kafka: KafkaSettings, service: Service, application: str, tasks: int) -> int:
+    """Give the job's number of tasks: as asked for, or the partitions of its changelogs, which one task each has.
 
     Raises:
         TopicsUnfit: an input is missing, or its partitions are no multiple of the tasks.
     """
-    found = TopicAdmin(kafka, _ANSWER_SECONDS).describe(topic.name for topic in service.inputs)
+    internal = internal_topic(application, 0)
+    found = TopicAdmin(kafka, _ANSWER_SECONDS).partitions([*(topic.name for topic in service.inputs), internal])
+    own = found.pop(internal, None)
     for topic in service.inputs:
         if topic.name not in found:
             raise TopicsUnfit(f"the input topic {topic.name} does not exist: `forebay topics create {service.name}`")
-    count = tasks or found[service.inputs[0].name].partitions
-    for name, description in found.items():
-        if description.partitions % count:
+    count = tasks or own or found[service.inputs[0].name]
+    for name, partitions in found.items():
+        if partitions % count:
             raise TopicsUnfit(
-                f"{name} has {description.partitions} partitions, no multiple of {count} tasks: keys would meet the "
+                f"{name} has {partitions} partitions, no multiple of {count} tasks: keys would meet the "
                 "wrong state. Use --tasks with a divisor of the partitions of every input"
             )
     return count
@@ -48,18 +52,24 @@ def count_tasks(kafka: KafkaSettings, service: Service, tasks: int) -> int:
 def check_topics(kafka: KafkaSettings, service: Service, application: str, tasks: int) -> None:
     """Refuse to start without the job's topics. Raises TopicsUnfit."""
     needed: list[Topic] = [*service.outputs, service.errors, service.late, *service.changelogs(application, tasks)]
-    found = TopicAdmin(kafka, _ANSWER_SECONDS).describe(topic.name for topic in needed)
+    rescaling = rescale_topic(application)
+    found = TopicAdmin(kafka, _ANSWER_SECONDS).partitions([*(topic.name for topic in needed), rescaling])
+    if rescaling in found:
+        raise TopicsUnfit(
+            f"a change of the number of tasks was begun and not finished: `forebay rescale {service.name} --tasks "
+            f"{found[rescaling]}` goes on with it"
+        )
     missing = [topic.name for topic in needed if topic.name not in found]
     if missing:
         raise TopicsUnfit(
             f"topics are missing: {', '.join(missing)}: `{_create(service, application, tasks)}` makes them"
         )
     for topic in service.changelogs(application, tasks):
-        partitions = found[topic.name].partitions
+        partitions = found[topic.name]
         if partitions != tasks:
             raise TopicsUnfit(
                 f"the changelog {topic.name} has {partitions} partitions, the job {tasks} tasks: one partition "
-                "belongs to each task. Use the old number of tasks, or `forebay reset` and create it anew"
+                "belongs to each task. Use the old number of tasks; `forebay rescale` gives the job another"
             )
 
 

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from py4j.protocol import Py4JNetworkError
@@ -19,10 +19,12 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from forebay.catalog import find_service
 from forebay.runtime.batch import TaskReport
-from forebay.runtime.errors import STOP_MARK
+from forebay.runtime.errors import STOP_MARK, StateConflict, Unavailable
 from forebay.runtime.handover import SCHEMA as HANDOVER_SCHEMA
+from forebay.runtime.remedies import PASSING, explained
 from forebay.runtime.source import data_source
 from forebay.runtime.spec import JobSpec
+from forebay.runtime.split import size_failure, take_back
 from forebay.runtime.stateful import OUTPUT_SCHEMA, StateTaskProcessor
 
 log = logging.getLogger(__name__)
@@ -31,8 +33,12 @@ _END_REQUESTED = "forebay.end-requested"
 _LONGEST_PAUSE = 30.0
 _PATIENCE = 5
 _PREFIX = re.compile(r"^\[STREAM_FAILED\] Query \[id = [^\]]*\] terminated with exception: ")
-_PASSES = ("Unavailable", "Python worker failed to connect back")
-"""What a broker or registry that is down says, and Spark (after a fixed 10 s) on a machine that is too busy."""
+_SQLSTATE = re.compile(r"\s*SQLSTATE: \w+$")
+_SILENT = "a process of the query ended without a word (killed, or out of memory)"
+_PASSES = ("Unavailable", "NotAuthorized", "Python worker failed to connect back", *PASSING)
+"""What a broker or registry says that is down or refuses us, Spark (after 10 s) on a busy machine, a full volume."""
+
+_SIZE_HINT = "If the batch is too large: smaller --max-records-per-batch or --max-bytes-per-batch, or more memory"
 
 BatchObserver = Callable[[int, float, list[TaskReport]], None]
 """Called after each batch with Spark's batch id, seconds the tasks took, and the tasks' reports."""
@@ -72,7 +78,7 @@ class JobRunner:
         spec: JobSpec,
         plan: Plan,
         observer: BatchObserver,
-        failed: Callable[[str], None] = lambda _cause: None,
+        failed: Callable[[str], str] = lambda cause: cause,
     ) -> None:
         self._session = session
         self._spec = spec
@@ -118,11 +124,39 @@ class JobRunner:
                     pause, failures = 1.0, 0
                 failures += 1
                 if failures > _PATIENCE and not any(sign in text for sign in _PASSES):
-                    raise JobStopped(f"the job failed {failures} times without progress: {_cause(text)}") from error
-                self._failed(_cause(text))
-                log.warning("the query failed: %s: starting it again in %.0f s", _cause(text), pause)
+                    hint = f". {_SIZE_HINT}" if size_failure(text) else ""
+                    raise JobStopped(
+                        f"the job failed {failures} times without progress: {cause_of(text)}{hint}"
+                    ) from error
+                if (sign := size_failure(text)) and self._smaller_batches(sign):
+                    pause, failures = 1.0, 0
+                    continue
+                cause = self._failed(explained(cause_of(text), text))
+                log.warning("the query failed: %s: starting it again in %.0f s", cause, pause)
                 self._stopping.wait(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)
+
+    def _smaller_batches(self, sign: str) -> bool:
+        """Plan the batch that has just failed anew, with half its records; tell whether that can be done."""
+        try:
+            records = take_back(self._session, self._plan.checkpoint, self._spec)
+        except (Unavailable, StateConflict) as error:
+            log.warning("the batch is not split: %s", error)
+            return False
+        if not records:
+            return False
+        limits = replace(self._spec.limits, max_records=records // 2)
+        self._spec = replace(self._spec, limits=limits)
+        self._session.dataSource.register(data_source(self._spec, self._plan.reader))
+        self._failed(f"a batch of {records} records was too large")
+        log.warning(
+            "a batch of %d records was too large (%s): it is planned anew, and until this process ends batches have at "
+            "most %d records (--max-records-per-batch)",
+            records,
+            sign,
+            limits.max_records,
+        )
+        return True
 
     def _run_query(self) -> None:
         frame = self._session.readStream.format("forebay").load()
@@ -173,11 +207,11 @@ def _stop_message(text: str) -> str | None:
     return found.group(1).strip() if found else None
 
 
-def _cause(text: str) -> str:
-    """Give the line of a Python or Java failure that says most."""
+def cause_of(text: str) -> str:
+    """Give the line of a Python or Java failure that says most, in at most 500 characters."""
     lines = [
         line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("at ", "File "))
     ]
-    lines = [_PREFIX.sub("", line) for line in lines]
-    named = [line for line in lines if re.match(r"^[\w.]*(Error|Exception|Unavailable)\b.*: .+", line)]
-    return (named[-1] if named else lines[0] if lines else "unknown")[:500]
+    lines = [_SQLSTATE.sub("", _PREFIX.sub("", line)).strip() for line in lines]
+    named = [line for line in lines if re.match(r"^[\w.]*(Error|Exception|Unavailable|NotAuthorized)\b.*: .+", line)]
+    return (named[-1] if named else lines[0] if lines and lines[0] else _SILENT)[:500]

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka import Message as KafkaMessage
 
+from forebay.kafka.errors import failed, is_forbidden
 from forebay.processor.messages import Message
 from forebay.runtime.batch import Range
 from forebay.runtime.errors import OffsetsLost, Unavailable
@@ -131,8 +132,8 @@ class RangeReader:
             assert topic is not None
             assert number is not None
             raise self._lost(topic, number)
-        if error.fatal():
-            raise Unavailable(f"{topic}-{number}: {error}")
+        if error.fatal() or is_forbidden(error):
+            raise failed(error, f"can't read {'the input' if topic is None else f'{topic}-{number}'}")
         log.warning("reading %s-%s: %s: still trying", topic, number, error)
 
     def _lost(self, topic: str, number: int) -> OffsetsLost:

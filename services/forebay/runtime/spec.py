@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from forebay.kafka import identities
 from forebay.kafka.settings import KafkaSettings
 from forebay.processor.engine import Emit
 from forebay.runtime.planner import Limits
+from forebay.runtime.restore import RestorePoint
 from forebay.stores.kinds import OnChange
 
 
@@ -42,7 +44,11 @@ class JobSpec:
         schema_ids: registered id of each contract written, by topic.
         code_version: of library, logic and settings.
         tables: where tables are kept; `table_directory` for persistent ones.
+        standby_directory: where a standby keeps warm copies of tables on this machine; "" for none.
         on_change: what to do with a store's rows when it is declared otherwise than they were written.
+        restore: what a job without a checkpoint goes on from; None: it starts at `start`.
+        restore_only: whether it ends once the states are restored.
+        align: whether a job that ends by itself first moves all closing times of a stage on to the latest of them.
     """
 
     service: str
@@ -58,25 +64,40 @@ class JobSpec:
     max_future_ms: int = 3_600_000
     max_record_bytes: int = 1_000_000
     max_state_bytes: int = 4_000_000_000
+    max_error_rate: float = 0.5
     cached_objects: int = 50_000
     tables: Tables = Tables.IN_MEMORY
     table_directory: str = ""
+    standby_directory: str = ""
     start: StartFrom = StartFrom()
     limits: Limits = field(default_factory=Limits)
     transaction_timeout_ms: int = 300_000
     log_format: str = "text"
     on_change: OnChange = OnChange.REFUSE
+    restore: RestorePoint | None = None
+    restore_only: bool = False
+    align: bool = False
 
     @property
     def marker_group(self) -> str:
         """Consumer group that holds the markers: read back, reserved."""
-        return f"{self.application}-marker"
+        return identities.marker_group(self.application)
 
     @property
     def lag_group(self) -> str:
         """Consumer group for lag tools: written only."""
-        return self.application
+        return identities.lag_group(self.application)
+
+    @property
+    def probe_group(self) -> str:
+        """Consumer group that looks into partitions: commits nothing."""
+        return identities.probe_group(self.application)
+
+    @property
+    def restore_group(self) -> str:
+        """Consumer group that tells how far a restore has read; written only."""
+        return identities.restore_group(self.application)
 
     def transactional_id(self, stage: int, task: int) -> str:
         """Give the transactional id of a stage's task."""
-        return f"{self.application}-{stage}-{task}"
+        return identities.transactional_id(self.application, stage, task)

@@ -11,15 +11,19 @@ from typing import Any
 import fastavro
 
 from forebay.processor.engine import Position
+from forebay.runtime.error_rate import NO_ERRORS, ErrorCount
 from forebay.runtime.errors import StateConflict
 from forebay.serde.contracts import load_contract
 from forebay.stores.directory import Chunk, Delta, Directory
 from forebay.stores.table import Change
 
-FORMAT = 1
+FORMAT = 2
 
 _BLOCK: Any = fastavro.parse_schema(json.loads(load_contract("forebay", "Block").text))
-_STATE: Any = fastavro.parse_schema(json.loads(load_contract("forebay", "TaskState").text))
+_CONTRACT: Any = json.loads(load_contract("forebay", "TaskState").text)
+_STATE: Any = fastavro.parse_schema(_CONTRACT, named_schemas={})
+_STATE_1: Any = fastavro.parse_schema({**_CONTRACT, "fields": _CONTRACT["fields"][:-2]}, named_schemas={})
+"""Format 1: format 2 added two fields at the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,7 @@ class TaskState:
         tag: hash chain up to that batch.
         marked_at: clock (ms) of the last marker written.
         rows, bytes: size of the table before that batch's changes.
+        recent: how many of the latest records failed.
     """
 
     job: str
@@ -43,6 +48,7 @@ class TaskState:
     rows: int
     bytes: int
     directory: Directory
+    recent: ErrorCount = NO_ERRORS
 
 
 def encode_block(changes: list[Change]) -> bytes:
@@ -77,6 +83,8 @@ def encode_state(state: TaskState) -> bytes:
         "cursor": directory.cursor,
         "credit": directory.credit,
         "next_block": directory.next_block,
+        "recent_records": state.recent.records,
+        "recent_errors": state.recent.errors,
     }
     out = io.BytesIO()
     fastavro.schemaless_writer(out, _STATE, record)
@@ -85,11 +93,13 @@ def encode_state(state: TaskState) -> bytes:
 
 def decode_state(data: bytes) -> TaskState:
     """Give a task's state. Raises StateConflict for a layout this release does not know."""
-    record: Any = fastavro.schemaless_reader(io.BytesIO(data), _STATE, None)
-    if record["format"] != FORMAT:
+    record: Any = fastavro.schemaless_reader(io.BytesIO(data), _STATE_1, None)
+    if record["format"] == FORMAT:
+        record = fastavro.schemaless_reader(io.BytesIO(data), _STATE, None)
+    elif record["format"] != 1:
         raise StateConflict(
-            f"the checkpoint's state has format {record['format']}, this release reads format {FORMAT}: "
-            "run the release that wrote it, or restore from the changelog topics"
+            f"the checkpoint's state has format {record['format']}, this release reads formats 1 to {FORMAT}: "
+            "run the release that wrote it, or delete it and `forebay restore`"
         )
     directory = Directory(
         chunks=tuple(Chunk(**chunk) for chunk in record["chunks"]),
@@ -108,4 +118,5 @@ def decode_state(data: bytes) -> TaskState:
         rows=record["rows"],
         bytes=record["bytes"],
         directory=directory,
+        recent=ErrorCount(record.get("recent_records", 0), record.get("recent_errors", 0)),
     )

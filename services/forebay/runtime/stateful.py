@@ -13,7 +13,6 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from forebay.catalog import find_service
 from forebay.job import load_job
-from forebay.partitioner import Partitioner
 from forebay.runtime.batch import TaskBatch
 from forebay.runtime.buckets import bucket_ids
 from forebay.runtime.build import build_first, build_later
@@ -31,7 +30,6 @@ _TASKS: dict[_Ident, StateTask] = {}
 """This worker's tasks, by (job, application, stage, task). Each believes only what Spark's state confirms."""
 
 _SOURCES: dict[_Ident, HandedInput] = {}
-_PARTITIONERS: dict[int, Partitioner] = {}
 _HANDED = tuple(field.name for field in fields(Handover) if field.name != "reports")
 
 
@@ -105,10 +103,8 @@ class StateTaskProcessor(StatefulProcessor):
         if self._last:
             yield Row(reports=json.dumps(reports))
             return
-        tasks = self._spec.tasks
-        partitioner = _PARTITIONERS.setdefault(tasks, Partitioner(tasks))
-        buckets = bucket_ids(tasks, self._spec.state_partitions)
-        for item in hand_over(batch, task.onward, partitioner, tasks, reports):
+        buckets = bucket_ids(self._spec.tasks, self._spec.state_partitions)
+        for item in hand_over(batch, task.onward, reports):
             fields = {name: getattr(item, name) for name in _HANDED}
             yield Row(bucket=buckets[item.task], **fields, reports=json.dumps(item.reports))
 

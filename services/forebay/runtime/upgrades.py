@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from forebay.catalog import Service
-from forebay.job import load_job
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.tail import Beginning, Tail
-from forebay.processor.engine import declared_stores
-from forebay.runtime.changelog import changelog_topic, internal_topic
+from forebay.runtime.changelog_reader import ChangelogRows
+from forebay.runtime.stage_log import stage_logs
 from forebay.stores.binding import RowValue, Store, TaskStores
-from forebay.stores.keys import pack_time
 from forebay.stores.kinds import PREFIX, KindChanged, Kinds, OnChange
 from forebay.stores.rows import Journal
 from forebay.stores.table import MemoryTable
@@ -27,7 +25,6 @@ LAG_BUFFER_MS = 86_400_000
 """Beyond the history retention, as Kafka Streams has it: what a restore may lag behind."""
 
 _LATEST = b"\x01latest\0"
-_STAMPED = (RowValue.STAMPED, RowValue.STAMPED_HELD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +89,13 @@ _Row = tuple[bytes, int]
 def forecast(kafka: KafkaSettings, service: Service, application: str, logic: Mapping[str, Any]) -> list[Forecast]:
     """Tell what converting each store of each task would do. Reads committed records; changes nothing."""
     found: list[Forecast] = []
-    for stage, stores in enumerate(_declared(service, logic)):
-        internal = _read(kafka, internal_topic(application, stage))
-        own = {store.name: _read(kafka, changelog_topic(application, store.name)) for store in stores}
+    for stage, log in enumerate(stage_logs(service, application, logic)):
+        internal = _read(kafka, log.internal)
+        own = {store: _read(kafka, topic) for store, topic in log.topics.items()}
         for task in sorted(set(internal).union(*own.values())):
             name = f"{application}-{stage}-{task}"
             rows = {store: partitions.get(task, {}) for store, partitions in own.items()}
-            found.extend(forecast_task(name, stores, internal.get(task, {}), rows))
+            found.extend(forecast_task(name, log.stores, internal.get(task, {}), rows))
     return found
 
 
@@ -107,9 +104,9 @@ def needed_settings(
 ) -> list[TopicChange]:
     """Give what the changelogs of versioned stores lack: no version may be compacted within its history."""
     lags = {
-        changelog_topic(application, store.name): store.history_retention_ms + LAG_BUFFER_MS
-        for stores in _declared(service, logic)
-        for store in stores
+        log.topics[store.name]: store.history_retention_ms + LAG_BUFFER_MS
+        for log in stage_logs(service, application, logic)
+        for store in log.stores
         if isinstance(store, VersionedKeyValueStore)
     }
     return [
@@ -117,12 +114,6 @@ def needed_settings(
         for name, topic in TopicAdmin(kafka).describe(lags).items()
         if int(topic.config.get(LAG, "0")) < lags[name]
     ]
-
-
-def _declared(service: Service, logic: Mapping[str, Any]) -> list[list[Store[Any]]]:
-    job = load_job(service.job)
-    settings = job.settings(**logic)
-    return [[store for _, store in declared_stores(job.logic(stage)(settings))] for stage in range(service.stages)]
 
 
 def _read(kafka: KafkaSettings, topic: str) -> dict[int, dict[bytes, _Row]]:
@@ -142,7 +133,7 @@ def _read(kafka: KafkaSettings, topic: str) -> dict[int, dict[bytes, _Row]]:
 
 
 def forecast_task(
-    name: str, stores: list[Store[Any]], internal: Mapping[bytes, _Row], own: Mapping[str, Mapping[bytes, _Row]]
+    name: str, stores: Iterable[Store[Any]], internal: Mapping[bytes, _Row], own: Mapping[str, Mapping[bytes, _Row]]
 ) -> Iterator[Forecast]:
     """Tell what converting a task's stores would do.
 
@@ -162,14 +153,8 @@ def forecast_task(
 
 
 def _fill(table: MemoryTable, store: str, kind: RowValue, rows: Mapping[bytes, _Row]) -> None:
-    prefix = store.encode() + b"\0"
-    table.apply(
-        [
-            (prefix + key, pack_time(timestamp) + value if kind in _STAMPED else value)
-            for key, (value, timestamp) in rows.items()
-        ],
-        b"",
-    )
+    prefix, changelog = store.encode() + b"\0", ChangelogRows({store: store}, "", {store: kind})
+    table.apply([changelog.row(store, key, *record) for key, record in rows.items()], b"")
     if kind is RowValue.HELD:
         latest = _LATEST + prefix
         ends = [prefix + key[len(latest) :] + value for key, value in table.scan(latest, latest[:-1] + b"\1")]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import copy
 import re
+from collections.abc import Mapping
 from enum import Enum
+from types import MappingProxyType
 from typing import Any, Generic, NoReturn, Protocol, Self, TypeVar
 
 from forebay.codec import Codec
 from forebay.records import check_record_type
+from forebay.stores.layout import KeyPlace
 from forebay.stores.rows import Journal, Rows
 from forebay.stores.table import Table
 from forebay.stores.values import NumberCodec
@@ -109,6 +112,8 @@ class Store(Generic[V]):
     """Settings that can't change once there are rows."""
     limits: tuple[str, ...] = ()
     """Settings that can: `adapt` makes rows written under another value fit."""
+    key_places: Mapping[str, KeyPlace] = MappingProxyType({})
+    """By kind of row: where its key stands. Rows of a store without them can't be spread over other tasks."""
 
     def __init__(self, name: str, value: type[V]) -> None:
         if not _NAME.fullmatch(name):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from forebay.stores.directory import NO_BLOCK, Delta, Directory, folded_at, replace_range
+from forebay.stores.directory import NO_BLOCK, Chunk, Delta, Directory, folded_at, replace_range
 from forebay.stores.table import Change, Table
 
 BLOCK_BYTES = 900_000
@@ -74,6 +74,19 @@ def append(directory: Directory, blocks: list[bytes], tag: bytes, table: Table, 
     result = replace(folding, deltas=_live(folding, delta))
     kept = _blocks_of(result)
     return Append(result, put, tuple(sorted(_blocks_of(directory) - kept)))
+
+
+def snapshot(table: Table, tag: bytes, encode: Encode, put: Callable[[int, bytes], None]) -> Directory:
+    """Write all of `table` as blocks of an empty log, one at a time, and give the directory that stands at `tag`."""
+    chunks: list[Chunk] = []
+    start: bytes | None = b""
+    while start is not None:
+        rows, end = _range(table, start)
+        if rows:
+            put(len(chunks), encode(rows))
+        chunks.append(Chunk(start, 0, len(chunks) if rows else NO_BLOCK))
+        start = end
+    return Directory(tuple(chunks), (Delta(0, tag, len(chunks), 0, 0),), next_block=len(chunks))
 
 
 def _fold(directory: Directory, table: Table, encode: Encode, put: dict[int, bytes]) -> Directory:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Generic, NamedTuple, TypeVar
 
 from forebay.codec import Codec
 from forebay.stores.binding import Marks, RowValue, Store, TaskStores
 from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, split_text, terminated, unpack_time
+from forebay.stores.layout import BEHIND_A_TIME, OWN
 from forebay.stores.rows import Rows
 from forebay.stores.values import Held, HeldCodec, NumberCodec, Stamped, StampedCodec
 from forebay.time.windows import Window
@@ -41,6 +43,7 @@ class JoinBuffer(Store[V]):
     """
 
     kind = "join-buffer"
+    key_places = MappingProxyType({OWN: BEHIND_A_TIME})
 
     def __init__(self, name: str, value: type[V]) -> None:
         super().__init__(name, value)

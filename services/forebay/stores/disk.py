@@ -11,6 +11,7 @@ from pathlib import Path
 
 from forebay.stores.table import NO_TAG, Change
 
+_ROWS = "CREATE TABLE IF NOT EXISTS rows (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
 _PUT = "INSERT INTO rows VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
 _FIRST_PAGE = 8
 _LARGEST_PAGE = 1_000
@@ -32,18 +33,17 @@ class DiskTable:
         base = Path(directory or tempfile.gettempdir())
         base.mkdir(parents=True, exist_ok=True)
         self.path = Path(tempfile.mkdtemp(prefix=f"{name}-{os.getpid()}-", dir=base))
-        self._db = sqlite3.connect(self.path / "rows.sqlite", isolation_level=None, cached_statements=32)
-        for pragma in (
-            "journal_mode=OFF",
-            "synchronous=OFF",
-            "locking_mode=EXCLUSIVE",
-            f"cache_size=-{cache_mb * 1024}",
-        ):
-            self._db.execute(f"PRAGMA {pragma}")
-        self._db.execute("CREATE TABLE rows (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID")
+        cache = f"cache_size=-{cache_mb * 1024}"
+        self._open(self.path / "rows.sqlite", "journal_mode=OFF", "locking_mode=EXCLUSIVE", cache)
         self._tag = NO_TAG
         self._bytes = 0
         self._count = 0
+
+    def _open(self, file: Path, *pragmas: str) -> None:
+        self._db = sqlite3.connect(file, isolation_level=None, cached_statements=32)
+        for pragma in ("synchronous=OFF", *pragmas):
+            self._db.execute(f"PRAGMA {pragma}")
+        self._db.execute(_ROWS)
 
     @property
     def tag(self) -> bytes:
@@ -96,8 +96,12 @@ class DiskTable:
                 db.execute(_PUT, (key, value))
                 size += len(key) + len(value)
                 count += 1
+        self._note(tag, size, count)
         db.execute("COMMIT")
         self._tag, self._bytes, self._count = tag, size, count
+
+    def _note(self, tag: bytes, size: int, count: int) -> None:
+        """Write down, within the transaction, where the table stands after it."""
 
     def clear(self) -> None:
         if self._db.in_transaction:

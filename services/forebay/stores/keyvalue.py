@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import MappingProxyType
 from typing import TypeVar
 
 from forebay.codec import Codec
 from forebay.stores.binding import Store, TaskStores
 from forebay.stores.keys import encode_key
+from forebay.stores.layout import OWN, WHOLE_ROW
 from forebay.stores.puts import KeyPuts
 from forebay.stores.rows import Rows
 from forebay.stores.scans import KeyOrderReads
@@ -27,6 +29,7 @@ class KeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
     """
 
     kind = "key-value"
+    key_places = MappingProxyType({OWN: WHOLE_ROW})
 
     def __init__(self, name: str, value: type[V]) -> None:
         super().__init__(name, value)

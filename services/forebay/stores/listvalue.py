@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import MappingProxyType
 from typing import TypeVar
 
 from forebay.codec import Codec
 from forebay.stores.binding import Marks, Store, TaskStores
 from forebay.stores.keys import after, encode_key, pack_time, split_text, terminated
+from forebay.stores.layout import FIRST_PART, OWN
 from forebay.stores.rows import Rows
 
 V = TypeVar("V")
@@ -26,6 +28,7 @@ class ListValueStore(Store[V]):
     """
 
     kind = "list-value"
+    key_places = MappingProxyType({OWN: FIRST_PART})
 
     def __init__(self, name: str, value: type[V]) -> None:
         super().__init__(name, value)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from types import MappingProxyType
 from typing import Generic, NamedTuple, TypeVar
 
 from forebay.codec import Codec
 from forebay.stores.binding import Marks, Store, TaskStores, check_duration
 from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, split_text, terminated, unpack_time
+from forebay.stores.layout import BEHIND_TWO_TIMES, FIRST_PART, OWN
 from forebay.stores.purge import Purge, step_of
 from forebay.stores.rows import Rows
 from forebay.stores.values import PRESENT, BytesCodec
@@ -42,6 +44,7 @@ class SessionStore(Store[V]):
     """
 
     kind = "session"
+    key_places = MappingProxyType({OWN: FIRST_PART, "ends": BEHIND_TWO_TIMES})
     limits = ("retention_ms",)
 
     def __init__(self, name: str, value: type[V], *, retention_ms: int) -> None:

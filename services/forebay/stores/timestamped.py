@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from types import MappingProxyType
 from typing import TypeVar
 
 from forebay.codec import Codec
 from forebay.stores.binding import RowValue, Store, TaskStores
 from forebay.stores.keys import encode_key
+from forebay.stores.layout import OWN, WHOLE_ROW
 from forebay.stores.rows import Rows
 from forebay.stores.scans import KeyOrderReads
 from forebay.stores.values import Stamped, StampedCodec
@@ -27,6 +29,7 @@ class TimestampedKeyValueStore(Store[V], KeyOrderReads[Stamped[V]]):
 
     row_value = RowValue.STAMPED
     kind = "timestamped"
+    key_places = MappingProxyType({OWN: WHOLE_ROW})
 
     def __init__(self, name: str, value: type[V]) -> None:
         super().__init__(name, value)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import MappingProxyType
 from typing import TypeVar
 
 from forebay.codec import Codec
 from forebay.stores.binding import Clock, Marks, RowValue, Store, TaskStores, check_duration
 from forebay.stores.keys import FOREVER, WIDTH, encode_key, pack_time, unpack_time
+from forebay.stores.layout import OWN, REST_BEHIND_A_TIME, WHOLE_ROW
 from forebay.stores.puts import KeyPuts
 from forebay.stores.rows import Rows
 from forebay.stores.scans import KeyOrderReads
@@ -34,6 +36,7 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
 
     row_value = RowValue.STAMPED
     kind = "ttl"
+    key_places = MappingProxyType({OWN: WHOLE_ROW, "due": REST_BEHIND_A_TIME})
     limits = ("ttl_ms",)
 
     def __init__(self, name: str, value: type[V], ttl_ms: int) -> None:

@@ -6,11 +6,13 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from types import MappingProxyType
 from typing import Generic, NamedTuple, TypeVar
 
 from forebay.codec import Codec
 from forebay.stores.binding import Marks, RowValue, Store, TaskStores, check_duration
 from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, split_text, terminated, unpack_time
+from forebay.stores.layout import BEHIND_A_TIME, FIRST_PART, OWN
 from forebay.stores.purge import Purge
 from forebay.stores.rows import Rows
 from forebay.stores.values import PRESENT, BytesCodec, Held, HeldCodec, NumberCodec
@@ -71,6 +73,7 @@ class VersionedKeyValueStore(Store[V]):
 
     row_value = RowValue.HELD
     kind = "versioned"
+    key_places = MappingProxyType({OWN: FIRST_PART, "segments": BEHIND_A_TIME, "latest": FIRST_PART})
     limits = ("history_retention_ms",)
 
     def __init__(self, name: str, value: type[V], *, history_retention_ms: int) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from enum import Enum
+from types import MappingProxyType
 from typing import Generic, NamedTuple, TypeVar
 
 from forebay.codec import Codec
 from forebay.stores.binding import Marks, RowValue, Store, TaskStores, check_duration
 from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, split_text, terminated, unpack_time
+from forebay.stores.layout import BEHIND_A_TIME, FIRST_PART, OWN
 from forebay.stores.purge import Purge, step_of
 from forebay.stores.rows import Rows
 from forebay.stores.scans import key_bounds
@@ -53,6 +55,7 @@ class WindowStore(Store[V]):
 
     row_value = RowValue.STAMPED
     kind = "window"
+    key_places = MappingProxyType({OWN: FIRST_PART, "starts": BEHIND_A_TIME})
     fixed = ("size_ms", "duplicates")
     limits = ("retention_ms",)
 

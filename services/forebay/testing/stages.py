@@ -56,7 +56,7 @@ class StageTasks:
         partitioner = Partitioner(self.tasks)
         streams: list[list[list[Message]]] = [[] for _ in range(self.tasks)]
         for source, result in enumerate(results):
-            for task, block in enumerate(by_task(result.onward, partitioner, self.tasks)):
+            for task, block in enumerate(by_task(result.onward, partitioner)):
                 records = [(output.key, output.value, output.timestamp) for output in block]
                 streams[task].append(list(handed(name, source, records)))
         return streams

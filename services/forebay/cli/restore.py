@@ -1,0 +1,47 @@
+"""forebay restore: state from the changelogs, where the checkpoint is lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from forebay.catalog import Service
+from forebay.cli.connection import connection_options
+from forebay.cli.job_options import accept_loss_option, ending_job_options, engine_fields
+from forebay.cli.names import service_argument
+from forebay.cli.restoring import restore_bar
+from forebay.cli.run import ENDING, application_of, run_until_told
+from forebay.runtime.restore import Restore
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  forebay restore user-sessions
+  forebay restore user-sessions --checkpoint s3a://bucket/checkpoints/user-sessions
+  forebay run user-sessions --restore            the same, if need be, and go on"""
+)
+@service_argument
+@connection_options
+@accept_loss_option
+@ending_job_options
+def restore(service: Service, accept_loss: bool, home: Path, **options: Any) -> None:
+    """Make a new checkpoint for SERVICE's job from its changelog topics, then end: `forebay run` goes on from there.
+
+    Nothing is lost or repeated: the transaction that sent a batch's results also sent the changed rows and the input
+    offsets they belong to. Stop the job first, and give the options it is run with; a checkpoint that is there is
+    not touched.
+    """
+    engine = engine_fields(options)
+    job = application_of(service, home, {**options, **ENDING}, engine, Restore.ONLY, accept_loss)
+    application = options["application"] or service.name
+    changelogs = [topic.name for topic in service.changelogs(application, 1)]
+    with restore_bar(job.kafka, application, changelogs):
+        run_until_told(job)
+    if not job.restored:
+        raise click.ClickException("the checkpoint holds batches already: nothing was restored; `forebay run` goes on")
+    rows, size = (sum(getattr(report, name) for report in job.restored) for name in ("state_rows", "state_bytes"))
+    tasks = len(job.restored)
+    click.echo(f"restored {rows} rows ({size / 1e6:.1f} MB) of {tasks} tasks; `forebay run {service.name}` goes on")

@@ -1,0 +1,74 @@
+"""forebay standby: warm copies of a job's state."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import click
+
+from forebay.catalog import Service
+from forebay.cli.connection import connect, connection_options
+from forebay.cli.job_options import pairs
+from forebay.cli.names import service_argument
+from forebay.kafka.patience import keep_trying
+from forebay.runtime.app import WrongSettings, parse_logic
+from forebay.runtime.logs import FORMATS, configure_logging
+from forebay.runtime.standby import standby_of
+
+log = logging.getLogger(__name__)
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  forebay standby user-sessions --directory /var/lib/forebay/standby
+  forebay run user-sessions --standby-directory /var/lib/forebay/standby"""
+)
+@service_argument
+@connection_options
+@click.option("--application", help="Application id of the job. Default: SERVICE.")
+@click.option(
+    "--set", "logic", multiple=True, metavar="NAME=VALUE", callback=pairs, help="The settings the job is run with."
+)
+@click.option("--directory", required=True, help="Where the copies are kept: a local disk of the machine to take over.")
+@click.option("--every-ms", type=click.IntRange(10), default=1_000, help="How often they are brought up to date.")
+@click.option("--log-format", type=click.Choice(list(FORMATS)), default="text", help="For people or for collectors.")
+def standby(
+    service: Service,
+    home: Path,
+    application: str | None,
+    logic: dict[str, str],
+    directory: str,
+    every_ms: int,
+    log_format: str,
+    **connection: Any,
+) -> None:
+    """Follow SERVICE's changelogs and keep copies of its tasks' tables, until Ctrl-C or SIGTERM.
+
+    A job started with --standby-directory on the same machine begins with them and reads only what came since from its
+    checkpoint.
+    """
+    configure_logging(log_format)
+    kafka = connect(home=home, **connection)
+    try:
+        settings = parse_logic(service, logic)
+    except WrongSettings as error:
+        raise click.UsageError(str(error)) from error
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda _number, _frame: stop.set())
+    app = application or service.name
+
+    def told(batch: int, rows: int) -> None:
+        log.info("%s: copies stand at batch %d: %d rows", app, batch, rows)
+
+    def pause(seconds: float) -> None:
+        stop.wait(seconds)
+
+    keep_trying(
+        lambda: standby_of(kafka, service, app, settings, directory).follow(stop, every_ms / 1000, told), pause=pause
+    )

@@ -1,0 +1,127 @@
+"""Rights on the broker: which of them one's own principal lacks, and granting them as an administrator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
+
+from forebay.kafka.acls import Resource, Right
+from forebay.kafka.admission import Admission
+from forebay.kafka.errors import KafkaUnavailable, is_forbidden
+from forebay.kafka.settings import KafkaSettings
+
+_TYPES = {
+    Resource.TOPIC: ResourceType.TOPIC,
+    Resource.GROUP: ResourceType.GROUP,
+    Resource.TRANSACTIONAL_ID: ResourceType.TRANSACTIONAL_ID,
+}
+
+_GROUP_SECONDS = 2.0
+
+
+class AclAdmin:
+    """Looks at rights and grants them.
+
+    Args:
+        settings: where the broker is, and who we are there.
+        timeout_s: for each request, in seconds.
+    """
+
+    def __init__(self, settings: KafkaSettings, timeout_s: float = 10.0) -> None:
+        self._admission = Admission(settings, timeout_s)
+        self._settings = settings
+        self._members: dict[str, Consumer] = {}
+
+    def lacking(self, needed: Iterable[Right]) -> tuple[Right, ...]:
+        """Give those of the rights on topics and groups that our principal lacks, as far as the broker tells.
+
+        Transactional ids can't be asked about; topics that don't exist are no matter of rights.
+
+        Raises:
+            KafkaUnavailable: the broker can't be reached.
+        """
+        asked = [right for right in needed if right.resource is not Resource.TRANSACTIONAL_ID]
+        topics = sorted({right.name for right in asked if right.resource is Resource.TOPIC})
+        groups = sorted({right.name for right in asked if right.resource is Resource.GROUP})
+        options: dict[str, Any] = {"include_authorized_operations": True, "request_timeout": self._admission.timeout_s}
+        client = self._admission.client
+        of_topics = client.describe_topics(TopicCollection(topics), **options) if topics else {}
+        allowed = {(Resource.TOPIC, name): self._allowed(future) for name, future in of_topics.items()}
+        for name in groups:
+            allowed[Resource.GROUP, name] = self._allowed_in(name, topics)
+        return tuple(
+            right
+            for right in asked
+            if (found := allowed[right.resource, right.name]) is not None
+            and AclOperation[right.operation.name] not in found
+        )
+
+    def grant(self, rights: Sequence[Right], principal: str) -> None:
+        """Grant rights to a principal, on every host; those it has already stay.
+
+        Raises:
+            KafkaRefused: the broker does not take them, it keeps no ACLs, or we are no administrator.
+            KafkaUnavailable: the broker can't be reached.
+        """
+        bindings = [_binding(right, principal) for right in rights]
+        admission = self._admission
+        for future in admission.client.create_acls(bindings, request_timeout=admission.timeout_s).values():
+            try:
+                future.result(admission.timeout_s)
+            except KafkaException as error:
+                raise admission.failure(error, f"{admission.servers} does not grant rights to {principal}") from error
+            except TimeoutError:
+                raise admission.silence() from None
+
+    def _allowed_in(self, group: str, topics: Sequence[str]) -> frozenset[AclOperation] | None:
+        """Give what may be done with a group: nothing, or (None) what the broker does not tell.
+
+        The group is asked for offsets: describing it is a request that ends the process where a coordinator goes away
+        (librdkafka issue 4605). Where the coordinator itself is refused, the request just gets no answer, and the
+        refusal is an event of the consumer.
+        """
+        member = self._members.get(group)
+        if member is None:
+            member = self._members[group] = Consumer(self._settings.consumer(**{"group.id": group}))
+        asked, refused = [TopicPartition(topics[0] if topics else group, 0)], False
+        try:
+            member.committed(asked, min(_GROUP_SECONDS, self._admission.timeout_s))
+        except KafkaException as error:
+            refused = is_forbidden(error.args[0])
+        else:
+            member.consume(100, 0)
+            return None
+        events = [message.error() for message in member.consume(100, 0)]
+        refused = refused or any(event is not None and is_forbidden(event) for event in events)
+        return frozenset() if refused else None
+
+    def _allowed(self, future: Future[Any]) -> frozenset[AclOperation] | None:
+        """Give what may be done with a topic or group; None: the broker does not tell. Raises KafkaUnavailable."""
+        try:
+            operations = future.result(self._admission.timeout_s).authorized_operations
+        except KafkaException as error:
+            if is_forbidden(error.args[0]):
+                return frozenset()
+            failure = self._admission.failure(error, f"can't ask {self._admission.servers} for our rights")
+            if isinstance(failure, KafkaUnavailable):
+                raise failure from error
+            return None
+        except TimeoutError:
+            raise self._admission.silence() from None
+        return frozenset(operations) if operations else None
+
+
+def _binding(right: Right, principal: str) -> AclBinding:
+    return AclBinding(
+        _TYPES[right.resource],
+        right.name,
+        ResourcePatternType.PREFIXED if right.prefixed else ResourcePatternType.LITERAL,
+        principal,
+        "*",
+        AclOperation[right.operation.name],
+        AclPermissionType.ALLOW,
+    )

@@ -1,0 +1,185 @@
+"""The rights on the broker that each role around a service needs: computed from the table of services, pure."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+
+from forebay.catalog import Service, Topic
+from forebay.kafka.identities import (
+    lag_group,
+    marker_group,
+    rescale_topic,
+    restore_group,
+    standby_group,
+    transactional_prefix,
+)
+
+
+class Resource(Enum):
+    """What a right is about; the value is kafka-acls' option, the name is what the broker's errors begin with."""
+
+    TOPIC = "topic"
+    GROUP = "group"
+    TRANSACTIONAL_ID = "transactional-id"
+
+    @property
+    def words(self) -> str:
+        """Give it for people."""
+        return self.value.replace("-", " ")
+
+
+class Operation(Enum):
+    """What may be done; the value is kafka-acls' word.
+
+    READ, WRITE and DELETE bring DESCRIBE with them, ALTER_CONFIGS brings DESCRIBE_CONFIGS.
+    """
+
+    READ = "Read"
+    WRITE = "Write"
+    CREATE = "Create"
+    DELETE = "Delete"
+    DESCRIBE = "Describe"
+    DESCRIBE_CONFIGS = "DescribeConfigs"
+    ALTER_CONFIGS = "AlterConfigs"
+
+
+class Role(Enum):
+    """Who does what around a service.
+
+    RUN: the job. RESTORE: what a job needs beside RUN to take its state from its changelogs, and `forebay standby`.
+    PRODUCE: whoever writes its inputs. CONSUME: whoever reads its results with `forebay tail`, which needs no group.
+    OPERATE: `topics`, `reset`, `store upgrade`; beside RUN where the command runs the job itself. `forebay rescale`
+    is for administrators.
+    """
+
+    RUN = "run"
+    RESTORE = "restore"
+    PRODUCE = "produce"
+    CONSUME = "consume"
+    OPERATE = "operate"
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """One right.
+
+    Args:
+        name: of the resource; where `prefixed`, what the names it holds for begin with.
+        why: what it is needed for.
+    """
+
+    operation: Operation
+    resource: Resource
+    name: str
+    why: str = field(compare=False)
+    prefixed: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.operation.value} on the {self.resource.words} {self.name}{'*' if self.prefixed else ''}"
+
+
+def rights(service: Service, application: str, role: Role) -> tuple[Right, ...]:
+    """Give the rights that `role` needs, none of them dispensable.
+
+    Args:
+        application: the job's application id.
+    """
+    match role:
+        case Role.RUN:
+            return _run(service, application)
+        case Role.RESTORE:
+            changelogs = service.changelogs(application, 1)
+            return (
+                *(_topic(Operation.READ, topic, "rows and positions") for topic in changelogs),
+                Right(Operation.READ, Resource.GROUP, restore_group(application), "how far a restore came"),
+                Right(Operation.READ, Resource.GROUP, standby_group(application), "`forebay standby`"),
+            )
+        case Role.PRODUCE:
+            return tuple(_topic(Operation.WRITE, topic, "events") for topic in service.inputs)
+        case Role.CONSUME:
+            results = (*service.outputs, service.errors, service.late)
+            return tuple(_topic(Operation.READ, topic, "results") for topic in results)
+        case Role.OPERATE:
+            return _operate(service, application)
+
+
+def missing_kind(cause: str) -> Resource | None:
+    """Tell what a broker's refusal in an error's text is about; None: it is no refusal."""
+    return next((kind for kind in Resource if f"{kind.name}_AUTHORIZATION_FAILED" in cause), None)
+
+
+def as_commands(granted: Iterable[Right], principal: str, connection: str) -> list[str]:
+    """Give kafka-acls commands that grant the rights to a principal, such as User:job.
+
+    Args:
+        connection: the options that reach the broker as an administrator.
+    """
+    lines = []
+    for right in granted:
+        pattern = " --resource-pattern-type prefixed" if right.prefixed else ""
+        lines.append(
+            f"kafka-acls {connection} --add --allow-principal {shlex.quote(principal)} "
+            f"--operation {right.operation.value} --{right.resource.value} {shlex.quote(right.name)}{pattern}"
+        )
+    return lines
+
+
+def _run(service: Service, application: str) -> tuple[Right, ...]:
+    changelogs = service.changelogs(application, 1)
+    stores, stages = changelogs[: len(service.stores)], changelogs[len(service.stores) :]
+    written = [
+        *(_topic(Operation.WRITE, topic, "results") for topic in service.outputs),
+        _topic(Operation.WRITE, service.errors, "records that can't be used"),
+        _topic(Operation.WRITE, service.late, "records that come too late"),
+        *(_topic(Operation.WRITE, topic, "a store's changelog") for topic in stores),
+        *(_topic(Operation.WRITE, topic, "timers, event ids") for topic in stages),
+    ]
+    groups = [
+        (marker_group(application), "markers: what was committed"),
+        (lag_group(application), "lag, for the usual tools"),
+    ]
+    return (
+        *(_topic(Operation.READ, topic, "input; committing markers to it") for topic in service.inputs),
+        *written,
+        *(_topic(Operation.READ, topic, "the markers of a later stage") for topic in stages[1:]),
+        Right(Operation.DESCRIBE, Resource.TOPIC, rescale_topic(application), "whether `forebay rescale` was cut off"),
+        *(Right(Operation.READ, Resource.GROUP, name, why) for name, why in groups),
+        *(
+            Right(
+                Operation.WRITE,
+                Resource.TRANSACTIONAL_ID,
+                transactional_prefix(application, stage),
+                "a transaction per task and batch",
+                prefixed=True,
+            )
+            for stage in range(service.stages)
+        ),
+    )
+
+
+_UNDO = (Operation.DESCRIBE_CONFIGS, Operation.DELETE)
+
+
+def _operate(service: Service, application: str) -> tuple[Right, ...]:
+    changelogs = service.changelogs(application, 1)
+    others = (*service.inputs, *service.outputs, service.errors, service.late)
+    topics = (*others, *changelogs)
+    emptied = tuple(topic for topic in topics if topic not in service.inputs)
+    groups = (lag_group(application), marker_group(application))
+    return (
+        *(_topic(Operation.CREATE, topic, "`topics create`") for topic in topics),
+        *(_topic(Operation.DESCRIBE_CONFIGS, topic, "`topics create`, `topics describe`") for topic in others),
+        *(_topic(Operation.DESCRIBE, topic, "the same") for topic in service.inputs),
+        *(_topic(Operation.DELETE, topic, "`reset`") for topic in emptied),
+        *(Right(operation, Resource.TOPIC, rescale_topic(application), "`reset`") for operation in _UNDO),
+        *(_topic(Operation.READ, topic, "`store upgrade --dry-run`") for topic in changelogs),
+        *(_topic(Operation.ALTER_CONFIGS, topic, "`store upgrade`") for topic in changelogs),
+        *(Right(Operation.DELETE, Resource.GROUP, name, "`reset`") for name in groups),
+    )
+
+
+def _topic(operation: Operation, topic: Topic, why: str) -> Right:
+    return Right(operation, Resource.TOPIC, topic.name, why)

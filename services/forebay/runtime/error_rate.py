@@ -1,0 +1,68 @@
+"""Stops a job whose records fail more often than an operator accepts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from forebay.processor.engine import BatchResult
+from forebay.processor.messages import SideRecord
+from forebay.runtime.errors import TooManyErrors
+
+WINDOW = 1_000
+"""Records of a task whose share of failures counts, about: older ones lose weight batch by batch."""
+
+FEWEST = 100
+"""Failures below which no share stops a job."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCount:
+    """How many of a task's latest records failed; part of its state, so that a replay decides the same."""
+
+    records: int = 0
+    errors: int = 0
+
+    def after(self, result: BatchResult) -> ErrorCount:
+        """Give the count with a batch's records added."""
+        records = self.records + sum(result.records_by_topic.values())
+        return ErrorCount(records, self.errors + len(result.errors))
+
+    def faded(self) -> ErrorCount:
+        """Give the count scaled down to the window."""
+        if self.records <= WINDOW:
+            return self
+        return ErrorCount(WINDOW, self.errors * WINDOW // self.records)
+
+
+NO_ERRORS = ErrorCount()
+
+
+def check_error_rate(task: str, batch: int, count: ErrorCount, result: BatchResult, limit: float) -> None:
+    """Refuse a batch with which too many of a task's latest records have failed, before it is committed.
+
+    Args:
+        task: names the task in errors.
+        count: with the batch's records.
+        limit: largest share that may fail; 1 or more: any.
+
+    Raises:
+        TooManyErrors: names the batch's first failure.
+    """
+    if limit >= 1 or not result.errors or count.errors < FEWEST or count.errors <= limit * count.records:
+        return
+    first = result.errors[0]
+    raise TooManyErrors(
+        f"{task}: {count.errors} of the latest {count.records} records failed, more than --max-error-rate {limit:g} "
+        f"allows; the first in batch {batch}: {_described(first)}. Nothing of this batch was committed: repair the "
+        "logic or the producer and start again; or raise --max-error-rate (1: no limit), and they go to .errors"
+    )
+
+
+def _described(record: SideRecord) -> str:
+    facts = {name: (value or b"").decode(errors="replace") for name, value in record.headers}
+    key = None if record.key is None else record.key.decode(errors="replace")[:100]
+    failure = f"{facts['error.class']}: {facts['error.message']}".replace("\n", " ")[:300]
+    if "error.timer" in facts:
+        return f"the timer {facts['error.timer']} of key {key!r}: {failure}"
+    place = f"{facts['error.topic']}-{facts['error.partition']} offset {facts['error.offset']}"
+    return f"{place}, key {key!r}: {failure} ({facts['error.stage']})"

@@ -1,0 +1,25 @@
+"""What to do about a failure that is tried again, when it passes only if somebody acts."""
+
+from __future__ import annotations
+
+_REMEDIES = {
+    "No space left on device": (
+        "a volume is full, the checkpoint's or that of temporary files: make room there or make it larger; "
+        "nothing is lost, the job goes on by itself"
+    ),
+}
+PASSING = tuple(_REMEDIES)
+"""What failures say that no number of attempts cures, and that end by themselves once somebody has acted."""
+
+
+def explained(cause: str, failure: str) -> str:
+    """Give a failure's cause with the remedy, if there is one.
+
+    Args:
+        cause: the line that says most.
+        failure: all of the failure's text.
+    """
+    for sign, remedy in _REMEDIES.items():
+        if sign in failure:
+            return f"{cause if sign in cause else sign}: {remedy}"
+    return cause

@@ -1,0 +1,60 @@
+"""How far a restore came: tasks commit what they have read to a consumer group of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.identities import restore_group
+from forebay.kafka.settings import KafkaSettings
+
+_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreProgress:
+    """What was read of the changelogs so far.
+
+    Args:
+        records: offsets passed: transaction markers and compacted records count.
+        total: offsets there are.
+        bytes: of the keys and values read.
+    """
+
+    records: int
+    total: int
+    bytes: int
+
+
+class RestoreWatch:
+    """Looks at the progress of a restore. `topics` are the changelogs; progress of an earlier restore is forgotten."""
+
+    def __init__(self, kafka: KafkaSettings, application: str, topics: Iterable[str]) -> None:
+        self._consumer = Consumer(kafka.consumer(**{"group.id": restore_group(application)}))
+        found = TopicAdmin(kafka).partitions(topics)
+        self._places = [(topic, n) for topic, partitions in found.items() for n in range(partitions)]
+        self._bounds: dict[tuple[str, int], tuple[int, int]] = {}
+
+    def begin(self) -> None:
+        """Take the bounds of the changelogs, and forget what was told before. Raises KafkaException."""
+        for place in self._places:
+            self._bounds[place] = self._consumer.get_watermark_offsets(TopicPartition(*place), _SECONDS)
+        offsets = [TopicPartition(*place, low, "0") for place, (low, _) in self._bounds.items()]
+        self._consumer.commit(offsets=offsets, asynchronous=False)
+
+    def look(self) -> RestoreProgress | None:
+        """Give the progress; None where the broker does not answer."""
+        try:
+            told = self._consumer.committed([TopicPartition(*place) for place in self._places], _SECONDS)
+        except KafkaException:
+            return None
+        records = sum(max(0, place.offset - self._bounds[place.topic, place.partition][0]) for place in told)
+        size = sum(int(place.metadata or 0) for place in told if place.offset >= 0)
+        return RestoreProgress(records, sum(high - low for low, high in self._bounds.values()), size)
+
+    def close(self) -> None:
+        """Leave the broker."""
+        self._consumer.close()

@@ -1,0 +1,96 @@
+"""Whether the broker lets a job do what it must, and what to say when it doesn't."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from forebay.catalog import Service
+from forebay.kafka.acl_admin import AclAdmin
+from forebay.kafka.acls import Resource, Right, Role, missing_kind, rights
+from forebay.kafka.errors import NotAuthorized
+from forebay.kafka.options import plain
+from forebay.kafka.settings import KafkaSettings
+from forebay.runtime.errors import Unavailable
+
+_ANSWER_SECONDS = 8.0
+_HIDDEN = ("_UNKNOWN_PARTITION", "_UNKNOWN_TOPIC", "_INCONSISTENT", "_TIMED_OUT", "_WAIT_COORD")
+"""What librdkafka says of topics it may not see or write, and of groups it may not use."""
+
+
+class JobRights:
+    """The rights of one job's principal.
+
+    Args:
+        roles: what the job does.
+    """
+
+    def __init__(
+        self, kafka: KafkaSettings, service: Service, application: str, roles: Sequence[Role] = (Role.RUN,)
+    ) -> None:
+        self._kafka = kafka
+        self._service = service
+        self._application = application
+        self._roles = roles
+        self._needed = tuple(dict.fromkeys(right for role in roles for right in rights(service, application, role)))
+        self._admin: AclAdmin | None = None
+
+    def require(self) -> None:
+        """Ask the broker for all rights that it tells about.
+
+        Raises:
+            NotAuthorized: names the principal, each right it lacks, and the remedy. KafkaUnavailable.
+        """
+        lacking = self._lacking()
+        if lacking:
+            raise NotAuthorized(self._told(lacking))
+
+    def trouble(self) -> str:
+        """Give what an operator must know if the broker tells that we lack a right; nothing else is looked for."""
+        try:
+            lacking = self._lacking()
+        except Unavailable:
+            return ""
+        return self._told(lacking) if lacking else ""
+
+    def explain(self, cause: str) -> str:
+        """Give what an operator must know of a failure: a broker's refusal with the rights that lack, else `cause`."""
+        kind = missing_kind(cause)
+        if kind is None and not any(sign in cause for sign in _HIDDEN):
+            return cause
+        try:
+            lacking = list(self._lacking())
+        except Unavailable:
+            lacking = []
+        if kind is Resource.TRANSACTIONAL_ID:
+            lacking += [right for right in self._needed if right.resource is kind]
+        if lacking:
+            return self._told(lacking)
+        return cause if kind is None else f"{cause}; see `{self._command}`"
+
+    @property
+    def principal(self) -> str:
+        """Give our principal as far as the settings tell, else a description of it."""
+        user = self._kafka.kafka.get("sasl.username")
+        if user is not None:
+            return f"User:{plain(user)}"
+        certificate = self._kafka.kafka.get("ssl.certificate.location")
+        return f"the owner of {plain(certificate)}" if certificate is not None else "User:ANONYMOUS"
+
+    @property
+    def _command(self) -> str:
+        name = self.principal if self.principal.startswith("User:") else "User:<its subject>"
+        own = "" if self._application == self._service.name else f" --application {self._application}"
+        roles = "".join(f" --role {role.value}" for role in self._roles if self._roles != (Role.RUN,))
+        return f"forebay acl {self._service.name}{own}{roles} --principal '{name}'"
+
+    def _lacking(self) -> tuple[Right, ...]:
+        if self._admin is None:
+            self._admin = AclAdmin(self._kafka, _ANSWER_SECONDS)
+        return self._admin.lacking(self._needed)
+
+    def _told(self, lacking: Sequence[Right]) -> str:
+        rights_lacking = ", ".join(map(str, lacking))
+        return (
+            f"not authorized at {self._kafka.bootstrap_servers}: {self.principal} lacks {rights_lacking}: "
+            f"an administrator grants it by `{self._command} --apply`"
+        )

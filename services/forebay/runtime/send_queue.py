@@ -1,0 +1,86 @@
+"""A producer's queue that makes its user wait when it is full: a slow broker slows the task down."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from confluent_kafka import Producer
+
+from forebay.runtime.errors import TransactionTooLong, Unavailable
+
+_MOST = 200_000
+_LOOK_SECONDS = 0.01
+_FLUSH_SECONDS = 0.5
+
+
+class SendQueue:
+    """Sends through a producer, whose queue's bytes are bounded by its settings (queue.buffering.max.kbytes).
+
+    Args:
+        stall_seconds: how long the broker may take nothing at all before the batch is given up.
+        seconds: how long its transaction may take, from now.
+    """
+
+    def __init__(self, producer: Producer, stall_seconds: float, seconds: float) -> None:
+        self._producer = producer
+        self._put = producer.produce
+        self._stall_seconds = stall_seconds
+        self._seconds = seconds
+        self._until = time.monotonic() + seconds
+
+    def produce(self, *record: Any, **more: Any) -> None:
+        """Queue a record (arguments of `Producer.produce`), once there is room.
+
+        Raises:
+            TransactionTooLong: the transaction's time is over. Unavailable: the broker takes nothing.
+        """
+        try:
+            self._put(*record, **more)
+        except BufferError:
+            while True:
+                self._wait_below(len(self._producer))
+                try:
+                    return self._put(*record, **more)
+                except BufferError:
+                    continue
+
+    def make_room(self) -> None:
+        """Wait until the queue is not too long, and serve the producer. Raises as `produce`."""
+        self._producer.poll(0)
+        self._wait_below(_MOST + 1)
+
+    def drain(self) -> None:
+        """Wait until the broker has everything. Raises as `produce`."""
+        stall = _Stall(self._producer.flush(0), self._stall_seconds)
+        while stall.left:
+            stall.check(self._producer.flush(_FLUSH_SECONDS))
+            self._check_time(stall.left)
+
+    def _wait_below(self, most: int) -> None:
+        stall = _Stall(len(self._producer), self._stall_seconds)
+        while stall.left >= most:
+            self._producer.poll(_LOOK_SECONDS)
+            stall.check(len(self._producer))
+            self._check_time(stall.left)
+
+    def _check_time(self, left: int) -> None:
+        if left and time.monotonic() > self._until:
+            raise TransactionTooLong(
+                f"{left} records still wait for the broker after {self._seconds:.0f} s, a transaction's time: smaller "
+                "batches are needed (--max-records-per-batch), or more time (--transaction-timeout-ms)"
+            )
+
+
+class _Stall:
+    def __init__(self, left: int, seconds: float) -> None:
+        self.left = left
+        self._seconds = seconds
+        self._moved_at = time.monotonic()
+
+    def check(self, left: int) -> None:
+        now, before, self.left = time.monotonic(), self.left, left
+        if left < before:
+            self._moved_at = now
+        elif left and now - self._moved_at > self._seconds:
+            raise Unavailable(f"{left} records wait, of which the broker took none for {self._seconds:.0f} s")

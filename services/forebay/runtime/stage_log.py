@@ -1,0 +1,57 @@
+"""Which topics a stage's rows go to, and how they are turned into records and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from forebay.catalog import Service
+from forebay.job import load_job
+from forebay.processor.api import AnyProcessor
+from forebay.processor.engine import declared_stores
+from forebay.runtime.changelog import ChangelogRouter, changelog_topics, internal_topic
+from forebay.runtime.changelog_reader import ChangelogRows
+from forebay.stores.binding import RowValue, Store
+
+
+@dataclass(frozen=True, slots=True)
+class StageLog:
+    """The changelogs of one stage.
+
+    Args:
+        processor: declares the stage's stores; need not be bound to a task.
+        internal: topic of the tasks' own rows.
+    """
+
+    processor: AnyProcessor
+    stores: tuple[Store[Any], ...]
+    topics: dict[str, str]
+    internal: str
+
+    @property
+    def formats(self) -> dict[str, RowValue]:
+        """Give what the rows of each store consist of."""
+        return {store.name: store.row_value for store in self.stores}
+
+    def router(self, task: int) -> ChangelogRouter:
+        """Give what turns a task's rows into records."""
+        return ChangelogRouter(self.topics, self.internal, task, self.formats)
+
+    def rows(self) -> ChangelogRows:
+        """Give what turns records into rows."""
+        return ChangelogRows(self.topics, self.internal, self.formats)
+
+
+def stage_log(application: str, stage: int, processor: AnyProcessor) -> StageLog:
+    """Give the changelogs of a stage that `processor` declares the stores of."""
+    stores = tuple(store for _, store in declared_stores(processor))
+    topics = changelog_topics(application, (store.name for store in stores))
+    return StageLog(processor, stores, topics, internal_topic(application, stage))
+
+
+def stage_logs(service: Service, application: str, logic: Mapping[str, Any]) -> list[StageLog]:
+    """Give the changelogs of every stage of a job; `logic` holds the logic's settings."""
+    job = load_job(service.job)
+    settings = job.settings(**logic)
+    return [stage_log(application, stage, job.logic(stage)(settings)) for stage in range(service.stages)]

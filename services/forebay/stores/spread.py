@@ -1,0 +1,152 @@
+"""Spreading the rows of a job's tasks over another number of tasks, each to the task its record key belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from math import gcd
+from typing import Any, NamedTuple
+
+from forebay.partitioner import Partitioner
+from forebay.stores.binding import Store
+from forebay.stores.keys import unpack_time
+from forebay.stores.layout import OWN
+
+Row = tuple[bytes, bytes]
+RecordKey = Callable[[str, str], str | None]
+"""Gives the record key that a key of the store (or timer) of a name belongs to; None: the task's own."""
+Merge = Callable[[bytes, bytes], bytes]
+
+_TIMER = b"\x01timer\0"
+_DEDUPE = b"\x01dedupe\0"
+_KIND = b"\x01kind\0"
+_MARKS = "marks"
+
+_LEAST = (b"first-time", b"first-due", b"close-due", b"open-from", b"purge-due")
+_MOST = (b"latest", b"stream-time", b"puts", b"closed-start", b"closed-before")
+
+
+class NotSpreadable(Exception):
+    """Rows can't be given to other tasks; the message says which and why."""
+
+
+class _Place(NamedTuple):
+    """Where a row goes.
+
+    Args:
+        owner: its new task; None: each that gets keys of its task.
+        merge: how it meets another task's row of the same key.
+        by_all: whether it only counts where all those tasks have one (how far an index was walked).
+    """
+
+    owner: int | None
+    merge: Merge
+    by_all: bool = False
+
+
+class Spreader:
+    """Tells of each row where it goes.
+
+    A task's own rows (marks of its stores, event ids, timers without a record key) go to every task that gets some
+    of its keys; where several meet, event ids are joined, and of times and counters the one that is safe for both
+    sides counts.
+
+    Args:
+        stores: declarations by store name.
+        tasks: number of tasks so far, and from now on.
+    """
+
+    def __init__(self, stores: Iterable[Store[Any]], record_key: RecordKey, before: int, after: int) -> None:
+        self._stores = {store.name: store for store in stores}
+        self._record_key = record_key
+        self._before, self._after = Partitioner(before), Partitioner(after)
+
+    def spread(self, tables: Sequence[Iterable[Row]]) -> list[dict[bytes, bytes]]:
+        """Give the rows of each new task; `tables` holds those of each task so far. Raises NotSpreadable."""
+        new: list[dict[bytes, bytes]] = [{} for _ in range(self._after.partitions)]
+        holders: dict[tuple[int, bytes], int] = {}
+        for task, rows in enumerate(tables):
+            heirs = self.heirs(task)
+            for key, value in rows:
+                place = self._place(task, key)
+                for heir in heirs if place.owner is None else (place.owner,):
+                    known = new[heir].get(key)
+                    new[heir][key] = value if known is None else place.merge(known, value)
+                    if place.by_all:
+                        holders[heir, key] = holders.get((heir, key), 0) + 1
+        for (heir, key), count in holders.items():
+            if count < len(self.ancestors(heir)):
+                del new[heir][key]
+        return new
+
+    def heirs(self, task: int) -> list[int]:
+        """Give the new tasks that get keys of a task."""
+        step = gcd(self._before.partitions, self._after.partitions)
+        return list(range(task % step, self._after.partitions, step))
+
+    def ancestors(self, task: int) -> list[int]:
+        """Give the tasks whose keys a new task gets."""
+        step = gcd(self._before.partitions, self._after.partitions)
+        return list(range(task % step, self._before.partitions, step))
+
+    def _place(self, task: int, row: bytes) -> _Place:
+        if row.startswith(_DEDUPE):
+            return _Place(None, lambda one, other: one + other)
+        if row.startswith(_KIND):
+            return _Place(None, _same)
+        if row.startswith(_TIMER):
+            name, _, key = row[len(_TIMER) :].decode().partition("\0")
+            return _Place(self._owner(task, f"timer {name}", name, key), min)
+        kind, store, rest = _parts(row)
+        if kind == _MARKS:
+            return _Place(None, _merge_of(store, rest))
+        declared = self._stores.get(store)
+        place = None if declared is None else declared.key_places.get(kind)
+        if declared is None or place is None:
+            known = "is not declared" if declared is None else f"of the kind {declared.kind!r} can't be spread"
+            raise NotSpreadable(f"store {store} {known}: its rows can't be given to another number of tasks")
+        if not rest and kind != OWN:
+            return _Place(None, min, by_all=True)
+        return _Place(self._owner(task, f"store {store}", store, place.key(rest)), _never_twice)
+
+    def _owner(self, task: int, what: str, name: str, key: str) -> int | None:
+        record_key = self._record_key(name, key)
+        if record_key is None:
+            return None
+        encoded = record_key.encode()
+        home = self._before(encoded)
+        if home != task:
+            raise NotSpreadable(
+                f"{what}, key {key!r}: task {task} holds it, but records with the key {record_key!r} belong to task "
+                f"{home}: the input is not partitioned by key with Kafka's default partitioner (murmur2), or the "
+                "processor's record_key() is wrong for it. Tasks of such a job can't be given other numbers"
+            )
+        return self._after(encoded)
+
+
+def _parts(row: bytes) -> tuple[str, str, bytes]:
+    """Give a row's kind, its store and the rest."""
+    if not row.startswith(b"\x01"):
+        store, _, rest = row.partition(b"\0")
+        return OWN, store.decode(), rest
+    kind, store, rest = row[1:].split(b"\0", 2)
+    return kind.decode(), store.decode(), rest
+
+
+@cache
+def _merge_of(store: str, mark: bytes) -> Merge:
+    if mark in _LEAST:
+        return lambda one, other: min(one, other, key=unpack_time)
+    if mark in _MOST:
+        return lambda one, other: max(one, other, key=unpack_time)
+    raise NotSpreadable(f"store {store} keeps {mark.decode()!r} of its task, which can't be given to other tasks")
+
+
+def _same(one: bytes, other: bytes) -> bytes:
+    if one != other:
+        raise NotSpreadable(f"tasks recorded different declarations of a store: {one!r} and {other!r}")
+    return one
+
+
+def _never_twice(one: bytes, other: bytes) -> bytes:
+    raise NotSpreadable("two tasks hold the same row")
