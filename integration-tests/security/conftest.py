@@ -1,0 +1,24 @@
+"""A secured broker (and a registry) for all of these tests; rights are granted and taken away by the administrator."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).parent))
+
+from secured import Secured, secured_platform
+
+
+@pytest.fixture(scope="session")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
+    """Run a platform that lets in only who proves who they are, and do only what an ACL allows."""
+    if shutil.which("openssl") is None:
+        pytest.skip("no openssl on PATH: it makes the certificates")
+    made = secured_platform(tmp_path_factory.mktemp("secured"))
+    with made.platform:
+        yield made

@@ -1,0 +1,220 @@
+"""A job with least rights on a secured broker: exact, clear about rights that are taken away, and discreet."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+import pytest
+from job_process import PYTHON_PATH, JobProcess
+from replays import check
+from searching import command_lines, files_with, holds, open_files_with
+from secured import Environment, Secured
+from service_bench import ServiceBench
+
+from forebay.cli.main import run
+from forebay.kafka.acls import Operation, Resource, Right, Role, rights
+
+START_MS = 1_735_689_600_000
+HOUR_MS = 3_600_000
+SERVICE = "user-sessions"
+
+
+def token(kind: str) -> str:
+    return f"{kind}-{uuid.uuid4().hex}"
+
+
+@dataclass
+class SecuredJob:
+    """user-sessions with its topics, started with an environment that holds all secrets; its files stay in `folder`."""
+
+    secured: Secured
+    folder: Path
+    application: str
+    environment: Environment
+    secrets: list[str]
+    bench: ServiceBench = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.bench = ServiceBench(self.secured.platform, SERVICE, self.application, self.folder)
+        self.scratch = self.folder / "scratch"
+        self.scratch.mkdir()
+
+    def start(self, *arguments: str) -> JobProcess:
+        events = self.folder / "events"
+        events.mkdir()
+        given = (SERVICE, "--application", self.application, "--checkpoint", str(self.bench.checkpoint))
+        spied = ("--conf", "spark.eventLog.enabled=true", "--conf", f"spark.eventLog.dir={events.as_uri()}")
+        scratch = {
+            "TMPDIR": str(self.scratch),
+            "SPARK_LOCAL_DIRS": str(self.scratch),
+            "JAVA_TOOL_OPTIONS": f"-Djava.io.tmpdir={self.scratch}",
+        }
+        environment = {**self.environment, **scratch, "FOREBAY_HOME": str(self.folder)}
+        rest = ("--http-port", "0", "--tick-ms", "1000", *spied, *arguments)
+        return JobProcess([*given, *rest], self.folder / f"{self.application}.log", environment)
+
+    def leaks(self) -> list[str]:
+        """Give the files that hold a secret: checkpoint, log, event log, temporary files."""
+        return [place for secret in self.secrets for place in files_with(secret, self.folder)]
+
+    def leaks_of(self, job: JobProcess) -> list[str]:
+        """Give where the running job's processes, or its HTTP door, show a secret."""
+        processes = [job.process, *job.process.children(recursive=True)]
+        shown = {
+            "the process list": command_lines(processes),
+            "the log": job.text(),
+            **{path: job.http(path)[1] for path in ("/metrics", "/readyz", "/healthz")},
+        }
+        places = [name for name, text in shown.items() for secret in self.secrets if holds(text.encode(), secret)]
+        return places + [place for secret in self.secrets for place in open_files_with(secret, processes)]
+
+
+def forebay(arguments: list[str], environment: Environment) -> str:
+    """Run a command in a process of its own and give what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-m", "forebay.cli.main", *arguments],
+        env={**os.environ, "PYTHONPATH": PYTHON_PATH, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def produce(environment: Environment, seed: int, start_ms: int) -> None:
+    """Send events, as users do, out of order, with duplicates and useless ones."""
+    shares = ("--out-of-order", "0.1", "--duplicates", "0.05", "--malformed", "0.05")
+    some = ("--rate", "0", "--count", "3000", "--keys", "100", "--seed", str(seed), "--start", str(start_ms))
+    forebay(["produce", "user_activity", *some, *shares], environment)
+
+
+def grant(secured: Secured, principal: str, role: Role, application: str = SERVICE) -> None:
+    """Grant a role's rights by the command that the documentation names."""
+    endpoints = secured.platform.endpoints
+    where = ("--bootstrap-servers", endpoints.bootstrap_servers, "--schema-registry-url", endpoints.registry_url)
+    whose = ("--application", application, "--principal", principal, "--role", role.value, "--apply")
+    assert run(["acl", SERVICE, *whose, *where]) == 0
+
+
+@pytest.fixture
+def producing(secured: Secured) -> Environment:
+    """Give the environment of a user who may write the input, and no more."""
+    secured.add_user("shop", "shop-password")
+    grant(secured, "User:shop", Role.PRODUCE)
+    return secured.environment(secured.scram, secured.scram_options("shop", "shop-password"))
+
+
+@pytest.fixture
+def scram_job(secured: Secured, tmp_path: Path) -> SecuredJob:
+    """Give a job with a password, a key's passphrase and a registry password."""
+    password, passphrase, registry = token("sasl"), token("key"), token("registry")
+    secured.add_user("sessions", password)
+    key = secured.mutual_options(secured.authority.client("unused", passphrase), passphrase)
+    options = {**key, **secured.scram_options("sessions", password)}
+    environment = {
+        **secured.environment(secured.scram, options),
+        "FOREBAY_SCHEMA_REGISTRY_USERNAME": "sessions",
+        "FOREBAY_SCHEMA_REGISTRY_PASSWORD": registry,
+    }
+    return SecuredJob(secured, tmp_path, "discreet", environment, [password, passphrase, registry])
+
+
+def until_told(job: JobProcess, right: Right, since: int) -> None:
+    """Wait until readiness, and the log after its first `since` messages, name a right that lacks, and the remedy."""
+    told = re.compile(
+        rf"User:sessions lacks .*{re.escape(str(right))}.*forebay acl user-sessions --application discreet"
+    )
+
+    def both() -> bool:
+        status, body = job.http("/readyz")
+        return status == 503 and told.search(json.loads(body)["reason"]) is not None
+
+    job.until(
+        lambda: any(told.search(message) for message in job.messages()[since:]), f"the log says that {right} lacks", 300
+    )
+    job.until(both, f"readiness says that {right} lacks", 60)
+
+
+@pytest.mark.timeout(900)
+def test_least_rights_suffice_one_less_is_told_and_no_secret_is_left_anywhere(
+    secured: Secured, scram_job: SecuredJob, producing: Environment
+) -> None:
+    needed = rights(scram_job.bench.service, "discreet", Role.RUN)
+    transactional = next(right for right in needed if right.resource is Resource.TRANSACTIONAL_ID)
+    written = Right(Operation.WRITE, Resource.TOPIC, "user_session_stats", "")
+    bench = scram_job.bench
+    produce(producing, 21, START_MS)
+    job = scram_job.start("--max-records-per-batch", "700")
+    try:
+        until_told(job, needed[0], 0)
+        since = len(job.messages())
+        secured.grant("User:sessions", *(right for right in needed if right != transactional))
+        until_told(job, transactional, since)
+        grant(secured, "User:sessions", Role.RUN, "discreet")
+        job.until(bench.has_read_everything, "everything is read")
+        job.until(lambda: job.http("/readyz")[0] == 200, "the job is ready")
+
+        since = len(job.messages())
+        secured.revoke("User:sessions", written)
+        produce(producing, 22, START_MS + HOUR_MS)
+        until_told(job, written, since)
+        secured.grant("User:sessions", written)
+        job.until(bench.has_read_everything, "everything is read")
+        check(SERVICE, bench)
+
+        assert owners_of(scram_job.secrets[0], job) >= {"python", "java"}, "the job's processes must have been given it"
+        assert scram_job.leaks_of(job) == []
+        assert scram_job.leaks() == []
+    finally:
+        job.kill()
+    assert scram_job.leaks() == []
+    user = next(iter(next(part for part in bench.changelog("user-profiles").values() if part)))
+    assert files_with(user.decode(), bench.checkpoint), "the search must see into Spark's state"
+    assert any(scram_job.scratch.rglob("*")), "temporary files must be where they are searched"
+    assert list((scram_job.folder / "events").iterdir())
+
+
+def owners_of(secret: str, job: JobProcess) -> set[str]:
+    """Give the kinds of processes whose environment, which others can't read, holds a secret."""
+    found = set()
+    for process in [job.process, *job.process.children(recursive=True)]:
+        try:
+            if secret in process.environ().values():
+                found.add("java" if "java" in process.name() else "python")
+        except psutil.NoSuchProcess:
+            continue
+    return found
+
+
+@pytest.mark.timeout(400)
+def test_client_certificates_instead_of_passwords(secured: Secured, tmp_path: Path, producing: Environment) -> None:
+    passphrase = token("key")
+    options = secured.mutual_options(secured.authority.client("sessions", passphrase), passphrase)
+    environment = secured.environment(secured.mutual, options)
+    mutual = SecuredJob(secured, tmp_path, "mutual", environment, [passphrase])
+    grant(secured, "User:CN=sessions", Role.RUN, "mutual")
+    produce(producing, 23, START_MS)
+    assert "answers" in forebay(["wait", "--seconds", "30"], environment)
+    job = mutual.start("--trigger", "available-now")
+    try:
+        assert job.finish() == 0, job.text()
+    finally:
+        job.kill()
+    check(SERVICE, mutual.bench)
+    assert mutual.leaks() == []
+
+    secured.add_user("reader", "reader-password")
+    grant(secured, "User:reader", Role.CONSUME)
+    reading = secured.environment(secured.scram, secured.scram_options("reader", "reader-password"))
+    printed = forebay(["tail", "user_session_stats", "--from", "beginning", "--no-follow"], reading)
+    assert len(printed.splitlines()) == sum(map(len, mutual.bench.outputs().values()))

@@ -1,0 +1,67 @@
+"""Who operates a service needs the operator's rights and no more; who lacks one is told what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from secured import Secured
+
+from forebay.catalog import find_service
+from forebay.cli.main import run
+from forebay.kafka.acls import Operation, Role, rights
+from forebay.kafka.admin import TopicAdmin
+
+SERVICE = find_service("price-join")
+NEEDED = rights(SERVICE, "priced", Role.OPERATE)
+FEWER = {
+    Operation.CREATE: "can't create the topic",
+    Operation.DESCRIBE_CONFIGS: "about the topic",
+    Operation.DELETE: "about the topic",
+}
+
+Operator = Callable[..., int]
+
+
+@pytest.fixture
+def operator(secured: Secured, tmp_path: Path) -> Operator:
+    """Give what runs a command for priced as the operator, who has the rights of the list and a password."""
+    secured.add_user("operator", "operator-password")
+    secured.grant("User:operator", *NEEDED)
+    environment = secured.environment(secured.scram, secured.scram_options("operator", "operator-password"))
+
+    def command(*words: str) -> int:
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in {**environment, "FOREBAY_HOME": str(tmp_path)}.items():
+                patch.setenv(name, value)
+            return run([*words, "--application", "priced"])
+
+    return command
+
+
+def test_an_operator_makes_describes_and_resets(operator: Operator, capsys: pytest.CaptureFixture[str]) -> None:
+    assert operator("topics", "create", SERVICE.name) == 0
+    capsys.readouterr()
+    assert operator("topics", "describe", SERVICE.name, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [topic["name"] for topic in found] == [topic.name for topic in SERVICE.topics("priced")]
+    assert all(topic["exists"] and not topic["differences"] for topic in found)
+    assert operator("reset", SERVICE.name, "--outputs", "--yes") == 0
+
+
+@pytest.mark.parametrize("operation", FEWER, ids=str)
+def test_an_operator_with_one_right_less_is_told(
+    operation: Operation, operator: Operator, secured: Secured, capsys: pytest.CaptureFixture[str]
+) -> None:
+    right = next(right for right in NEEDED if right.operation is operation and right.name == SERVICE.output.name)
+    assert operator("topics", "create", SERVICE.name) == 0
+    if operation is Operation.CREATE:
+        TopicAdmin(secured.administrator).delete([right.name])
+    secured.revoke("User:operator", right)
+    assert operator("topics", "create", SERVICE.name) == 1
+    told = capsys.readouterr().err
+    assert f"{FEWER[operation]} {right.name}: not authorized (TOPIC_AUTHORIZATION_FAILED): `forebay acl`" in told
+    secured.grant("User:operator", right)
+    assert operator("topics", "create", SERVICE.name) == 0

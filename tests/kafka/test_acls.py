@@ -1,0 +1,106 @@
+"""The rights on the broker that each role needs follow from the table of services."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import SecretStr
+
+from forebay.catalog import SERVICES, find_service
+from forebay.kafka.acls import Operation, Resource, Right, Role, as_commands, missing_kind, rights
+from forebay.kafka.identities import rescale_topic
+from forebay.kafka.settings import KafkaSettings
+from forebay.runtime.rights import JobRights
+from forebay.runtime.spec import JobSpec
+
+
+def named(service: str, application: str, role: Role) -> set[str]:
+    return {str(right) for right in rights(find_service(service), application, role)}
+
+
+def test_a_job_reads_its_inputs_and_writes_everything_else() -> None:
+    assert named("ticket-sales", "shop", Role.RUN) == {
+        "Read on the topic movie_ticket_sales",
+        "Write on the topic movie_tickets_sold",
+        "Write on the topic ticket-sales.errors",
+        "Write on the topic ticket-sales.late",
+        "Write on the topic shop-tickets-sold-changelog",
+        "Write on the topic shop-0-task",
+        "Write on the topic shop-1-task",
+        "Read on the topic shop-1-task",
+        "Describe on the topic shop-rescale",
+        "Read on the group shop-marker",
+        "Read on the group shop",
+        "Write on the transactional id shop-0-*",
+        "Write on the transactional id shop-1-*",
+    }
+
+
+def test_the_other_roles_have_rights_of_their_own() -> None:
+    assert named("price-join", "x", Role.PRODUCE) == {
+        "Write on the topic menu_prices",
+        "Write on the topic food_orders",
+    }
+    assert named("price-join", "x", Role.CONSUME) == {
+        "Read on the topic food_bills",
+        "Read on the topic price-join.errors",
+        "Read on the topic price-join.late",
+    }
+    assert named("ticket-sales", "x", Role.RESTORE) == {
+        "Read on the topic x-tickets-sold-changelog",
+        "Read on the topic x-0-task",
+        "Read on the topic x-1-task",
+        "Read on the group x-restore",
+        "Read on the group x-standby",
+    }
+
+
+@pytest.mark.parametrize("name", SERVICES)
+@pytest.mark.parametrize("role", Role)
+def test_nothing_is_listed_twice_or_for_others(name: str, role: Role) -> None:
+    service = find_service(name)
+    found = rights(service, "app", role)
+    assert len(set(found)) == len(found)
+    topics = {topic.name for topic in service.topics("app")} | {rescale_topic("app")}
+    assert {right.name for right in found if right.resource is Resource.TOPIC} <= topics
+    assert all(right.name.startswith("app") for right in found if right.resource is not Resource.TOPIC)
+
+
+def test_a_job_may_use_the_groups_and_transactional_ids_it_uses() -> None:
+    kafka = KafkaSettings(bootstrap_servers="x:1", schema_registry_url="http://x")
+    spec = JobSpec("menu-votes", "app", 12, 1, kafka, {}, {}, "v1")
+    needed = rights(find_service("menu-votes"), "app", Role.RUN)
+    groups = {right.name for right in needed if right.resource is Resource.GROUP}
+    assert groups == {spec.marker_group, spec.lag_group}
+    prefixes = [right.name for right in needed if right.resource is Resource.TRANSACTIONAL_ID]
+    for stage in range(2):
+        for task in range(12):
+            assert [spec.transactional_id(stage, task).startswith(prefix) for prefix in prefixes].count(True) == 1
+
+
+def test_rights_become_commands_of_kafka() -> None:
+    found = (
+        Right(Operation.READ, Resource.TOPIC, "events", "input"),
+        Right(Operation.WRITE, Resource.TRANSACTIONAL_ID, "app-0-", "", prefixed=True),
+    )
+    assert as_commands(found, "User:CN=job, O=us", "--bootstrap-server b:1") == [
+        "kafka-acls --bootstrap-server b:1 --add --allow-principal 'User:CN=job, O=us' --operation Read --topic events",
+        "kafka-acls --bootstrap-server b:1 --add --allow-principal 'User:CN=job, O=us' --operation Write "
+        "--transactional-id app-0- --resource-pattern-type prefixed",
+    ]
+
+
+@pytest.mark.parametrize("kind", Resource)
+def test_a_refusal_tells_what_it_is_about(kind: Resource) -> None:
+    assert missing_kind(f'KafkaError{{code={kind.name}_AUTHORIZATION_FAILED,val=29,str="..."}}') is kind
+    assert missing_kind("KafkaError{code=_TRANSPORT}") is None
+
+
+def test_the_principal_is_told_as_far_as_the_settings_know_it() -> None:
+    def principal(**options: str | SecretStr) -> str:
+        given = {name.replace("_", "."): value for name, value in options.items()}
+        kafka = KafkaSettings(bootstrap_servers="x:1", schema_registry_url="http://x", kafka=given)
+        return JobRights(kafka, find_service("user-sessions"), "app").principal
+
+    assert principal(sasl_username="shop") == "User:shop"
+    assert principal(ssl_certificate_location="tls.crt") == "the owner of tls.crt"
+    assert principal() == "User:ANONYMOUS"
