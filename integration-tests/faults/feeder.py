@@ -1,0 +1,78 @@
+"""Keeps a job under load: while it works, enough records wait for it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from contextlib import suppress
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+from service_bench import PARTITIONS, ServiceBench
+
+from forebay.codec import Unavailable
+from producers.base import FIXED_START_MS, Options
+
+CHUNK = 4_000
+ENOUGH = 4_000
+STEP_MS = 1_200_000
+"""Event time from chunk to chunk: more than a chunk's own, less than what ends a session."""
+
+log = logging.getLogger(__name__)
+
+
+class Feeder:
+    """Sends chunk after chunk from a thread of its own.
+
+    There is always a backlog, so no task is ever idle: results depend on the records alone, whatever the clock does and
+    however long an outage lasts, and the replay can tell them.
+    """
+
+    def __init__(self, bench: ServiceBench, seed: int) -> None:
+        self._bench, self._seed = bench, seed
+        self._chunks = 0
+        self._closed = threading.Event()
+        self._consumer = Consumer(bench.settings.consumer(**{"group.id": f"{bench.application}-marker"}))
+        self._places = [
+            TopicPartition(topic.name, number) for topic in bench.service.inputs for number in range(PARTITIONS)
+        ]
+        for _ in range(2):
+            self._send()
+        self._thread = threading.Thread(target=self._feed, name="feeder", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Send no more."""
+        self._closed.set()
+        self._thread.join(120)
+        self._consumer.close()
+
+    def _feed(self) -> None:
+        while not self._closed.wait(0.2):
+            with suppress(KafkaException, Unavailable):
+                if self._waiting() < ENOUGH:
+                    self._send()
+
+    def _waiting(self) -> int:
+        done = {(p.topic, p.partition): max(p.offset, 0) for p in self._consumer.committed(self._places, 5)}
+        return sum(
+            self._consumer.get_watermark_offsets(place, 5)[1] - done[place.topic, place.partition]
+            for place in self._places
+        )
+
+    def _send(self) -> None:
+        number = self._chunks
+        self._chunks += 1
+        self._bench.produce(
+            Options(
+                count=CHUNK,
+                keys=150,
+                seed=self._seed * 1_000 + number,
+                out_of_order=0.1,
+                duplicates=0.05,
+                malformed=0.02,
+                start_ms=FIXED_START_MS + number * STEP_MS,
+                event_rate=5,
+                max_delay_ms=30_000,
+            ),
+            self._closed.is_set,
+        )

@@ -1,0 +1,108 @@
+"""Wraps the places of a job that have a name, once their modules are loaded. Nothing in the product knows of it."""
+
+from __future__ import annotations
+
+import functools
+import importlib.abc
+import importlib.machinery
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from faults.hook.acting import act
+from faults.points import VARIABLE, Armory, Point
+
+_armory = Armory(Path(os.environ.get(VARIABLE, ".")))
+
+
+def reach(point: Point, place: str = "") -> None:
+    """Suffer what is armed for this point, if anything."""
+    fault = _armory.take(point, place)
+    if fault is not None:
+        act(fault)
+
+
+def _build(module: ModuleType) -> None:
+    class Producer(module.Producer):  # type: ignore[misc, name-defined]
+        def __init__(self, settings: dict[str, Any]) -> None:
+            self.place = str(settings.get("transactional.id", ""))
+            super().__init__(settings)
+
+        def commit_transaction(self, *arguments: Any) -> None:
+            reach(Point.BEFORE_COMMIT, self.place)
+            super().commit_transaction(*arguments)
+            reach(Point.AFTER_COMMIT, self.place)
+
+    module.Producer = Producer  # type: ignore[attr-defined]
+
+
+def _stateful(module: ModuleType) -> None:
+    _after(module.SparkStorage, "write_state", Point.AFTER_STATE)
+
+
+def _query(module: ModuleType) -> None:
+    _after(module.JobRunner, "_on_batch", Point.BEFORE_COMMIT_LOG)
+
+
+def _source(module: ModuleType) -> None:
+    plan, now = module.RangePlanner.plan, module._now
+
+    @functools.wraps(plan)
+    def planned(self: Any, start: dict[str, Any], *arguments: Any) -> Any:
+        end = plan(self, start, *arguments)
+        if end != start:
+            reach(Point.PLANNING)
+        return end
+
+    module.RangePlanner.plan = planned
+    module._now = lambda: now() + _armory.shift()  # type: ignore[attr-defined]
+
+
+def _after(owner: Any, name: str, point: Point) -> None:
+    original = getattr(owner, name)
+
+    @functools.wraps(original)
+    def wrapped(*arguments: Any) -> Any:
+        result = original(*arguments)
+        reach(point)
+        return result
+
+    setattr(owner, name, wrapped)
+
+
+_PLACES: dict[str, Callable[[ModuleType], None]] = {
+    "forebay.runtime.build": _build,
+    "forebay.runtime.stateful": _stateful,
+    "forebay.runtime.query": _query,
+    "forebay.runtime.source": _source,
+}
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Finds the named modules as the others do, and wraps them once they are loaded."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        wrap = _PLACES.get(name)
+        if wrap is None:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is None or spec.loader is None:
+            return None
+        load = spec.loader.exec_module
+
+        def load_and_wrap(module: ModuleType) -> None:
+            load(module)
+            wrap(module)
+
+        spec.loader.exec_module = load_and_wrap  # type: ignore[method-assign]
+        return spec
+
+
+def install() -> None:
+    """Wrap the named modules when they are loaded."""
+    sys.meta_path.insert(0, _Finder())

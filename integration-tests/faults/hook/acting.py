@@ -1,0 +1,56 @@
+"""What a process does when a fault fires in it."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+import time
+
+from faults.points import Action, Armed
+
+
+class InjectedFault(RuntimeError):
+    """Raised by a fault: any failure the code did not expect."""
+
+
+def act(fault: Armed) -> None:
+    """Do to this process, its JVM or its driver what the fault says."""
+    match fault.action:
+        case Action.STALL:
+            time.sleep(fault.seconds)
+        case Action.RAISE:
+            raise InjectedFault(f"injected at {fault.point.value}")
+        case Action.KILL_SELF:
+            os.kill(os.getpid(), signal.SIGKILL)
+        case Action.KILL_JVM:
+            os.kill(_jvm().pid, signal.SIGKILL)
+        case Action.KILL_DRIVER:
+            os.kill(_driver().pid, signal.SIGKILL)
+        case Action.KILL_ALL:
+            _kill_all()
+
+
+def _kill_all() -> None:
+    driver = _driver()
+    for process in [driver, *driver.children(recursive=True)]:
+        if process.pid != os.getpid():
+            os.kill(process.pid, signal.SIGKILL)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _is_driver() -> bool:
+    return "run" in sys.argv and os.path.basename(sys.argv[0]) == "main.py"  # noqa: PTH119
+
+
+def _jvm():  # type: ignore[no-untyped-def]
+    psutil = importlib.import_module("psutil")
+    own = psutil.Process()
+    related = own.children() if _is_driver() else own.parents()
+    return next(process for process in related if "java" in process.name())
+
+
+def _driver():  # type: ignore[no-untyped-def]
+    psutil = importlib.import_module("psutil")
+    return psutil.Process() if _is_driver() else _jvm().parent()

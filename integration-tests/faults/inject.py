@@ -1,0 +1,187 @@
+"""How each kind of fault is done to a living job."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+import psutil
+
+from faults import zombies
+from faults.life import Life
+from faults.plan import Fault, Kind
+from faults.points import Armed
+from faults.proxy import Network
+
+FIRING_SECONDS = 240.0
+ZOMBIES = (Kind.ZOMBIE_SAME, Kind.ZOMBIE_COPY, Kind.ZOMBIE_FROZEN, Kind.ZOMBIE_JVM)
+
+
+@dataclass(frozen=True, slots=True)
+class Injected:
+    """When a fault began and when what it broke was repaired (monotonic, s): the same for a kill."""
+
+    at: float
+    repaired: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """How long a job was away, in seconds.
+
+    Args:
+        from_fault: to the next committed output; of a second driver: the longest time without an output.
+        from_repair: the same from the end of the outage.
+        everywhere: from the fault until every output partition had another output.
+    """
+
+    from_fault: float
+    from_repair: float
+    everywhere: float
+
+
+def suffer(life: Life, fault: Fault) -> Recovery:
+    """Do a fault to a job and wait until an output of a later transaction arrives. Raises NotRecovered."""
+    life.until_batches(1)
+    life.rest(fault.pause)
+    ends = None
+    if fault.kind in _LASTING:
+        began = time.monotonic()
+        _LASTING[fault.kind](life)
+        ends = life.outputs.ends()
+        life.rest(fault.seconds)
+        _REPAIRS[fault.kind](life)
+        injected = Injected(began, time.monotonic())
+    elif fault.point is not None:
+        injected = _at_point(life, fault)
+    else:
+        injected = _at_once(life, fault)
+    after = ends if ends is not None else life.outputs.ends()
+    life.until(lambda: life.outputs.everywhere_beyond(after) is not None, f"outputs after: {fault.label}")
+    first, everywhere = life.outputs.beyond(after), life.outputs.everywhere_beyond(after)
+    assert first is not None
+    assert everywhere is not None
+    if fault.kind in ZOMBIES:
+        silence = life.outputs.longest_silence(injected.at)
+        return Recovery(silence, silence, silence)
+    return Recovery(first - injected.at, max(0.0, first - injected.repaired), everywhere - injected.at)
+
+
+def _at_point(life: Life, fault: Fault) -> Injected:
+    assert fault.point is not None
+    assert fault.action is not None
+    life.armory.arm(Armed(fault.point, fault.action, fault.where, fault.seconds), fault.calls)
+    life.until(lambda: life.armory.fired_at() is not None, f"reached: {fault.label}", FIRING_SECONDS)
+    fired = life.armory.fired_at()
+    assert fired is not None
+    at = time.monotonic() - (time.time() - fired)
+    return Injected(at, at)
+
+
+def _at_once(life: Life, fault: Fault) -> Injected:
+    at = time.monotonic()
+    match fault.kind:
+        case Kind.CLOCK_FORWARD:
+            life.armory.jump(life.armory.shift() + int(fault.seconds * 1000))
+        case Kind.CLOCK_BACK:
+            life.armory.jump(life.armory.shift() - int(fault.seconds * 1000))
+        case Kind.ZOMBIE_SAME:
+            at = zombies.on_the_same_checkpoint(life)
+        case Kind.ZOMBIE_COPY:
+            at = zombies.on_an_old_copy(life)
+        case Kind.ZOMBIE_FROZEN:
+            at = zombies.woken_after_its_successor(life)
+        case Kind.ZOMBIE_JVM:
+            at = zombies.jvm_outlives_its_driver(life)
+        case _:
+            at = _killed(life, fault.kind)
+    return Injected(at, at)
+
+
+def _killed(life: Life, kind: Kind) -> float:
+    """Kill processes of the job, once they are there; give when."""
+    while True:
+        life.tend()
+        victims = _victims(life, kind)
+        if victims:
+            break
+        life.rest(0.05)
+    at = time.monotonic()
+    for victim in victims:
+        with suppress(psutil.NoSuchProcess):
+            victim.kill()
+    psutil.wait_procs(victims, 30)
+    return at
+
+
+def _victims(life: Life, kind: Kind) -> list[psutil.Process]:
+    job = life.job
+    with suppress(psutil.NoSuchProcess, ValueError):
+        match kind:
+            case Kind.DRIVER_KILL:
+                return [job.process]
+            case Kind.JVM_KILL:
+                return [job.jvm()]
+            case Kind.WORKER_KILL:
+                return job.workers()[:1]
+            case Kind.SOURCE_KILL:
+                return [p for p in job.jvm().children() if "streaming" in " ".join(p.cmdline())][:1]
+            case Kind.MACHINE_KILL:
+                return [job.process, *job.process.children(recursive=True)]
+            case _:
+                raise AssertionError(f"{kind} kills nothing")
+    return []
+
+
+def _registry_away(life: Life) -> None:
+    life.platform.registry.kill()
+    life.job.kill()
+
+
+def _suspend(life: Life) -> None:
+    with suppress(psutil.NoSuchProcess, ValueError):
+        life.job.jvm().suspend()
+
+
+def _resume(life: Life) -> None:
+    with suppress(psutil.NoSuchProcess, ValueError):
+        life.job.jvm().resume()
+
+
+def _network(mode: Network) -> Callable[[Life], None]:
+    return lambda life: life.platform.proxy.become(mode)
+
+
+def _fill(life: Life) -> None:
+    assert life.disk is not None
+    life.disk.fill()
+
+
+def _free(life: Life) -> None:
+    assert life.disk is not None
+    life.disk.free()
+
+
+_LASTING: dict[Kind, Callable[[Life], None]] = {
+    Kind.JVM_FREEZE: _suspend,
+    Kind.BROKER_RESTART: lambda life: life.platform.broker.stop(),
+    Kind.BROKER_KILL: lambda life: life.platform.broker.kill(),
+    Kind.REGISTRY_OUTAGE: _registry_away,
+    Kind.NETWORK_SLOW: _network(Network.SLOW),
+    Kind.NETWORK_SILENT: _network(Network.SILENT),
+    Kind.NETWORK_CUT: _network(Network.CUT),
+    Kind.DISK_FULL: _fill,
+}
+
+_REPAIRS: dict[Kind, Callable[[Life], None]] = {
+    Kind.JVM_FREEZE: _resume,
+    Kind.BROKER_RESTART: lambda life: life.platform.broker.start(),
+    Kind.BROKER_KILL: lambda life: life.platform.broker.start(),
+    Kind.REGISTRY_OUTAGE: lambda life: life.platform.registry.start(),
+    Kind.NETWORK_SLOW: _network(Network.FINE),
+    Kind.NETWORK_SILENT: _network(Network.FINE),
+    Kind.NETWORK_CUT: _network(Network.FINE),
+    Kind.DISK_FULL: _free,
+}

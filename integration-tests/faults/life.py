@@ -1,0 +1,147 @@
+"""One job's life under faults: it is started, fed, watched, and started again whenever it ends."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from confluent_kafka import KafkaException
+from job_process import PYTHON_PATH, JobProcess
+from service_bench import ServiceBench
+
+from faults.broker import FaultyPlatform
+from faults.disk import SmallDisk
+from faults.feeder import Feeder
+from faults.plan import TRANSACTION_TIMEOUT_MS, Kind, Plan
+from faults.points import VARIABLE, Armory
+from faults.watch import MarkerSampler, OutputWatch
+
+HERE = Path(__file__).resolve().parent
+BATCH = 1_000
+_ARGUMENTS = {"windowed-metrics": ("--set", "emit_results=both")}
+_STARTS_WITHOUT_OUTPUT = 8
+_POLL_SECONDS = 0.03
+_ASK_SECONDS = 0.5
+
+
+class NotRecovered(AssertionError):
+    """The job did not come back by itself."""
+
+
+class Life:
+    """A service's job with topics, application id and checkpoint of its own.
+
+    Args:
+        folder: for logs and the checkpoint; must not exist yet.
+    """
+
+    def __init__(self, platform: FaultyPlatform, plan: Plan, folder: Path) -> None:
+        folder.mkdir(parents=True)
+        self.platform, self.plan, self.folder = platform, plan, folder
+        self.disk = SmallDisk(folder / "disk") if plan.has(Kind.DISK_FULL) else None
+        try:
+            self._begin()
+        except BaseException:
+            if self.disk is not None:
+                self.disk.close()
+            raise
+
+    def _begin(self) -> None:
+        platform, plan, folder = self.platform, self.plan, self.folder
+        name = f"faults-{plan.seed}"
+        self.bench = ServiceBench(platform, plan.service, name, folder, self._arguments())
+        self.bench.environment = {
+            **self.bench.environment,
+            VARIABLE: str(folder / "armory"),
+            "PYTHONPATH": os.pathsep.join([str(HERE / "hook"), str(HERE.parent), PYTHON_PATH]),
+        }
+        if self.disk is not None:
+            self.bench.checkpoint = self.disk.place / "checkpoint"
+        self.armory = Armory(folder / "armory")
+        (folder / "armory").mkdir()
+        self._starts = 0
+        self._received = 0
+        self.outputs = OutputWatch(self.bench)
+        self.markers = MarkerSampler(self.bench)
+        self.feeder = Feeder(self.bench, plan.seed)
+        self.job = self.start()
+
+    def _arguments(self) -> tuple[str, ...]:
+        timeout = TRANSACTION_TIMEOUT_MS if self.plan.has(Kind.TRANSACTION_TIMEOUT) else 300_000
+        return (
+            *_ARGUMENTS.get(self.plan.service, ()),
+            *("--bootstrap-servers", self.platform.proxied_servers),
+            *("--max-records-per-batch", str(BATCH), "--tick-ms", "0"),
+            *("--transaction-timeout-ms", str(timeout)),
+        )
+
+    def start(self, log: str = "") -> JobProcess:
+        """Start a driver on the checkpoint."""
+        return self.bench.job(log=log)
+
+    def tend(self) -> None:
+        """Start the job again if it has ended, as Kubernetes would. Raises NotRecovered if that leads nowhere."""
+        if self.markers.failure is not None:
+            raise self.markers.failure
+        if self.job.is_running():
+            return
+        if self.outputs.received > self._received:
+            self._starts, self._received = 0, self.outputs.received
+        self._starts += 1
+        if self._starts > _STARTS_WITHOUT_OUTPUT:
+            raise NotRecovered(f"the job was started {self._starts - 1} times without an output: {self.last_words()}")
+        self.job = self.start()
+
+    def last_words(self) -> str:
+        """Give the end of the job's log."""
+        return self.job.text()[-1_500:]
+
+    def until(
+        self, check: Callable[[], bool], description: str, seconds: float = 240.0, pause: float = _POLL_SECONDS
+    ) -> None:
+        """Wait for a condition, tending the job. Raises NotRecovered."""
+        deadline = time.monotonic() + seconds
+        while not check():
+            self.tend()
+            if time.monotonic() > deadline:
+                raise NotRecovered(f"not within {seconds:.0f} s: {description}: {self.last_words()}")
+            time.sleep(pause)
+
+    def rest(self, seconds: float) -> None:
+        """Let time pass, tending the job."""
+        end = time.monotonic() + seconds
+        self.until(lambda: time.monotonic() >= end, "time passes", seconds + 60)
+
+    def until_batches(self, count: int) -> None:
+        """Wait until some more batches are committed."""
+        wanted = self.markers.batch() + count
+        self.until(lambda: self.markers.batch() >= wanted, f"{count} more batches are committed")
+
+    def finish(self) -> None:
+        """Let the job read what waits, and end it after its running batch."""
+        self.armory.disarm()
+        self.feeder.close()
+        self._until_read()
+        while self.job.terminate() != 0:
+            self.tend()
+            self._until_read()
+
+    def _until_read(self) -> None:
+        self.until(self._has_read_everything, "everything is read", pause=_ASK_SECONDS)
+
+    def _has_read_everything(self) -> bool:
+        try:
+            return self.bench.has_read_everything()
+        except KafkaException:
+            return False
+
+    def close(self) -> None:
+        """End everything of it."""
+        self.feeder.close()
+        self.bench.close()
+        self.outputs.close()
+        self.markers.close()
+        if self.disk is not None:
+            self.disk.close()

@@ -1,0 +1,128 @@
+"""What happens to a job in one run, decided by a seed alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from random import Random
+
+from faults.points import Action, Point
+
+
+class Kind(Enum):
+    """Faults the harness injects."""
+
+    POINT = "at a named point"
+    DRIVER_KILL = "driver killed"
+    JVM_KILL = "JVM killed"
+    WORKER_KILL = "Python worker killed"
+    SOURCE_KILL = "source process killed"
+    MACHINE_KILL = "all processes killed"
+    JVM_FREEZE = "JVM frozen"
+    BROKER_RESTART = "broker stopped and started"
+    BROKER_KILL = "broker killed and started"
+    REGISTRY_OUTAGE = "registry and job killed, registry back later"
+    NETWORK_SLOW = "network slow"
+    NETWORK_SILENT = "network silent"
+    NETWORK_CUT = "network cut"
+    DISK_FULL = "checkpoint's disk full"
+    ZOMBIE_SAME = "second driver, same checkpoint"
+    ZOMBIE_COPY = "second driver, old copy of the checkpoint"
+    ZOMBIE_FROZEN = "frozen driver wakes after its successor took over"
+    ZOMBIE_JVM = "driver killed, its frozen JVM wakes later"
+    CLOCK_FORWARD = "clock jumps forward"
+    CLOCK_BACK = "clock jumps back"
+    TRANSACTION_TIMEOUT = "transaction timed out"
+
+
+POINT_ACTIONS: dict[Point, tuple[Action, ...]] = {
+    Point.PLANNING: (Action.KILL_SELF, Action.KILL_JVM, Action.KILL_ALL, Action.RAISE, Action.STALL),
+    Point.BEFORE_COMMIT: tuple(Action),
+    Point.AFTER_COMMIT: tuple(Action),
+    Point.AFTER_STATE: tuple(Action),
+    Point.BEFORE_COMMIT_LOG: (Action.KILL_SELF, Action.KILL_JVM, Action.KILL_ALL, Action.RAISE, Action.STALL),
+}
+"""In the driver (before Spark's commit log) killing itself is killing the driver."""
+
+TRANSACTION_TIMEOUT_MS = 5_000
+_WEIGHTS: dict[Kind, int] = {Kind.POINT: 18, Kind.WORKER_KILL: 2}
+_SECONDS: dict[Kind, tuple[float, float]] = {
+    Kind.JVM_FREEZE: (0.5, 4.0),
+    Kind.BROKER_RESTART: (0.0, 3.0),
+    Kind.BROKER_KILL: (0.0, 3.0),
+    Kind.REGISTRY_OUTAGE: (2.0, 8.0),
+    Kind.NETWORK_SLOW: (1.0, 4.0),
+    Kind.NETWORK_SILENT: (1.0, 6.0),
+    Kind.NETWORK_CUT: (0.5, 6.0),
+    Kind.DISK_FULL: (1.0, 4.0),
+    Kind.CLOCK_FORWARD: (60.0, 90_000.0),
+    Kind.CLOCK_BACK: (60.0, 90_000.0),
+    Kind.TRANSACTION_TIMEOUT: (TRANSACTION_TIMEOUT_MS / 1000 + 2, TRANSACTION_TIMEOUT_MS / 1000 + 3),
+}
+_STALL = (0.2, 2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault.
+
+    Args:
+        pause: seconds of undisturbed work before it.
+        seconds: how long an outage, a freeze or a stall lasts; how far a clock jumps.
+        point, action: of a fault at a named point.
+        calls: at which call from then on the point is hit.
+        where: text the transactional id must contain; "" for any.
+    """
+
+    kind: Kind
+    pause: float = 0.0
+    seconds: float = 0.0
+    point: Point | None = None
+    action: Action | None = None
+    calls: int = 1
+    where: str = ""
+
+    @property
+    def label(self) -> str:
+        """Name of the fault in the report."""
+        if self.kind is not Kind.POINT or self.point is None or self.action is None:
+            return self.kind.value
+        return f"{self.point.value}: {self.action.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One run: a service's job from its first start, and what happens to it in turn."""
+
+    seed: int
+    service: str
+    faults: tuple[Fault, ...]
+
+    def has(self, kind: Kind) -> bool:
+        """Tell whether a fault of this kind is in it."""
+        return any(fault.kind is kind for fault in self.faults)
+
+
+SERVICES = ("user-sessions",) * 4 + ("order-stores", "windowed-metrics")
+
+
+def plan_of(seed: int, faults: int, services: Sequence[str] = SERVICES, kinds: Sequence[Kind] = tuple(Kind)) -> Plan:
+    """Give the run of a seed: the same seed gives the same plan."""
+    random = Random(seed)
+    service = random.choice(services)
+    weights = [_WEIGHTS.get(kind, 1) for kind in kinds]
+    chosen = random.choices(kinds, weights, k=faults)
+    return Plan(seed, service, tuple(_fault(kind, random) for kind in chosen))
+
+
+def _fault(kind: Kind, random: Random) -> Fault:
+    pause = random.uniform(0.0, 1.5)
+    if kind is Kind.POINT:
+        point = random.choice(list(Point))
+        action = random.choice(POINT_ACTIONS[point])
+        return Fault(kind, pause, random.uniform(*_STALL), point, action, random.randint(1, 6))
+    if kind is Kind.TRANSACTION_TIMEOUT:
+        at = {"point": Point.BEFORE_COMMIT, "action": Action.STALL, "calls": random.randint(1, 6)}
+        return Fault(kind, pause, random.uniform(*_SECONDS[kind]), **at)  # type: ignore[arg-type]
+    return Fault(kind, pause, random.uniform(*_SECONDS.get(kind, (0.0, 0.0))))

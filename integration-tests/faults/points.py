@@ -1,0 +1,136 @@
+"""Named points in a job's processes, and what happens there: armed by the harness, fired once by whoever gets there.
+
+Imported by every Python process of a job under test: standard library only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import asdict, dataclass
+from enum import Enum
+from pathlib import Path
+
+VARIABLE = "FOREBAY_FAULTS"
+"""Environment variable that names the armory's directory."""
+
+
+class Point(Enum):
+    """Where a job can be hit."""
+
+    PLANNING = "planning"
+    BEFORE_COMMIT = "before-kafka-commit"
+    AFTER_COMMIT = "after-kafka-commit"
+    AFTER_STATE = "after-state-write"
+    BEFORE_COMMIT_LOG = "before-spark-commit-log"
+
+
+class Action(Enum):
+    """What happens there; the process itself is driver, Python worker or source, as the point has it."""
+
+    KILL_SELF = "kill-self"
+    KILL_JVM = "kill-jvm"
+    KILL_DRIVER = "kill-driver"
+    KILL_ALL = "kill-all"
+    RAISE = "raise"
+    STALL = "stall"
+
+
+@dataclass(frozen=True, slots=True)
+class Armed:
+    """One fault that waits.
+
+    Args:
+        where: text the place's name must contain (a transactional id such as `app-1-0`); "" for any.
+        seconds: of a stall.
+    """
+
+    point: Point
+    action: Action
+    where: str = ""
+    seconds: float = 0.0
+
+
+class Armory:
+    """A directory with at most one armed fault, shared by the harness and all processes of a job.
+
+    A fault armed for the k-th call holds k tokens. Each call takes one by renaming it, which one process can do only;
+    whoever takes the last one fires.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._armed = directory / "armed.json"
+        self._tokens = directory / "tokens"
+        self._fired = directory / "fired.json"
+        self._clock = directory / "clock"
+
+    def arm(self, fault: Armed, calls: int = 1) -> None:
+        """Arm a fault for the `calls`-th call from now on."""
+        self.disarm()
+        self._fired.unlink(missing_ok=True)
+        self._tokens.mkdir(parents=True, exist_ok=True)
+        for number in range(calls):
+            (self._tokens / str(number)).touch()
+        fields = {**asdict(fault), "point": fault.point.value, "action": fault.action.value}
+        draft = self._armed.with_suffix(".tmp")
+        draft.write_text(json.dumps(fields))
+        draft.replace(self._armed)
+
+    def disarm(self) -> None:
+        """Take back what has not fired."""
+        self._armed.unlink(missing_ok=True)
+        for token in self._tokens.glob("*"):
+            token.unlink(missing_ok=True)
+
+    def fired_at(self) -> float | None:
+        """Give the wall clock (s) at which the fault fired; None while it waits."""
+        try:
+            return float(json.loads(self._fired.read_text())["at"])
+        except (OSError, ValueError):
+            return None
+
+    def take(self, point: Point, place: str) -> Armed | None:
+        """Give the fault that this call must suffer, if any. Called from the job's processes."""
+        try:
+            fields = json.loads(self._armed.read_text())
+        except (OSError, ValueError):
+            return None
+        if fields["point"] != point.value or fields["where"] not in place:
+            return None
+        tokens = sorted(path.name for path in self._tokens.glob("*") if path.name.isdecimal())
+        for name in tokens:
+            try:
+                (self._tokens / name).rename(self._tokens / f"{name}.{os.getpid()}")
+            except OSError:
+                continue
+            if any(path.name.isdecimal() for path in self._tokens.glob("*")):
+                return None
+            return self._fire(fields, place)
+        return None
+
+    def _fire(self, fields: dict[str, object], place: str) -> Armed | None:
+        try:
+            self._armed.unlink()
+        except FileNotFoundError:
+            return None
+        draft = self._fired.with_suffix(f".{os.getpid()}")
+        draft.write_text(json.dumps({"at": time.time(), "pid": os.getpid(), "place": place}))
+        draft.replace(self._fired)
+        return Armed(
+            Point(fields["point"]), Action(fields["action"]), str(fields["where"]), float(str(fields["seconds"]))
+        )
+
+    def jump(self, milliseconds: int) -> None:
+        """Shift the clock that the job's planning sees."""
+        draft = self._clock.with_suffix(".tmp")
+        draft.write_text(str(milliseconds))
+        draft.replace(self._clock)
+
+    def shift(self) -> int:
+        """Give the shift of the clock, ms."""
+        try:
+            return int(self._clock.read_text())
+        except (OSError, ValueError):
+            return 0

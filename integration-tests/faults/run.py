@@ -1,0 +1,78 @@
+"""Seeded runs under faults, one after the other, and a report: `make faults RUNS=100 SEED=1`.
+
+Exit code 1 if anything was lost or doubled, or a job did not come back; 2 if nothing was run at all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from faults.broker import FaultyPlatform
+from faults.plan import SERVICES, Kind, plan_of
+from faults.report import Tally, line_of
+from faults.running import run_plan
+
+
+def main() -> int:
+    """Run the plans of consecutive seeds."""
+    options = _options()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    services = tuple(options.service) or SERVICES
+    kinds = tuple(Kind[name] for name in options.kind) or tuple(Kind)
+    tally = Tally()
+    folder = Path(tempfile.mkdtemp(prefix="forebay-faults-", dir=options.folder))
+    end = time.monotonic() + options.minutes * 60 if options.minutes else float("inf")
+    try:
+        with FaultyPlatform(folder / "platform") as platform:
+            for seed in range(options.seed, options.seed + options.runs):
+                if time.monotonic() > end:
+                    break
+                place = folder / str(seed)
+                plan = plan_of(seed, options.faults, services, kinds)
+                run = run_plan(platform, plan, place)
+                tally.runs.append(run)
+                print(f"[{len(tally.runs)}/{options.runs}] load {os.getloadavg()[0]:.1f}: {line_of(run)}", flush=True)
+                if not run.failure and not options.keep:
+                    shutil.rmtree(place, ignore_errors=True)
+                else:
+                    print(f"its logs are kept in {place}", flush=True)
+                options.report.write_text(json.dumps(tally.as_json(), indent=1) + "\n")
+            platform.proxy.close()
+    except KeyboardInterrupt:
+        print("interrupted: the report covers the runs so far")
+    print(f"\n{tally.as_text()}\nreport: {options.report}")
+    if not tally.failed and not options.keep:
+        shutil.rmtree(folder, ignore_errors=True)
+    if not any(not run.skipped for run in tally.runs):
+        return 2
+    return 1 if tally.failed else 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Run services under seeded faults and check that they stay exact.")
+    parser.add_argument("--runs", type=int, default=100, help="number of runs")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the first run; the next ones follow")
+    parser.add_argument("--faults", type=int, default=3, help="faults in each run")
+    parser.add_argument("--service", action="append", default=[], choices=sorted(set(SERVICES)), help="only these")
+    parser.add_argument(
+        "--kind", action="append", default=[], choices=[kind.name for kind in Kind], help="only these kinds of faults"
+    )
+    parser.add_argument("--keep", action="store_true", help="keep the logs of exact runs too")
+    parser.add_argument("--minutes", type=float, default=0, help="begin no run after this time; 0: no limit")
+    parser.add_argument("--folder", type=Path, default=None, help="where temporary files go")
+    parser.add_argument("--report", type=Path, default=Path("faults-report.json"), help="the report as JSON")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,46 @@
+"""A short selection of `make faults` for CI: each named point with kill -9, two stages, a second driver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from faults.broker import FaultyPlatform
+from faults.plan import Fault, Kind, Plan
+from faults.points import Action, Point
+from faults.report import Run, Status
+from faults.running import run_plan
+
+
+@pytest.fixture(scope="module")
+def faulty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultyPlatform]:
+    with FaultyPlatform(tmp_path_factory.mktemp("faults")) as platform:
+        yield platform
+        platform.proxy.close()
+
+
+def killed_at(point: Point, calls: int = 2) -> Fault:
+    return Fault(Kind.POINT, 0.0, 0.0, point, Action.KILL_SELF, calls)
+
+
+def check(run: Run, plan: Plan) -> None:
+    assert not run.failure, run.failure
+    assert (run.lost, run.doubled) == (0, 0)
+    assert [fault.status for fault in run.suffered] == [Status.RECOVERED] * len(plan.faults)
+    assert run.outputs > 1_000
+    assert run.marker_samples > 10
+
+
+@pytest.mark.timeout(600)
+def test_killed_at_each_named_point_a_job_is_exact(faulty: FaultyPlatform, tmp_path: Path) -> None:
+    plan = Plan(9_001, "user-sessions", tuple(killed_at(point) for point in Point))
+    check(run_plan(faulty, plan, tmp_path / "points"), plan)
+
+
+@pytest.mark.timeout(600)
+def test_two_stages_and_a_second_driver_leave_a_job_exact(faulty: FaultyPlatform, tmp_path: Path) -> None:
+    later = Fault(Kind.POINT, 0.0, 0.0, Point.AFTER_COMMIT, Action.KILL_SELF, 2, "-1-")
+    plan = Plan(9_002, "order-stores", (later, Fault(Kind.ZOMBIE_SAME), Fault(Kind.ZOMBIE_JVM)))
+    check(run_plan(faulty, plan, tmp_path / "stages"), plan)

@@ -1,0 +1,127 @@
+"""What consumers see of a job while it is being hit, read past the proxy."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import pairwise
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPartition
+from service_bench import PARTITIONS, ServiceBench
+from topic_reading import MarkerWatch
+
+Ends = dict[int, int]
+
+
+class _Thread:
+    """Calls `look` again and again until it is closed; the first failure that counts is kept."""
+
+    def __init__(self, name: str, look: Callable[[], None], pause: float) -> None:
+        self.failure: AssertionError | None = None
+        self._look, self._pause = look, pause
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name=name, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._closed.set()
+        self._thread.join(60)
+
+    def _watch(self) -> None:
+        while not self._closed.wait(self._pause):
+            try:
+                with suppress(KafkaException):
+                    self._look()
+            except AssertionError as failure:
+                self.failure = failure
+                return
+
+
+class OutputWatch:
+    """Reads a service's committed outputs as they come, and notes when."""
+
+    def __init__(self, bench: ServiceBench) -> None:
+        topic = bench.service.output.name
+        self._places = [TopicPartition(topic, number, OFFSET_BEGINNING) for number in range(PARTITIONS)]
+        self._consumer = Consumer(bench.settings.consumer(**{"group.id": "faults-outputs"}))
+        self._consumer.assign(self._places)
+        self._asking = Consumer(bench.settings.consumer(**{"group.id": "faults-ends"}))
+        self._arrivals: list[tuple[float, int, int]] = []
+        self.received = 0
+        self._thread = _Thread("outputs", self._look, 0.0)
+
+    def ends(self) -> Ends:
+        """Give the offsets after the last committed output; what was received so far while the broker is away."""
+        ends = dict.fromkeys(range(PARTITIONS), 0)
+        for _, partition, offset in list(self._arrivals):
+            ends[partition] = max(ends[partition], offset + 1)
+        with suppress(KafkaException):
+            for place in self._places:
+                ends[place.partition] = self._asking.get_watermark_offsets(place, 2.0)[1]
+        return ends
+
+    def beyond(self, ends: Ends) -> float | None:
+        """Give the time (monotonic, s) of the first output committed after `ends`; None while there is none."""
+        return next((at for at, partition, offset in list(self._arrivals) if offset >= ends[partition]), None)
+
+    def everywhere_beyond(self, ends: Ends) -> float | None:
+        """Give the time at which each partition had an output after `ends`; None while one has not."""
+        waiting = set(ends)
+        for at, partition, offset in list(self._arrivals):
+            if offset >= ends[partition]:
+                waiting.discard(partition)
+            if not waiting:
+                return at
+        return None
+
+    def longest_silence(self, since: float) -> float:
+        """Give the longest time (s) without an output since a moment (monotonic, s)."""
+        times = [since, *(at for at, _, _ in list(self._arrivals) if at > since), time.monotonic()]
+        return max(later - earlier for earlier, later in pairwise(times))
+
+    def close(self) -> None:
+        self._thread.close()
+        self._consumer.close()
+        self._asking.close()
+
+    def _look(self) -> None:
+        messages = [message for message in self._consumer.consume(2_000, 0.05) if message.error() is None]
+        if messages:
+            now = time.monotonic()
+            last = {message.partition() or 0: message.offset() or 0 for message in messages}
+            self._arrivals.extend((now, partition, offset) for partition, offset in last.items())
+            self.received += len(messages)
+
+
+class MarkerSampler:
+    """Samples the markers of all stages and fails when one goes back."""
+
+    def __init__(self, bench: ServiceBench) -> None:
+        later = [f"{bench.application}-{stage}-task" for stage in range(1, bench.service.stages)]
+        self._watches = [
+            MarkerWatch(bench.settings, bench.application, topic, PARTITIONS) for topic in (bench.input, *later)
+        ]
+        self.samples = 0
+        self._thread = _Thread("markers", self._look, 0.05)
+
+    @property
+    def failure(self) -> AssertionError | None:
+        """The first marker that went back."""
+        return self._thread.failure
+
+    def batch(self) -> int:
+        """Give the number of the last batch that all first-stage tasks have committed."""
+        batches = self._watches[0].batches
+        return min(batches.values()) if len(batches) == PARTITIONS else 0
+
+    def close(self) -> None:
+        self._thread.close()
+        for watch in self._watches:
+            watch.close()
+
+    def _look(self) -> None:
+        for watch in self._watches:
+            watch.read()
+        self.samples += 1

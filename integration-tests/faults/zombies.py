@@ -1,0 +1,103 @@
+"""A second driver of the same application: it must be refused, or stop by itself, and disturb nothing."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+from job_process import JobProcess
+
+from faults.life import Life
+
+_STOPS = (
+    "the checkpoint is older or newer than the topics",
+    "replay differs",
+)
+_WAITS = "the JVM of an earlier driver still holds the checkpoint"
+END_SECONDS = 300.0
+
+
+def on_the_same_checkpoint(life: Life) -> float:
+    """Start a second driver on the checkpoint that is in use."""
+    at = time.monotonic()
+    _must_stop(life, life.start("-zombie"), "another job holds the checkpoint")
+    return at
+
+
+def on_an_old_copy(life: Life) -> float:
+    """Start a second driver on a copy of the checkpoint that the first has left behind."""
+    with _Frozen(life.job):
+        old = _copy(life)
+    life.until_batches(3)
+    own, life.bench.checkpoint = life.bench.checkpoint, old
+    at = time.monotonic()
+    try:
+        zombie = life.start("-zombie")
+    finally:
+        life.bench.checkpoint = own
+    _must_stop(life, zombie, *_STOPS)
+    return at
+
+
+def woken_after_its_successor(life: Life) -> float:
+    """Freeze all processes of the job, let another driver go on with a copy of its checkpoint, wake the first."""
+    first = life.job
+    with _Frozen(first):
+        life.bench.checkpoint = _copy(life)
+        life.job = life.start("-successor")
+        life.until_batches(3)
+        at = time.monotonic()
+    _must_stop(life, first, *_STOPS)
+    return at
+
+
+def jvm_outlives_its_driver(life: Life) -> float:
+    """Freeze the JVM, kill its driver; the next driver must wait until the JVM, woken, has ended."""
+    first, jvm = life.job, life.job.jvm()
+    jvm.suspend()
+    at = time.monotonic()
+    try:
+        first.process.kill()
+        first.process.wait(30)
+        life.until(lambda: life.job is not first and _WAITS in life.job.text(), "the next driver waits", END_SECONDS)
+    finally:
+        jvm.resume()
+    psutil.wait_procs([jvm], END_SECONDS)
+    return at
+
+
+class _Frozen:
+    """All processes of a job, stopped as by a paused machine; the driver first, it would start others."""
+
+    def __init__(self, job: JobProcess) -> None:
+        self._stopped: list[psutil.Process] = []
+        with suppress(psutil.NoSuchProcess):
+            job.process.suspend()
+            self._stopped = [job.process, *job.process.children(recursive=True)]
+        for process in self._stopped[1:]:
+            with suppress(psutil.NoSuchProcess):
+                process.suspend()
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, *_: object) -> None:
+        for process in reversed(self._stopped):
+            with suppress(psutil.NoSuchProcess):
+                process.resume()
+
+
+def _copy(life: Life) -> Path:
+    copy = life.folder / f"copy-{life.markers.samples}"
+    shutil.copytree(life.bench.checkpoint, copy)
+    return copy
+
+
+def _must_stop(life: Life, zombie: JobProcess, *reasons: str) -> None:
+    life.until(lambda: not zombie.is_running(), "the second driver stops by itself", END_SECONDS)
+    text = zombie.text()
+    assert zombie.process.returncode != 0, f"the second driver ended as if all was well: {text}"
+    assert any(reason in text for reason in reasons), f"the second driver stopped for another reason: {text}"

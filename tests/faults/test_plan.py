@@ -1,0 +1,42 @@
+"""A seed decides a run, and many seeds bring every fault."""
+
+from __future__ import annotations
+
+from faults.plan import POINT_ACTIONS, SERVICES, Kind, plan_of
+from faults.points import Point
+
+
+def test_a_seed_gives_the_same_plan_each_time() -> None:
+    assert plan_of(7, 5) == plan_of(7, 5)
+    assert len({plan_of(seed, 5) for seed in range(50)}) == 50
+
+
+def test_a_hundred_seeds_bring_every_kind_point_and_service() -> None:
+    plans = [plan_of(seed, 3) for seed in range(1, 101)]
+    faults = [fault for plan in plans for fault in plan.faults]
+    assert {fault.kind for fault in faults} == set(Kind)
+    assert {fault.point for fault in faults if fault.kind is Kind.POINT} == set(Point)
+    assert {plan.service for plan in plans} == set(SERVICES)
+
+
+def test_a_point_has_only_actions_that_make_sense_there() -> None:
+    faults = [fault for seed in range(200) for fault in plan_of(seed, 3, kinds=[Kind.POINT]).faults]
+    for fault in faults:
+        assert fault.point is not None
+        assert fault.action in POINT_ACTIONS[fault.point]
+        assert 1 <= fault.calls <= 6
+
+
+def test_only_the_kinds_and_services_asked_for_are_planned() -> None:
+    plan = plan_of(1, 20, ["order-stores"], [Kind.JVM_KILL, Kind.CLOCK_BACK])
+    assert plan.service == "order-stores"
+    assert {fault.kind for fault in plan.faults} == {Kind.JVM_KILL, Kind.CLOCK_BACK}
+    assert plan.has(Kind.JVM_KILL)
+    assert not plan.has(Kind.DISK_FULL)
+
+
+def test_labels_tell_points_and_actions_apart() -> None:
+    labels = {fault.label for seed in range(300) for fault in plan_of(seed, 3).faults}
+    expected = {kind.value for kind in Kind if kind is not Kind.POINT}
+    expected |= {f"{point.value}: {action.value}" for point, actions in POINT_ACTIONS.items() for action in actions}
+    assert labels == expected

@@ -1,0 +1,106 @@
+"""The proxy forwards, delays, falls silent and cuts, and is fine again after each."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+from faults.proxy import Network, Proxy
+
+from forebay.platform.ports import HOST, free_port
+
+
+class Echo:
+    """A server that gives back what it gets."""
+
+    def __init__(self) -> None:
+        self._socket = socket.create_server((HOST, 0))
+        self.port = int(self._socket.getsockname()[1])
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._echo, args=(connection,), daemon=True).start()
+
+    def _echo(self, connection: socket.socket) -> None:
+        with connection, contextlib.suppress(OSError):
+            while data := connection.recv(1000):
+                connection.sendall(data)
+
+
+@pytest.fixture
+def proxy() -> Iterator[Proxy]:
+    echo, port = Echo(), free_port()
+    proxy = Proxy((HOST, port), (HOST, echo.port), delay=0.3)
+    proxy.port = port  # type: ignore[attr-defined]
+    yield proxy
+    proxy.close()
+    echo.close()
+
+
+def connect(proxy: Proxy) -> socket.socket:
+    return socket.create_connection((HOST, proxy.port), 10)  # type: ignore[attr-defined]
+
+
+def echoed(connection: socket.socket, text: bytes) -> bool:
+    connection.sendall(text)
+    return connection.recv(100) == text
+
+
+def test_it_forwards_both_ways(proxy: Proxy) -> None:
+    with connect(proxy) as first, connect(proxy) as second:
+        assert echoed(first, b"one")
+        assert echoed(second, b"two")
+
+
+def test_slow_both_ways_are_delayed(proxy: Proxy) -> None:
+    with connect(proxy) as connection:
+        assert echoed(connection, b"fast")
+        proxy.become(Network.SLOW)
+        begun = time.monotonic()
+        assert echoed(connection, b"slow")
+        assert time.monotonic() - begun >= 0.6
+
+
+def test_silent_nothing_arrives_until_it_is_fine_again(proxy: Proxy) -> None:
+    with connect(proxy) as connection:
+        assert echoed(connection, b"before")
+        proxy.become(Network.SILENT)
+        connection.sendall(b"kept")
+        connection.settimeout(0.3)
+        with pytest.raises(TimeoutError):
+            connection.recv(100)
+        proxy.become(Network.FINE)
+        connection.settimeout(10)
+        assert connection.recv(100) == b"kept"
+
+
+def test_cut_connections_end_and_new_ones_work_once_it_is_fine(proxy: Proxy) -> None:
+    with connect(proxy) as connection:
+        assert echoed(connection, b"before")
+        proxy.become(Network.CUT)
+        with pytest.raises(ConnectionResetError):
+            connection.recv(100)
+    with connect(proxy) as refused:
+        assert ended(refused)
+    proxy.become(Network.FINE)
+    with connect(proxy) as connection:
+        assert echoed(connection, b"after")
+
+
+def ended(connection: socket.socket) -> bool:
+    try:
+        return connection.recv(100) == b""
+    except ConnectionResetError:
+        return True
