@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,13 +19,36 @@ class CommandFailed(AssertionError):
     """A command's exit code was not 0; the message has its output."""
 
 
-def run(*command: str, seconds: float = 120.0, check: bool = True) -> str:
-    """Run a command and give its output. Raises CommandFailed."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False, cwd=ROOT)
+def run(*command: str, seconds: float = 120.0, check: bool = True, given: str | None = None) -> str:
+    """Run a command, with `given` as its input, and give its output. Raises CommandFailed."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False, cwd=ROOT, input=given)
     if check and done.returncode:
         said = [line for line in done.stderr.splitlines() if "found symbolic link" not in line]
         raise CommandFailed(f"{shlex.join(command)} failed with {done.returncode}:\n{done.stdout}" + "\n".join(said))
     return done.stdout
+
+
+class Background:
+    """A command that goes on while the test does."""
+
+    def __init__(self, *command: str) -> None:
+        self._output = tempfile.TemporaryFile()  # noqa: SIM115 - as long-lived as the command
+        self._process = subprocess.Popen(command, stdout=self._output, stderr=subprocess.STDOUT, cwd=ROOT)
+
+    def said(self) -> str:
+        """Give its output so far."""
+        self._output.flush()
+        size = os.fstat(self._output.fileno()).st_size
+        return os.pread(self._output.fileno(), size, 0).decode()
+
+    def wait(self, seconds: float) -> int:
+        """Give its exit code once it has ended. Raises subprocess.TimeoutExpired."""
+        return self._process.wait(seconds)
+
+    def close(self) -> None:
+        """End it."""
+        self._process.kill()
+        self._process.wait()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +65,11 @@ class Namespace:
         """Give objects as kubectl's JSON."""
         return dict(json.loads(self.kubectl("get", *arguments, "-o", "json")))
 
+    def create(self, *objects: dict[str, Any]) -> None:
+        """Create objects."""
+        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
+        run("kubectl", "-n", self.name, "create", "-f", "-", given=text)
+
     def names(self, kind: str, selector: str = "") -> list[str]:
         """Give the objects' names."""
         chosen = ("-l", selector) if selector else ()
@@ -53,6 +83,21 @@ class Namespace:
         """Tell whether a pod is ready."""
         path = '{.status.conditions[?(@.type=="Ready")].status}'
         return self.kubectl("get", "pod", pod, "--ignore-not-found", "-o", f"jsonpath={path}") == "True"
+
+    def last_words(self, pod: str) -> str:
+        """Give what `kubectl describe` shows of a pod's container that has ended: the end of its log."""
+        paths = ("lastState", "state")
+        template = "".join(f"{{.status.containerStatuses[0].{path}.terminated.message}}" for path in paths)
+        return self.kubectl("get", "pod", pod, "--ignore-not-found", "-o", f"jsonpath={template}", check=False)
+
+    def readiness(self, pod: str, container: str = "driver") -> str:
+        """Give what a job's /readyz says, or "" while nothing answers."""
+        ask = (
+            "import urllib.request as u, urllib.error as e\n"
+            "try: print(u.urlopen('http://127.0.0.1:8080/readyz').read().decode())\n"
+            "except e.HTTPError as error: print(error.read().decode())"
+        )
+        return self.kubectl("exec", pod, "-c", container, "--", "python", "-c", ask, check=False)
 
     def helm(self, *arguments: str, seconds: float = 600.0, check: bool = True) -> str:
         """Run helm in it."""

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from collections.abc import Callable
 from typing import TypeVar
 
 import pytest
+from confluent_kafka import KafkaException
+from kube import CommandFailed
 
 T = TypeVar("T")
 
+_NOT_NOW = (CommandFailed, KafkaException, subprocess.TimeoutExpired)
+
 
 def poll_until(check: Callable[[], T], description: str, seconds: float = 120.0, every: float = 0.5) -> T:
-    """Give what `check` gives once that is true; fail the test with the description after `seconds`."""
+    """Give what `check` gives once that is true; fail the test with the description after `seconds`.
+
+    An API server or a broker that can't be asked has not answered yes.
+    """
     deadline = time.monotonic() + seconds
     while True:
-        result = check()
-        if result:
-            return result
+        try:
+            result = check()
+            if result:
+                return result
+            last = repr(result)
+        except _NOT_NOW as error:
+            last = str(error)
         if time.monotonic() > deadline:
-            pytest.fail(f"not within {seconds:.0f} s: {description} (last answer: {result!r})")
+            pytest.fail(f"not within {seconds:.0f} s: {description} (last answer: {last})")
         time.sleep(every)

@@ -37,7 +37,7 @@ class Load:
             "keys": 120,
             "outOfOrder": 0.1,
             "duplicates": 0.05,
-            "malformed": 0.02,
+            "malformed": 0.05,
             "start": f"2025-01-01T{self.seed:02}:00:00Z",
         }
         return [f"{producer}.{name}={value}" for name, value in given.items()]
@@ -66,12 +66,13 @@ class ClusterBench(ServiceBench):
 
 @dataclass(slots=True)
 class Release:
-    """A release named `demo` in a namespace of its own.
+    """A release in a namespace of its own.
 
     Args:
         service: the service's chart.
         producer: the chart of the topic it reads.
         settings: what all upgrades share.
+        name: the release's.
     """
 
     namespace: Namespace
@@ -80,16 +81,17 @@ class Release:
     tag: str
     settings: list[str] = field(default_factory=list)
     forwards: list[Forward] = field(default_factory=list)
+    name: str = "demo"
 
     @property
     def driver(self) -> str:
         """The driver's pod."""
-        return f"demo-{self.service}-0"
+        return f"{self.name}-{self.service}-0"
 
     @property
     def executors(self) -> str:
         """The executors' StatefulSet."""
-        return f"demo-{self.service}-executor"
+        return f"{self.name}-{self.service}-executor"
 
     def apply(self, *values: str, wait: bool = True) -> float:
         """Install or upgrade; give the seconds it took."""
@@ -100,7 +102,7 @@ class Release:
         arguments = [part for value in chosen for part in ("--set", value)]
         begun = time.monotonic()
         waiting = ("--wait", "--timeout", "10m") if wait else ()
-        self.namespace.helm("upgrade", "--install", "demo", str(CHARTS / "forebay"), *waiting, *arguments)
+        self.namespace.helm("upgrade", "--install", self.name, str(CHARTS / "forebay"), *waiting, *arguments)
         return time.monotonic() - begun
 
     def load(self, load: Load) -> str:

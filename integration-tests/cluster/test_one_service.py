@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 
 import pytest
+from kube import Background, run
 from polling import poll_until
 from release import ClusterBench, Load, Release
 from replays import check
 
-pytestmark = pytest.mark.timeout(1200)
+pytestmark = pytest.mark.timeout(1200, func_only=True)
 
 
 def settle(release: Release, bench: ClusterBench, *jobs: str) -> None:
@@ -28,7 +30,7 @@ def test_every_output_equals_the_replay(release: Release, bench: ClusterBench) -
 def test_scaling_out_and_in_under_load(release: Release, bench: ClusterBench) -> None:
     job = release.load(Load(seed=2, rate=60))
     release.scale(3)
-    poll_until(lambda: "now 3 executors: spreading the tasks anew" in release.log(), "the driver uses 3 executors", 120)
+    poll_until(lambda: "now 3 executors: spreading the tasks anew" in release.log(), "the driver uses 3 executors", 300)
     release.scale(1)
     settle(release, bench, job)
 
@@ -48,7 +50,7 @@ def test_a_deleted_pod_under_load_costs_no_record(release: Release, bench: Clust
     name = names[pod]
     seed = 4 + list(names).index(pod)
     job = release.load(Load(seed, rate=60))
-    poll_until(lambda: not bench.is_caught_up(), "records wait", 120, every=0.1)
+    poll_until(lambda: not bench.is_caught_up(), "records wait", 180, every=0.1)
     before = release.namespace.uid(name)
     release.namespace.kubectl("delete", "pod", name, "--wait=false")
     poll_until(lambda: release.namespace.uid(name) not in ("", before), f"another {name}", 180)
@@ -60,10 +62,42 @@ def test_a_deleted_pod_under_load_costs_no_record(release: Release, bench: Clust
 
 def test_killed_processes_under_load_cost_no_record(release: Release, bench: ClusterBench) -> None:
     job = release.load(Load(seed=7, rate=60))
-    poll_until(lambda: not bench.is_caught_up(), "records wait", 120, every=0.1)
+    poll_until(lambda: not bench.is_caught_up(), "records wait", 180, every=0.1)
     for pod in (release.driver, f"{release.executors}-0"):
         release.namespace.kubectl("delete", "pod", pod, "--grace-period=0", "--force", check=False)
     settle(release, bench, job)
+
+
+def unmoved(release: Release, before: dict[str, str], *pods: str) -> list[str]:
+    """Give the pods that are still those of before."""
+    return [pod for pod in pods if release.namespace.uid(pod) == before[pod]]
+
+
+def test_a_drained_node_costs_no_record_and_keeps_one_executor(release: Release, bench: ClusterBench) -> None:
+    nodes = run("kubectl", "get", "nodes", "-o", "jsonpath={.items[*].metadata.name}").split()
+    if len(nodes) != 1:
+        pytest.skip("that all pods are on the node that is drained is known of a cluster of one node only")
+    release.scale(2)
+    pods = [release.driver, f"{release.executors}-0", f"{release.executors}-1"]
+    before = {pod: release.namespace.uid(pod) for pod in pods}
+    job = release.load(Load(seed=10, rate=60))
+    poll_until(lambda: not bench.is_caught_up(), "records wait", 180, every=0.1)
+    own = f"app.kubernetes.io/name={release.service},app.kubernetes.io/instance=demo"
+    evict = f"--pod-selector={own}", "--delete-emptydir-data", "--timeout=900s"
+    with closing(Background("kubectl", "drain", nodes[0], *evict)) as drain:
+        try:
+            poll_until(lambda: "disruption budget" in drain.said(), "an executor is kept", 300)
+            poll_until(lambda: len(unmoved(release, before, *pods[1:])) == 1, "one executor is gone", 300)
+            (kept,) = unmoved(release, before, *pods[1:])
+            assert release.namespace.is_ready(kept), drain.said()
+        finally:
+            run("kubectl", "uncordon", nodes[0])
+        assert drain.wait(600) == 0, drain.said()
+    for pod in pods:
+        poll_until(lambda pod=pod: release.namespace.uid(pod) not in ("", before[pod]), f"another {pod}", 300)
+        poll_until(lambda pod=pod: release.namespace.is_ready(pod), f"{pod} is ready", 300)
+    settle(release, bench, job)
+    release.scale(1)
 
 
 def test_an_upgrade_and_its_rollback_cost_no_record(release: Release, bench: ClusterBench) -> None:

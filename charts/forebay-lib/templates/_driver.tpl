@@ -1,8 +1,9 @@
 {{/* The driver: one pod, never two; and the name under which executors reach it. */}}
 
-{{- define "forebay.driver.args" -}}
+{{/* What a command is told of the job, beside its own name and arguments. */}}
+{{- define "forebay.driver.options" -}}
 {{- $checkpoint := .Values.checkpoint.url | default (printf "/checkpoint/%s" (include "forebay.application" .)) -}}
-{{- $args := list "run" (include "forebay.service.name" .) "--application" (include "forebay.application" .)
+{{- $args := list (include "forebay.service.name" .) "--application" (include "forebay.application" .)
     "--executors" (include "forebay.executors" .) "--driver-host" (include "forebay.driver.host" .)
     "--checkpoint" $checkpoint "--memory" .Values.driver.memory "--tasks" (toString .Values.tasks)
     "--http-host" "0.0.0.0" "--http-port" "8080" "--log-format" .Values.logFormat -}}
@@ -26,7 +27,7 @@ kind: StatefulSet
 metadata:
   {{- include "forebay.metadata" (list . "driver" (include "forebay.fullname" .)) | nindent 2 }}
 spec:
-  replicas: 1
+  replicas: {{ if .Values.maintenance.command }}0{{ else }}1{{ end }}
   serviceName: {{ include "forebay.fullname" . }}
   # With OrderedReady a pod that never becomes ready would also block the rollback.
   podManagementPolicy: Parallel
@@ -34,38 +35,15 @@ spec:
     matchLabels:
       {{- include "forebay.selector" (list . "driver") | nindent 6 }}
   template:
-    metadata:
-      labels:
-        {{- include "forebay.podLabels" (list . "driver") | nindent 8 }}
-        {{- with .Values.podLabels }}
-        {{- toYaml . | nindent 8 }}
-        {{- end }}
-      {{- include "forebay.podAnnotations" . | nindent 6 }}
-    spec:
-      serviceAccountName: {{ include "forebay.serviceAccount" . }}
-      enableServiceLinks: false
-      terminationGracePeriodSeconds: {{ .Values.driver.terminationGracePeriodSeconds }}
-      {{- with include "forebay.pullSecrets" . }}
-      {{- . | nindent 6 }}
-      {{- end }}
-      {{- include "forebay.podSecurity" . | nindent 6 }}
-      {{- include "forebay.placement" (list . "driver" .Values.driver) | nindent 6 }}
-      {{- include "forebay.preparation" . | nindent 6 }}
+    {{- include "forebay.driver.pod" . | nindent 4 }}
+      initContainers:
+        {{- include "forebay.preparation" . | nindent 8 }}
       containers:
         - name: driver
-          {{- include "forebay.image" . | nindent 10 }}
           args:
-            {{- include "forebay.driver.args" . | trim | nindent 12 }}
-          {{- include "forebay.containerSecurity" . | nindent 10 }}
-          {{- include "forebay.env" . | nindent 10 }}
-          {{- include "forebay.envFrom" . | nindent 10 }}
-          ports:
-            - name: http
-              containerPort: 8080
-            - name: rpc
-              containerPort: 7078
-            - name: blocks
-              containerPort: 7079
+            - run
+            {{- include "forebay.driver.options" . | trim | nindent 12 }}
+          {{- include "forebay.driver.container" . | nindent 10 }}
           startupProbe:
             httpGet: {path: /healthz, port: http}
             periodSeconds: 2
@@ -80,16 +58,50 @@ spec:
             periodSeconds: 3
             timeoutSeconds: 5
             failureThreshold: 1
-          resources:
-            {{- toYaml .Values.driver.resources | nindent 12 }}
-          {{- include "forebay.mounts" . | nindent 10 }}
-            {{- with include "forebay.checkpoint.mount" . }}
-            {{- . | nindent 12 }}
-            {{- end }}
-      {{- include "forebay.volumes" . | nindent 6 }}
-        {{- with include "forebay.checkpoint.volume" . }}
-        {{- . | nindent 8 }}
-        {{- end }}
+{{- end -}}
+
+{{/* A pod that conducts the job, but for its containers. */}}
+{{- define "forebay.driver.pod" -}}
+metadata:
+  labels:
+    {{- include "forebay.podLabels" (list . "driver") | nindent 4 }}
+    {{- with .Values.podLabels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- include "forebay.podAnnotations" . | nindent 2 }}
+spec:
+  serviceAccountName: {{ include "forebay.serviceAccount" . }}
+  enableServiceLinks: false
+  terminationGracePeriodSeconds: {{ .Values.driver.terminationGracePeriodSeconds }}
+  {{- with include "forebay.pullSecrets" . }}
+  {{- . | nindent 2 }}
+  {{- end }}
+  {{- include "forebay.podSecurity" . | nindent 2 }}
+  {{- include "forebay.placement" (list . "driver" .Values.driver) | nindent 2 }}
+  {{- include "forebay.volumes" . | nindent 2 }}
+    {{- with include "forebay.checkpoint.volume" . }}
+    {{- . | nindent 4 }}
+    {{- end }}
+{{- end -}}
+
+{{- define "forebay.driver.container" -}}
+{{ include "forebay.image" . }}
+{{ include "forebay.containerSecurity" . }}
+{{ include "forebay.env" . }}
+{{ include "forebay.envFrom" . }}
+ports:
+  - name: http
+    containerPort: 8080
+  - name: rpc
+    containerPort: 7078
+  - name: blocks
+    containerPort: 7079
+resources:
+  {{- toYaml .Values.driver.resources | nindent 2 }}
+{{ include "forebay.mounts" . }}
+  {{- with include "forebay.checkpoint.mount" . }}
+  {{- . | nindent 2 }}
+  {{- end }}
 {{- end -}}
 
 {{- define "forebay.driver.service" -}}

@@ -88,8 +88,7 @@ volumes:
 
 {{/* A service's init containers: wait for broker and registry, make its topics. */}}
 {{- define "forebay.preparation" -}}
-initContainers:
-  {{- include "forebay.preparation.step" (list . "wait" (list "wait")) | nindent 2 }}
+{{ include "forebay.preparation.step" (list . "wait" (list "wait")) }}
   {{- if .Values.topics.create }}
   {{- $create := list "topics" "create" (include "forebay.service.name" .) -}}
   {{- if .Values.application }}
@@ -101,7 +100,7 @@ initContainers:
   {{- if .Values.topics.replicationFactor }}
   {{- $create = concat $create (list "--replication-factor" (toString .Values.topics.replicationFactor)) -}}
   {{- end }}
-  {{- include "forebay.preparation.step" (list . "topics" $create) | nindent 2 }}
+  {{- include "forebay.preparation.step" (list . "topics" $create) | nindent 0 }}
   {{- end }}
 {{- end -}}
 

@@ -5,6 +5,10 @@
 {{ include "forebay.driver.service" . }}
 ---
 {{ include "forebay.driver" . }}
+{{- if .Values.maintenance.command }}
+---
+{{ include "forebay.maintenance" . }}
+{{- end }}
 ---
 {{ include "forebay.executor.service" . }}
 ---

@@ -1,0 +1,110 @@
+"""What an operator gets wrong: the pod is not ready, its log and description say what to do, and nothing is harmed."""
+
+from __future__ import annotations
+
+import json
+from urllib.request import Request, urlopen
+
+import pytest
+from polling import poll_until
+from release import ClusterBench, Load, Release
+from replays import check
+
+from forebay.kafka.registry import SchemaRegistry, subject_of
+from forebay.serde import Schema
+
+pytestmark = pytest.mark.timeout(1200, func_only=True)
+
+NOBODY = "nobody.invalid:9092"
+CHANGELOG = "user-sessions-user-profiles-changelog"
+THEIRS = {
+    "type": "record",
+    "name": "UserProfile",
+    "namespace": "forebay.user_sessions",
+    "fields": [{"name": "total_sessions", "type": "string"}],
+}
+
+
+def says(release: Release, *texts: str) -> None:
+    """Wait until the driver has ended with these texts in what `kubectl describe` shows."""
+    words = release.namespace.last_words
+    poll_until(lambda: all(text in words(release.driver) for text in texts), f"the driver ends with {texts}", 300)
+    assert not release.namespace.is_ready(release.driver)
+
+
+def test_a_wrong_address_is_named_and_tried_again(release: Release) -> None:
+    release.apply(
+        "broker.enabled=false",
+        f"global.kafka.bootstrapServers={NOBODY}",
+        "global.kafka.schemaRegistryUrl=http://nobody.invalid:8080",
+        wait=False,
+    )
+    poll_until(lambda: NOBODY in release.log(container="wait"), "the address is in the log", 180)
+    assert "trying again" in release.log(container="wait")
+    assert not release.namespace.is_ready(release.driver)
+
+
+def test_a_missing_topic_is_named_with_the_command_that_makes_it(release: Release) -> None:
+    release.apply(f"{release.service}.topics.create=false", wait=False)
+    says(release, "user_activity", "forebay topics create user-sessions")
+
+
+@pytest.fixture(scope="module")
+def bench(release: Release) -> ClusterBench:
+    """Give the broker and the registry without the service."""
+    release.apply(f"{release.service}.enabled=false")
+    return release.open()
+
+
+def test_a_contract_the_registry_refuses_is_named_and_once_it_is_gone_the_job_starts(
+    release: Release, bench: ClusterBench
+) -> None:
+    registry = bench.settings.schema_registry_url
+    SchemaRegistry(bench.settings.registry()).register(subject_of(CHANGELOG), Schema(json.dumps(THEIRS)))
+    release.apply(wait=False)
+    says(release, "UserProfile is incompatible", CHANGELOG)
+    for how in ("", "?permanent=true"):
+        urlopen(Request(f"{registry}/subjects/{subject_of(CHANGELOG)}{how}", method="DELETE"), timeout=20).close()
+    poll_until(lambda: release.namespace.is_ready(release.driver), "the driver has come back and is ready", 600)
+    compare(release, bench, release.load(Load(seed=1, count=6_000)))
+
+
+def test_a_second_driver_is_refused_the_checkpoint_and_the_first_goes_on(release: Release, bench: ClusterBench) -> None:
+    spec = release.namespace.get("statefulset", f"demo-{release.service}")["spec"]["template"]["spec"]
+    may_reach_the_broker = {"app.kubernetes.io/part-of": "forebay"}
+    second = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "second", "labels": may_reach_the_broker},
+        "spec": {**spec, "restartPolicy": "Never"},
+    }
+    job = release.load(Load(seed=2, rate=60))
+    release.namespace.create(second)
+    words = release.namespace.last_words
+    poll_until(lambda: "another job holds the checkpoint" in words("second"), "the second driver ends", 300)
+    assert "stop it first" in words("second")
+    assert not release.namespace.is_ready("second")
+    compare(release, bench, job)
+
+
+def test_another_release_of_the_same_application_is_refused_by_the_marker(
+    release: Release, bench: ClusterBench
+) -> None:
+    other = Release(release.namespace, release.service, release.producer, release.tag, name="other")
+    job = release.load(Load(seed=3, rate=60))
+    other.apply(
+        "broker.enabled=false",
+        "global.kafka.bootstrapServers=demo-broker:9092",
+        "global.kafka.schemaRegistryUrl=http://demo-registry:8080/apis/ccompat/v7",
+        wait=False,
+    )
+    says(other, "the marker belongs to", "another application id")
+    other.namespace.helm("uninstall", "other", "--wait")
+    compare(release, bench, job)
+
+
+def compare(release: Release, bench: ClusterBench, job: str) -> None:
+    """Wait until everything that was sent is processed, and compare."""
+    release.finish(job)
+    poll_until(bench.is_caught_up, f"everything is read; the log ends: {release.log()[-800:]}", 300)
+    check(release.service, bench)

@@ -1,0 +1,102 @@
+"""A checkpoint volume that is full: the job waits and says so, and goes on exactly once when there is room."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kube import run
+from polling import poll_until
+from release import ClusterBench, Load, Release
+from replays import check
+
+pytestmark = pytest.mark.timeout(1200, func_only=True)
+
+SIZE = "48Mi"
+CLAIM = "small"
+
+
+def is_here() -> bool:
+    """Tell whether the cluster's only node is this machine, and this user may mount a small volume there."""
+    addresses = run(
+        "kubectl", "get", "nodes", "-o", "jsonpath={.items[*].status.addresses[?(@.type=='InternalIP')].address}"
+    )
+    if os.geteuid() != 0 or len(addresses.split()) != 1:
+        return False
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        return probe.connect_ex((addresses, 9)) == 0 and probe.getsockname()[0] == addresses
+
+
+@pytest.fixture(scope="module")
+def volume(release: Release, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Give a volume of 48 MB, and the claim `small` of it."""
+    if not is_here():
+        pytest.skip("a volume of a fixed size is made on the node: that must be this machine, as root")
+    folder = tmp_path_factory.mktemp("volume")
+    run(
+        "mount",
+        "-t",
+        "tmpfs",
+        "-o",
+        f"size={SIZE.removesuffix('i')},uid=10001,gid=10001,mode=0770",
+        "tmpfs",
+        str(folder),
+    )
+    name = release.namespace.name
+    spec = {"accessModes": ["ReadWriteOnce"], "storageClassName": ""}
+    release.namespace.create(
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": name},
+            "spec": {
+                **spec,
+                "capacity": {"storage": SIZE},
+                "hostPath": {"path": str(folder)},
+                "claimRef": {"namespace": name, "name": CLAIM},
+            },
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": CLAIM, "namespace": name},
+            "spec": {**spec, "volumeName": name, "resources": {"requests": {"storage": SIZE}}},
+        },
+    )
+    yield folder
+    release.namespace.helm("uninstall", "demo", "--wait", check=False)
+    run("kubectl", "delete", "pv", name, "--wait=false", check=False)
+    run("umount", "-l", str(folder), check=False)
+
+
+def test_the_job_says_that_the_volume_is_full_and_goes_on_once_there_is_room(release: Release, volume: Path) -> None:
+    release.settings = [f"{release.service}.checkpoint.existingClaim={CLAIM}"]
+    release.apply()
+    bench = release.open()
+    first = release.load(Load(seed=1, count=6_000))
+    settle(release, bench, first)
+    filler = volume / "filler"
+    with filler.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, os.statvfs(volume).f_bavail * os.statvfs(volume).f_bsize)
+    second = release.load(Load(seed=2))
+    release.finish(second)
+    driver = release.driver
+    poll_until(
+        lambda: not release.namespace.is_ready(driver), "the driver is not ready while nothing can be written", 300
+    )
+    poll_until(lambda: "No space left" in release.namespace.readiness(driver), "/readyz says why", 300)
+    assert "volume" in release.namespace.readiness(driver)
+    assert not release.namespace.is_ready(driver)
+    filler.unlink()
+    settle(release, bench, second)
+    poll_until(lambda: release.namespace.is_ready(driver), "the driver is ready again", 120)
+
+
+def settle(release: Release, bench: ClusterBench, job: str) -> None:
+    """Wait until everything that was sent is processed, and compare."""
+    release.finish(job)
+    poll_until(bench.is_caught_up, f"everything is read; the log ends: {release.log()[-800:]}", 600)
+    check(release.service, bench)

@@ -1,0 +1,76 @@
+"""`forebay store upgrade` and `forebay restore` in a cluster: a Job of the chart in the driver's place."""
+
+from __future__ import annotations
+
+import pytest
+from join_replays import check_bills
+from polling import poll_until
+from release import ClusterBench, Load, Release
+
+pytestmark = pytest.mark.timeout(1200, func_only=True)
+
+SERVICE = ("price-join", "menu-prices")
+OWN = ["price-join.settings.grace_ms=1000", "price-join.options.tick-ms=0"]
+DAY_MS = 86_400_000
+MAINTENANCE = "app.kubernetes.io/component=maintenance"
+
+
+def send(release: Release, producer: str, seed: int) -> None:
+    release.producer = producer
+    release.finish(release.load(Load(seed)))
+
+
+def settle(release: Release, bench: ClusterBench) -> None:
+    poll_until(bench.is_caught_up, f"everything is read; the log ends: {release.log()[-800:]}", 300)
+
+
+def maintain(release: Release, command: str) -> str:
+    """Run a command in the driver's place; give what its attempts said."""
+    release.apply(f"price-join.maintenance.command={{{command}}}", wait=False)
+    (job,) = release.namespace.names("jobs", MAINTENANCE)
+    release.finish(job, 600)
+    attempts = f"batch.kubernetes.io/job-name={job}"
+    return release.namespace.kubectl("logs", "-l", attempts, "-c", "maintenance", "--tail=-1")
+
+
+@pytest.fixture(scope="module")
+def bench(release: Release) -> ClusterBench:
+    """Install the release as it was before its setting changed, and reach its broker."""
+    release.settings = [*OWN, "price-join.settings.history_retention_ms=43200000"]
+    release.apply()
+    return release.open()
+
+
+def test_a_store_is_upgraded_by_a_job_while_the_driver_rests(release: Release, bench: ClusterBench) -> None:
+    for producer in ("menu-prices", "food-orders"):
+        send(release, producer, seed=1)
+        settle(release, bench)
+
+    release.settings = [*OWN, f"price-join.settings.history_retention_ms={DAY_MS}"]
+    release.apply(wait=False)
+    send(release, "menu-prices", seed=2)
+    words = release.namespace.last_words
+    poll_until(lambda: "forebay store upgrade" in words(release.driver), "the driver says what to do", 300)
+    assert not release.namespace.is_ready(release.driver)
+
+    assert "price-join-0-3: " in maintain(release, "store,upgrade")
+    assert not release.namespace.uid(release.driver)
+    settle(release, bench)
+
+    release.apply()
+    assert not release.namespace.names("jobs", MAINTENANCE)
+    send(release, "food-orders", seed=2)
+    settle(release, bench)
+    check_bills(bench, grace_ms=1_000, at_least=2_000)
+
+
+def test_a_lost_checkpoint_is_restored_by_a_job(release: Release, bench: ClusterBench) -> None:
+    release.namespace.kubectl("scale", f"statefulset/demo-{release.service}", "--replicas=0")
+    poll_until(lambda: not release.namespace.uid(release.driver), "the driver is gone", 180)
+    release.namespace.kubectl("exec", f"{release.executors}-0", "--", "rm", "-r", f"/checkpoint/{release.service}")
+    assert "restored " in maintain(release, "restore")
+    release.apply()
+    for producer in ("menu-prices", "food-orders"):
+        send(release, producer, seed=3)
+        settle(release, bench)
+    check_bills(bench, grace_ms=1_000, at_least=4_000)
