@@ -11,7 +11,7 @@ UV_VERSION := 0.13.8
 SOURCES := services producers
 CHARTS := $(filter-out charts/forebay-lib/,$(dir $(wildcard charts/*/Chart.yaml)))
 
-.PHONY: help demo test quick integration lint format bench lock image charts e2e java clean
+.PHONY: help demo test quick integration slow faults lint format bench lock image charts e2e java clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,7 +27,17 @@ quick: $(STAMP) ## Run the quick tests: no broker, no Spark
 
 integration: $(STAMP) java ## Run the tests against a real broker, registry and Spark
 	@echo "== integration tests"
-	@$(BIN)/pytest integration-tests
+	@$(BIN)/pytest integration-tests -m 'not slow' --durations 20 --durations-min 20
+
+slow: $(STAMP) java ## Run the integration tests that take minutes and are not part of `make test`
+	@$(BIN)/pytest integration-tests -m slow
+
+RUNS := 100
+SEED := 1
+FAULTS :=
+
+faults: $(STAMP) java ## Break a job RUNS times under load, seeds SEED, SEED+1 ..., and check that it stays exact
+	@$(BIN)/python integration-tests/faults/run.py --runs $(RUNS) --seed $(SEED) $(FAULTS)
 
 lint: $(STAMP) ## Check style, format and types
 	@echo "== ruff check"

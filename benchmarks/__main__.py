@@ -4,6 +4,6 @@ from __future__ import annotations
 
 import runpy
 
-for name in ("serde", "stores", "growth", "backlog", "latency"):
+for name in ("serde", "stores", "growth", "backlog", "latency", "recovery"):
     print(f"\n== {name}", flush=True)
     runpy.run_module(f"benchmarks.{name}", run_name="__main__")

@@ -12,7 +12,7 @@ import time
 import urllib.request
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -58,12 +58,15 @@ class Usage:
 class JobProcess:
     """The job as a child process, measured from outside every half second."""
 
-    def __init__(self, home: Path, service: str, *arguments: str) -> None:
+    def __init__(self, home: Path, service: str, *arguments: str, command: str = "run") -> None:
         self.port = free_port()
-        command = [sys.executable, "-m", "forebay.cli.main", "run", service, "--home", str(home)]
+        given = [sys.executable, "-m", "forebay.cli.main", command, service, "--home", str(home)]
         self._log = (home / "job.log").open("wb")
         self.process = subprocess.Popen(
-            [*command, "--http-port", str(self.port), *arguments], stderr=self._log, start_new_session=True
+            [*given, "--http-port", str(self.port), *arguments],
+            stdout=self._log,
+            stderr=self._log,
+            start_new_session=True,
         )
         self.usage = Usage()
         self._cpu: dict[int, tuple[str, float]] = {}
@@ -71,6 +74,10 @@ class JobProcess:
         self._done = threading.Event()
         self._sampler = threading.Thread(target=self._sample, daemon=True)
         self._sampler.start()
+
+    def log(self) -> str:
+        """Give what it wrote."""
+        return Path(self._log.name).read_text()
 
     def wait_for_batch(self, seconds: float = 180.0) -> None:
         """Wait until the job's first batch is through."""
@@ -95,6 +102,18 @@ class JobProcess:
         """End it by SIGTERM."""
         os.kill(self.process.pid, signal.SIGTERM)
         self.wait()
+
+    def kill(self) -> None:
+        """Kill driver, JVM and workers."""
+        root = psutil.Process(self.process.pid)
+        tree = [root, *root.children(recursive=True)]
+        for process in tree:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(tree, 30)
+        self.process.wait()
+        self._done.set()
+        self._sampler.join()
 
     def value(self, name: str, **labels: str) -> float:
         """Give the sum of a metric over the labels not given."""

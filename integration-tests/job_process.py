@@ -25,20 +25,20 @@ START_SECONDS = 150.0
 
 
 class JobProcess:
-    """`forebay run` with JSON logs in a file.
+    """`forebay run`, or another command that runs a job, with JSON logs in a file.
 
     Args:
-        arguments: of `forebay run`.
+        arguments: of the command.
         log: the file its stderr is appended to.
         environment: added to the environment.
     """
 
-    def __init__(self, arguments: list[str], log: Path, environment: dict[str, str]) -> None:
+    def __init__(self, arguments: list[str], log: Path, environment: dict[str, str], command: str = "run") -> None:
         self._log = log
         self._offset = log.stat().st_size if log.exists() else 0
         with log.open("ab") as output:
             self.process = psutil.Popen(
-                [sys.executable, "-m", "forebay.cli.main", "run", *arguments, "--log-format", "json"],
+                [sys.executable, "-m", "forebay.cli.main", command, *arguments, "--log-format", "json"],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,

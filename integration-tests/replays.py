@@ -117,8 +117,12 @@ def view(service: str, outputs: dict[int, list[Output]]) -> dict[Any, list[Any]]
     return VIEWS.get(service, _in_order)(outputs)
 
 
-def check(name: str, bench: ServiceBench) -> None:
-    """Compare everything a service wrote with the replay of everything it was sent."""
+def check(name: str, bench: ServiceBench, fewest_unusable: int = 100) -> None:
+    """Compare everything a service wrote with the replay of everything it was sent.
+
+    Args:
+        fewest_unusable: records that can't be used, below which the input tells too little.
+    """
     received = bench.received()
     replayed = REPLAYS[name](received.records)
     found = view(name, bench.outputs())
@@ -134,7 +138,7 @@ def check(name: str, bench: ServiceBench) -> None:
         assert values, f"{name}: the input leaves the store {store} empty"
     refused = bench.check_errors(received.unusable)
     assert {dict(message.headers() or [])["error.stage"] for message in refused} <= {b"process"}
-    assert len(received.unusable) > 100
+    assert len(received.unusable) > fewest_unusable
     if replayed.late is not None:
         assert len(bench.late()) == replayed.late
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -59,16 +60,12 @@ class ServiceBench:
         )
         self.application = application
         self.checkpoint = folder / f"{application}-checkpoint"
+        self.environment = {"FOREBAY_HOME": str(folder)}
         self.decoder = Decoder(endpoints.registry_url)
         self._arguments = arguments
         self._folder = folder
         self._jobs: list[JobProcess] = []
-        topics = self.service.topics(application)
-        admin = TopicAdmin(self.settings)
-        admin.delete(topic.name for topic in topics)
-        admin.create(spec_of(topic) for topic in topics)
-        for topic in self.service.inputs:
-            self._wait_for_leaders(topic.name)
+        self._prepare_topics()
 
     @property
     def input(self) -> str:
@@ -96,8 +93,8 @@ class ServiceBench:
             producer.produce(self.input, value, key, **more)
         assert producer.flush(60) == 0
 
-    def job(self, *arguments: str) -> JobProcess:
-        """Start the job."""
+    def job(self, *arguments: str, command: str = "run", log: str = "") -> JobProcess:
+        """Start the job, or another command that runs it; `log` tells its log from that of another driver."""
         given = [
             self.service.name,
             *("--application", self.application, "--checkpoint", str(self.checkpoint), "--http-port", "0"),
@@ -106,7 +103,7 @@ class ServiceBench:
             *self._arguments,
             *arguments,
         ]
-        job = JobProcess(given, self._folder / f"{self.application}.log", {"FOREBAY_HOME": str(self._folder)})
+        job = JobProcess(given, self._folder / f"{self.application}{log}.log", self.environment, command)
         self._jobs.append(job)
         return job
 
@@ -115,6 +112,10 @@ class ServiceBench:
         job = self.job("--trigger", "available-now", *arguments)
         assert job.finish() == 0, job.text()
         return job
+
+    def lose_checkpoint(self) -> None:
+        """Delete the checkpoint."""
+        shutil.rmtree(self.checkpoint)
 
     def close(self) -> None:
         """Kill what still runs."""
@@ -204,6 +205,14 @@ class ServiceBench:
             assert headers["error.timestamp"] == str(original.timestamp()[1]).encode()
         assert found.keys() == unusable.keys()
         return others
+
+    def _prepare_topics(self) -> None:
+        topics = self.service.topics(self.application)
+        admin = TopicAdmin(self.settings)
+        admin.delete(topic.name for topic in topics)
+        admin.create(spec_of(topic) for topic in topics)
+        for topic in self.service.inputs:
+            self._wait_for_leaders(topic.name)
 
     def _wait_for_leaders(self, topic: str) -> None:
         consumer = Consumer(self.settings.consumer())

@@ -55,6 +55,7 @@ def markers(bench: Bench) -> Iterator[MarkerWatch]:
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.slow
 def test_killed_at_any_moment_the_job_is_exact(bench: Bench, load: Load, markers: MarkerWatch) -> None:
     random = Random(5)
 

@@ -14,13 +14,15 @@ from confluent_kafka.admin import AdminClient, NewPartitions
 from own_topics import new_topic, send, settings_of, transactional, write, write_aborted
 from service_bench import PARTITIONS
 
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.topics import spec_of
 from forebay.platform import Endpoints, Platform
 from forebay.runtime.broker import BrokerView
 from forebay.runtime.errors import OffsetsLost, TopicChanged, Unavailable
 from forebay.runtime.offsets import SENTINEL, task_batches
 from forebay.runtime.offsets import SourceOffset as Offset
 from forebay.runtime.planner import Limits
-from forebay.runtime.source import RangePlanner
+from forebay.runtime.source import RangePlanner, RangeReaderOnDriver, rows
 from forebay.runtime.spec import JobSpec, StartFrom
 
 MINUTE_MS = 60_000
@@ -124,7 +126,7 @@ def test_times_and_sizes_are_those_of_the_records(bench: Bench, planner: Callabl
     view = planner().broker
     assert view.timestamps({(INPUT, 0): 7, (INPUT, 1): 0}) == {(INPUT, 0): 1007, (INPUT, 1): 5000}
     assert view.offsets_for({(INPUT, 0): 1050, (INPUT, 1): 9000}) == {(INPUT, 0): 50, (INPUT, 1): 10}
-    assert view.average_bytes({(INPUT, 0): 0, (INPUT, 1): 0}) == len(b"k" + b"value")
+    assert view.average_bytes({(INPUT, 0): 0, (INPUT, 2): 0}) == {(INPUT, 0): len(b"k" + b"value")}
 
 
 def test_a_dense_and_a_sparse_partition_go_through_time_together(
@@ -249,3 +251,57 @@ def test_idle_time_is_counted_by_ticks(bench: Bench, planner: Callable[..., Rang
     assert ticked is not None
     assert ticked.batch == 1
     assert all(20_000 <= idle <= 60_000 for idle in ticked.idle_ms)
+
+
+def test_a_topic_made_again_that_holds_more_than_the_old_one_is_noticed_before_it_is_read(
+    bench: Bench, platform: Platform, tmp_path: Path, planner: Callable[..., RangePlanner]
+) -> None:
+    fill(bench, 0, range(1, 10))
+    of = planner()
+    end = step(of, step(of, SENTINEL))
+    again = Bench(platform, "source", tmp_path)
+    fill(again, 0, range(1, 30))
+    with pytest.raises(TopicChanged, match=f"{INPUT}: the checkpoint was made with topic id"):
+        step(of, end)
+
+
+def test_a_batch_planned_before_the_topic_was_made_again_is_not_read_from_the_new_one(
+    bench: Bench, platform: Platform, tmp_path: Path, planner: Callable[..., RangePlanner]
+) -> None:
+    fill(bench, 0, range(1, 10))
+    of = planner()
+    start = step(of, SENTINEL)
+    end = step(of, start)
+    reader = RangeReaderOnDriver(of.spec)
+    assert list(reader.readBetweenOffsets(start, end)) == rows(start, end)
+    fill(Bench(platform, "source", tmp_path), 0, range(1, 30))
+    with pytest.raises(TopicChanged, match=f"{INPUT}: the checkpoint was made with topic id"):
+        list(reader.readBetweenOffsets(start, end))
+
+
+def test_a_changelog_that_is_deleted_or_made_again_is_noticed(
+    bench: Bench, planner: Callable[..., RangePlanner]
+) -> None:
+    (changelog, *_) = bench.service.changelogs("source", PARTITIONS)
+    of = planner()
+    start = step(of, SENTINEL)
+    fill(bench, 0, range(1, 10))
+    end = step(of, start)
+    admin = TopicAdmin(bench.settings)
+    admin.delete([changelog.name])
+    fill(bench, 0, range(10, 20))
+    with pytest.raises(TopicChanged, match=f"the job's topic {changelog.name} does not exist any more"):
+        step(of, end)
+    admin.create([spec_of(changelog)])
+    with pytest.raises(TopicChanged, match=f"{changelog.name}: the checkpoint was made with topic id"):
+        step(planner(), end)
+
+
+def test_a_checkpoint_that_knows_no_changelogs_learns_them(bench: Bench, planner: Callable[..., RangePlanner]) -> None:
+    of = planner()
+    start = step(of, SENTINEL)
+    older = start | {"topic_ids": {INPUT: start["topic_ids"][INPUT]}}
+    assert step(of, older) == older
+    fill(bench, 0, range(1, 10))
+    assert step(of, older)["topic_ids"] == start["topic_ids"]
+    assert start["topic_ids"].keys() == {INPUT, *(topic.name for topic in bench.service.changelogs("source", 4))}

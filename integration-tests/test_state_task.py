@@ -16,6 +16,7 @@ from forebay.platform import Endpoints, Platform
 from forebay.processor.engine import Codecs, EngineSettings, TaskEngine
 from forebay.runtime.batch import Range, TaskBatch, TaskReport
 from forebay.runtime.changelog import ChangelogRouter
+from forebay.runtime.changelog_reader import ChangelogRows, TopicChangelog
 from forebay.runtime.errors import OffsetsLost, StateConflict
 from forebay.runtime.reader import RangeReader
 from forebay.runtime.task import StateTask, TaskSettings
@@ -38,18 +39,23 @@ class Place:
     def worker(self) -> StateTask:
         table = MemoryTable()
         codecs = Codecs({self.source: CODECS.inputs[TOPIC]}, CODECS.stores, {self.output: OUTPUT})
-        consumer = Consumer(self.settings.consumer(**{"group.id": f"{self.source}-marker"}))
+        group = {"group.id": f"{self.source}-marker"}
+        consumer = Consumer(self.settings.consumer(**group))
+        router = ChangelogRouter({"totals": self.store}, self.internal, 0)
         sink = TransactionalSink(
             consumer,
+            Consumer(self.settings.consumer(**group, **{"isolation.level": "read_uncommitted"})),
             lambda: Producer(self.settings.producer(**{"transactional.id": self.source})),
             Topics(self.side, self.side),
-            ChangelogRouter({"totals": self.store}, self.internal, 0),
+            router,
             [(self.source, 0)],
             timeout=20.0,
         )
         engine = TaskEngine(Sum(), codecs, table, EngineSettings(service="sums"))
         reader = RangeReader(consumer, stall_seconds=5.0)
-        self.task = StateTask(engine, table, reader, sink, TaskSettings(f"{self.source}-task", "v1"))
+        rows = ChangelogRows({"totals": self.store}, self.internal)
+        changelog = TopicChangelog(self.source, lambda: Consumer(self.settings.consumer()), rows, 0)
+        self.task = StateTask(engine, table, reader, sink, changelog, TaskSettings(f"{self.source}-task", "v1"))
         return self.task
 
     def feed(self, *amounts: int) -> None:

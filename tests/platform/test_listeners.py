@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from forebay.platform.broker_settings import Listeners, server_properties
+from forebay.platform.broker_settings import Listener, Listeners, server_properties
 
 
 def properties(listeners: Listeners) -> dict[str, str]:
@@ -25,3 +25,12 @@ def test_a_broker_of_a_cluster_is_known_by_its_service_and_through_a_forwarded_p
     assert settings["listener.security.protocol.map"] == (
         "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,FORWARDED:PLAINTEXT"
     )
+
+
+def test_further_listeners_and_settings_are_added_and_win() -> None:
+    listeners = Listeners(9092, 9093, others=(Listener("SECURE", "SASL_SSL", 9094),))
+    lines = server_properties(listeners, Path("data"), {"num.io.threads": "1"}).splitlines()
+    assert "listeners=PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093,SECURE://127.0.0.1:9094" in lines
+    assert "advertised.listeners=PLAINTEXT://127.0.0.1:9092,SECURE://127.0.0.1:9094" in lines
+    assert "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURE:SASL_SSL" in lines
+    assert [line for line in lines if line.startswith("num.io.threads")] == ["num.io.threads=1"]

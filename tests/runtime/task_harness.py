@@ -12,10 +12,11 @@ from forebay.processor import AnyProcessor, Context, Processor, Timer
 from forebay.processor.engine import BatchResult, Codecs, EngineSettings, TaskEngine
 from forebay.processor.messages import Headers, Message
 from forebay.runtime.batch import Range, TaskBatch, TaskReport
+from forebay.runtime.committed import CommittedPosition, position_of
 from forebay.runtime.marker import Marker
 from forebay.runtime.task import StateTask, TaskSettings
 from forebay.stores import KeyValueStore
-from forebay.stores.table import MemoryTable
+from forebay.stores.table import MemoryTable, Table
 
 TOPIC = "numbers"
 
@@ -123,6 +124,7 @@ class FakeInput:
 class Transaction:
     result: BatchResult
     marker: Marker
+    ranges: Sequence[Range] = ()
 
 
 class FakeKafka:
@@ -131,6 +133,14 @@ class FakeKafka:
     def __init__(self) -> None:
         self.transactions: list[Transaction] = []
         self.committed: Marker | None = None
+
+    def restore(self, table: Table) -> CommittedPosition | None:
+        """Give what the changelogs say (implements `Changelog`)."""
+        table.clear()
+        for transaction in self.transactions:
+            table.apply(transaction.result.changes, b"")
+        last = self.transactions[-1] if self.transactions else None
+        return None if last is None else position_of(last.marker, last.ranges)
 
     def outputs(self) -> list[tuple[str, Total]]:
         return [(o.key.decode(), OUTPUT.decode(o.value or b"")) for t in self.transactions for o in t.result.outputs]
@@ -145,14 +155,14 @@ class FakeSink:
         self.fail_after_commit = False
         self.discarded = 0
 
-    def marker(self, job: str) -> Marker | None:
+    def marker(self, job: str, batch: int, take_over: bool = False) -> Marker | None:
         return self._kafka.committed
 
     def commit(self, result: BatchResult, ranges: Sequence[Range], marker: Marker) -> None:
         if self.fail_before_commit:
             self.fail_before_commit = False
             raise Unavailable("broker gone")
-        self._kafka.transactions.append(Transaction(result, marker))
+        self._kafka.transactions.append(Transaction(result, marker, ranges))
         self._kafka.committed = marker
         if self.fail_after_commit:
             self.fail_after_commit = False
@@ -210,7 +220,8 @@ class Bench:
         self.table = MemoryTable()
         engine = TaskEngine(self.processor(), CODECS, self.table, self.engine_settings)
         self.sink = FakeSink(self.kafka)
-        self.task = StateTask(engine, self.table, self.input, self.sink, TaskSettings("sums-0-0", self.code_version))
+        settings = TaskSettings("sums-0-0", self.code_version)
+        self.task = StateTask(engine, self.table, self.input, self.sink, self.kafka, settings)
         return self.task
 
     def feed(self, *events: tuple[str, int, int]) -> None:

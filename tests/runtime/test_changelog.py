@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from forebay.runtime.changelog import ChangelogRouter, changelog_topic, internal_topic
+import pytest
+
+from forebay.runtime.changelog import STAMPED, ChangelogRouter, changelog_topic, internal_topic
+from forebay.runtime.changelog_reader import ChangelogRows
 from forebay.stores.binding import RowValue
 from forebay.stores.keys import pack_time
+from forebay.stores.table import Change
 
 ROUTER = ChangelogRouter(
     {"plain": "app-plain-changelog", "aged": "app-aged-changelog"}, "app-0-task", 3, {"aged": RowValue.STAMPED}
@@ -32,3 +36,27 @@ def test_the_task_s_own_rows_go_to_the_internal_topic_and_unlogged_stores_nowher
 
 def test_names_follow_kafka_streams() -> None:
     assert (changelog_topic("app", "plain"), internal_topic("app", 1)) == ("app-plain-changelog", "app-1-task")
+
+
+@pytest.mark.parametrize("format", RowValue)
+def test_rows_come_back_from_their_changelogs_as_they_were(format: RowValue) -> None:
+    topics, formats = {"s": "app-s-changelog"}, {"s": format}
+    stamp = pack_time(42) if format in STAMPED else b""
+    changes: list[Change] = [
+        (b"s\0key", stamp + b"\0avro"),
+        (b"s\0k\0with zero\0", stamp + b"\0avro"),
+        (b"s\0", None),
+        (b"\x01timer\0idle\0k", b"12345678"),
+        (b"\x01due\0s\0k", b""),
+        (b"\x01marks\0s\0latest", None),
+    ]
+    if format in (RowValue.HELD, RowValue.STAMPED_HELD):
+        changes.append((b"s\0null version", stamp))
+    routed = ChangelogRouter(topics, "app-0-task", 0, formats).route(changes, 7)
+    rows = ChangelogRows(topics, "app-0-task", formats)
+    assert [rows.row(*record) for record in routed] == changes
+
+
+def test_a_null_version_is_no_tombstone_for_compaction() -> None:
+    router = ChangelogRouter({"s": "topic"}, "internal", 0, {"s": RowValue.HELD})
+    assert [value for _, _, value, _ in router.route([(b"s\0k", b""), (b"s\0gone", None)], 7)] == [b"", None]

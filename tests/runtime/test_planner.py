@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 
 import pytest
@@ -11,14 +12,14 @@ from hypothesis import strategies as st
 from forebay.runtime.buckets import bucket_ids, spark_hash
 from forebay.runtime.errors import TopicChanged
 from forebay.runtime.offsets import SENTINEL, SourceOffset, task_batches
-from forebay.runtime.planner import Ends, Limits, Partition, Probe, admit, next_offset
+from forebay.runtime.planner import Ends, Limits, Partition, Probe, admit, average_bytes, next_offset
 
 
 class Log:
     """Partitions as lists of timestamps."""
 
-    def __init__(self, *partitions: list[int], record_bytes: int = 100) -> None:
-        self.partitions, self.record_bytes = partitions, record_bytes
+    def __init__(self, *partitions: list[int], record_bytes: int = 100, later_bytes: int = 100) -> None:
+        self.partitions, self.record_bytes, self.later_bytes = partitions, record_bytes, later_bytes
 
     @property
     def ends(self) -> Ends:
@@ -34,7 +35,10 @@ class Log:
                 for p, at in times.items()
             }
 
-        return Probe(timestamps, offsets_for, lambda _: float(self.record_bytes))
+        def sizes(at: Mapping[Partition, int]) -> dict[Partition, float]:
+            return {p: float(self.later_bytes if o else self.record_bytes) for p, o in at.items()}
+
+        return Probe(timestamps, offsets_for, lambda at, backlog: average_bytes(at, backlog, sizes))
 
 
 def offset(ends: tuple[int, ...], tasks: int = 2, clock: int = 1_000, caught_up: bool = True) -> SourceOffset:
@@ -85,7 +89,7 @@ def test_every_batch_makes_progress_and_everything_is_read_once(partitions: list
 
 
 def test_a_byte_limit_counts_records_of_average_size() -> None:
-    log = Log(list(range(100)), record_bytes=1_000)
+    log = Log(list(range(100)), record_bytes=1_000, later_bytes=1_000)
     assert admit({"t": (0,)}, log.ends, Limits(max_records=1_000, max_bytes=20_000), log.probe()) == {"t": (20,)}
 
 
@@ -166,3 +170,16 @@ def test_every_task_has_a_grouping_key_of_its_own_in_its_partition(tasks: int, p
     buckets = bucket_ids(tasks, partitions)
     assert len(set(buckets)) == tasks
     assert [spark_hash(bucket) % partitions for bucket in buckets] == [task % partitions for task in range(tasks)]
+
+
+def test_large_records_behind_small_ones_make_the_batch_smaller() -> None:
+    log = Log(list(range(1_000)), record_bytes=10, later_bytes=1_000)
+    limits = Limits(max_records=1_000, max_bytes=20_000)
+    assert admit({"t": (0,)}, log.ends, limits, log.probe()) == {"t": (20,)}
+
+
+def test_records_too_few_to_be_too_much_are_not_sampled() -> None:
+    log = Log(list(range(9)))
+    limits = Limits(max_records=1_000, max_bytes=10 << 20)
+    probe = dataclasses.replace(log.probe(), average_bytes=lambda *_: pytest.fail("the records were sampled"))
+    assert admit({"t": (0,)}, log.ends, limits, probe) == log.ends

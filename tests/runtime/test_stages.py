@@ -10,6 +10,7 @@ from forebay.codec import Unavailable
 from forebay.partitioner import Partitioner, partition_of
 from forebay.processor import Context, Processor
 from forebay.processor.engine import Codecs, EngineSettings, TaskEngine
+from forebay.processor.handover import by_task
 from forebay.processor.messages import Output
 from forebay.runtime.batch import TaskBatch
 from forebay.runtime.handover import HandedInput, Handover, decode_block, encode_block, hand_over, taken_over
@@ -80,7 +81,9 @@ class Chain:
         processor = Sums() if stage else Parity()
         engine = TaskEngine(processor, SUMS if stage else PARITY, table, EngineSettings(service="sums"))
         settings = TaskSettings(f"sums-{stage}-{task}", "v1", stage)
-        return StateTask(engine, table, source, self.sinks[stage, task], settings)
+        kafka = self.places[stage, task].kafka
+        partitioner = None if stage else Partitioner(TASKS)
+        return StateTask(engine, table, source, self.sinks[stage, task], kafka, settings, partitioner)
 
     def feed(self, amounts: Sequence[int]) -> None:
         for amount in amounts:
@@ -105,7 +108,7 @@ class Chain:
         for batch in batches:
             task = self.tasks[0, batch.task]
             report = task.run(batch, self.places[0, batch.task].state)
-            rows += hand_over(batch, task.onward, Partitioner(TASKS), TASKS, [report.to_json()])
+            rows += hand_over(batch, task.onward, [report.to_json()])
         for number in range(TASKS):
             mine = [row for row in rows if row.task == number]
             later = taken_over(mine, TASKS, "sums-1-task")
@@ -167,7 +170,7 @@ def test_a_batch_that_breaks_in_any_task_is_repeated_without_loss_or_repetition(
 def test_every_task_of_the_next_stage_gets_exactly_one_row() -> None:
     batch = TaskBatch("job", 1, 7, 99, 5, ())
     onward = [Output(f"k{n}".encode(), b"v%d" % n, n, "sums") for n in range(20)]
-    rows = list(hand_over(batch, onward, Partitioner(4), 4, ["report"]))
+    rows = list(hand_over(batch, by_task(onward, Partitioner(4)), ["report"]))
     facts = [(row.source, row.task, row.n, row.clock, row.idle_ms) for row in rows]
     assert facts == [(1, task, 7, 99, 5) for task in range(4)]
     assert [row.reports for row in rows] == [(), ("report",), (), ()]
@@ -178,7 +181,7 @@ def test_every_task_of_the_next_stage_gets_exactly_one_row() -> None:
 
 
 def row(source: int, n: int = 7, idle_ms: int = 0) -> Handover:
-    return Handover(source, "job", 0, n, 99, idle_ms, encode_block([]), ())
+    return Handover(source, "job", 0, n, 99, idle_ms, False, -1, encode_block([]), ())
 
 
 @pytest.mark.parametrize(

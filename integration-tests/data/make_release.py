@@ -1,0 +1,73 @@
+"""Make the test data of a release: run its jobs on an embedded platform, kill them in mid-batch, keep what is left.
+
+    git checkout RELEASE && python integration-tests/data/make_release.py NAME
+
+writes integration-tests/data/NAME. Run it with the release's own code: what it writes is what that release leaves.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parent.parent))
+
+from released import (
+    BATCH_RECORDS,
+    COUNT,
+    DATA,
+    EVENTS,
+    HOME,
+    PLATFORM,
+    SERVICES,
+    SMALL_BATCHES,
+    application,
+    checkpoint,
+    pack,
+)
+from service_bench import ServiceBench
+
+from forebay.platform import Platform
+
+
+def leave(bench: ServiceBench, service: str) -> None:
+    """Run a service's job and kill it when some tasks of a batch have committed and others have not."""
+    for topic in bench.service.inputs:
+        bench.produce(EVENTS, topic=topic.name)
+    markers = bench.markers()
+    job = bench.job(*SMALL_BATCHES)
+    job.until(lambda: len(job.batches()) >= 4, "four batches are through")
+    job.until(
+        lambda: len({marker["n"] for marker in markers.read().values()}) > 1, "a batch is committed by some tasks only"
+    )
+    job.kill()
+    markers.close()
+    read, sent = job.records_in(), len(bench.service.inputs) * COUNT
+    if sent - read < 2 * BATCH_RECORDS:
+        raise SystemExit(f"{service}: the kill came too late, too little waits any more: try again")
+    print(f"{service}: killed after {len(job.batches())} batches, {read} of {sent} records")
+
+
+def main() -> None:
+    """Write the archives."""
+    target = DATA / sys.argv[1]
+    target.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with Platform(folder / HOME) as platform:
+            for service, arguments in SERVICES.items():
+                bench = ServiceBench(platform, service, application(service), folder, arguments)
+                try:
+                    leave(bench, service)
+                finally:
+                    bench.close()
+        pack(target / "platform.tar.xz", folder, HOME, PLATFORM)
+        for service in SERVICES:
+            pack(target / f"{service}.tar.xz", folder, checkpoint(service))
+    for archive in sorted(target.glob("*.tar.xz")):
+        print(f"{archive.name}: {archive.stat().st_size} bytes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""What the services with several inputs or tables must have made of their input: the independent replays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from service_bench import PARTITIONS, ServiceBench
+
+from forebay.partitioner import partition_of
+from forebay.stores.keys import split_key
+from tests.menu_votes import replay as menu_votes
+from tests.price_join import replay as price_join
+from tests.ticket_sales import replay as ticket_sales
+
+Record = tuple[str, str | None, dict[str, Any] | None, int]
+"""Topic, key, value by field name, event time in ms."""
+
+
+def received(bench: ServiceBench) -> dict[int, list[Record]]:
+    """Give the usable records of all input topics by partition, one topic after the other; count the others."""
+    records: dict[int, list[Record]] = {partition: [] for partition in range(PARTITIONS)}
+    unusable = 0
+    for topic in bench.service.inputs:
+        found = bench.received(topic.name)
+        unusable += len(found.unusable)
+        for partition, usable in found.records.items():
+            records[partition] += [(topic.name, *record) for record in usable]
+    assert len(bench.errors()) == unusable > 50
+    return records
+
+
+def check_bills(bench: ServiceBench, grace_ms: int, at_least: int) -> None:
+    """Compare the bills of price-join, those whose grace is over, with the prices of the orders' times."""
+    outputs = bench.outputs()
+    bills = 0
+    for partition, records in received(bench).items():
+        stream_time = max(timestamp for *_, timestamp in records)
+        due = [bill for bill in price_join.settled(records) if bill[2] + grace_ms <= stream_time]
+        assert sorted(outputs[partition], key=_order_of) == sorted(due, key=_order_of)
+        bills += len(due)
+    assert bills > at_least
+    assert bench.late() == []
+
+
+def check_prices(bench: ServiceBench) -> None:
+    """Compare price-join's prices with all that came; its history must reach back to the first."""
+    prices = bench.changelog("menu-prices")
+    for partition, records in received(bench).items():
+        kept = {(price["item"], price["timestamp"]): price["price"] for price in prices[partition].values()}
+        assert kept == {
+            (value["item"], timestamp): value["price"]
+            for topic, _, value, timestamp in records
+            if topic == "menu_prices" and value is not None
+        }
+
+
+def check_votes(bench: ServiceBench, voters: int) -> None:
+    """Compare the counts of menu-votes with everybody's latest vote and region."""
+    stores = menu_votes.settled([record for records in received(bench).values() for record in records])
+    dishes = _last_votes(bench, "vote_counts")
+    assert _non_zero(dishes) == _non_zero(stores["dish-counts"])
+    regions = {split_key(key): votes for key, votes in _last_votes(bench, "votes_by_region").items() if votes}
+    assert regions == _non_zero(stores["region-counts"])
+    assert sum(dishes.values()) == voters
+    assert bench.late() == []
+
+
+def check_sales(bench: ServiceBench, at_least: int) -> None:
+    """Compare the changes of ticket-sales with the replay's, as far as compaction has left them."""
+    records = [record[1:] for of_partition in received(bench).values() for record in of_partition]
+    wanted, stores = ticket_sales.replay(records, task_of=lambda key: partition_of(key.encode(), PARTITIONS))
+    every = _without_times(wanted)
+    found = _without_times([output for outputs in bench.outputs().values() for output in outputs])
+    assert found.keys() == every.keys()
+    for title, changes in found.items():
+        assert changes[-1] == every[title][-1]
+        left = iter(every[title])
+        assert all(change in left for change in changes), f"{title}: a change is repeated, wrong or out of order"
+    assert {title: changes[-1][2] for title, changes in found.items()} == stores["tickets-sold"]
+    assert len(wanted) > at_least
+
+
+CHECKS: Mapping[str, Callable[[ServiceBench], None]] = {
+    "price-join": lambda bench: check_bills(bench, grace_ms=1_000, at_least=1_000),
+    "menu-votes": lambda bench: check_votes(bench, voters=120),
+    "ticket-sales": lambda bench: check_sales(bench, at_least=1_000),
+}
+"""After one bounded run of each input's producer, one input after the other."""
+
+
+def _order_of(bill: tuple[str, dict[str, Any], int]) -> tuple[str, str]:
+    return bill[1]["order_id"], bill[0]
+
+
+def _last_votes(bench: ServiceBench, topic: str) -> dict[str, int]:
+    return {key: value["votes"] for outputs in bench.outputs(topic).values() for key, value, _ in outputs}
+
+
+def _non_zero(counts: dict[Any, int]) -> dict[Any, int]:
+    return {group: votes for group, votes in counts.items() if votes}
+
+
+def _without_times(outputs: list[tuple[str, dict[str, Any], int]]) -> dict[str, list[tuple[Any, Any, Any]]]:
+    """Give operation, before and after of each title's changes in order; times depend on which sale came first."""
+    titles: dict[str, list[tuple[Any, Any, Any]]] = {}
+    for title, change, _ in outputs:
+        titles.setdefault(title, []).append((change["operation"], change["before"], change["after"]))
+    return titles

@@ -1,0 +1,100 @@
+"""What an earlier release left behind: broker, registry and checkpoints of jobs killed in mid-stream, as archives."""
+
+from __future__ import annotations
+
+import tarfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from service_bench import ServiceBench
+
+from forebay.platform.broker import Broker
+from forebay.platform.home import STATE_FILE
+from forebay.runtime.checkpoint import LOCK
+from producers.base import FIXED_START_MS, Options
+
+DATA = Path(__file__).parent / "data"
+HOME = "home"
+FOLDER = "@FOLDER@"
+PLATFORM = (STATE_FILE, f"{Broker.name}/data", "registry")
+"""What of a platform's directory outlives it; settings and logs are made anew."""
+
+BATCH_RECORDS = 150
+SMALL_BATCHES = ("--max-records-per-batch", str(BATCH_RECORDS), "--tick-ms", "0")
+COUNT = 1_000
+"""Records of each input topic."""
+
+LONGEST_DELAY_MS = 30_000
+GRACE_MS = 4 * LONGEST_DELAY_MS
+
+
+EVENTS = Options(
+    count=COUNT,
+    keys=40,
+    seed=31,
+    out_of_order=0.1,
+    duplicates=0.05,
+    malformed=0.05,
+    start_ms=FIXED_START_MS,
+    event_rate=5,
+    max_delay_ms=LONGEST_DELAY_MS,
+)
+SERVICES: Mapping[str, tuple[str, ...]] = {
+    "user-sessions": (),
+    "order-stores": (),
+    "price-join": ("--set", f"grace_ms={GRACE_MS}", "--set", "history_retention_ms=3600000"),
+}
+"""The jobs in the archives, with their arguments."""
+
+
+class ReleasedBench(ServiceBench):
+    """A service of the archives with the topics it has there."""
+
+    def _prepare_topics(self) -> None:
+        for topic in self.service.inputs:
+            self._wait_for_leaders(topic.name)
+
+
+def application(service: str) -> str:
+    """Give the application id of a service's job in the archives."""
+    return f"released-{service}"
+
+
+def checkpoint(service: str) -> str:
+    """Give the name of its checkpoint's directory."""
+    return f"{application(service)}-checkpoint"
+
+
+def pack(archive: Path, folder: Path, name: str, parts: Iterable[str] = (".",)) -> None:
+    """Write `parts` of the directory `name` in `folder`.
+
+    Nothing in it tells of the machine: owners, times and checksums of Hadoop's file system are left out, and
+    where Spark keeps the checkpoint's own path, a word stands for `folder`.
+    """
+
+    def plain(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
+        file = Path(member.name).name
+        if file.endswith(".lock.db") or file == LOCK or (file.startswith(".") and file.endswith(".crc")):
+            return None
+        member.uid = member.gid = member.mtime = 0
+        member.uname = member.gname = ""
+        return member
+
+    for file in _with_paths(folder / name):
+        file.write_text(file.read_text().replace(f"file:{folder}/", f"{FOLDER}/"))
+    with tarfile.open(archive, "w:xz", preset=9) as packed:
+        for part in sorted(parts):
+            packed.add(folder / name / part, f"{name}/{part}", filter=plain)
+
+
+def unpack(release: str, folder: Path) -> None:
+    """Unpack what a release left behind."""
+    for archive in sorted((DATA / release).glob("*.tar.xz")):
+        with tarfile.open(archive) as packed:
+            packed.extractall(folder, filter="data")
+    for file in _with_paths(folder):
+        file.write_text(file.read_text().replace(f"{FOLDER}/", f"file:{folder}/"))
+
+
+def _with_paths(folder: Path) -> list[Path]:
+    return [file for file in folder.rglob("state/*/_metadata/v2/*") if file.name.isdecimal()]

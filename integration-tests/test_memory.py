@@ -1,0 +1,95 @@
+"""A batch that does not fit into a worker's memory is planned anew in smaller ones: all goes through, once."""
+
+from __future__ import annotations
+
+import io
+import json
+import resource
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import fastavro
+import psutil
+import pytest
+from bench import INPUT, SERVICE, Bench
+from job_process import JobProcess
+
+from forebay.kafka.registry import SchemaRegistry, subject_of
+from forebay.platform import Platform
+from forebay.serde import Schema, load_contract
+
+MEGABYTE = 1 << 20
+ROOM = 120 * MEGABYTE
+LARGE = 400_000
+AT_ONCE = 40
+COUNT = 200
+SMALL_QUEUES = ("-X", "queued.max.messages.kbytes=4096", "-X", "queue.buffering.max.kbytes=4096")
+USER = "user"
+NEIGHBOURS = tuple(f"neighbour-{number}" for number in range(12))
+"""Their tasks commit before the one that lacks memory."""
+
+NOW = time.time_ns() // 1_000_000
+
+
+@pytest.fixture
+def bench(platform: Platform, tmp_path: Path) -> Iterator[Bench]:
+    bench = Bench(platform, "memory", tmp_path)
+    yield bench
+    bench.close()
+
+
+def send(bench: Bench, count: int, size: int, *keys: str) -> None:
+    """Send activities with pages of `size` characters, to each key in turn."""
+    contract = load_contract(SERVICE.name, "UserActivity").text
+    schema_id = SchemaRegistry(bench.settings.registry()).register(subject_of(INPUT), Schema(contract)).schema_id
+    schema = fastavro.parse_schema(json.loads(contract), named_schemas={})
+    for first in range(0, count, AT_ONCE):
+        records = []
+        for number in range(first, min(first + AT_ONCE, count)):
+            body = io.BytesIO()
+            activity = {
+                "action": "click",
+                "session_id": f"{size} {number}",
+                "duration_ms": 1,
+                "timestamp": NOW + number,
+            }
+            fastavro.schemaless_writer(body, schema, {**activity, "page": "p" * size})
+            value = b"\0" + schema_id.to_bytes(4, "big") + body.getvalue()
+            records.append((keys[number % len(keys)].encode(), value, {}))
+        bench.send(*records)
+
+
+def limit_memory(job: JobProcess) -> None:
+    """Let workers, those to come included, take no more than ROOM beyond what they have."""
+    workers = job.workers()
+    most = max(worker.memory_info().vms for worker in workers) + ROOM
+    for process in [*workers, *{worker.parent() for worker in workers}]:
+        assert isinstance(process, psutil.Process)
+        process.rlimit(resource.RLIMIT_AS, (most, most))
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("neighbours", [pytest.param((), marks=pytest.mark.slow), NEIGHBOURS])
+def test_large_records_go_through_in_several_batches_under_a_memory_limit(
+    bench: Bench, neighbours: tuple[str, ...]
+) -> None:
+    send(bench, 1, 10, USER)
+    job = bench.job("--tick-ms", "0", *SMALL_QUEUES)
+    job.until(lambda: job.records_in() == 1, "the first record is through")
+    limit_memory(job)
+    job.process.suspend()
+    send(bench, COUNT, LARGE, USER)
+    if neighbours:
+        send(bench, len(neighbours), 10, *neighbours)
+    job.process.resume()
+    job.until(bench.has_read_everything, "all records are through", 400)
+    assert job.terminate() == 0
+    splits = [message for message in job.messages() if "records was too large" in message]
+    assert any(batch["replayed_tasks"] for batch in job.batches()) == bool(neighbours)
+    assert splits, "the memory sufficed: the test tells nothing"
+    outputs = [(key, value) for part in bench.outputs().values() for key, value, _ in part]
+    totals = [value["session_totals"]["total_time_ms"] for key, value in outputs if key == USER]
+    assert totals == list(range(1, COUNT + 2))
+    assert sorted(key for key, _ in outputs if key != USER) == sorted(neighbours)
+    assert bench.errors() == []

@@ -1,0 +1,62 @@
+"""A broker that takes records slowly slows the job down: it reads no further than it writes, and loses nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from bench import Bench
+from job_process import JobProcess
+from quotas import limit_producer
+
+from forebay.platform import Platform
+from producers.base import Options
+
+CLIENT = "slow-sink"
+BYTES_PER_SECOND = 150_000
+FAST = 1_000_000_000
+EVENTS = Options(count=8_000, keys=100, seed=41, duplicates=0.02, malformed=0.02)
+BATCHES = ("--max-records-per-batch", "800", "--tick-ms", "0", "-X", f"client.id={CLIENT}")
+QUEUE = 64 << 20
+"""Most a task's producer holds."""
+
+
+@pytest.fixture
+def bench(platform: Platform, tmp_path: Path) -> Iterator[Bench]:
+    bench = Bench(platform, "slow-sink", tmp_path)
+    limit_producer(bench.settings.bootstrap_servers, CLIENT, BYTES_PER_SECOND)
+    yield bench
+    bench.close()
+    limit_producer(bench.settings.bootstrap_servers, CLIENT, 0)
+
+
+def metric(job: JobProcess, name: str, **labels: str) -> float:
+    """Give the sum of a metric over all series with these labels."""
+    _, text = job.http("/metrics")
+    lines = [line for line in text.splitlines() if re.match(rf"{name}[{{ ]", line)]
+    return sum(float(line.rpartition(" ")[2]) for line in lines if all(f'{k}="{v}"' in line for k, v in labels.items()))
+
+
+def memory(job: JobProcess) -> int:
+    return sum(worker.memory_info().rss for worker in job.workers())
+
+
+@pytest.mark.timeout(600)
+def test_the_job_waits_for_the_broker_tells_its_lag_and_loses_nothing(bench: Bench) -> None:
+    bench.produce(EVENTS)
+    job = bench.job(*BATCHES)
+    job.until(lambda: job.records_in() > 0, "a batch with records is through")
+    before = memory(job)
+    job.until(lambda: len(job.batches()) >= 5, "batches go through although the broker takes little")
+    waiting = metric(job, "forebay_lag_records")
+    assert 0 < waiting < EVENTS.count, "the lag that is told is not that of a job on its way"
+    assert memory(job) - before < QUEUE
+    assert "the query failed" not in job.text()
+
+    limit_producer(bench.settings.bootstrap_servers, CLIENT, FAST)
+    job.until(bench.has_read_everything, "all is read once the broker is fast again")
+    job.until(lambda: metric(job, "forebay_lag_records") == 0, "the lag is told to be gone")
+    assert job.terminate() == 0
+    assert sum(map(len, bench.check().outputs.values())) > 5_000

@@ -1,0 +1,47 @@
+"""forebay acl prints rights without a broker, and takes no chances with whom they are given to."""
+
+from __future__ import annotations
+
+import pytest
+
+from forebay.cli.main import run
+
+
+def test_the_table_and_the_commands_say_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["acl", "user-sessions"]) == 0
+    table = capsys.readouterr().out.splitlines()
+    assert run(["acl", "user-sessions", "--print", "--principal", "User:x", "--bootstrap-servers", "b:1"]) == 0
+    commands = capsys.readouterr().out.splitlines()
+    assert len(table) == len(commands) == 10
+    assert commands[0] == (
+        "kafka-acls --bootstrap-server b:1 --command-config admin.properties --add --allow-principal User:x "
+        "--operation Read --topic user_activity"
+    )
+
+
+def test_several_roles_are_listed_together_each_right_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["acl", "ticket-sales", "--role", "run", "--role", "restore"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.split()[:3] == ["Read", "topic", "ticket-sales-1-task"] for line in lines) == 1
+
+
+@pytest.mark.parametrize("principal", ["x", "User:", ":x"])
+def test_a_principal_has_type_and_name(principal: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["acl", "user-sessions", "--principal", principal]) == 2
+    assert "give TYPE:NAME" in capsys.readouterr().err
+
+
+def test_rights_are_granted_to_somebody(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["acl", "user-sessions", "--apply"]) == 2
+    assert "--principal" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["sasl.password", "ssl.key.password"])
+def test_a_secret_on_the_command_line_is_refused_and_not_repeated(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reach = ("--bootstrap-servers", "b:1", "--schema-registry-url", "http://r:1")
+    assert run(["run", "user-sessions", "-X", f"{name}=hunter2", *reach]) == 2
+    told = capsys.readouterr().err
+    assert f"give it as FOREBAY_KAFKA_{name.upper().replace('.', '_')}" in told
+    assert "hunter2" not in told

@@ -1,0 +1,26 @@
+"""A failed query is told in one line: the one that says most."""
+
+from __future__ import annotations
+
+import pytest
+
+from forebay.runtime.query import cause_of
+
+PREFIX = "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: "
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (f"{PREFIX}java.io.IOException: No space left SQLSTATE: XXKST\n  at x", "java.io.IOException: No space left"),
+        (f"{PREFIX}Task failed\nTraceback\n  File x\nValueError: odd value\n", "ValueError: odd value"),
+        (f"{PREFIX}Job aborted SQLSTATE: XXKST\n=== Streaming Query ===", "Job aborted"),
+    ],
+)
+def test_the_line_that_names_the_failure_is_given(text: str, cause: str) -> None:
+    assert cause_of(text) == cause
+
+
+@pytest.mark.parametrize("text", [f"{PREFIX} SQLSTATE: XXKST\n=== Streaming Query ===\n", ""])
+def test_a_process_that_says_nothing_is_told_as_such(text: str) -> None:
+    assert "ended without a word" in cause_of(text)

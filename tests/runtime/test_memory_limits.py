@@ -1,0 +1,30 @@
+"""What a batch may take follows from the memory there is: the container's where it has a limit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psutil
+import pytest
+
+from forebay.runtime.memory import MOST_BATCH_BYTES, batch_bytes, memory_bytes
+
+GIGABYTE = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("text", "limited"), [("1073741824\n", True), ("max\n", False), ("9223372036854771712", False)]
+)
+def test_the_control_group_s_limit_counts_where_there_is_one(tmp_path: Path, text: str, limited: bool) -> None:
+    file = tmp_path / "memory.max"
+    file.write_text(text)
+    assert memory_bytes([tmp_path / "missing", file]) == (GIGABYTE if limited else psutil.virtual_memory().total)
+
+
+def test_a_machine_without_control_groups_has_all_its_memory(tmp_path: Path) -> None:
+    assert memory_bytes([tmp_path / "missing"]) == psutil.virtual_memory().total
+
+
+def test_a_batch_takes_a_share_of_little_memory_and_never_more_than_the_most() -> None:
+    assert batch_bytes(GIGABYTE) == GIGABYTE // 16
+    assert batch_bytes(64 * GIGABYTE) == MOST_BATCH_BYTES

@@ -1,0 +1,86 @@
+"""A standby's copy of a task: whole batches only, and never ahead of what the job's state has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from forebay.runtime.changelog_reader import ChangelogRows
+from forebay.runtime.committed import POSITION, CommittedPosition
+from forebay.runtime.marker import Marker
+from forebay.runtime.standby import TaskCopy
+from forebay.stores.copies import CopyTable
+
+ROWS = ChangelogRows({"s": "store"}, "internal")
+
+
+class Topics:
+    """A task's changelogs as a transaction per batch writes them; `take` hands them on in any interleaving."""
+
+    def __init__(self) -> None:
+        self.records: dict[str, list[tuple[bytes, bytes | None] | None]] = {"store": [], "internal": []}
+
+    def commit(self, batch: int, *rows: tuple[bytes, bytes | None]) -> dict[str, int]:
+        self.records["store"] += [*rows, None]
+        marker = Marker("job", batch, 0, f"{batch:032x}", "v", 0)
+        timer = (b"\x01timer\0t\0k", b"%d" % batch)
+        self.records["internal"] += [timer, (POSITION, CommittedPosition(marker, ()).to_json()), None]
+        return {topic: len(records) for topic, records in self.records.items()}
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> TaskCopy:
+    return TaskCopy(CopyTable(tmp_path / "copy.sqlite"), ROWS)
+
+
+def give(copy: TaskCopy, topics: Topics, taken: dict[str, int], until: dict[str, int]) -> None:
+    for topic, records in topics.records.items():
+        for offset in range(taken.get(topic, 0), until[topic]):
+            record = records[offset]
+            if record is not None:
+                copy.take(topic, offset, *record, 0)
+        taken[topic] = until[topic]
+
+
+def state(copy: TaskCopy) -> tuple[int, dict[bytes, bytes]]:
+    number = int.from_bytes(copy.table.tag, "big") if copy.table.tag else -1
+    return number, dict(copy.table.scan(b""))
+
+
+def test_a_batch_is_applied_once_the_next_has_ended(copy: TaskCopy) -> None:
+    topics, taken = Topics(), {}
+    first = topics.commit(1, (b"a", b"1"))
+    give(copy, topics, taken, first)
+    assert copy.batches_end(first) == -1
+    assert copy.batches_end(first) == -1
+    second = topics.commit(2, (b"a", b"2"), (b"b", b"2"))
+    give(copy, topics, taken, second)
+    assert copy.batches_end(second) == 1
+    assert state(copy) == (1, {b"s\0a": b"1", b"\x01timer\0t\0k": b"1"})
+    third = topics.commit(5, (b"a", None))
+    give(copy, topics, taken, third)
+    assert copy.batches_end(third) == 2
+    assert state(copy) == (2, {b"s\0a": b"2", b"s\0b": b"2", b"\x01timer\0t\0k": b"2"})
+
+
+def test_records_read_beyond_the_ends_wait(copy: TaskCopy) -> None:
+    topics, taken = Topics(), {}
+    first = topics.commit(1, (b"a", b"1"))
+    second = topics.commit(2, (b"a", b"2"))
+    third = topics.commit(3, (b"a", b"3"))
+    give(copy, topics, taken, third)
+    assert [copy.batches_end(ends) for ends in (first, second, third)] == [-1, 1, 2]
+    assert state(copy)[1][b"s\0a"] == b"2"
+
+
+def test_several_batches_at_once_leave_the_last_of_them_waiting(copy: TaskCopy) -> None:
+    topics, taken = Topics(), {}
+    for batch in (1, 2, 3):
+        ends = topics.commit(batch, (b"a", b"%d" % batch))
+    give(copy, topics, taken, ends)
+    assert copy.batches_end(ends) == -1
+    ends = topics.commit(4, (b"a", b"4"))
+    give(copy, topics, taken, ends)
+    assert copy.batches_end(ends) == 3
+    assert state(copy)[1][b"s\0a"] == b"3"
