@@ -79,4 +79,4 @@ def compare(outputs: dict[int, list[Output]], expected: dict[int, list[Output]])
         found = outputs[partition]
         for index, (ours, theirs) in enumerate(zip(found, wanted, strict=False)):
             assert ours == theirs, f"output {index} of partition {partition} differs"
-        assert len(found) == len(wanted), f"partition {partition} has another number of outputs"
+        assert len(found) == len(wanted), f"partition {partition} has {len(found)} outputs instead of {len(wanted)}"

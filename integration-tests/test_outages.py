@@ -32,20 +32,30 @@ def bench(platform: Platform, tmp_path: Path) -> Iterator[Bench]:
     bench.close()
 
 
+class Load:
+    """Events at a steady rate, from a thread of its own."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._enough = threading.Event()
+        self._thread = threading.Thread(target=bench.produce, args=(STEADY, self._enough.is_set))
+        self._thread.start()
+
+    def end(self) -> None:
+        """Send no more; what was sent is with the broker after it."""
+        self._enough.set()
+        self._thread.join()
+
+
 @pytest.fixture
-def load(bench: Bench, platform: Platform) -> Iterator[threading.Event]:
-    """Send events at a steady rate until the event is set."""
-    enough = threading.Event()
-    thread = threading.Thread(target=bench.produce, args=(STEADY, enough.is_set))
-    thread.start()
-    yield enough
-    enough.set()
+def load(bench: Bench, platform: Platform) -> Iterator[Load]:
+    load = Load(bench)
+    yield load
     platform.up()
-    thread.join()
+    load.end()
 
 
 @pytest.mark.timeout(500)
-def test_the_job_outlives_every_outage(bench: Bench, platform: Platform, load: threading.Event) -> None:
+def test_the_job_outlives_every_outage(bench: Bench, platform: Platform, load: Load) -> None:
     platform.broker.stop()
     job = bench.job("--tick-ms", "0")
     until_told(job, "does not answer|not reachable", 0)
@@ -77,7 +87,7 @@ def test_the_job_outlives_every_outage(bench: Bench, platform: Platform, load: t
     platform.registry.start()
     job.until(lambda: outputs_of(bench, "newer") == 1, "the record that waited for the registry is processed")
 
-    load.set()
+    load.end()
     until_drained(job, bench)
     job.until(lambda: 'forebay_lag_records{partition="0"' in job.http("/metrics")[1], "lag is measured")
     check_metrics(job)
