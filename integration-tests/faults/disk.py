@@ -1,8 +1,9 @@
-"""A small disk of its own for a checkpoint, that can be filled and freed."""
+"""A small disk of its own for a checkpoint, that can be filled and freed, made slow and fast again."""
 
 from __future__ import annotations
 
 import errno
+import os
 import subprocess
 from pathlib import Path
 
@@ -11,22 +12,29 @@ _CHUNK = 1 << 16
 
 
 class NotPermitted(Exception):
-    """No file system can be mounted here; says why."""
+    """No such disk can be had here; says why."""
 
 
 class SmallDisk:
-    """A tmpfs. Raises NotPermitted where it can't be mounted (it takes root)."""
+    """An ext4 file system in a file, mounted so that each write waits for the device (`sync`).
 
-    def __init__(self, place: Path) -> None:
-        place.mkdir(parents=True)
-        command = ["mount", "-t", "tmpfs", "-o", f"size={SIZE_MB}m", "forebay-faults", str(place)]
-        try:
-            subprocess.run(command, check=True, capture_output=True, text=True, timeout=20)
-        except (OSError, subprocess.SubprocessError) as error:
-            reason = getattr(error, "stderr", "") or str(error)
-            raise NotPermitted(f"a small disk can't be mounted: {reason.strip()}") from error
+    Args:
+        image: the file it is in; must not exist yet.
+        place: where it is mounted; must not exist yet.
+        throttled: whether it will be made slow.
+
+    Raises NotPermitted where it can't be mounted or made slow (it takes root).
+    """
+
+    def __init__(self, image: Path, place: Path, *, throttled: bool) -> None:
         self.place = place
         self._ballast = place / "ballast"
+        self._throttle = _throttle() if throttled else None
+        place.mkdir(parents=True)
+        with image.open("wb") as file:
+            file.truncate(SIZE_MB << 20)
+        _run("mkfs.ext4", "-q", "-m", "0", "-O", "^has_journal", str(image))
+        _run("mount", "-o", "loop,sync", str(image), str(place))
 
     def fill(self) -> int:
         """Fill it to the last byte; give the number of bytes it took."""
@@ -44,6 +52,40 @@ class SmallDisk:
         """Make room again."""
         self._ballast.unlink(missing_ok=True)
 
+    def slow(self, writes_per_second: int) -> None:
+        """Let the device take so many writes per second from this machine's processes; 0: as many as it can."""
+        assert self._throttle is not None
+        device = self.place.stat().st_dev
+        number = f"{os.major(device)}:{os.minor(device)}"
+        if self._throttle.name == "io.max":
+            self._throttle.write_text(f"{number} wiops={writes_per_second or 'max'}\n")
+        else:
+            self._throttle.write_text(f"{number} {writes_per_second}\n")
+
     def close(self) -> None:
         """Unmount it, and whatever it holds is gone."""
-        subprocess.run(["umount", "-l", str(self.place)], check=False, capture_output=True, timeout=20)
+        if self._throttle is not None:
+            self.slow(0)
+        subprocess.run(["umount", "-l", str(self.place)], check=False, capture_output=True, timeout=60)
+
+
+def _throttle() -> Path:
+    """Give the file that limits a device's writes for this process and its children."""
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        found = (
+            Path(f"/sys/fs/cgroup/blkio{path}", "blkio.throttle.write_iops_device")
+            if "blkio" in controllers.split(",")
+            else Path(f"/sys/fs/cgroup{path}", "io.max")
+        )
+        if os.access(found, os.W_OK):
+            return found
+    raise NotPermitted("a disk can't be made slow: no cgroup that limits input and output can be written")
+
+
+def _run(*command: str) -> None:
+    try:
+        subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.SubprocessError) as error:
+        reason = getattr(error, "stderr", "") or str(error)
+        raise NotPermitted(f"a small disk can't be mounted: {reason.strip()}") from error

@@ -16,6 +16,7 @@ from faults.points import Armed
 from faults.proxy import Network
 
 FIRING_SECONDS = 240.0
+SLOW_WRITES_PER_SECOND = 40
 ZOMBIES = (Kind.ZOMBIE_SAME, Kind.ZOMBIE_COPY, Kind.ZOMBIE_FROZEN, Kind.ZOMBIE_JVM)
 
 
@@ -164,6 +165,16 @@ def _free(life: Life) -> None:
     life.disk.free()
 
 
+def _slow(life: Life) -> None:
+    assert life.disk is not None
+    life.disk.slow(SLOW_WRITES_PER_SECOND)
+
+
+def _fast(life: Life) -> None:
+    assert life.disk is not None
+    life.disk.slow(0)
+
+
 _LASTING: dict[Kind, Callable[[Life], None]] = {
     Kind.JVM_FREEZE: _suspend,
     Kind.BROKER_RESTART: lambda life: life.platform.broker.stop(),
@@ -173,6 +184,7 @@ _LASTING: dict[Kind, Callable[[Life], None]] = {
     Kind.NETWORK_SILENT: _network(Network.SILENT),
     Kind.NETWORK_CUT: _network(Network.CUT),
     Kind.DISK_FULL: _fill,
+    Kind.DISK_SLOW: _slow,
 }
 
 _REPAIRS: dict[Kind, Callable[[Life], None]] = {
@@ -184,4 +196,5 @@ _REPAIRS: dict[Kind, Callable[[Life], None]] = {
     Kind.NETWORK_SILENT: _network(Network.FINE),
     Kind.NETWORK_CUT: _network(Network.FINE),
     Kind.DISK_FULL: _free,
+    Kind.DISK_SLOW: _fast,
 }

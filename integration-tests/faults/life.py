@@ -14,7 +14,7 @@ from service_bench import ServiceBench
 from faults.broker import FaultyPlatform
 from faults.disk import SmallDisk
 from faults.feeder import Feeder
-from faults.plan import TRANSACTION_TIMEOUT_MS, Kind, Plan
+from faults.plan import ON_A_DISK, TRANSACTION_TIMEOUT_MS, Kind, Plan
 from faults.points import VARIABLE, Armory
 from faults.watch import MarkerSampler, OutputWatch
 
@@ -40,7 +40,11 @@ class Life:
     def __init__(self, platform: FaultyPlatform, plan: Plan, folder: Path) -> None:
         folder.mkdir(parents=True)
         self.platform, self.plan, self.folder = platform, plan, folder
-        self.disk = SmallDisk(folder / "disk") if plan.has(Kind.DISK_FULL) else None
+        self.disk = (
+            SmallDisk(folder / "disk.img", folder / "disk", throttled=plan.has(Kind.DISK_SLOW))
+            if plan.has(*ON_A_DISK)
+            else None
+        )
         try:
             self._begin()
         except BaseException:

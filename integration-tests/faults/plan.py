@@ -27,6 +27,7 @@ class Kind(Enum):
     NETWORK_SILENT = "network silent"
     NETWORK_CUT = "network cut"
     DISK_FULL = "checkpoint's disk full"
+    DISK_SLOW = "checkpoint's disk slow"
     ZOMBIE_SAME = "second driver, same checkpoint"
     ZOMBIE_COPY = "second driver, old copy of the checkpoint"
     ZOMBIE_FROZEN = "frozen driver wakes after its successor took over"
@@ -46,7 +47,7 @@ POINT_ACTIONS: dict[Point, tuple[Action, ...]] = {
 """In the driver (before Spark's commit log) killing itself is killing the driver."""
 
 TRANSACTION_TIMEOUT_MS = 5_000
-_WEIGHTS: dict[Kind, int] = {Kind.POINT: 18, Kind.WORKER_KILL: 2}
+_WEIGHTS: dict[Kind, int] = {Kind.POINT: 16, Kind.WORKER_KILL: 2}
 _SECONDS: dict[Kind, tuple[float, float]] = {
     Kind.JVM_FREEZE: (0.5, 4.0),
     Kind.BROKER_RESTART: (0.0, 3.0),
@@ -56,6 +57,7 @@ _SECONDS: dict[Kind, tuple[float, float]] = {
     Kind.NETWORK_SILENT: (1.0, 6.0),
     Kind.NETWORK_CUT: (0.5, 6.0),
     Kind.DISK_FULL: (1.0, 4.0),
+    Kind.DISK_SLOW: (2.0, 8.0),
     Kind.CLOCK_FORWARD: (60.0, 90_000.0),
     Kind.CLOCK_BACK: (60.0, 90_000.0),
     Kind.TRANSACTION_TIMEOUT: (TRANSACTION_TIMEOUT_MS / 1000 + 2, TRANSACTION_TIMEOUT_MS / 1000 + 3),
@@ -91,6 +93,10 @@ class Fault:
         return f"{self.point.value}: {self.action.value}"
 
 
+ON_A_DISK = frozenset({Kind.DISK_FULL, Kind.DISK_SLOW})
+"""What takes a disk of the checkpoint's own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """One run: a service's job from its first start, and what happens to it in turn."""
@@ -99,9 +105,9 @@ class Plan:
     service: str
     faults: tuple[Fault, ...]
 
-    def has(self, kind: Kind) -> bool:
-        """Tell whether a fault of this kind is in it."""
-        return any(fault.kind is kind for fault in self.faults)
+    def has(self, *kinds: Kind) -> bool:
+        """Tell whether a fault of one of these kinds is in it."""
+        return any(fault.kind in kinds for fault in self.faults)
 
 
 SERVICES = ("user-sessions",) * 4 + ("order-stores", "windowed-metrics")

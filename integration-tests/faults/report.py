@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, Self
 
 
 class Status(Enum):
@@ -67,6 +67,16 @@ class Tally:
     """All runs so far."""
 
     runs: list[Run] = field(default_factory=list)
+
+    @classmethod
+    def of_json(cls, *reports: dict[str, Any]) -> Self:
+        """Give the runs of reports, by seed."""
+        runs = [
+            Run(**{**run, "suffered": tuple(Suffered(**{**f, "status": Status(f["status"])}) for f in run["suffered"])})
+            for report in reports
+            for run in report["details"]
+        ]
+        return cls(sorted(runs, key=lambda run: run.seed))
 
     @property
     def failed(self) -> list[Run]:

@@ -1,4 +1,4 @@
-"""Seeded runs under faults, one after the other, and a report: `make faults RUNS=100 SEED=1`.
+"""Seeded runs under faults and a report: `make faults RUNS=100 SEED=1`.
 
 Exit code 1 if anything was lost or doubled, or a job did not come back; 2 if nothing was run at all.
 """
@@ -10,9 +10,11 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -23,10 +25,18 @@ from faults.report import Tally, line_of
 from faults.running import run_plan
 
 
-def main() -> int:
+def main(arguments: Sequence[str]) -> int:
     """Run the plans of consecutive seeds."""
-    options = _options()
+    options = _options(arguments)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    tally = _side_by_side(arguments, options) if options.jobs > 1 else _in_turn(options)
+    print(f"\n{tally.as_text()}\nreport: {options.report}")
+    if not any(not run.skipped for run in tally.runs):
+        return 2
+    return 1 if tally.failed else 0
+
+
+def _in_turn(options: argparse.Namespace) -> Tally:
     services = tuple(options.service) or SERVICES
     kinds = tuple(Kind[name] for name in options.kind) or tuple(Kind)
     tally = Tally()
@@ -46,19 +56,43 @@ def main() -> int:
                     shutil.rmtree(place, ignore_errors=True)
                 else:
                     print(f"its logs are kept in {place}", flush=True)
-                options.report.write_text(json.dumps(tally.as_json(), indent=1) + "\n")
+                _write(options.report, tally)
             platform.proxy.close()
     except KeyboardInterrupt:
         print("interrupted: the report covers the runs so far")
-    print(f"\n{tally.as_text()}\nreport: {options.report}")
     if not tally.failed and not options.keep:
         shutil.rmtree(folder, ignore_errors=True)
-    if not any(not run.skipped for run in tally.runs):
-        return 2
-    return 1 if tally.failed else 0
+    return tally
 
 
-def _options() -> argparse.Namespace:
+def _side_by_side(arguments: Sequence[str], options: argparse.Namespace) -> Tally:
+    """Share the seeds among processes, each with a broker of its own, and give all their runs."""
+    with tempfile.TemporaryDirectory() as folder:
+        reports, processes = [], []
+        for job in range(options.jobs):
+            first, last = (options.runs * part // options.jobs for part in (job, job + 1))
+            reports.append(Path(folder, f"{job}.json"))
+            part = ["--jobs", "1", "--seed", str(options.seed + first), "--runs", str(last - first)]
+            command = [sys.executable, __file__, *arguments, *part, "--report", str(reports[-1])]
+            processes.append(subprocess.Popen(command, start_new_session=True))
+        try:
+            for process in processes:
+                process.wait()
+        except KeyboardInterrupt:
+            for process in processes:
+                process.send_signal(signal.SIGINT)
+            for process in processes:
+                process.wait()
+        tally = Tally.of_json(*(json.loads(report.read_text()) for report in reports if report.exists()))
+    _write(options.report, tally)
+    return tally
+
+
+def _write(report: Path, tally: Tally) -> None:
+    report.write_text(json.dumps(tally.as_json(), indent=1) + "\n")
+
+
+def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Run services under seeded faults and check that they stay exact.")
     parser.add_argument("--runs", type=int, default=100, help="number of runs")
     parser.add_argument("--seed", type=int, default=1, help="seed of the first run; the next ones follow")
@@ -67,12 +101,13 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--kind", action="append", default=[], choices=[kind.name for kind in Kind], help="only these kinds of faults"
     )
+    parser.add_argument("--jobs", type=int, default=1, help="runs at a time, each with a broker of its own")
     parser.add_argument("--keep", action="store_true", help="keep the logs of exact runs too")
     parser.add_argument("--minutes", type=float, default=0, help="begin no run after this time; 0: no limit")
     parser.add_argument("--folder", type=Path, default=None, help="where temporary files go")
     parser.add_argument("--report", type=Path, default=Path("faults-report.json"), help="the report as JSON")
-    return parser.parse_args()
+    return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -9,7 +9,7 @@ from faults.broker import FaultyPlatform
 from faults.disk import NotPermitted
 from faults.inject import suffer
 from faults.life import Life
-from faults.plan import Fault, Kind, Plan
+from faults.plan import ON_A_DISK, Fault, Plan
 from faults.proxy import Network
 from faults.report import Run, Status, Suffered
 from faults.verdict import Verdict, judge
@@ -24,7 +24,7 @@ def run_plan(platform: FaultyPlatform, plan: Plan, folder: Path) -> Run:
     try:
         life = Life(platform, plan, folder)
     except NotPermitted as reason:
-        skipped = {fault: str(reason) for fault in plan.faults if fault.kind is Kind.DISK_FULL}
+        skipped = {fault: str(reason) for fault in plan.faults if fault.kind in ON_A_DISK}
         without = Plan(plan.seed, plan.service, tuple(fault for fault in plan.faults if fault not in skipped))
         life = Life(platform, without, folder.with_name(f"{folder.name}-without-disk"))
     suffered: list[Suffered] = []

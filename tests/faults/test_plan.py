@@ -32,6 +32,7 @@ def test_only_the_kinds_and_services_asked_for_are_planned() -> None:
     assert plan.service == "order-stores"
     assert {fault.kind for fault in plan.faults} == {Kind.JVM_KILL, Kind.CLOCK_BACK}
     assert plan.has(Kind.JVM_KILL)
+    assert plan.has(Kind.DISK_FULL, Kind.CLOCK_BACK)
     assert not plan.has(Kind.DISK_FULL)
 
 

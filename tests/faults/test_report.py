@@ -39,6 +39,12 @@ def test_sums() -> None:
     json.dumps(report["details"])
 
 
+def test_reports_of_several_processes_become_one() -> None:
+    first, second = Tally(tally().runs[:1]), Tally(tally().runs[1:])
+    reports = [json.loads(json.dumps(part.as_json())) for part in (second, first)]
+    assert Tally.of_json(*reports) == tally()
+
+
 def test_figures_by_kind() -> None:
     kinds = tally().as_json()["faults_by_kind"]
     assert kinds["JVM killed"]["recovery_p50_s"] == 6.0
