@@ -5,14 +5,14 @@ from __future__ import annotations
 import io
 import json
 import re
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import fastavro
 import pytest
-from bench import INPUT, OUTPUT, Bench, Rules
+from bench import INPUT, OUTPUT, Bench
 from confluent_kafka import Consumer, TopicPartition
+from faults.feeder import Feeder
 from job_process import JobProcess
 from service_bench import PARTITIONS
 from topic_reading import parse, read_topic
@@ -20,42 +20,25 @@ from topic_reading import parse, read_topic
 from forebay.kafka.registry import SchemaRegistry
 from forebay.platform import Platform
 from forebay.serde import Schema, load_contract
-from producers.base import Options
-
-STEADY = Options(rate=200, keys=100, seed=3, out_of_order=0.1, duplicates=0.05, malformed=0.01, max_delay_ms=500)
 
 
 @pytest.fixture
 def bench(platform: Platform, tmp_path: Path) -> Iterator[Bench]:
-    bench = Bench(platform, "outages", tmp_path, Rules(idle_timeout_ms=2_000, dedupe_retention_ms=3_000))
+    bench = Bench(platform, "outages", tmp_path)
     yield bench
     bench.close()
 
 
-class Load:
-    """Events at a steady rate, from a thread of its own."""
-
-    def __init__(self, bench: Bench) -> None:
-        self._enough = threading.Event()
-        self._thread = threading.Thread(target=bench.produce, args=(STEADY, self._enough.is_set))
-        self._thread.start()
-
-    def end(self) -> None:
-        """Send no more; what was sent is with the broker after it."""
-        self._enough.set()
-        self._thread.join()
-
-
 @pytest.fixture
-def load(bench: Bench, platform: Platform) -> Iterator[Load]:
-    load = Load(bench)
+def load(bench: Bench, platform: Platform) -> Iterator[Feeder]:
+    load = Feeder(bench, 3)
     yield load
     platform.up()
-    load.end()
+    load.close()
 
 
 @pytest.mark.timeout(500)
-def test_the_job_outlives_every_outage(bench: Bench, platform: Platform, load: Load) -> None:
+def test_the_job_outlives_every_outage(bench: Bench, platform: Platform, load: Feeder) -> None:
     platform.broker.stop()
     job = bench.job("--tick-ms", "0")
     until_told(job, "does not answer|not reachable", 0)
@@ -87,7 +70,7 @@ def test_the_job_outlives_every_outage(bench: Bench, platform: Platform, load: L
     platform.registry.start()
     job.until(lambda: outputs_of(bench, "newer") == 1, "the record that waited for the registry is processed")
 
-    load.end()
+    load.close()
     until_drained(job, bench)
     job.until(lambda: 'forebay_lag_records{partition="0"' in job.http("/metrics")[1], "lag is measured")
     check_metrics(job)

@@ -41,10 +41,11 @@ class Feeder:
         self._thread.start()
 
     def close(self) -> None:
-        """Send no more."""
-        self._closed.set()
-        self._thread.join(120)
-        self._consumer.close()
+        """Send no more; what was sent is with the broker, or given up, after it."""
+        if not self._closed.is_set():
+            self._closed.set()
+            self._thread.join()
+            self._consumer.close()
 
     def _feed(self) -> None:
         while not self._closed.wait(0.2):
