@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from typing import Any
@@ -20,7 +21,7 @@ _TYPES = {
     Resource.TRANSACTIONAL_ID: ResourceType.TRANSACTIONAL_ID,
 }
 
-_GROUP_SECONDS = 2.0
+_LOOK_SECONDS = 1.0
 
 
 class AclAdmin:
@@ -82,21 +83,24 @@ class AclAdmin:
 
         The group is asked for offsets: describing it is a request that ends the process where a coordinator goes away
         (librdkafka issue 4605). Where the coordinator itself is refused, the request just gets no answer, and the
-        refusal is an event of the consumer.
+        refusal is an event of the consumer, of its first attempt only: one that got no answer is not asked again.
         """
-        member = self._members.get(group)
-        if member is None:
-            member = self._members[group] = Consumer(self._settings.consumer(**{"group.id": group}))
-        asked, refused = [TopicPartition(topics[0] if topics else group, 0)], False
-        try:
-            member.committed(asked, min(_GROUP_SECONDS, self._admission.timeout_s))
-        except KafkaException as error:
-            refused = is_forbidden(error.args[0])
-        else:
-            member.consume(100, 0)
-            return None
-        events = [message.error() for message in member.consume(100, 0)]
-        refused = refused or any(event is not None and is_forbidden(event) for event in events)
+        member = self._members.pop(group, None) or Consumer(self._settings.consumer(**{"group.id": group}))
+        asked = [TopicPartition(topics[0] if topics else group, 0)]
+        deadline = time.monotonic() + self._admission.timeout_s
+        refused = False
+        while not refused and time.monotonic() < deadline:
+            try:
+                member.committed(asked, _LOOK_SECONDS)
+            except KafkaException as error:
+                refused = is_forbidden(error.args[0])
+            else:
+                member.consume(100, 0)
+                self._members[group] = member
+                return None
+            events = [message.error() for message in member.consume(100, 0)]
+            refused = refused or any(event is not None and is_forbidden(event) for event in events)
+        member.close()
         return frozenset() if refused else None
 
     def _allowed(self, future: Future[Any]) -> frozenset[AclOperation] | None:
