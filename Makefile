@@ -25,9 +25,13 @@ quick: $(STAMP) ## Run the quick tests: no broker, no Spark
 	@echo "== quick tests"
 	@$(BIN)/pytest tests --numprocesses 2
 
-integration: $(STAMP) java ## Run the tests against a real broker, registry and Spark
+PROCESSES := 2
+
+integration: $(STAMP) java ## Run the tests against a real broker, registry and Spark, PROCESSES at a time (4 GB each)
 	@echo "== integration tests"
-	@$(BIN)/pytest integration-tests -m 'not slow' --durations 20 --durations-min 20
+	@$(BIN)/python -m forebay.platform.fetch
+	@$(BIN)/pytest integration-tests -m 'not slow' --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder \
+	    --durations 20 --durations-min 20
 
 slow: $(STAMP) java ## Run the integration tests that take minutes and are not part of `make test`
 	@$(BIN)/pytest integration-tests -m slow
