@@ -1,6 +1,6 @@
 """How long a job with a large state takes to go on: from its checkpoint, from warm copies, from its changelogs.
 
-    python -m benchmarks.recovery [--events 1500000] [--keys 1500000]
+    python -m benchmarks.recovery [--events 2900000] [--keys 2900000]
 
 Seconds from the start of the process to the first committed output. The reference, in the same run, is the start of a
 job that has no state.
@@ -31,8 +31,8 @@ FRESH = "bench-fresh"
 
 
 @click.command()
-@click.option("--events", default=1_500_000, help="Records before the failure.")
-@click.option("--keys", default=1_500_000, help="Keys they are spread over; about six in ten come up.")
+@click.option("--events", default=2_900_000, help="Records before the failure.")
+@click.option("--keys", default=2_900_000, help="Keys they are spread over; about three events for each that comes up.")
 def main(events: int, keys: int) -> None:
     """Measure."""
     with platform() as (home, kafka):
@@ -58,7 +58,8 @@ def main(events: int, keys: int) -> None:
 def send(kafka: KafkaSettings, count: int, keys: int, seed: int) -> None:
     """Write events."""
     codec = codecs(kafka, find_service(SERVICE))[TOPIC]
-    produce(TOPIC, Options(rate=0, count=count, keys=keys, seed=seed), kafka.producer(), codec, lambda _s, _t: 0)
+    options = Options(rate=0, count=count, keys=keys, seed=seed, event_rate=20_000)
+    produce(TOPIC, options, kafka.producer(), codec, lambda _s, _t: 0)
 
 
 def show(what: str, seconds: float, reference: float) -> None:
