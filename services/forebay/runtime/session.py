@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pyspark
 from pyspark.sql import SparkSession
 
 from forebay.runtime.kubernetes import ExecutorPods
@@ -85,8 +86,19 @@ def checkpoint_settings(checkpoint: str) -> dict[str, str]:
     return {"spark.sql.streaming.checkpointFileManagerClass": _RENAMING} if local else {}
 
 
-def build_session(name: str, state_partitions: int, checkpoint: str, options: SparkOptions) -> SparkSession:
-    """Start Spark for a job with that many state partitions. Raises RefusedSetting."""
+def archive_file() -> Path:
+    """Give where the archive of Spark's classes is, if there is one (`python -m forebay.runtime.class_archive`)."""
+    return Path(sys.prefix, "share", "forebay", f"spark-{pyspark.__version__}.jsa")
+
+
+def build_session(
+    name: str, state_partitions: int, checkpoint: str, options: SparkOptions, java_options: str = ""
+) -> SparkSession:
+    """Start Spark for a job with that many state partitions. Raises RefusedSetting.
+
+    Args:
+        java_options: of the JVM, in place of those that use the archive of Spark's classes.
+    """
     for key, value in options.conf.items():
         if key in REQUIRED and value != REQUIRED[key]:
             raise RefusedSetting(f"{key}={value} is refused: exactly-once rests on {key}={REQUIRED[key]}")
@@ -97,13 +109,14 @@ def build_session(name: str, state_partitions: int, checkpoint: str, options: Sp
         raise RefusedSetting("spark.task.maxFailures below 4 is refused: a lost worker would end the job")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    java = f"{_JVM_OPTIONS} -Dlog4j2.configurationFile={_LOG4J.as_uri()} {java_options or archive_options()}".rstrip()
     settings = {
         "spark.master": options.master,
         "spark.driver.memory": options.memory,
         "spark.executor.memory": options.memory,
         "spark.executor.cores": "1",
-        "spark.driver.extraJavaOptions": f"{_JVM_OPTIONS} -Dlog4j2.configurationFile={_LOG4J.as_uri()}",
-        "spark.executor.extraJavaOptions": f"{_JVM_OPTIONS} -Dlog4j2.configurationFile={_LOG4J.as_uri()}",
+        "spark.driver.extraJavaOptions": java,
+        "spark.executor.extraJavaOptions": java,
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.shuffle.partitions": str(state_partitions),
@@ -119,6 +132,12 @@ def build_session(name: str, state_partitions: int, checkpoint: str, options: Sp
     for key, value in settings.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def archive_options() -> str:
+    """Give the JVM's options that use the archive, and keep silent about one that does not fit; "" without one."""
+    file = archive_file()
+    return f'"-XX:SharedArchiveFile={file}" -Xlog:cds=off -Xlog:cds+dynamic=off' if file.exists() else ""
 
 
 def _megabytes(memory: str) -> int:

@@ -1,0 +1,54 @@
+"""The archive of Spark's classes: written by a query of a job's shape, taken by the JVM, harmless where it is useless."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from job_process import PYTHON_PATH
+
+from forebay.runtime.class_archive import build
+
+FEWEST = 8_000
+SESSION = """
+import sys
+from forebay.runtime.session import SparkOptions, build_session
+session = build_session("archived", 1, sys.argv[1], SparkOptions(), sys.argv[2])
+print(session.range(5).count())
+session.stop()
+"""
+
+
+def start_spark(folder: Path, java_options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", SESSION, str(folder / "checkpoint"), java_options],
+        env={**os.environ, "PYTHONPATH": PYTHON_PATH},
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+
+
+@pytest.mark.timeout(600)
+def test_the_jvm_takes_spark_s_classes_from_the_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", PYTHON_PATH)
+    archive, loaded = tmp_path / "own" / "spark.jsa", tmp_path / "loaded.log"
+    build(archive)
+    assert list(archive.parent.iterdir()) == [archive]
+    done = start_spark(tmp_path, f"-XX:SharedArchiveFile={archive} -Xlog:class+load:file={loaded}")
+    assert done.stdout == "5\n", done.stderr
+    shared = [line for line in loaded.read_text().splitlines() if "shared objects file (top)" in line]
+    assert sum("org.apache.spark" in line for line in shared) > 1_000
+    assert len(shared) > FEWEST
+
+
+def test_an_archive_that_does_not_fit_is_passed_over_in_silence(tmp_path: Path) -> None:
+    archive = tmp_path / "spark.jsa"
+    archive.write_bytes(b"of another Java" * 1_000)
+    done = start_spark(tmp_path, f"-XX:SharedArchiveFile={archive} -Xlog:cds=off -Xlog:cds+dynamic=off")
+    assert (done.stdout, done.returncode) == ("5\n", 0), done.stderr
+    assert "archive" not in done.stderr
