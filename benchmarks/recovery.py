@@ -47,7 +47,7 @@ def main(events: int, keys: int) -> None:
         copies = str(home / "copies")
         show("from the checkpoint", until_output(home, kafka), reference)
         show("from the checkpoint, tables on disk", until_output(home, kafka, "--tables", "persistent"), reference)
-        follow(home, copies)
+        follow(home, copies, rows)
         warm = ("--standby-directory", copies)
         show("from warm copies", until_output(home, kafka, *warm), reference)
         show("from warm copies, tables on disk", until_output(home, kafka, *warm, "--tables", "persistent"), reference)
@@ -95,17 +95,21 @@ def until_output(home: Path, kafka: KafkaSettings, *arguments: str) -> float:
     return seconds
 
 
-def follow(home: Path, copies: str) -> None:
-    """Have a standby read everything once, and a batch more, after which its copies stand."""
+def follow(home: Path, copies: str, rows: float) -> None:
+    """Have a standby read everything, until its copies hold that many rows, less those the job has deleted since."""
     command = [sys.executable, "-m", "forebay.cli.main", "standby", SERVICE, "--home", str(home), "--directory", copies]
     begun = time.perf_counter()
     standby = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert standby.stderr is not None
     job = JobProcess(home, SERVICE)
     for line in standby.stderr:
-        if "copies stand at" in line:
+        stand = re.search(r"copies stand at batch \d+: (\d+) rows", line)
+        if stand is not None and int(stand[1]) >= 0.9 * rows:
             break
-    print(f"  a standby read everything in {time.perf_counter() - begun:.1f} s (the job ran beside it)")
+    seconds = time.perf_counter() - begun
+    print(
+        f"  a standby held everything after {seconds:.1f} s (ten of them it waits for another batch; the job ran beside it)"
+    )
     job.stop()
     standby.terminate()
     standby.wait()

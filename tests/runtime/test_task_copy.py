@@ -64,6 +64,16 @@ def test_a_batch_is_applied_once_the_next_has_ended(copy: TaskCopy) -> None:
     assert state(copy) == (2, {b"s\0a": b"2", b"s\0b": b"2", b"\x01timer\0t\0k": b"2"})
 
 
+def test_the_last_batch_is_applied_after_ten_rounds_without_another(copy: TaskCopy) -> None:
+    topics, taken = Topics(), {}
+    for batch in (1, 2):
+        ends = topics.commit(batch, (b"a", b"%d" % batch))
+        give(copy, topics, taken, ends)
+        assert copy.batches_end(ends) == -1
+        assert [copy.batches_end(ends) for _ in range(20)] == [-1] * 9 + [batch] + [-1] * 10
+        assert state(copy)[1][b"s\0a"] == b"%d" % batch
+
+
 def test_records_read_beyond_the_ends_wait(copy: TaskCopy) -> None:
     topics, taken = Topics(), {}
     first = topics.commit(1, (b"a", b"1"))

@@ -25,6 +25,7 @@ from forebay.stores.table import Change
 
 _FETCH = 10_000
 _SECONDS = 30.0
+_QUIET_ROUNDS = 10
 
 Place = tuple[str, int]
 Offsets = Mapping[str, int]
@@ -35,7 +36,7 @@ class TaskCopy:
     """One task's copy: takes its changelogs' records, and applies them up to where whole batches end.
 
     It stays one batch behind what is committed: the job's state may not contain the latest yet, and a copy that is
-    ahead of the state is of no use to it.
+    ahead of the state is of no use to it. Once nothing has come for a while, the state has the latest too.
 
     Args:
         rows: of the task's stage.
@@ -49,6 +50,7 @@ class TaskCopy:
         self._waiting: dict[str, deque[tuple[int, Change]]] = {topic: deque() for topic in rows.topics}
         self._positions: deque[tuple[int, CommittedPosition]] = deque()
         self._ended: tuple[Offsets, CommittedPosition] | None = None
+        self._quiet = 0
 
     def take(self, topic: str, offset: int, key: bytes, value: bytes | None, timestamp: int) -> None:
         """Take a record; each topic's in order of offset. `timestamp` in ms."""
@@ -60,18 +62,21 @@ class TaskCopy:
     def batches_end(self, ends: Offsets) -> int:
         """Learn that whole batches end at `ends`, up to which everything was taken: those before the last are applied.
 
+        The last one is applied after ten calls that brought no other.
+
         Returns:
             The number of the batch the copy stands at now; -1 if it did not change.
         """
         found = None
         while self._positions and self._positions[0][0] < ends[self.internal]:
             found = self._positions.popleft()[1]
-        if found is None:
+        self._quiet = self._quiet + 1 if found is None else 0
+        if found is None and self._quiet < _QUIET_ROUNDS:
             return -1
-        ready, self._ended = self._ended, (ends, found)
-        if ready is None:
-            return -1
-        until, position = ready
+        ready, self._ended = self._ended, None if found is None else (ends, found)
+        return -1 if ready is None else self._apply(*ready)
+
+    def _apply(self, until: Offsets, position: CommittedPosition) -> int:
         changes: dict[bytes, bytes | None] = {}
         for topic, waiting in self._waiting.items():
             while waiting and waiting[0][0] < until[topic]:
