@@ -80,7 +80,7 @@ def _side_by_side(arguments: Sequence[str], options: argparse.Namespace) -> Tall
                 process.wait()
         except KeyboardInterrupt:
             for process in processes:
-                process.send_signal(signal.SIGINT)
+                process.terminate()
             for process in processes:
                 process.wait()
         tally = Tally.of_json(*(json.loads(report.read_text()) for report in reports if report.exists()))
