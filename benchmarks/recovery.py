@@ -107,9 +107,7 @@ def follow(home: Path, copies: str, rows: float) -> None:
         if stand is not None and int(stand[1]) >= 0.9 * rows:
             break
     seconds = time.perf_counter() - begun
-    print(
-        f"  a standby held everything after {seconds:.1f} s (ten of them it waits for another batch; the job ran beside it)"
-    )
+    print(f"  a standby held everything after {seconds:.1f} s, of which it waits ten; the job ran beside it")
     job.stop()
     standby.terminate()
     standby.wait()

@@ -1,4 +1,4 @@
-"""The archive of Spark's classes: written by a query of a job's shape, taken by the JVM, harmless where it is useless."""
+"""The archive of Spark's classes: written by a query of a job's shape, taken by the JVM, else passed over."""
 
 from __future__ import annotations
 
