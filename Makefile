@@ -107,7 +107,7 @@ $(STAMP): pyproject.toml uv.lock
 
 # Optional: an archive of the classes Spark loads, with which its JVM starts with half the work.
 $(CLASSES): $(STAMP)
-	@$(BIN)/python -m forebay.runtime.class_archive
+	@$(BIN)/python -m forebay.runtime.class_archive || echo "== Spark starts without it"
 	@touch $@
 
 classes: $(CLASSES) ## Make Spark start faster (half a minute once, 180 MB)
