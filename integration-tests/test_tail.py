@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import uuid
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -109,6 +110,15 @@ def test_a_misspelt_topic_is_answered_with_near_ones(feed: Feed, capsys: pytest.
     assert f"did you mean {feed.topic}" in capsys.readouterr().err
 
 
+@pytest.fixture
+def heeded() -> Iterator[None]:
+    """Let processes heed SIGINT, which they ignore where the tests were started in the background of a shell."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeded")
 def test_following_shows_what_comes_until_ctrl_c(feed: Feed) -> None:
     feed.write("a")
     command = [sys.executable, "-m", "forebay.cli.main", *feed.arguments("--from", "beginning")]
