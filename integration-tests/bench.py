@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from confluent_kafka import Message
+from replays import compare
 from service_bench import Output, ServiceBench, Value
 
 from forebay.catalog import find_service
@@ -67,16 +68,7 @@ class Bench(ServiceBench):
     def check(self) -> Expected:
         """Compare everything the job has written with the replay of everything it was sent."""
         expected, outputs = self.expected(), self.outputs()
-        compare(outputs, expected.outputs)
+        compare("user-sessions", outputs, expected.outputs)
         assert self.states() == expected.states
         assert self.check_errors(expected.errors) == []
         return expected
-
-
-def compare(outputs: dict[int, list[Output]], expected: dict[int, list[Output]]) -> None:
-    """Fail at the first output that differs, and where one is missing or too much."""
-    for partition, wanted in expected.items():
-        found = outputs[partition]
-        for index, (ours, theirs) in enumerate(zip(found, wanted, strict=False)):
-            assert ours == theirs, f"output {index} of partition {partition} differs"
-        assert len(found) == len(wanted), f"partition {partition} has {len(found)} outputs instead of {len(wanted)}"

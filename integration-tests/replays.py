@@ -117,6 +117,15 @@ def view(service: str, outputs: dict[int, list[Output]]) -> dict[Any, list[Any]]
     return VIEWS.get(service, _in_order)(outputs)
 
 
+def compare(name: str, found: Mapping[Any, list[Any]], expected: Mapping[Any, list[Any]]) -> None:
+    """Fail at the first output that differs from what was expected, and where one is missing or too much."""
+    for key, wanted in expected.items():
+        ours = found.get(key, [])
+        for index, (one, other) in enumerate(zip(ours, wanted, strict=False)):
+            assert one == other, f"{name}: output {index} of {key} differs"
+        assert len(ours) == len(wanted), f"{name}: {key} has {len(ours)} outputs instead of {len(wanted)}"
+
+
 def check(name: str, bench: ServiceBench, fewest_unusable: int = 100) -> None:
     """Compare everything a service wrote with the replay of everything it was sent.
 
@@ -127,10 +136,7 @@ def check(name: str, bench: ServiceBench, fewest_unusable: int = 100) -> None:
     replayed = REPLAYS[name](received.records)
     found = view(name, bench.outputs())
     assert found.keys() == {key for key, outputs in replayed.outputs.items() if outputs} | found.keys()
-    for key, wanted in replayed.outputs.items():
-        for index, (ours, theirs) in enumerate(zip(found.get(key, []), wanted, strict=False)):
-            assert ours == theirs, f"{name}: output {index} of {key} differs"
-        assert len(found.get(key, [])) == len(wanted), f"{name}: {key} has another number of outputs"
+    compare(name, found, replayed.outputs)
     assert sum(map(len, replayed.outputs.values())) > 100, f"{name}: the input gives too few outputs to tell"
     for store, values in replayed.stores.items():
         rows = [value for part in bench.changelog(store).values() for value in part.values()]

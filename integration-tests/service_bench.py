@@ -126,15 +126,23 @@ class ServiceBench:
         """Watch the job's markers."""
         return MarkerWatch(self.settings, self.application, self.input, PARTITIONS)
 
-    def has_read_everything(self) -> bool:
-        """Tell whether the job's markers stand at the ends of its inputs; an empty partition has none."""
-        consumer = Consumer(self.settings.consumer(**{"group.id": f"{self.application}-marker"}))
+    def marker_reader(self) -> Consumer:
+        """Give a consumer of the job's markers, to close after use."""
+        return Consumer(self.settings.consumer(**{"group.id": f"{self.application}-marker"}))
+
+    def unread(self, consumer: Consumer, seconds: float = 20.0) -> int:
+        """Give how far the job's markers are from the ends of its inputs; an empty partition has none."""
         places = [TopicPartition(topic.name, number) for topic in self.service.inputs for number in range(PARTITIONS)]
+        return sum(
+            consumer.get_watermark_offsets(place, seconds)[1] - max(place.offset, 0)
+            for place in consumer.committed(places, seconds)
+        )
+
+    def has_read_everything(self) -> bool:
+        """Tell whether the job's markers stand at the ends of its inputs."""
+        consumer = self.marker_reader()
         try:
-            return all(
-                max(place.offset, 0) == consumer.get_watermark_offsets(place, 20)[1]
-                for place in consumer.committed(places, 20)
-            )
+            return self.unread(consumer) == 0
         finally:
             consumer.close()
 

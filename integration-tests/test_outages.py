@@ -11,10 +11,8 @@ from pathlib import Path
 import fastavro
 import pytest
 from bench import INPUT, OUTPUT, Bench
-from confluent_kafka import Consumer, TopicPartition
 from faults.feeder import Feeder
 from job_process import JobProcess
-from service_bench import PARTITIONS
 from topic_reading import parse, read_topic
 
 from forebay.kafka.registry import SchemaRegistry
@@ -71,7 +69,7 @@ def test_the_job_outlives_every_outage(bench: Bench, platform: Platform, load: F
     job.until(lambda: outputs_of(bench, "newer") == 1, "the record that waited for the registry is processed")
 
     load.close()
-    until_drained(job, bench)
+    job.until(bench.has_read_everything, "everything that was sent is processed")
     job.until(lambda: 'forebay_lag_records{partition="0"' in job.http("/metrics")[1], "lag is measured")
     check_metrics(job)
     assert job.terminate() == 0
@@ -104,19 +102,6 @@ def newer_record(bench: Bench) -> bytes:
 def outputs_of(bench: Bench, key: str) -> int:
     messages = [m for part in read_topic(bench.settings, OUTPUT).values() for m in part if m.key() == key.encode()]
     return sum(bench.decoder.decode(m.value() or b"")["activity"] is not None for m in messages)
-
-
-def until_drained(job: JobProcess, bench: Bench) -> None:
-    """Wait until the markers stand at the ends of the input topic."""
-    consumer = Consumer(bench.settings.consumer(**{"group.id": f"{bench.application}-marker"}))
-    places = [TopicPartition(INPUT, partition) for partition in range(PARTITIONS)]
-
-    def drained() -> bool:
-        ends = [consumer.get_watermark_offsets(place, 10)[1] for place in places]
-        return [place.offset for place in consumer.committed(places, 10)] == ends
-
-    job.until(drained, "everything that was sent is processed")
-    consumer.close()
 
 
 def check_metrics(job: JobProcess) -> None:

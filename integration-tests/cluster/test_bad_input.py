@@ -106,5 +106,5 @@ def test_another_release_of_the_same_application_is_refused_by_the_marker(
 def compare(release: Release, bench: ClusterBench, job: str) -> None:
     """Wait until everything that was sent is processed, and compare."""
     release.finish(job)
-    poll_until(bench.is_caught_up, f"everything is read; the log ends: {release.log()[-800:]}", 300)
+    poll_until(bench.has_read_everything, f"everything is read; the log ends: {release.log()[-800:]}", 300)
     check(release.service, bench)

@@ -98,5 +98,5 @@ def test_the_job_says_that_the_volume_is_full_and_goes_on_once_there_is_room(rel
 def settle(release: Release, bench: ClusterBench, job: str) -> None:
     """Wait until everything that was sent is processed, and compare."""
     release.finish(job)
-    poll_until(bench.is_caught_up, f"everything is read; the log ends: {release.log()[-800:]}", 600)
+    poll_until(bench.has_read_everything, f"everything is read; the log ends: {release.log()[-800:]}", 600)
     check(release.service, bench)

@@ -21,7 +21,7 @@ def send(release: Release, producer: str, seed: int) -> None:
 
 
 def settle(release: Release, bench: ClusterBench) -> None:
-    poll_until(bench.is_caught_up, f"everything is read; the log ends: {release.log()[-800:]}", 300)
+    poll_until(bench.has_read_everything, f"everything is read; the log ends: {release.log()[-800:]}", 300)
 
 
 def maintain(release: Release, command: str) -> str:

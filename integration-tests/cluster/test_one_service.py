@@ -18,7 +18,9 @@ def settle(release: Release, bench: ClusterBench, *jobs: str) -> None:
     """Wait until everything that was sent is processed, and compare."""
     for job in jobs:
         release.finish(job)
-    poll_until(bench.is_caught_up, f"{bench.application} has read its input; its log ends: {release.log()[-800:]}", 300)
+    poll_until(
+        bench.has_read_everything, f"{bench.application} has read its input; its log ends: {release.log()[-800:]}", 300
+    )
     check(bench.application, bench)
 
 
@@ -50,7 +52,7 @@ def test_a_deleted_pod_under_load_costs_no_record(release: Release, bench: Clust
     name = names[pod]
     seed = 4 + list(names).index(pod)
     job = release.load(Load(seed, rate=60))
-    poll_until(lambda: not bench.is_caught_up(), "records wait", 180, every=0.1)
+    poll_until(lambda: not bench.has_read_everything(), "records wait", 180, every=0.1)
     before = release.namespace.uid(name)
     release.namespace.kubectl("delete", "pod", name, "--wait=false")
     poll_until(lambda: release.namespace.uid(name) not in ("", before), f"another {name}", 180)
@@ -62,7 +64,7 @@ def test_a_deleted_pod_under_load_costs_no_record(release: Release, bench: Clust
 
 def test_killed_processes_under_load_cost_no_record(release: Release, bench: ClusterBench) -> None:
     job = release.load(Load(seed=7, rate=60))
-    poll_until(lambda: not bench.is_caught_up(), "records wait", 180, every=0.1)
+    poll_until(lambda: not bench.has_read_everything(), "records wait", 180, every=0.1)
     for pod in (release.driver, f"{release.executors}-0"):
         release.namespace.kubectl("delete", "pod", pod, "--grace-period=0", "--force", check=False)
     settle(release, bench, job)
@@ -81,7 +83,7 @@ def test_a_drained_node_costs_no_record_and_keeps_one_executor(release: Release,
     pods = [release.driver, f"{release.executors}-0", f"{release.executors}-1"]
     before = {pod: release.namespace.uid(pod) for pod in pods}
     job = release.load(Load(seed=10, rate=60))
-    poll_until(lambda: not bench.is_caught_up(), "records wait", 180, every=0.1)
+    poll_until(lambda: not bench.has_read_everything(), "records wait", 180, every=0.1)
     own = f"app.kubernetes.io/name={release.service},app.kubernetes.io/instance=demo"
     evict = f"--pod-selector={own}", "--delete-emptydir-data", "--timeout=900s"
     with closing(Background("kubectl", "drain", nodes[0], *evict)) as drain:

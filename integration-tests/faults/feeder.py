@@ -6,8 +6,8 @@ import logging
 import threading
 from contextlib import suppress
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
-from service_bench import PARTITIONS, ServiceBench
+from confluent_kafka import KafkaException
+from service_bench import ServiceBench
 
 from forebay.codec import Unavailable
 from producers.base import FIXED_START_MS, Options
@@ -31,10 +31,7 @@ class Feeder:
         self._bench, self._seed = bench, seed
         self._chunks = 0
         self._closed = threading.Event()
-        self._consumer = Consumer(bench.settings.consumer(**{"group.id": f"{bench.application}-marker"}))
-        self._places = [
-            TopicPartition(topic.name, number) for topic in bench.service.inputs for number in range(PARTITIONS)
-        ]
+        self._consumer = bench.marker_reader()
         for _ in range(2):
             self._send()
         self._thread = threading.Thread(target=self._feed, name="feeder", daemon=True)
@@ -50,15 +47,8 @@ class Feeder:
     def _feed(self) -> None:
         while not self._closed.wait(0.2):
             with suppress(KafkaException, Unavailable):
-                if self._waiting() < ENOUGH:
+                if self._bench.unread(self._consumer, 5) < ENOUGH:
                     self._send()
-
-    def _waiting(self) -> int:
-        done = {(p.topic, p.partition): max(p.offset, 0) for p in self._consumer.committed(self._places, 5)}
-        return sum(
-            self._consumer.get_watermark_offsets(place, 5)[1] - done[place.topic, place.partition]
-            for place in self._places
-        )
 
     def _send(self) -> None:
         number = self._chunks

@@ -7,18 +7,14 @@ from pathlib import Path
 
 from confluent_kafka.admin import (
     AclBindingFilter,
-    AclOperation,
-    AclPermissionType,
     AdminClient,
-    ResourcePatternType,
-    ResourceType,
     ScramCredentialInfo,
     ScramMechanism,
     UserScramCredentialUpsertion,
 )
 from pki import Authority, Certificate
 
-from forebay.kafka.acl_admin import AclAdmin
+from forebay.kafka.acl_admin import AclAdmin, binding
 from forebay.kafka.acls import Right
 from forebay.kafka.settings import KafkaSettings
 from forebay.platform import Platform
@@ -60,14 +56,15 @@ class Secured:
     def revoke(self, principal: str, right: Right) -> None:
         """Take a right away; it must be there."""
         admin = AdminClient(self.administrator.admin())
+        granted = binding(right, principal)
         filtered = AclBindingFilter(
-            ResourceType[right.resource.name],
-            right.name,
-            ResourcePatternType.PREFIXED if right.prefixed else ResourcePatternType.LITERAL,
-            principal,
-            "*",
-            AclOperation[right.operation.name],
-            AclPermissionType.ALLOW,
+            granted.restype,
+            granted.name,
+            granted.resource_pattern_type,
+            granted.principal,
+            granted.host,
+            granted.operation,
+            granted.permission_type,
         )
         (done,) = admin.delete_acls([filtered]).values()
         assert len(done.result(20)) == 1, f"{principal} had no right to {right}"

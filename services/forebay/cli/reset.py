@@ -16,7 +16,7 @@ from forebay.cli.names import service_argument
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import KafkaRefused
 from forebay.kafka.groups import delete_groups
-from forebay.kafka.identities import rescale_topic
+from forebay.kafka.identities import lag_group, marker_group, rescale_topic
 from forebay.kafka.topics import TopicDescription, spec_of
 
 
@@ -61,13 +61,13 @@ def reset(
     others = (*service.outputs, service.errors, service.late) if outputs else ()
     found = admin.describe([*(topic.name for topic in (*changelogs, *others)), rescale_topic(app)])
     click.echo(f"deletes the checkpoint {place}")
-    click.echo(f"deletes the groups {app} and {app}-marker")
+    click.echo(f"deletes the groups {lag_group(app)} and {marker_group(app)}")
     for name in found:
         click.echo(f"empties the topic {name}")
     if not yes:
         click.confirm("Go on?", abort=True)
     try:
-        delete_groups(settings, (app, f"{app}-marker"))
+        delete_groups(settings, (lag_group(app), marker_group(app)))
     except KafkaRefused as error:
         raise click.ClickException(f"{error}: stop the job first") from error
     admin.delete(found)

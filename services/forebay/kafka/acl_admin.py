@@ -68,7 +68,7 @@ class AclAdmin:
             KafkaRefused: the broker does not take them, it keeps no ACLs, or we are no administrator.
             KafkaUnavailable: the broker can't be reached.
         """
-        bindings = [_binding(right, principal) for right in rights]
+        bindings = [binding(right, principal) for right in rights]
         admission = self._admission
         for future in admission.client.create_acls(bindings, request_timeout=admission.timeout_s).values():
             try:
@@ -119,7 +119,8 @@ class AclAdmin:
         return frozenset(operations) if operations else None
 
 
-def _binding(right: Right, principal: str) -> AclBinding:
+def binding(right: Right, principal: str) -> AclBinding:
+    """Give the ACL that grants a right to a principal on every host."""
     return AclBinding(
         _TYPES[right.resource],
         right.name,

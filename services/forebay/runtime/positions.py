@@ -8,6 +8,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from forebay.catalog import Service
 from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.identities import marker_group
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.changelog import internal_topic
 from forebay.runtime.changelog_reader import ChangelogRows, TopicChangelog
@@ -24,7 +25,7 @@ def committed_positions(
     kafka: KafkaSettings, service: Service, application: str, tasks: int
 ) -> dict[Task, CommittedPosition]:
     """Give the position of every task that committed anything. Raises Unavailable, StateConflict."""
-    consumer = Consumer(kafka.consumer(**{"group.id": f"{application}-marker"}))
+    consumer = Consumer(kafka.consumer(**{"group.id": marker_group(application)}))
     try:
         found = dict(_by_marker(consumer, kafka, service, application, tasks))
     except KafkaException as error:
@@ -59,7 +60,7 @@ def _by_marker(
 
 
 def _by_changelog(kafka: KafkaSettings, application: str, stage: int, task: int) -> CommittedPosition | None:
-    group = {"group.id": f"{application}-marker"}
+    group = {"group.id": marker_group(application)}
     rows = ChangelogRows({}, internal_topic(application, stage))
     name = f"{application}-{stage}-{task}"
     return TopicChangelog(name, lambda: Consumer(kafka.consumer(**group)), rows, task).restore(MemoryTable())

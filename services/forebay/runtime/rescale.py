@@ -16,7 +16,7 @@ from confluent_kafka import Consumer, KafkaException, Producer
 from forebay.catalog import Service
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.groups import delete_groups
-from forebay.kafka.identities import rescale_topic
+from forebay.kafka.identities import marker_group, rescale_topic
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.tail import Beginning, Tail
 from forebay.kafka.topics import TopicSpec, spec_of
@@ -92,7 +92,7 @@ class Rescale:
         admin.delete(topic.name for topic in changelogs)
         admin.create(spec_of(topic) for topic in changelogs)
         self._send((topic, partition, key, value, at, None) for topic, partition, key, value, at in records)
-        delete_groups(self._kafka, (f"{self._application}-marker",))
+        delete_groups(self._kafka, (marker_group(self._application),))
         admin.delete([self._staging])
         return len(records)
 
@@ -114,7 +114,7 @@ class Rescale:
 
     def _read(self, stage: int, log: StageLog) -> tuple[list[MemoryTable], list[CommittedPosition | None]]:
         tables = [MemoryTable() for _ in range(self._before)]
-        group, rows = {"group.id": f"{self._application}-marker"}, log.rows()
+        group, rows = {"group.id": marker_group(self._application)}, log.rows()
         positions = [
             TopicChangelog(
                 f"{self._application}-{stage}-{task}", lambda: Consumer(self._kafka.consumer(**group)), rows, task
