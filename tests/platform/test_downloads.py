@@ -4,11 +4,12 @@ import io
 import tarfile
 import zipfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 
@@ -81,6 +82,29 @@ def test_the_broker_is_downloaded_once(remote: Path) -> None:
     again = Recorder()
     assert kafka_classpath(again) == classpath
     assert again.received == []
+
+
+def test_two_at_once_download_once(remote: Path) -> None:
+    begun, waiting = Event(), Event()
+
+    class First(Recorder):
+        def file(self, name: str, size: int) -> None:
+            super().file(name, size)
+            begun.set()
+            assert waiting.wait(10)
+
+    class Second(Recorder):
+        def step(self, message: str) -> None:
+            assert message == "waiting for another process that downloads"
+            waiting.set()
+
+    second = Second()
+    with ThreadPoolExecutor() as threads:
+        first = threads.submit(kafka_classpath, First())
+        assert begun.wait(10)
+        assert kafka_classpath(second) == first.result(10)
+    assert waiting.is_set()
+    assert second.received == []
 
 
 def test_half_a_jar_is_downloaded_again(remote: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -46,7 +47,9 @@ def kafka_classpath(progress: Progress) -> tuple[Path, ...]:
         PlatformError: a jar can't be downloaded or stored.
     """
     index = cache_directory() / (KAFKA.replace(":", "_") + ".json")
-    return _remembered(index) or _fetched("Apache Kafka 4.3.0", progress, lambda download: _kafka(download, index))
+    return _remembered(index) or _fetched(
+        "Apache Kafka 4.3.0", progress, lambda: _remembered(index), lambda download: _kafka(download, index)
+    )
 
 
 def registry_jar(progress: Progress) -> Path:
@@ -55,10 +58,14 @@ def registry_jar(progress: Progress) -> Path:
     Raises:
         PlatformError: the archive can't be downloaded, stored or unpacked.
     """
-    application = cache_directory() / REGISTRY.replace(":", "_")
-    if not (application / _REGISTRY_RUNNER).is_file():
-        _fetched("Apicurio Registry 3.0.9", progress, lambda download: _registry(download, application))
-    return application / _REGISTRY_RUNNER
+    runner = cache_directory() / REGISTRY.replace(":", "_") / _REGISTRY_RUNNER
+
+    def unpacked() -> Path | None:
+        return runner if runner.is_file() else None
+
+    return unpacked() or _fetched(
+        "Apicurio Registry 3.0.9", progress, unpacked, lambda download: _registry(download, runner)
+    )
 
 
 def _kafka(download: Download, index: Path) -> tuple[Path, ...]:
@@ -90,7 +97,8 @@ def _whole_jar(artifact: Artifact) -> Path:
     return jar
 
 
-def _registry(download: Download, application: Path) -> Path:
+def _registry(download: Download, runner: Path) -> Path:
+    application = runner.parent
     group, name, version = REGISTRY.split(":")
     archive = Path(_context(download).project(group, name).at_version(version).artifact("all", "tar.gz").resolve())
     application.parent.mkdir(parents=True, exist_ok=True)
@@ -107,7 +115,7 @@ def _registry(download: Download, application: Path) -> Path:
         raise
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-    return application
+    return runner
 
 
 class _Resolver(PythonResolver):
@@ -141,7 +149,32 @@ def _context(download: Download) -> MavenContext:
     )
 
 
-def _fetched(label: str, progress: Progress, fetch: Callable[[Download], T]) -> T:
+@contextmanager
+def _alone(progress: Progress) -> Iterator[None]:
+    """Wait until no other process downloads: it would write the same files of Maven's local repository."""
+    cache_directory().mkdir(parents=True, exist_ok=True)
+    with (cache_directory() / "download.lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            progress.step("waiting for another process that downloads")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _fetched(label: str, progress: Progress, found: Callable[[], T | None], fetch: Callable[[Download], T]) -> T:
+    """Fetch what no other process has fetched meanwhile."""
+    try:
+        with _alone(progress):
+            return found() or _attempted(label, progress, fetch)
+    except OSError as error:
+        raise PlatformError(
+            f"{label} can't be stored under {local_repository()} or {cache_directory()} ({error.strerror}): "
+            "free space or make it writable; M2_REPO and XDG_CACHE_HOME choose other directories."
+        ) from error
+
+
+def _attempted(label: str, progress: Progress, fetch: Callable[[Download], T]) -> T:
     for attempt in range(1, _ATTEMPTS + 1):
         try:
             with progress.download(label) as download:
@@ -154,9 +187,4 @@ def _fetched(label: str, progress: Progress, fetch: Callable[[Download], T]) -> 
                     "a mirror is taken from ~/.m2/settings.xml or jgo's configuration file."
                 ) from error
             progress.step(f"downloading {label} failed ({reason}), trying again")
-        except OSError as error:
-            raise PlatformError(
-                f"{label} can't be stored under {local_repository()} or {cache_directory()} ({error.strerror}): "
-                "free space or make it writable; M2_REPO and XDG_CACHE_HOME choose other directories."
-            ) from error
     raise AssertionError("unreachable")
