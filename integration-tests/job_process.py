@@ -108,6 +108,10 @@ class JobProcess:
         daemons = [p for p in self.process.children(recursive=True) if "pyspark.daemon" in _command(p)]
         return [worker for daemon in daemons for worker in daemon.children()]
 
+    def sources(self) -> list[psutil.Process]:
+        """Give the Python process that plans the batches, once there is one."""
+        return [p for p in self.jvm().children() if "python_streaming_source_runner" in _command(p)]
+
     def kill(self) -> None:
         """Kill driver, JVM and Python workers at once, as a machine's failure would."""
         with contextlib.suppress(psutil.NoSuchProcess):

@@ -30,12 +30,14 @@ def received(bench: ServiceBench) -> dict[int, list[Record]]:
     return records
 
 
-def check_bills(bench: ServiceBench, grace_ms: int, at_least: int) -> None:
+def check_bills(bench: ServiceBench, grace_ms: int, at_least: int, tasks: int = PARTITIONS) -> None:
     """Compare the bills of price-join, those whose grace is over, with the prices of the orders' times."""
     outputs = bench.outputs()
     bills = 0
-    for partition, records in received(bench).items():
-        stream_time = max(timestamp for *_, timestamp in records)
+    of_partitions = received(bench)
+    latest = {partition: max(time for *_, time in records) for partition, records in of_partitions.items()}
+    for partition, records in of_partitions.items():
+        stream_time = max(time for other, time in latest.items() if other % tasks == partition % tasks)
         due = [bill for bill in price_join.settled(records) if bill[2] + grace_ms <= stream_time]
         assert sorted(outputs[partition], key=_order_of) == sorted(due, key=_order_of)
         bills += len(due)

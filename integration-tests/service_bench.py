@@ -184,6 +184,11 @@ class ServiceBench:
             for partition, messages in changelog.items()
         }
 
+    def changelog_partitions(self) -> set[int]:
+        """Give the numbers of partitions that the changelogs have: one number, that of the state tasks."""
+        names = [topic.name for topic in self.service.changelogs(self.application, 1)]
+        return {topic.partitions for topic in TopicAdmin(self.settings).describe(names).values()}
+
     def errors(self) -> list[Message]:
         """Give the errors topic."""
         return read_topic(self.settings, self.service.errors.name)[0]

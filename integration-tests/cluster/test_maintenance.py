@@ -1,4 +1,4 @@
-"""`forebay store upgrade` and `forebay restore` in a cluster: a Job of the chart in the driver's place."""
+"""`forebay store upgrade`, `restore` and `rescale` in a cluster: a Job of the chart in the driver's place."""
 
 from __future__ import annotations
 
@@ -74,3 +74,15 @@ def test_a_lost_checkpoint_is_restored_by_a_job(release: Release, bench: Cluster
         send(release, producer, seed=3)
         settle(release, bench)
     check_bills(bench, grace_ms=1_000, at_least=4_000)
+
+
+def test_the_state_is_spread_over_fewer_tasks_by_a_job(release: Release, bench: ClusterBench) -> None:
+    assert bench.changelog_partitions() == {4}
+    release.settings = [*release.settings, "price-join.tasks=2"]
+    assert "records of 4 tasks staged for 2" in maintain(release, "rescale")
+    assert bench.changelog_partitions() == {2}
+    release.apply()
+    for producer in ("menu-prices", "food-orders"):
+        send(release, producer, seed=4)
+        settle(release, bench)
+    check_bills(bench, grace_ms=1_000, at_least=6_000, tasks=2)

@@ -102,13 +102,14 @@ def _at_once(life: Life, fault: Fault) -> Injected:
 
 
 def _killed(life: Life, kind: Kind) -> float:
-    """Kill processes of the job, once they are there; give when."""
-    while True:
-        life.tend()
-        victims = _victims(life, kind)
-        if victims:
-            break
-        life.rest(0.05)
+    """Kill processes of the job, once they are there; give when. Raises NotRecovered."""
+    victims: list[psutil.Process] = []
+
+    def found() -> bool:
+        victims[:] = _victims(life, kind)
+        return bool(victims)
+
+    life.until(found, f"there is something to kill: {kind.value}")
     at = time.monotonic()
     for victim in victims:
         with suppress(psutil.NoSuchProcess):
@@ -128,7 +129,7 @@ def _victims(life: Life, kind: Kind) -> list[psutil.Process]:
             case Kind.WORKER_KILL:
                 return job.workers()[:1]
             case Kind.SOURCE_KILL:
-                return [p for p in job.jvm().children() if "streaming" in " ".join(p.cmdline())][:1]
+                return job.sources()[:1]
             case Kind.MACHINE_KILL:
                 return [job.process, *job.process.children(recursive=True)]
             case _:
