@@ -7,6 +7,7 @@ import os
 import shlex
 import subprocess
 import tempfile
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,14 @@ class Namespace:
     """A namespace of the cluster."""
 
     name: str
+
+    @classmethod
+    def create_restricted(cls) -> Namespace:
+        """Create one that holds its pods to the Restricted standard."""
+        namespace = cls(f"forebay-{uuid.uuid4().hex[:6]}")
+        run("kubectl", "create", "namespace", namespace.name)
+        run("kubectl", "label", "namespace", namespace.name, "pod-security.kubernetes.io/enforce=restricted")
+        return namespace
 
     def kubectl(self, *arguments: str, seconds: float = 120.0, check: bool = True) -> str:
         """Run kubectl in it."""

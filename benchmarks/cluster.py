@@ -1,0 +1,172 @@
+"""What install, scaling and losses cost in a cluster, and what its pods hold. The cluster is KUBECONFIG's.
+
+    python -m benchmarks.cluster [--repeat 3] [--all]
+
+E2E_TAG and E2E_LOAD say where images come from (integration-tests/cluster/conftest.py). The job is user-sessions with 4
+tasks at 200 events/s; times are those of a consumer of its committed outputs, through a forwarded port. The reference,
+in the same run, is a pod of the same image that says its version and ends.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+import click
+
+_TESTS = Path(__file__).resolve().parents[1] / "integration-tests"
+sys.path += [str(_TESTS / "cluster"), str(_TESTS)]
+
+from faults.watch import OutputWatch  # noqa: E402
+from images import tag_in_cluster  # noqa: E402
+from kube import CHARTS, Namespace  # noqa: E402
+from polling import poll_until  # noqa: E402
+from release import Load, Release  # noqa: E402
+
+from forebay.catalog import all_services  # noqa: E402
+
+SERVICE, PRODUCER = "user-sessions", "user-activity"
+STREAM = Load(seed=1, count=0, rate=200)
+_SETTLED_SECONDS = 10.0
+_MEMORY = (
+    "cd /sys/fs/cgroup; "
+    "if [ -f memory.current ]; then used=$(cat memory.current); stat=memory.stat; key=inactive_file; "
+    "else used=$(cat memory/memory.usage_in_bytes); stat=memory/memory.stat; key=total_inactive_file; fi; "
+    'while read -r name value; do [ "$name" = "$key" ] && echo $(( (used - value) / 1000000 )); done <$stat'
+)
+
+
+@click.command()
+@click.option("--repeat", default=3, help="Times each pod is deleted.")
+@click.option("--all", "everything", is_flag=True, help="At last install all services and producers, at 20 events/s.")
+def main(repeat: int, everything: bool) -> None:
+    """Measure."""
+    tag = tag_in_cluster()
+    measure_one(Release(Namespace.create_restricted(), SERVICE, PRODUCER, tag), repeat)
+    if everything:
+        measure_all(Namespace.create_restricted(), tag)
+
+
+def measure_one(release: Release, repeat: int) -> None:
+    """Install one service with its producer, scale it, delete its pods."""
+    try:
+        show("a pod that says its version (reference)", [reference(release) for _ in range(repeat)])
+        begun = time.monotonic()
+        release.apply(*STREAM.values(PRODUCER), wait=False)
+        watch = OutputWatch(release.open())
+        poll_until(lambda: watch.received, f"an output; the driver's log ends: {release.log()[-800:]}", 600, every=0.1)
+        show("helm install to the first committed output", [time.monotonic() - begun])
+        poll_until(lambda: release.namespace.is_ready(release.driver), "the driver is ready", 120)
+        scale(release, watch)
+        for what, pod in (
+            ("an executor", f"{release.executors}-0"),
+            ("the driver", release.driver),
+            ("the broker", "demo-broker-0"),
+        ):
+            waits = [silence(watch, lambda pod=pod: replace(release, pod)) for _ in range(repeat)]
+            show(f"{what} deleted: longest time without an output", waits)
+        show_memory(release.namespace)
+        watch.close()
+    finally:
+        release.remove(None)
+
+
+def measure_all(namespace: Namespace, tag: str) -> None:
+    """Install everything there is."""
+    services = [name for name in all_services() if (CHARTS / name).is_dir()]
+    small = [f"{name}.{part}.resources.requests.cpu=20m" for name in services for part in ("driver", "executor")]
+    values = [part for value in (f"global.image.tag={tag}", *small) for part in ("--set", value)]
+    begun = time.monotonic()
+    try:
+        namespace.helm("install", "demo", str(CHARTS / "forebay"), "--wait", "--timeout", "15m", *values, seconds=1000)
+        show("helm install --wait of everything", [time.monotonic() - begun])
+        show_memory(namespace)
+    finally:
+        Release(namespace, SERVICE, PRODUCER, tag).remove(None)
+
+
+def reference(release: Release) -> float:
+    """Give the seconds of a pod that does nothing."""
+    begun = time.monotonic()
+    container = {
+        "name": "said",
+        "image": f"forebay:{release.tag}",
+        "args": ["--version"],
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+    }
+    security = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+    spec = {"restartPolicy": "Never", "securityContext": security, "containers": [container]}
+    release.namespace.create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "said"}, "spec": spec})
+    phase = ("get", "pod", "said", "-o", "jsonpath={.status.phase}")
+    poll_until(lambda: release.namespace.kubectl(*phase) == "Succeeded", "the pod has said its version", 60, every=0.1)
+    seconds = time.monotonic() - begun
+    release.namespace.kubectl("delete", "pod", "said")
+    return seconds
+
+
+def scale(release: Release, watch: OutputWatch) -> None:
+    """Scale out to three executors, and in again."""
+    at = time.monotonic()
+    joined: list[float] = []
+
+    def out() -> None:
+        release.scale(3)
+        poll_until(lambda: "now 3 executors: spreading the tasks anew" in release.log(), "three executors", 300)
+        joined.append(time.monotonic() - at)
+        ends = watch.ends()
+        poll_until(lambda: watch.everywhere_beyond(ends), "outputs of three executors", 300, every=0.1)
+        joined.append(time.monotonic() - at)
+
+    pause = silence(watch, out)
+    show("kubectl scale from 1 to 3: the driver uses all three", joined[:1])
+    show("kubectl scale from 1 to 3: every output partition goes on after it", joined[1:])
+    show("kubectl scale from 1 to 3: longest time without an output", [pause])
+    show("kubectl scale from 3 to 1: longest time without an output", [silence(watch, lambda: release.scale(1))])
+
+
+def silence(watch: OutputWatch, action: Callable[[], None]) -> float:
+    """Do something; give the longest time without an output until all is settled again."""
+    at = time.monotonic()
+    action()
+    ends = watch.ends()
+    poll_until(lambda: watch.everywhere_beyond(ends), "outputs come again", 300, every=0.1)
+    settled = time.monotonic() + _SETTLED_SECONDS
+    poll_until(lambda: time.monotonic() > settled, "it is settled", 60)
+    return watch.longest_silence(at)
+
+
+def replace(release: Release, pod: str) -> None:
+    """Delete a pod and wait for its successor."""
+    before = release.namespace.uid(pod)
+    release.namespace.kubectl("delete", "pod", pod, "--wait=false")
+    poll_until(lambda: release.namespace.uid(pod) not in ("", before), f"another {pod}", 180)
+    poll_until(lambda: release.namespace.is_ready(pod), f"{pod} is ready", 300)
+    for forward in release.forwards:
+        forward.wait()
+
+
+def show(what: str, seconds: list[float]) -> None:
+    """Print a figure: all times, and their median."""
+    times = ", ".join(f"{each:.1f}" for each in seconds)
+    print(f"  {what}: {median(seconds):.1f} s" + (f" ({times})" if len(seconds) > 1 else ""), flush=True)
+
+
+def show_memory(namespace: Namespace) -> None:
+    """Print what pods of each component hold: memory of the container without what the kernel may drop."""
+    used: dict[str, list[int]] = defaultdict(list)
+    for pod in namespace.get("pods")["items"]:
+        if pod["status"]["phase"] == "Running":
+            labels = pod["metadata"]["labels"]
+            component = labels.get("app.kubernetes.io/component", pod["metadata"]["name"])
+            said = namespace.kubectl("exec", pod["metadata"]["name"], "--", "sh", "-c", _MEMORY, check=False)
+            used[component] += [int(megabytes) for megabytes in said.split()]
+    for component, megabytes in sorted(used.items()):
+        print(f"  memory of {component}: {min(megabytes)} to {max(megabytes)} MB ({len(megabytes)} pods)", flush=True)
+
+
+if __name__ == "__main__":
+    main(standalone_mode=False)
