@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from importlib.util import find_spec
@@ -150,6 +151,7 @@ def executor(driver: str, application: str, memory: str) -> None:
     missing = [name for name in ("POD_NAME", "POD_IP") if not os.environ.get(name)]
     if missing:
         raise click.UsageError(f"{' and '.join(missing)} must be set: take them from metadata.name and status.podIP")
+    os.environ.setdefault("FOREBAY_PYTHON", sys.executable)
     command = java_command(driver, application, os.environ["POD_IP"], os.environ["POD_NAME"], memory)
     supervisor = Supervisor(driver, command)
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -12,6 +12,7 @@ import pyspark
 from pyspark.sql import SparkSession
 
 from forebay.runtime.kubernetes import ExecutorPods
+from forebay.runtime.worker_python import choose_python
 
 STATE = "spark.sql.streaming.stateStore"
 
@@ -107,7 +108,7 @@ def build_session(
         and int(options.conf.get("spark.task.maxFailures", "4")) < 4
     ):
         raise RefusedSetting("spark.task.maxFailures below 4 is refused: a lost worker would end the job")
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    choose_python(os.environ)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     java = f"{_JVM_OPTIONS} -Dlog4j2.configurationFile={_LOG4J.as_uri()} {java_options or archive_options()}".rstrip()
     settings = {

@@ -1,4 +1,4 @@
-"""The archive of Spark's classes: written by a query of a job's shape, taken by the JVM, else passed over."""
+"""What makes Spark start faster: the archive of its classes, and workers that import the installed pyspark."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyspark
 import pytest
 from job_process import PYTHON_PATH
 
 from forebay.runtime.class_archive import build
+from forebay.runtime.session import archive_options
 
 FEWEST = 8_000
 SESSION = """
@@ -20,11 +22,20 @@ session = build_session("archived", 1, sys.argv[1], SparkOptions(), sys.argv[2])
 print(session.range(5).count())
 session.stop()
 """
+WORKER = """
+import sys
+from pyspark.sql.functions import udf
+from forebay.runtime.session import SparkOptions, build_session
+session = build_session("worker", 1, sys.argv[1], SparkOptions(), sys.argv[2])
+place = udf(lambda _: __import__("pyspark").__file__)
+print(session.range(1).select(place("id")).first()[0])
+session.stop()
+"""
 
 
-def start_spark(folder: Path, java_options: str) -> subprocess.CompletedProcess[str]:
+def start_spark(folder: Path, java_options: str, script: str = SESSION) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", SESSION, str(folder / "checkpoint"), java_options],
+        [sys.executable, "-c", script, str(folder / "checkpoint"), java_options],
         env={**os.environ, "PYTHONPATH": PYTHON_PATH},
         capture_output=True,
         text=True,
@@ -52,3 +63,8 @@ def test_an_archive_that_does_not_fit_is_passed_over_in_silence(tmp_path: Path) 
     done = start_spark(tmp_path, f"-XX:SharedArchiveFile={archive} -Xlog:cds=off -Xlog:cds+dynamic=off")
     assert (done.stdout, done.returncode) == ("5\n", 0), done.stderr
     assert "archive" not in done.stderr
+
+
+def test_workers_import_the_installed_pyspark_not_the_sources_in_spark_s_zip(tmp_path: Path) -> None:
+    done = start_spark(tmp_path, archive_options(), WORKER)
+    assert done.stdout == f"{pyspark.__file__}\n", done.stderr

@@ -1,0 +1,23 @@
+"""The program that Spark starts Python workers with."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import MutableMapping
+from pathlib import Path
+
+import pyspark
+
+_STARTER = Path(__file__).with_suffix(".sh")
+
+
+def choose_python(environment: MutableMapping[str, str]) -> None:
+    """Set PYSPARK_PYTHON, unless it is given: to this interpreter, started so that it imports the installed pyspark.
+
+    A Spark elsewhere (SPARK_HOME) may be another version than the installed one: its workers import what it ships.
+    """
+    installed = Path(pyspark.__file__).parent.resolve()
+    own = Path(environment.get("SPARK_HOME", installed)).resolve() == installed and os.access(_STARTER, os.X_OK)
+    environment.setdefault("FOREBAY_PYTHON", sys.executable)
+    environment.setdefault("PYSPARK_PYTHON", str(_STARTER) if own else sys.executable)

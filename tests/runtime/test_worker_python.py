@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyspark
+
+from forebay.runtime.worker_python import choose_python
+
+INSTALLED = str(Path(pyspark.__file__).parent)
+SHOW = "import json, os, sys; print(json.dumps([sys.argv[1:], sys.path, os.environ.get('PYTHONPATH'), sys.executable]))"
+
+
+def started(environment: dict[str, str], *arguments: str) -> list[list[str]]:
+    """Start the chosen Python as Spark would; give its arguments, path, PYTHONPATH and executable."""
+    choose_python(environment)
+    command = [environment["PYSPARK_PYTHON"], "-c", SHOW, *arguments]
+    return list(json.loads(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout))
+
+
+def test_what_spark_ships_is_left_out_and_all_else_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "a b*").mkdir()
+    shipped = [f"{INSTALLED}/python/lib/pyspark.zip", f"{INSTALLED}/jars/spark-core_2.13-4.3.0.jar"]
+    given = [*shipped, str(tmp_path / "a b*"), "/some/users.zip"]
+    arguments, path, python_path, executable = started(
+        {"SPARK_HOME": INSTALLED, "PYTHONPATH": ":".join(given)}, "-m", "two words", "*", ""
+    )
+    assert arguments == ["-m", "two words", "*", ""]
+    assert python_path == ":".join(given[2:])
+    assert path[1:3] == given[2:]
+    assert executable == sys.executable
+
+
+def test_no_python_path_and_no_spark_home_are_no_trouble() -> None:
+    _, path, python_path, executable = started({"PATH": os.environ["PATH"]})
+    assert not python_path
+    assert executable == sys.executable
+    assert any(Path(place, "pyspark") == Path(INSTALLED) for place in path)
+
+
+def test_a_spark_elsewhere_keeps_what_it_ships(tmp_path: Path) -> None:
+    environment = {"SPARK_HOME": str(tmp_path)}
+    choose_python(environment)
+    assert environment["PYSPARK_PYTHON"] == sys.executable
+
+
+def test_a_given_python_is_kept() -> None:
+    environment = {"PYSPARK_PYTHON": "/opt/python"}
+    choose_python(environment)
+    assert environment["PYSPARK_PYTHON"] == "/opt/python"
