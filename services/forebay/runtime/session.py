@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -44,8 +45,10 @@ LEAN: Mapping[str, str] = {
 
 _RENAMING = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 _LOG4J = Path(__file__).with_name("log4j2.properties")
+_COLLECTOR = "-XX:+UseSerialGC"
+_ANY_COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 _JVM_OPTIONS = (
-    "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Djava.net.preferIPv4Stack=true -Djdk.lang.Process.launchMechanism=VFORK"
+    f"{_COLLECTOR} -XX:TieredStopAtLevel=1 -Djava.net.preferIPv4Stack=true -Djdk.lang.Process.launchMechanism=VFORK"
 )
 
 
@@ -116,8 +119,6 @@ def build_session(
         "spark.driver.memory": options.memory,
         "spark.executor.memory": options.memory,
         "spark.executor.cores": "1",
-        "spark.driver.extraJavaOptions": java,
-        "spark.executor.extraJavaOptions": java,
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.shuffle.partitions": str(state_partitions),
@@ -125,6 +126,7 @@ def build_session(
         **checkpoint_settings(checkpoint),
         **(options.executors.settings() if options.executors is not None else {}),
         **options.conf,
+        **java_settings(java, options.conf),
         **REQUIRED,
     }
     if options.executors is not None:
@@ -133,6 +135,19 @@ def build_session(
     for key, value in settings.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def java_settings(java: str, conf: Mapping[str, str]) -> dict[str, str]:
+    """Give the settings with the JVMs' options: the job's own, then those given, of which Java takes the last.
+
+    Two collectors would end the JVM: a given one replaces the job's.
+    """
+    settings = {}
+    for name in ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions"):
+        given = conf.get(name, "")
+        own = java.replace(_COLLECTOR, "").strip() if _ANY_COLLECTOR.search(given) else java
+        settings[name] = f"{own} {given}".rstrip()
+    return settings
 
 
 def archive_options() -> str:
