@@ -68,12 +68,14 @@ charts: $(STAMP) ## Make the charts' schemas, READMEs and skaffold.yaml; lint an
 	@helm lint --quiet $(CHARTS) 2> >(grep -v 'symbolic link' >&2)
 	@helm unittest --with-subchart=false $(patsubst %/tests/,%,$(wildcard charts/*/tests/)) 2> >(grep -v 'symbolic link' >&2)
 
+KIND_ARGS :=
+
 e2e: $(STAMP) ## Run the tests in a cluster: KUBECONFIG's (E2E_LOAD loads images there), or a kind cluster made for it
 	@if [ -n "$${KUBECONFIG:-}" ]; then \
 	    FOREBAY_E2E=1 $(BIN)/pytest integration-tests/cluster $(E2E_ARGS); \
 	elif command -v kind >/dev/null; then \
 	    export KUBECONFIG="$$(mktemp)"; trap 'kind delete cluster --name forebay-e2e; rm -f "$$KUBECONFIG"' EXIT; \
-	    kind create cluster --name forebay-e2e --wait 120s; \
+	    kind create cluster --name forebay-e2e --wait 120s $(KIND_ARGS); \
 	    E2E_LOAD="kind load docker-image --name forebay-e2e" FOREBAY_E2E=1 $(BIN)/pytest integration-tests/cluster $(E2E_ARGS); \
 	else \
 	    echo "error: no cluster: set KUBECONFIG (and E2E_LOAD, the command that loads images), or install kind" >&2; exit 1; \
