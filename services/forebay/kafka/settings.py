@@ -18,6 +18,9 @@ from forebay.kafka.registry_settings import Compatibility, RegistrySettings
 
 _OPTION_PREFIX = "FOREBAY_KAFKA_"
 
+_EVERY: Mapping[str, Any] = {"reconnect.backoff.max.ms": 1_000}
+"""Kafka's own clients ask for a broker that went away once a second; librdkafka only every ten after a while."""
+
 _CONSUMER: Mapping[str, Any] = {
     "auto.offset.reset": "error",
     "enable.auto.commit": False,
@@ -92,7 +95,8 @@ class KafkaSettings(BaseSettings):
 
     def admin(self, **overrides: Any) -> dict[str, Any]:
         """Give an admin client's configuration."""
-        return {"bootstrap.servers": self.bootstrap_servers, **log_options(), **for_admin(self.kafka), **overrides}
+        base = {"bootstrap.servers": self.bootstrap_servers, **_EVERY, **log_options()}
+        return {**base, **for_admin(self.kafka), **overrides}
 
     def registry(self) -> RegistrySettings:
         """Give the part that concerns the schema registry."""
@@ -111,4 +115,4 @@ class KafkaSettings(BaseSettings):
     def _base(self, client: str) -> dict[str, Any]:
         level = {"log_level": 7} if "debug" in self.kafka else {}
         outage = outage_options(client, self.bootstrap_servers)
-        return {"bootstrap.servers": self.bootstrap_servers, **log_options(), **level, **outage}
+        return {"bootstrap.servers": self.bootstrap_servers, **_EVERY, **log_options(), **level, **outage}

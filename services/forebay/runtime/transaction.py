@@ -33,8 +33,9 @@ _COORDINATOR_MOVES = (
 """What a broker says that was just started."""
 
 
-_OFFSETS_SECONDS = 20.0
-"""librdkafka 2.16 may never come back from sending offsets after a broker restart, whatever timeout it is given."""
+_OFFSETS_SECONDS = 10.0
+"""librdkafka 2.16 may never come back from sending offsets when the broker goes away meanwhile, whatever timeout it is
+given (its issues 5456 and 5511)."""
 
 _stuck: list[Producer] = []
 """Producers a thread still works on: destroying one would wait for that thread. Their worker ends soon."""
