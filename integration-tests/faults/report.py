@@ -70,13 +70,20 @@ class Tally:
 
     @classmethod
     def of_json(cls, *reports: dict[str, Any]) -> Self:
-        """Give the runs of reports, by seed."""
-        runs = [
-            Run(**{**run, "suffered": tuple(Suffered(**{**f, "status": Status(f["status"])}) for f in run["suffered"])})
+        """Give the runs of reports by seed, each seed once."""
+        runs = {
+            run["seed"]: Run(
+                **{**run, "suffered": tuple(Suffered(**{**f, "status": Status(f["status"])}) for f in run["suffered"])}
+            )
             for report in reports
             for run in report["details"]
-        ]
-        return cls(sorted(runs, key=lambda run: run.seed))
+        }
+        return cls([runs[seed] for seed in sorted(runs)])
+
+    @property
+    def seeds(self) -> set[int]:
+        """The seeds of all runs."""
+        return {run.seed for run in self.runs}
 
     @property
     def failed(self) -> list[Run]:

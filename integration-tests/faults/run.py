@@ -29,29 +29,35 @@ def main(arguments: Sequence[str]) -> int:
     """Run the plans of consecutive seeds."""
     options = _options(arguments)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    tally = _side_by_side(arguments, options) if options.jobs > 1 else _in_turn(options)
+    before = _earlier(options.report) if options.resume else Tally()
+    tally = _side_by_side(arguments, options, before) if options.jobs > 1 else _in_turn(options, before)
     print(f"\n{tally.as_text()}\nreport: {options.report}")
     if not any(not run.skipped for run in tally.runs):
         return 2
     return 1 if tally.failed else 0
 
 
-def _in_turn(options: argparse.Namespace) -> Tally:
+def _earlier(report: Path) -> Tally:
+    return Tally.of_json(json.loads(report.read_text())) if report.exists() else Tally()
+
+
+def _in_turn(options: argparse.Namespace, tally: Tally) -> Tally:
+    """Run the seeds that the tally has not, and add them."""
     services = tuple(options.service) or SERVICES
     kinds = tuple(Kind[name] for name in options.kind) or tuple(Kind)
-    tally = Tally()
+    seeds = [seed for seed in range(options.seed, options.seed + options.runs, options.step) if seed not in tally.seeds]
     folder = Path(tempfile.mkdtemp(prefix="forebay-faults-", dir=options.folder))
     end = time.monotonic() + options.minutes * 60 if options.minutes else float("inf")
     try:
         with FaultyPlatform(folder / "platform") as platform:
-            for seed in range(options.seed, options.seed + options.runs):
+            for number, seed in enumerate(seeds, 1):
                 if time.monotonic() > end:
                     break
                 place = folder / str(seed)
                 plan = plan_of(seed, options.faults, services, kinds)
                 run = run_plan(platform, plan, place)
                 tally.runs.append(run)
-                print(f"[{len(tally.runs)}/{options.runs}] load {os.getloadavg()[0]:.1f}: {line_of(run)}", flush=True)
+                print(f"[{number}/{len(seeds)}] load {os.getloadavg()[0]:.1f}: {line_of(run)}", flush=True)
                 if not run.failure and not options.keep:
                     shutil.rmtree(place, ignore_errors=True)
                 else:
@@ -65,16 +71,16 @@ def _in_turn(options: argparse.Namespace) -> Tally:
     return tally
 
 
-def _side_by_side(arguments: Sequence[str], options: argparse.Namespace) -> Tally:
-    """Share the seeds among processes, each with a broker of its own, and give all their runs."""
+def _side_by_side(arguments: Sequence[str], options: argparse.Namespace, before: Tally) -> Tally:
+    """Share the seeds among processes, each with a broker of its own, and give all runs."""
     with tempfile.TemporaryDirectory() as folder:
         reports, processes = [], []
         for job in range(options.jobs):
-            first, last = (options.runs * part // options.jobs for part in (job, job + 1))
             reports.append(Path(folder, f"{job}.json"))
-            part = ["--jobs", "1", "--seed", str(options.seed + first), "--runs", str(last - first)]
-            command = [sys.executable, __file__, *arguments, *part, "--report", str(reports[-1])]
-            processes.append(subprocess.Popen(command, start_new_session=True))
+            _write(reports[-1], before)
+            seeds = ["--seed", str(options.seed + job), "--runs", str(options.runs - job), "--step", str(options.jobs)]
+            part = ["--jobs", "1", *seeds, "--resume", "--report", str(reports[-1])]
+            processes.append(subprocess.Popen([sys.executable, __file__, *arguments, *part], start_new_session=True))
         try:
             for process in processes:
                 process.wait()
@@ -83,7 +89,7 @@ def _side_by_side(arguments: Sequence[str], options: argparse.Namespace) -> Tall
                 process.terminate()
             for process in processes:
                 process.wait()
-        tally = Tally.of_json(*(json.loads(report.read_text()) for report in reports if report.exists()))
+        tally = Tally.of_json(*(json.loads(report.read_text()) for report in reports))
     _write(options.report, tally)
     return tally
 
@@ -102,6 +108,8 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
         "--kind", action="append", default=[], choices=[kind.name for kind in Kind], help="only these kinds of faults"
     )
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time, each with a broker of its own")
+    parser.add_argument("--step", type=int, default=1, help=argparse.SUPPRESS)
+    parser.add_argument("--resume", action="store_true", help="keep the runs of the report; run the seeds it has not")
     parser.add_argument("--keep", action="store_true", help="keep the logs of exact runs too")
     parser.add_argument("--minutes", type=float, default=0, help="begin no run after this time; 0: no limit")
     parser.add_argument("--folder", type=Path, default=None, help="where temporary files go")

@@ -43,6 +43,8 @@ def test_reports_of_several_processes_become_one() -> None:
     first, second = Tally(tally().runs[:1]), Tally(tally().runs[1:])
     reports = [json.loads(json.dumps(part.as_json())) for part in (second, first)]
     assert Tally.of_json(*reports) == tally()
+    assert Tally.of_json(*reports, *reports) == tally()
+    assert tally().seeds == {1, 2, 3}
 
 
 def test_figures_by_kind() -> None:
