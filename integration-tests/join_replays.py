@@ -39,7 +39,13 @@ def check_bills(bench: ServiceBench, grace_ms: int, at_least: int, tasks: int = 
     for partition, records in of_partitions.items():
         stream_time = max(time for other, time in latest.items() if other % tasks == partition % tasks)
         due = [bill for bill in price_join.settled(records) if bill[2] + grace_ms <= stream_time]
-        assert sorted(outputs[partition], key=_order_of) == sorted(due, key=_order_of)
+        found = sorted(outputs[partition], key=_order_of)
+        wanted = sorted(due, key=_order_of)
+        extra, missing = [[bill for bill in a if bill not in b] for a, b in ((found, wanted), (wanted, found))]
+        assert found == wanted, (
+            f"partition {partition}: {len(found)} bills, {len(wanted)} wanted, stream time {stream_time}; "
+            f"not wanted: {len(extra)}, such as {extra[:3]}; missing: {len(missing)}, such as {missing[:3]}"
+        )
         bills += len(due)
     assert bills > at_least
     assert bench.late() == []
