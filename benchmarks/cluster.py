@@ -67,7 +67,7 @@ def measure_one(release: Release, repeat: int) -> None:
             ("the driver", release.driver),
             ("the broker", "demo-broker-0"),
         ):
-            waits = [silence(watch, lambda pod=pod: replace(release, pod)) for _ in range(repeat)]
+            waits = [silence(watch, lambda pod=pod: release.replace(pod)) for _ in range(repeat)]
             show(f"{what} deleted: longest time without an output", waits)
         show_memory(release.namespace)
         watch.close()
@@ -137,16 +137,6 @@ def silence(watch: OutputWatch, action: Callable[[], None]) -> float:
     settled = time.monotonic() + _SETTLED_SECONDS
     poll_until(lambda: time.monotonic() > settled, "it is settled", 60)
     return watch.longest_silence(at)
-
-
-def replace(release: Release, pod: str) -> None:
-    """Delete a pod and wait for its successor."""
-    before = release.namespace.uid(pod)
-    release.namespace.kubectl("delete", "pod", pod, "--wait=false")
-    poll_until(lambda: release.namespace.uid(pod) not in ("", before), f"another {pod}", 180)
-    poll_until(lambda: release.namespace.is_ready(pod), f"{pod} is ready", 300)
-    for forward in release.forwards:
-        forward.wait()
 
 
 def show(what: str, seconds: list[float]) -> None:

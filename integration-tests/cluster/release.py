@@ -129,6 +129,15 @@ class Release:
         for name in sorted(names):
             poll_until(lambda name=name: self.namespace.is_ready(name), f"{name} is ready", seconds)
 
+    def replace(self, pod: str) -> None:
+        """Delete a pod; wait until its successor is ready."""
+        before = self.namespace.uid(pod)
+        self.namespace.kubectl("delete", "pod", pod, "--wait=false")
+        poll_until(lambda: self.namespace.uid(pod) not in ("", before), f"another {pod}", 180)
+        poll_until(lambda: self.namespace.is_ready(pod), f"{pod} is ready", 300)
+        for forward in self.forwards:
+            forward.wait()
+
     def log(self, pod: str = "", container: str = "driver") -> str:
         """Give a pod's log."""
         return self.namespace.kubectl("logs", pod or self.driver, "-c", container, check=False)

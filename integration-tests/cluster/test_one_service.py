@@ -53,12 +53,7 @@ def test_a_deleted_pod_under_load_costs_no_record(release: Release, bench: Clust
     seed = 4 + list(names).index(pod)
     job = release.load(Load(seed, rate=60))
     poll_until(lambda: not bench.has_read_everything(), "records wait", 180, every=0.1)
-    before = release.namespace.uid(name)
-    release.namespace.kubectl("delete", "pod", name, "--wait=false")
-    poll_until(lambda: release.namespace.uid(name) not in ("", before), f"another {name}", 180)
-    poll_until(lambda: release.namespace.is_ready(name), f"{name} is ready", 300)
-    for forward in release.forwards:
-        forward.wait()
+    release.replace(name)
     settle(release, bench, job)
 
 

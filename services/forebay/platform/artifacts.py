@@ -47,7 +47,7 @@ def kafka_classpath(progress: Progress) -> tuple[Path, ...]:
         PlatformError: a jar can't be downloaded or stored.
     """
     index = cache_directory() / (KAFKA.replace(":", "_") + ".json")
-    return _remembered(index) or _fetched(
+    return _found_or_fetched(
         "Apache Kafka 4.3.0", progress, lambda: _remembered(index), lambda download: _kafka(download, index)
     )
 
@@ -63,7 +63,7 @@ def registry_jar(progress: Progress) -> Path:
     def unpacked() -> Path | None:
         return runner if runner.is_file() else None
 
-    return unpacked() or _fetched(
+    return _found_or_fetched(
         "Apicurio Registry 3.0.9", progress, unpacked, lambda download: _registry(download, runner)
     )
 
@@ -162,11 +162,16 @@ def _alone(progress: Progress) -> Iterator[None]:
         yield
 
 
-def _fetched(label: str, progress: Progress, found: Callable[[], T | None], fetch: Callable[[Download], T]) -> T:
-    """Fetch what no other process has fetched meanwhile."""
+def _found_or_fetched(
+    label: str, progress: Progress, find: Callable[[], T | None], fetch: Callable[[Download], T]
+) -> T:
+    """Give what is there, or fetch it unless another process has done so meanwhile."""
+    found = find()
+    if found:
+        return found
     try:
         with _alone(progress):
-            return found() or _attempted(label, progress, fetch)
+            return find() or _fetched(label, progress, fetch)
     except OSError as error:
         raise PlatformError(
             f"{label} can't be stored under {local_repository()} or {cache_directory()} ({error.strerror}): "
@@ -174,7 +179,7 @@ def _fetched(label: str, progress: Progress, found: Callable[[], T | None], fetc
         ) from error
 
 
-def _attempted(label: str, progress: Progress, fetch: Callable[[Download], T]) -> T:
+def _fetched(label: str, progress: Progress, fetch: Callable[[Download], T]) -> T:
     for attempt in range(1, _ATTEMPTS + 1):
         try:
             with progress.download(label) as download:
