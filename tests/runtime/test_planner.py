@@ -122,6 +122,20 @@ def test_rule_7_a_task_without_records_is_idle_only_between_caught_up_batches() 
     assert behind.idle_ms == (0, 0)
 
 
+def test_without_ticks_no_task_is_ever_idle_even_beside_one_that_gets_records() -> None:
+    log = Log([1, 2], [])
+    start = dataclasses.replace(offset((0, 0), caught_up=True), idle_ms=(0, 700))
+    assert next_offset(start, log.ends, 3_000, Limits(tick_ms=0), log.probe()).idle_ms == (0, 0)
+
+
+def test_a_batch_that_is_wanted_though_nothing_came_is_planned_once() -> None:
+    log, start = Log([1, 2], [3]), offset((2, 1), caught_up=True)
+    wanted = Limits(tick_ms=0, even_empty=True)
+    planned = next_offset(start, log.ends, 1_700, wanted, log.probe())
+    assert (planned.batch, planned.ends, planned.idle_ms) == (6, start.ends, (0, 0))
+    assert next_offset(planned, log.ends, 1_700, wanted, log.probe()) is planned
+
+
 def test_partitions_belong_to_tasks_by_remainder() -> None:
     batches = task_batches(offset((0, 0, 0, 0)), offset((1, 2, 3, 4)))
     assert [[(r.partition, r.start, r.end) for r in b.ranges] for b in batches] == [

@@ -54,7 +54,7 @@ def upgrade(service: Service, dry_run: bool, home: Path, **options: Any) -> None
         return
     engine = engine_fields(options)
     engine["on_change"] = OnChange.CONVERT
-    engine["limits"] = dataclasses.replace(engine["limits"], tick_ms=1)
+    engine["limits"] = dataclasses.replace(engine["limits"], even_empty=True)
     job = application_of(service, home, {**options, **ENDING}, engine)
     run_until_told(job)
     for task, conversion in dict.fromkeys(job.conversions):

@@ -20,12 +20,14 @@ class Limits:
     Args:
         max_records: of a batch, over all partitions.
         max_bytes: of a batch, by the sizes of samples of the records waiting; 0: no limit.
-        tick_ms: wall time after which a batch without records lets idle time pass; 0: never.
+        tick_ms: wall time after which a batch without records lets idle time pass; 0: idle time never passes.
+        even_empty: whether a batch is planned although nothing came and no tick is due.
     """
 
     max_records: int = 200_000
     max_bytes: int = 0
     tick_ms: int = 15_000
+    even_empty: bool = False
 
 
 _SHORTEST_TICK_MS = 500
@@ -73,11 +75,15 @@ def next_offset(start: SourceOffset, latest: Ends, now: int, limits: Limits, pro
         for partition, end in enumerate(values)
         if end != grown[topic][partition]
     }
-    if not moved and (limits.tick_ms == 0 or clock - start.clock < limits.tick_ms):
+    passed = clock - start.clock
+    if not (moved or (0 < limits.tick_ms <= passed) or (limits.even_empty and passed)):
         return start
     caught_up = ends == latest
-    passed = clock - start.clock if caught_up and start.caught_up else 0
-    idle = tuple(0 if task in moved else start.idle_ms[task] + passed for task in range(start.tasks))
+    if not (caught_up and start.caught_up):
+        passed = 0
+    idle = tuple(
+        start.idle_ms[task] + passed if limits.tick_ms and task not in moved else 0 for task in range(start.tasks)
+    )
     return replace(
         start,
         batch=start.batch + 1,

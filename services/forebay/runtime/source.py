@@ -256,7 +256,7 @@ class PartitionedRangeReader(_Planning, DataSourceStreamReader, SupportsTriggerA
         return ReadMaxRows(self._spec.limits.max_records)
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        unlimited = Limits(1 << 62, 0, self._spec.limits.tick_ms)
+        unlimited = replace(self._spec.limits, max_records=1 << 62, max_bytes=0)
         return self._planner.plan(start, unlimited if isinstance(limit, ReadAllAvailable) else self._spec.limits)
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
