@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import time
 from contextlib import closing
+from typing import Any
+from urllib.parse import urlencode
+from urllib.request import urlopen
 
 import pytest
+from forward import Forward, free_port
 from kube import Background, run
 from polling import poll_until
 from release import ClusterBench, Load, Release
 from replays import check
 
 pytestmark = pytest.mark.timeout(1200, func_only=True)
+
+OF_INSTANCE = "app.kubernetes.io/instance=demo"
 
 
 def settle(release: Release, bench: ClusterBench, *jobs: str) -> None:
@@ -63,6 +70,29 @@ def test_killed_processes_under_load_cost_no_record(release: Release, bench: Clu
     for pod in (release.driver, f"{release.executors}-0"):
         release.namespace.kubectl("delete", "pod", pod, "--grace-period=0", "--force", check=False)
     settle(release, bench, job)
+
+
+def test_queries_give_the_rows_of_the_changelog(release: Release, bench: ClusterBench) -> None:
+    release.settings.append(f"{release.service}.queries.enabled=true")
+    release.apply()
+    (pod,) = release.namespace.names("pods", f"{OF_INSTANCE},app.kubernetes.io/component=queries")
+    with closing(Forward(release.namespace, pod, free_port(), 7070)) as forward:
+        forward.wait()
+        rows = pulled(f"http://127.0.0.1:{forward.port}/stores/user-profiles")
+    changelog = bench.changelog("user-profiles")
+    assert rows == {key.decode(): row for of_task in changelog.values() for key, row in of_task.items()}
+    assert len(rows) == 120
+
+
+def pulled(url: str) -> dict[str, Any]:
+    """Give a store's rows, page by page."""
+    rows: dict[str, Any] = {}
+    page = {"more": True, "next": ""}
+    while page["more"]:
+        with urlopen(f"{url}?{urlencode({'limit': 50, 'after': page['next']})}", timeout=30) as response:
+            page = json.load(response)
+        rows |= {entry["key"]: entry["value"] for entry in page["entries"]}
+    return rows
 
 
 def unmoved(release: Release, before: dict[str, str], *pods: str) -> list[str]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
@@ -18,17 +19,20 @@ from forebay.kafka.acl_admin import AclAdmin
 from forebay.kafka.acls import Operation, Resource, Right, Role, rights
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import KafkaRefused, KafkaUnavailable, NotAuthorized, failed
-from forebay.kafka.identities import rescale_topic
+from forebay.kafka.identities import queries_group, rescale_topic
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import spec_of
 from forebay.processor.engine import BatchResult, Position
 from forebay.processor.messages import Output, SideRecord
+from forebay.queries.replica import TaskReplica
 from forebay.runtime.batch import Range
 from forebay.runtime.broker import BrokerView
 from forebay.runtime.changelog import ChangelogRouter, changelog_topics, internal_topic
+from forebay.runtime.follower import follower_of
 from forebay.runtime.marker import Marker
 from forebay.runtime.reader import RangeReader
 from forebay.runtime.rights import JobRights
+from forebay.runtime.stage_log import stage_logs
 from forebay.runtime.transaction import Topics, TransactionalSink
 
 SERVICE = find_service("ticket-sales")
@@ -198,6 +202,26 @@ def test_a_stranger_is_told_that_he_is_not_let_in(secured: Secured, job: Job) ->
         TopicAdmin(wrong, 5.0).describe([SERVICE.inputs[0].name])
     with pytest.raises(KafkaUnavailable, match="does not let us in"):
         AclAdmin(wrong, 5.0).lacking(NEEDED)
+
+
+def test_a_query_server_reads_the_changelogs_and_nothing_else(secured: Secured, job: Job) -> None:
+    job.everything()
+    secured.add_user("asking", PASSWORD)
+    needed = rights(SERVICE, "tickets", Role.QUERY)
+    secured.grant("User:asking", *needed)
+    user = secured.user("asking", PASSWORD)
+    logs = stage_logs(SERVICE, "tickets", {})
+    replicas = [TaskReplica(0, log, {}) for log in logs]
+
+    def catch_up() -> int:
+        with closing(follower_of(user, queries_group("tickets"), [(0, replica) for replica in replicas])) as follower:
+            return follower.catch_up(threading.Event())
+
+    assert catch_up() >= 1
+    assert all(replica.is_current for replica in replicas)
+    for right in needed:
+        with without(secured, "User:asking", right), pytest.raises(NotAuthorized, match="the changelogs' ends"):
+            catch_up()
 
 
 def test_nobody_grants_rights_to_himself(secured: Secured, job: Job) -> None:

@@ -1,11 +1,14 @@
-"""Alerts and dashboard use metrics that a job really has."""
+"""Alerts and dashboard use metrics that a job, or its query server, really has."""
 
 from __future__ import annotations
 
 import json
 import re
 
+from prometheus_client import CollectorRegistry
+
 from charts.reference import CHARTS
+from forebay.queries.server import QueryMetrics
 from forebay.runtime.metrics import JobMetrics
 
 METRIC = re.compile(r"\bforebay_[a-z_]+")
@@ -15,7 +18,9 @@ ALERTS = CHARTS / "forebay-lib" / "templates" / "_monitoring.tpl"
 
 def known() -> set[str]:
     found = set()
-    for family in JobMetrics("a-service").registry.collect():
+    queries = CollectorRegistry()
+    QueryMetrics("a-service", queries)
+    for family in (*JobMetrics("a-service").registry.collect(), *queries.collect()):
         found |= {family.name, f"{family.name}_total", f"{family.name}_bucket"}
     return found
 
@@ -41,5 +46,5 @@ def test_every_panel_says_what_it_is_for() -> None:
 def test_every_alert_is_explained_to_operators() -> None:
     explained = (CHARTS.parent / "docs" / "kubernetes.md").read_text()
     alerts = re.findall(r"alert: (\w+)", ALERTS.read_text())
-    assert len(alerts) == 5
+    assert len(alerts) == 6
     assert [alert for alert in alerts if f"`{alert}`" not in explained] == []

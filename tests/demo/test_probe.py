@@ -7,14 +7,14 @@ import pytest
 from forebay.demo.probe import JobProbe
 from forebay.platform.ports import HOST, free_port
 from forebay.runtime.batch import TaskReport
-from forebay.runtime.health import Health, HealthServer, Verdict
+from forebay.runtime.health import Health, Verdict, health_server
 from forebay.runtime.metrics import JobMetrics
 
 
 class Job:
     def __init__(self) -> None:
         self.metrics, self.health = JobMetrics("user-sessions"), Health()
-        self.server = HealthServer(self.health, self.metrics.registry, HOST, 0)
+        self.server = health_server(self.health, self.metrics.registry, HOST, 0)
         self.probe = JobProbe("user-sessions", self.server.port)
 
 

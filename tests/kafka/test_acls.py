@@ -52,6 +52,11 @@ def test_the_other_roles_have_rights_of_their_own() -> None:
         "Read on the group x-restore",
         "Read on the group x-standby",
     }
+    assert named("ticket-sales", "x", Role.QUERY) == {
+        "Read on the topic x-tickets-sold-changelog",
+        "Read on the topic x-0-task",
+        "Read on the topic x-1-task",
+    }
 
 
 @pytest.mark.parametrize("name", SERVICES)

@@ -11,7 +11,10 @@ metadata:
 spec:
   selector:
     matchLabels:
-      {{- include "forebay.selector" (list . "driver") | nindent 6 }}
+      app.kubernetes.io/name: {{ .Chart.Name }}
+      app.kubernetes.io/instance: {{ .Release.Name }}
+    matchExpressions:
+      - {key: app.kubernetes.io/component, operator: In, values: [driver, queries]}
   podMetricsEndpoints:
     - port: http
       path: /metrics
@@ -70,4 +73,13 @@ spec:
           annotations:
             summary: {{ $service }} does not run
             description: kubectl describe pod {{ include "forebay.fullname" . }}-0 says why.
+        {{- if .Values.queries.enabled }}
+        - alert: ForebayQueriesStale
+          expr: time() - min(forebay_queries_current_timestamp_seconds{{ $of }}) > {{ $alerts.queriesSeconds }}
+          for: 1m
+          labels: {severity: warning, service: {{ $service }}}
+          annotations:
+            summary: Queries of {{ $service }} are answered from rows older than {{ $alerts.queriesSeconds }} s
+            description: The changelogs can't be read. The reason is in the log - kubectl logs deployment/{{ include "forebay.queries.name" . }}.
+        {{- end }}
 {{- end -}}

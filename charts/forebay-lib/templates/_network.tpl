@@ -1,4 +1,4 @@
-{{/* Who may connect: driver and executors of a job to each other, anybody to health and metrics. */}}
+{{/* Who may connect: driver and executors of a job to each other, anybody to health, metrics and queries. */}}
 
 {{- define "forebay.networkPolicy" -}}
 apiVersion: networking.k8s.io/v1
@@ -26,6 +26,14 @@ spec:
       from:
         {{- toYaml . | nindent 8 }}
       {{- end }}
+    {{- if .Values.queries.enabled }}
+    - ports:
+        - {port: 7070, protocol: TCP}
+      {{- with .Values.networkPolicy.queriesFrom }}
+      from:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+    {{- end }}
   {{- with .Values.networkPolicy.egress }}
   egress:
     {{- toYaml . | nindent 4 }}

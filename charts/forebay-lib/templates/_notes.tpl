@@ -8,6 +8,10 @@
   log       kubectl {{ $in }} logs {{ $name }}-0 -c driver -f
   output    kubectl {{ $in }} exec {{ $name }}-0 -c driver -- forebay tail {{ index .Chart.Annotations "forebay/output" }} --from beginning --count 3
   scale     kubectl {{ $in }} scale statefulset/{{ $name }}-executor --replicas=3
+{{- if .Values.queries.enabled }}
+  query     kubectl {{ $in }} port-forward service/{{ include "forebay.queries.name" . }} 7070
+            curl localhost:7070/stores
+{{- end }}
   test      helm {{ $in }} test {{ .Release.Name }}
 
 If it isn't ready:

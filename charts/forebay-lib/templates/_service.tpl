@@ -15,6 +15,12 @@
 {{ include "forebay.executor" . }}
 ---
 {{ include "forebay.disruptionBudget" . }}
+{{- if .Values.queries.enabled }}
+---
+{{ include "forebay.queries.service" . }}
+---
+{{ include "forebay.queries" . }}
+{{- end }}
 {{- if .Values.executor.autoscaling.enabled }}
 ---
 {{ include "forebay.executor.scaler" . }}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import signal
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -64,11 +65,14 @@ def standby(
     app = application or service.name
 
     def told(batch: int, rows: int) -> None:
-        log.info("%s: copies stand at batch %d: %d rows", app, batch, rows)
+        if batch >= 0:
+            log.info("%s: copies stand at batch %d: %d rows", app, batch, rows)
 
     def pause(seconds: float) -> None:
         stop.wait(seconds)
 
-    keep_trying(
-        lambda: standby_of(kafka, service, app, settings, directory).follow(stop, every_ms / 1000, told), pause=pause
-    )
+    def follow() -> None:
+        with closing(standby_of(kafka, service, app, settings, directory)) as follower:
+            follower.follow(stop, every_ms / 1000, told)
+
+    keep_trying(follow, pause=pause)

@@ -50,13 +50,14 @@ class Role(Enum):
     """Who does what around a service.
 
     RUN: the job. RESTORE: what a job needs beside RUN to take its state from its changelogs, and `forebay standby`.
-    PRODUCE: whoever writes its inputs. CONSUME: whoever reads its results with `forebay tail`, which needs no group.
-    OPERATE: `topics`, `reset`, `store upgrade`; beside RUN where the command runs the job itself. `forebay rescale`
-    is for administrators.
+    QUERY: `forebay queries`, which needs no group. PRODUCE: whoever writes its inputs. CONSUME: whoever reads its
+    results with `forebay tail`, which needs none either. OPERATE: `topics`, `reset`, `store upgrade`; beside RUN where
+    the command runs the job itself. `forebay rescale` is for administrators.
     """
 
     RUN = "run"
     RESTORE = "restore"
+    QUERY = "query"
     PRODUCE = "produce"
     CONSUME = "consume"
     OPERATE = "operate"
@@ -96,6 +97,10 @@ def rights(service: Service, application: str, role: Role) -> tuple[Right, ...]:
                 *(_topic(Operation.READ, topic, "rows and positions") for topic in changelogs),
                 Right(Operation.READ, Resource.GROUP, restore_group(application), "how far a restore came"),
                 Right(Operation.READ, Resource.GROUP, standby_group(application), "`forebay standby`"),
+            )
+        case Role.QUERY:
+            return tuple(
+                _topic(Operation.READ, topic, "rows and positions") for topic in service.changelogs(application, 1)
             )
         case Role.PRODUCE:
             return tuple(_topic(Operation.WRITE, topic, "events") for topic in service.inputs)

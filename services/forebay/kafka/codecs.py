@@ -10,6 +10,9 @@ from forebay.serde import AvroCodec, RegisteredSchema, load_contract
 
 T = TypeVar("T")
 
+_NO_ID = (1 << 32) - 1
+"""An id no registry gives."""
+
 
 def register_contract(registry: SchemaRegistry, service: str, name: str, topic: str) -> RegisteredSchema:
     """Register the contract `name` of `service` for the values of `topic`; the same id each time.
@@ -29,3 +32,8 @@ def registry_codec(settings: KafkaSettings, service: str, record_type: type[T], 
     """
     registered = RegisteredSchema(schema_id, load_contract(service, record_type.__name__))
     return AvroCodec(record_type, registered, shared_registry(settings.registry()))
+
+
+def reading_codec(settings: KafkaSettings, service: str, record_type: type[T]) -> AvroCodec[T]:
+    """Give a codec that only decodes: it needs no id of its own, and registers nothing. Raises as `registry_codec`."""
+    return registry_codec(settings, service, record_type, _NO_ID)

@@ -38,6 +38,11 @@ def standby_group(application: str) -> str:
     return f"{application}-standby"
 
 
+def queries_group(application: str) -> str:
+    """Give the consumer group of the job's query servers."""
+    return f"{application}-queries"
+
+
 def rescale_topic(application: str) -> str:
     """Give the name of the topic that holds a job's state while its number of tasks changes."""
     return f"{application}-rescale"

@@ -20,7 +20,7 @@ from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.batch import TaskReport
 from forebay.runtime.checkpoint import held_checkpoint, is_begun
 from forebay.runtime.errors import StopJob
-from forebay.runtime.health import Health, HealthServer
+from forebay.runtime.health import Health, health_server
 from forebay.runtime.interrupt import kept_interrupt
 from forebay.runtime.jvmlock import held_by_jvm
 from forebay.runtime.jvmlog import quiet_children
@@ -111,7 +111,7 @@ class JobApplication:
         options = self._options
         server = None
         if options.http_port >= 0:
-            server = HealthServer(self.health, self.metrics.registry, options.http_host, options.http_port)
+            server = health_server(self.health, self.metrics.registry, options.http_host, options.http_port)
             log.info(
                 "%s: http://%s:%d has /healthz, /readyz, /metrics", self._application, options.http_host, server.port
             )

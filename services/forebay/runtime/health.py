@@ -1,14 +1,14 @@
-"""A job's HTTP door: /healthz, /readyz, /metrics."""
+"""Whether a process is alive and ready, and its pages: /healthz, /readyz, /metrics."""
 
 from __future__ import annotations
 
 import json
-import threading
 import time
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+
+from forebay.runtime.http import Answer, HttpServer, Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,50 +64,25 @@ class Health:
         return Verdict(self._ready, "batches go through" if self._ready else "starting: no batch is through yet")
 
 
-class PortInUse(OSError):
-    """The HTTP port is taken; the message names the option."""
+def health_page(request: Request, health: Health, registry: CollectorRegistry) -> Answer | None:
+    """Answer /healthz, /readyz and /metrics; None: it is none of them."""
+    match request.path:
+        case ("metrics",):
+            return Answer(200, CONTENT_TYPE_LATEST, generate_latest(registry))
+        case ("healthz",):
+            return _told(health.alive())
+        case ("readyz",):
+            return _told(health.ready())
+        case _:
+            return None
 
 
-class HealthServer:
-    """Serves health and metrics on a thread of its own.
+def health_server(health: Health, registry: CollectorRegistry, host: str, port: int) -> HttpServer:
+    """Serve health and metrics. Raises PortInUse."""
+    other = Answer(404, "text/plain", b"try /healthz, /readyz or /metrics\n")
+    return HttpServer(lambda request: health_page(request, health, registry) or other, host, port)
 
-    Args:
-        port: 0 takes a free one; `port` tells which.
-    """
 
-    def __init__(self, health: Health, registry: CollectorRegistry, host: str, port: int) -> None:
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                if self.path == "/metrics":
-                    self._answer(200, CONTENT_TYPE_LATEST, generate_latest(registry))
-                elif self.path in ("/healthz", "/readyz"):
-                    verdict = health.alive() if self.path == "/healthz" else health.ready()
-                    body = json.dumps({"ok": verdict.ok, "reason": verdict.reason}).encode()
-                    self._answer(200 if verdict.ok else 503, "application/json", body)
-                else:
-                    self._answer(404, "text/plain", b"try /healthz, /readyz or /metrics\n")
-
-            def _answer(self, status: int, kind: str, body: bytes) -> None:
-                self.send_response(status)
-                self.send_header("Content-Type", kind)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, format: str, *args: object) -> None:
-                return
-
-        try:
-            self._server = ThreadingHTTPServer((host, port), Handler)
-        except OSError as error:
-            raise PortInUse(
-                f"port {port} on {host} can't be opened ({error.strerror}): give another one with --http-port"
-            ) from error
-        self._server.daemon_threads = True
-        self.port = self._server.server_address[1]
-        threading.Thread(target=self._server.serve_forever, name="health", daemon=True).start()
-
-    def close(self) -> None:
-        """Stop serving."""
-        self._server.shutdown()
-        self._server.server_close()
+def _told(verdict: Verdict) -> Answer:
+    body = json.dumps({"ok": verdict.ok, "reason": verdict.reason}).encode()
+    return Answer(200 if verdict.ok else 503, "application/json", body)

@@ -1,0 +1,242 @@
+"""Queries of a running job: what they give is what its changelogs say, through kills and a restore."""
+
+from __future__ import annotations
+
+import json
+import struct
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+from urllib.request import urlopen
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+from job_process import JobProcess
+from service_bench import PARTITIONS, ServiceBench
+
+from forebay.platform import Platform
+from producers.base import Options
+
+pytestmark = pytest.mark.timeout(900)
+
+START_MS = 1_735_689_600_000
+WINDOW_MS, RETENTION_MS = 300_000, 3_600_000
+
+
+class QueryBench(ServiceBench):
+    """A service with a query server beside its job."""
+
+    def __init__(self, platform: Platform, service: str, folder: Path, arguments: tuple[str, ...] = ()) -> None:
+        super().__init__(platform, service, f"queried-{service}", folder, arguments)
+        self.folder = folder
+
+    def feed(self, seed: int, topic: str | None = None) -> None:
+        self.produce(
+            Options(
+                count=4_000,
+                keys=100,
+                seed=seed,
+                out_of_order=0.05,
+                duplicates=0.03,
+                malformed=0.03,
+                start_ms=START_MS + seed * 300_000,
+                event_rate=20,
+                max_delay_ms=20_000,
+            ),
+            topic=topic,
+        )
+
+    def ends(self) -> list[str]:
+        """Give the last record of each partition of the first input as a query names it."""
+        consumer = Consumer(self.settings.consumer(**{"group.id": "tests-ends"}))
+        try:
+            places = [TopicPartition(self.input, number) for number in range(PARTITIONS)]
+            ends = [consumer.get_watermark_offsets(place, 20)[1] for place in places]
+        finally:
+            consumer.close()
+        return [f"{self.input}-{number}:{end - 1}" for number, end in enumerate(ends) if end]
+
+    def server(self, number: int = 0) -> JobProcess:
+        """Start a query server; it is up when it says so."""
+        arguments = [
+            *(self.service.name, "--application", self.application, "--http-port", "0", "--every-ms", "20"),
+            *("--bootstrap-servers", self.settings.bootstrap_servers),
+            *("--schema-registry-url", self.settings.schema_registry_url),
+        ]
+        server = JobProcess(arguments, self.folder / f"queries-{number}.log", self.environment, "queries")
+        self._jobs.append(server)
+        server.until(lambda: server.http("/readyz")[0] == 200 if "http://" in server.text() else False, "it is ready")
+        return server
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def pull(server: JobProcess, target: str, *, status: int = 200) -> Any:
+    found, text = server.http(target)
+    assert found == status, text
+    return json.loads(text)
+
+
+def everything(server: JobProcess, store: str, page: int = 1_000) -> list[dict[str, Any]]:
+    """Read a store in key order, page by page."""
+    entries: list[dict[str, Any]] = []
+    target = f"/stores/{store}?limit={page}"
+    while True:
+        found = pull(server, target)
+        entries += found["entries"]
+        if not found["more"]:
+            return entries
+        target = f"/stores/{store}?limit={page}&after={quote(found['next'])}"
+
+
+class Followed(threading.Thread):
+    """Follows a store's changes; keeps the events until the push ends."""
+
+    def __init__(self, server: JobProcess, store: str) -> None:
+        super().__init__(daemon=True)
+        _, listed = server.http("/stores")
+        assert store in listed
+        self._url = next(m for m in server.messages() if "http://" in m).split("http://")[1].split()[0]
+        self._store = store
+        self.events: list[tuple[str, Any]] = []
+        self.start()
+
+    def run(self) -> None:
+        try:
+            with urlopen(f"http://{self._url}/changes/{self._store}?begin=snapshot", timeout=60) as response:
+                self.events.extend(_parsed(response))
+        except (OSError, ValueError) as error:
+            self.events.append(("broken", str(error)))
+
+    def rows(self) -> dict[str, Any]:
+        """Give the store as the events leave it."""
+        rows: dict[str, Any] = {}
+        for name, event in list(self.events):
+            if name in ("row", "change"):
+                rows[event["key"]] = event["value"]
+        return {key: value for key, value in rows.items() if value is not None}
+
+
+def _parsed(lines: Iterator[bytes]) -> Iterator[tuple[str, Any]]:
+    name = ""
+    for line in lines:
+        field, _, text = line.decode().rstrip("\n").partition(": ")
+        if field == "event":
+            name = text
+        elif field == "data":
+            yield name, json.loads(text)
+
+
+def logged(bench: ServiceBench, store: str) -> dict[str, Any]:
+    """Give a key-value store as its changelog tells it."""
+    return {key.decode(): value for of_task in bench.changelog(store).values() for key, value in of_task.items()}
+
+
+def test_a_store_is_queried_while_its_job_is_killed_and_restored(platform: Platform, folder: Path) -> None:
+    bench = QueryBench(platform, "user-sessions", folder, ("--max-records-per-batch", "700"))
+    try:
+        server = bench.server()
+        assert pull(server, "/stores/user-profiles")["batches"] == dict.fromkeys("0123", -1)
+        followed = Followed(server, "user-profiles")
+        bench.feed(1)
+        job = bench.job()
+        job.until(lambda: len(job.batches()) >= 3, "three batches are through")
+        job.kill()
+        bench.feed(2)
+        bench.drain()
+
+        reached = "&".join(f"at_least={end}" for end in bench.ends())
+        (key, *_) = wanted = logged(bench, "user-profiles")
+        assert len(wanted) == 100
+        found = pull(server, f"/stores/user-profiles/{key}?{reached}&wait_ms=30000")
+        assert found["entries"] == [{"key": key, "value": wanted[key]}]
+        entries = everything(server, "user-profiles", page=30)
+        assert [entry["key"] for entry in entries] == sorted(wanted)
+        assert {entry["key"]: entry["value"] for entry in entries} == wanted
+        server.until(lambda: followed.rows() == wanted, "all changes were pushed", 30)
+        batches: dict[int, int] = {}
+        for name, event in followed.events:
+            if name == "change":
+                assert event["batch"] >= batches.get(event["task"], 0)
+                batches[event["task"]] = event["batch"]
+
+        server.kill()
+        again = bench.server(1)
+        assert {entry["key"]: entry["value"] for entry in everything(again, "user-profiles")} == wanted
+        ended = Followed(again, "user-profiles")
+        bench.lose_checkpoint()
+        bench.feed(3)
+        bench.drain("--restore")
+        again.until(lambda: ("end", {"reason": "restart"}) in ended.events, "the push tells of the restore", 60)
+        reached = "&".join(f"at_least={end}" for end in bench.ends())
+        again.until(lambda: again.http(f"/stores/user-profiles?{reached}&wait_ms=0")[0] == 200, "all is read", 60)
+        assert {e["key"]: e["value"] for e in everything(again, "user-profiles")} == logged(bench, "user-profiles")
+        assert (
+            'forebay_queries_answered_total{service="user-sessions",status="200",store="user-profiles"}'
+            in (again.http("/metrics")[1])
+        )
+        assert again.terminate() == 0
+    finally:
+        bench.close()
+
+
+def test_windows_and_versions_are_those_of_the_changelog(platform: Platform, folder: Path) -> None:
+    windows = QueryBench(platform, "windowed-metrics", folder)
+    versions = QueryBench(platform, "price-join", folder)
+    try:
+        windows.feed(1)
+        windows.drain("--tick-ms", "0")
+        versions.feed(1, "menu_prices")
+        versions.drain("--tick-ms", "0")
+        check_windows(windows.server(2), windows)
+        check_versions(versions.server(3), versions)
+    finally:
+        windows.close()
+        versions.close()
+
+
+def check_windows(server: JobProcess, bench: ServiceBench) -> None:
+    wanted = []
+    for rows in bench.changelog("metric-windows").values():
+        starts = {row: _time(row, -16) for row in rows}
+        visible = {row for row, start in starts.items() if start > max(starts.values()) - RETENTION_MS}
+        for row in visible:
+            key = row[:-18].replace(b"\0\xff", b"\0").decode()
+            wanted.append((starts[row], key, rows[row]))
+    entries = pull(server, "/stores/metric-windows?limit=10000")["entries"]
+    assert len(entries) > 300
+    found = [(entry["start"], entry["key"], entry["value"]) for entry in entries]
+    assert found == sorted(wanted, key=lambda item: (item[0], item[1].encode()))
+    assert all(entry["end"] - entry["start"] == WINDOW_MS for entry in entries)
+    server_id, metric = entries[0]["key_parts"]
+    one = pull(server, f"/stores/metric-windows/{server_id}/{quote(metric)}?until={entries[0]['start']}")["entries"]
+    assert one == entries[:1]
+
+
+def check_versions(server: JobProcess, bench: ServiceBench) -> None:
+    history: dict[str, list[tuple[int, Any]]] = {}
+    for rows in bench.changelog("menu-prices").values():
+        for row, value in rows.items():
+            history.setdefault(row[:-10].decode(), []).append((_time(row, -8), value))
+    assert len(history) > 5
+    for item, versions in history.items():
+        versions.sort(key=lambda version: version[0])
+        target = f"/stores/menu-prices/{quote(item)}"
+        entries = pull(server, f"{target}?since=0&limit=10000")["entries"]
+        assert [(entry["timestamp"], entry["value"]) for entry in entries] == versions
+        middle = len(versions) // 2
+        at, value = versions[middle]
+        (as_of,) = pull(server, f"{target}?as_of={at}")["entries"]
+        assert (as_of["timestamp"], as_of["value"]) == (at, value)
+        (latest,) = pull(server, target)["entries"]
+        assert latest["value"] == versions[-1][1]
+
+
+def _time(row: bytes, at: int) -> int:
+    """Read 8 bytes, big-endian, that sort like the signed time they hold."""
+    return int(struct.unpack_from(">Q", row, len(row) + at)[0]) - (1 << 63)

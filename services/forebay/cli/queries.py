@@ -1,0 +1,64 @@
+"""forebay queries: a job's stores, served to others while it runs."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import click
+
+from forebay.catalog import Service
+from forebay.cli.connection import connect, connection_options
+from forebay.cli.job_options import pairs
+from forebay.cli.names import service_argument
+from forebay.queries.server import QueryServer
+from forebay.runtime.app import WrongSettings, parse_logic
+from forebay.runtime.logs import FORMATS, configure_logging
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  forebay queries user-sessions --http-port 7070
+  curl localhost:7070/stores/user-profiles/user-000042
+  curl -N localhost:7070/changes/user-profiles?begin=snapshot"""
+)
+@service_argument
+@connection_options
+@click.option("--application", help="Application id of the job. Default: SERVICE.")
+@click.option(
+    "--set", "logic", multiple=True, metavar="NAME=VALUE", callback=pairs, help="The settings the job is run with."
+)
+@click.option("--every-ms", type=click.IntRange(10), default=100, help="How often the stores are brought up to date.")
+@click.option("--http-host", default="127.0.0.1", help="Address to serve on; 0.0.0.0 for all.")
+@click.option("--http-port", type=click.IntRange(0, 65535), default=7070, help="Port to serve on; 0: a free one.")
+@click.option("--log-format", type=click.Choice(list(FORMATS)), default="text", help="For people or for collectors.")
+def queries(
+    service: Service,
+    home: Path,
+    application: str | None,
+    logic: dict[str, str],
+    every_ms: int,
+    http_host: str,
+    http_port: int,
+    log_format: str,
+    **connection: Any,
+) -> None:
+    """Answer queries of SERVICE's stores over HTTP, until Ctrl-C or SIGTERM.
+
+    It follows the job's changelogs and holds the rows in memory, each task's as of one committed batch. GET /stores
+    lists the stores, /stores/STORE and /stores/STORE/KEY read them, /changes/STORE follows one (docs/queries.md).
+    """
+    configure_logging(log_format)
+    kafka = connect(home=home, **connection)
+    try:
+        settings = parse_logic(service, logic)
+    except WrongSettings as error:
+        raise click.UsageError(str(error)) from error
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda _number, _frame: stop.set())
+    server = QueryServer(kafka, service, application or service.name, settings)
+    server.serve(http_host, http_port, every_ms / 1000, stop)

@@ -1,0 +1,102 @@
+"""What a store holds under a key, whatever the store's kind, and how it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from decimal import Decimal
+from math import isfinite
+from typing import Any
+
+from forebay.codec import Codec
+from forebay.stores.binding import RowValue, Store
+from forebay.stores.keys import WIDTH, split_key, split_text, unpack_time
+from forebay.stores.listvalue import ListValueStore
+from forebay.stores.session import SessionStore
+from forebay.stores.values import Held, HeldCodec, Stamped, StampedCodec
+from forebay.stores.versioned import VersionedKeyValueStore
+from forebay.stores.window import WindowStore
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of a store. Times in ms; None where the store's kind has none.
+
+    Args:
+        value: a record; None: deleted, or a version that is null.
+        start, end: bounds of a window (its end is not part of it) or of a session (both are).
+        timestamp: kept with the value; of a version: when it became valid.
+        valid_to: when a version ceased to be valid; None: it is the latest, or that was not asked for.
+    """
+
+    key: str
+    value: Any
+    start: int | None = None
+    end: int | None = None
+    timestamp: int | None = None
+    valid_to: int | None = None
+
+    def shown(self) -> dict[str, Any]:
+        """Give it as JSON can hold it: what is None is left out, but for the value; a joined key with its parts."""
+        times = {name: getattr(self, name) for name in ("start", "end", "timestamp", "valid_to")}
+        parts = {"key_parts": split_key(self.key)} if "\0\1" in self.key else {}
+        given = {name: time for name, time in times.items() if time is not None}
+        return {"key": self.key, **parts, **given, "value": shown_value(self.value)}
+
+
+def shown_value(value: Any) -> Any:
+    """Give a record as JSON can hold it: bytes as hexadecimal digits; decimals, NaN and infinities as text."""
+    if value is None:
+        return None
+    return _plain(asdict(value))
+
+
+def changed_entry(store: Store[Any], row: bytes, data: bytes | None, codec: Codec[Any]) -> Entry:
+    """Give the entry of one of the store's own rows.
+
+    Args:
+        row: the row's key, without the store's name.
+        data: the row's value; None: it was deleted.
+        codec: of the store's records.
+    """
+    value, timestamp = (None, None) if data is None else _value(store, data, codec)
+    match store:
+        case WindowStore():
+            key, at = split_text(row)
+            start = unpack_time(row, at)
+            return Entry(key, value, start, start + store.size_ms, timestamp)
+        case SessionStore():
+            key, at = split_text(row)
+            return Entry(key, value, unpack_time(row, at + WIDTH), unpack_time(row, at))
+        case VersionedKeyValueStore():
+            key, at = split_text(row)
+            return Entry(key, value, timestamp=unpack_time(row, at))
+        case ListValueStore():
+            return Entry(split_text(row)[0], value)
+        case _:
+            return Entry(row.decode(), value, timestamp=timestamp)
+
+
+def _value(store: Store[Any], data: bytes, codec: Codec[Any]) -> tuple[Any, int | None]:
+    match store.row_value:
+        case RowValue.PLAIN:
+            return codec.decode(data), None
+        case RowValue.STAMPED:
+            return StampedCodec(codec).decode(data)
+        case RowValue.HELD:
+            return HeldCodec(codec).decode(data).value, None
+        case RowValue.STAMPED_HELD:
+            stamped: Stamped[Held[Any]] = StampedCodec(HeldCodec(codec)).decode(data)
+            return stamped.value.value, stamped.timestamp
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, Decimal) or (isinstance(value, float) and not isfinite(value)):
+        return str(value)
+    return value

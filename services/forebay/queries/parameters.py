@@ -1,0 +1,92 @@
+"""A URL's parameters as bounds, limits and offsets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from forebay.queries.reads import Bounds, WrongQuery
+from forebay.queries.stores import Reached
+
+LIMIT = 100
+MOST = 10_000
+WAIT_MS = 5_000
+LONGEST_WAIT_MS = 60_000
+
+_KEYS = {"from": "key_from", "to": "key_to", "after": "after", "prefix": "prefix"}
+_TIMES = {"since": "time_from", "until": "time_to", "as_of": "as_of"}
+_REACHED = re.compile(r"(?P<topic>.+)-(?P<partition>\d+):(?P<offset>\d+)")
+
+Parameters = Mapping[str, list[str]]
+
+
+def check_names(parameters: Parameters, allowed: Iterable[str]) -> None:
+    """Refuse parameters that don't exist. Raises WrongQuery naming those that do."""
+    unknown = sorted(set(parameters) - set(allowed))
+    if unknown:
+        raise WrongQuery(f"there is no parameter {', '.join(unknown)}: choose from {', '.join(allowed)}")
+
+
+READ = (*_KEYS, *_TIMES, "order", "limit", "at_least", "wait_ms")
+"""Parameters of a read."""
+
+
+def bounds_of(parameters: Parameters) -> Bounds:
+    """Give the bounds asked for. Raises WrongQuery."""
+    given: dict[str, Any] = {field: _one(parameters, name) for name, field in _KEYS.items() if name in parameters}
+    given |= {field: _time(parameters, name) for name, field in _TIMES.items() if name in parameters}
+    return Bounds(**given, descending=choice(parameters, "order", ("asc", "desc")) == "desc")
+
+
+def choice(parameters: Parameters, name: str, values: tuple[str, ...]) -> str:
+    """Give a parameter that is one of `values`, the first by default. Raises WrongQuery."""
+    found = _one(parameters, name) if name in parameters else values[0]
+    if found not in values:
+        raise WrongQuery(f"{name}={found}: choose from {', '.join(values)}")
+    return found
+
+
+def number(parameters: Parameters, name: str, default: int, least: int, most: int) -> int:
+    """Give a number. Raises WrongQuery."""
+    if name not in parameters:
+        return default
+    text = _one(parameters, name)
+    if not text.isascii() or not text.isdecimal() or not least <= int(text) <= most:
+        raise WrongQuery(f"{name}={text}: give a number from {least} to {most}")
+    return int(text)
+
+
+def reached(parameters: Parameters) -> list[Reached]:
+    """Give the offsets that a read must contain. Raises WrongQuery."""
+    found = []
+    for text in parameters.get("at_least", ()):
+        match = _REACHED.fullmatch(text)
+        if match is None:
+            raise WrongQuery(f"at_least={text}: give topic-partition:offset, such as user_activity-2:1041")
+        found.append(Reached(match["topic"], int(match["partition"]), int(match["offset"])))
+    return found
+
+
+def _time(parameters: Parameters, name: str) -> int:
+    text = _one(parameters, name)
+    try:
+        if text.lstrip("-").isdecimal():
+            return int(text)
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is None:
+            raise ValueError
+        return int(moment.timestamp() * 1000)
+    except ValueError:
+        raise WrongQuery(
+            f"{name}={text}: give ms since the epoch (1735689600000), or a date and time with its zone "
+            "(2025-01-01T00:00:00Z)"
+        ) from None
+
+
+def _one(parameters: Parameters, name: str) -> str:
+    values = parameters[name]
+    if len(values) != 1:
+        raise WrongQuery(f"{name} is given {len(values)} times: give it once")
+    return values[0]

@@ -1,0 +1,129 @@
+"""A replica of one task's stores: as of the last committed batch, read by many threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from itertools import islice
+from typing import Any, TypeVar
+
+from forebay.codec import Codec
+from forebay.queries.entries import Entry, changed_entry
+from forebay.queries.reads import Bounds, reads_of
+from forebay.queries.subscription import Change, Subscription
+from forebay.runtime.committed import CommittedPosition
+from forebay.runtime.follower import ChangelogsAnew, FollowedTask, Offsets
+from forebay.runtime.stage_log import StageLog
+from forebay.stores.binding import Store, TaskStores
+from forebay.stores.rows import Journal
+from forebay.stores.table import MemoryTable, prefix_end
+
+T = TypeVar("T")
+
+
+class _Clock:
+    """A task's time as its last committed batch left it (implements `Clock`)."""
+
+    def __init__(self) -> None:
+        self.closing_time = -1
+
+
+class TaskReplica(FollowedTask):
+    """One task's stores. Every read sees them as of one committed batch.
+
+    Args:
+        task: its number.
+        log: of the task's stage.
+        codecs: of the stores' records, by store.
+    """
+
+    def __init__(self, task: int, log: StageLog, codecs: Mapping[str, Codec[Any]]) -> None:
+        super().__init__(log.rows())
+        self.task = task
+        self.batch = -1
+        self.is_current = False
+        """Whether everything committed when it was last looked at is in."""
+        self.ends: dict[tuple[str, int], int] = {}
+        """Input offsets that the rows stand for."""
+        self._job = ""
+        self._stores: dict[str, Store[Any]] = {store.name: store for store in log.stores}
+        self._codecs = codecs
+        self._table = MemoryTable()
+        self._clock = _Clock()
+        self._lock = threading.RLock()
+        self._subscriptions: list[Subscription] = []
+
+    @property
+    def row_count(self) -> int:
+        return len(self._table)
+
+    def batches_end(self, ends: Offsets) -> int:
+        """Apply every batch that has ended, and tell those who subscribed. Raises ChangelogsAnew."""
+        found = self._newest(ends)
+        if found is None:
+            self.is_current = True
+            return -1
+        if self._job not in ("", found.marker.job):
+            raise ChangelogsAnew(f"{self.internal}-{self.task} goes on under another checkpoint")
+        with self._lock:
+            changes = self._changes(ends)
+            self._table.apply(changes.items(), bytes.fromhex(found.marker.tag))
+            self._stand_at(found)
+            self._publish(changes)
+        self.is_current = True
+        return self.batch
+
+    def get(self, store: str, key: str, bounds: Bounds, limit: int) -> tuple[int, list[Entry]]:
+        """Give the batch it stands at, and the entries of a key, `limit` at most."""
+        return self._read(store, lambda bound: islice(reads_of(bound).lookup(bound, key, bounds), limit))
+
+    def scan(self, store: str, bounds: Bounds, limit: int) -> tuple[int, list[Entry]]:
+        """Give the batch it stands at, and the entries of all keys in order, `limit` at most."""
+        return self._read(store, lambda bound: islice(reads_of(bound).scan(bound, bounds), limit))
+
+    def subscribe(self, subscription: Subscription, snapshot: bool) -> list[Change]:
+        """Tell a subscription of changes from now on; give the rows as they are now, if those are wanted."""
+        with self._lock:
+            self._subscriptions.append(subscription)
+            if not snapshot:
+                return []
+            prefix = subscription.store.encode() + b"\0"
+            rows = self._table.scan(prefix, prefix_end(prefix))
+            found = (self._changed(subscription.store, row[len(prefix) :], data) for row, data in rows)
+            return [change for change in found if subscription.wants(change.entry.key)]
+
+    def unsubscribe(self, subscription: Subscription) -> None:
+        """Tell it nothing more."""
+        with self._lock:
+            if subscription in self._subscriptions:
+                self._subscriptions.remove(subscription)
+
+    def _stand_at(self, found: CommittedPosition) -> None:
+        marker = found.marker
+        self._job, self.batch = marker.job, marker.batch
+        closing = -1 if marker.closing_time is None else marker.closing_time
+        self._clock.closing_time = max(marker.stream_time, closing)
+        self.ends = {(topic, partition): end for topic, partition, end in found.ends}
+
+    def _read(self, store: str, read: Callable[[Store[Any]], islice[Entry]]) -> tuple[int, list[Entry]]:
+        with self._lock:
+            bound = self._stores[store].bind(TaskStores(self._table, Journal(), self._clock), self._codecs[store])
+            return self.batch, list(read(bound))
+
+    def _publish(self, changes: Mapping[bytes, bytes | None]) -> None:
+        wanted = {subscription.store for subscription in self._subscriptions}
+        if not wanted:
+            return
+        for row, data in changes.items():
+            name, _, rest = row.partition(b"\0")
+            store = name.decode()
+            if store not in wanted:
+                continue
+            change = self._changed(store, rest, data)
+            for subscription in self._subscriptions:
+                if subscription.store == store and subscription.wants(change.entry.key):
+                    subscription.offer(change)
+
+    def _changed(self, store: str, row: bytes, data: bytes | None) -> Change:
+        entry = changed_entry(self._stores[store], row, data, self._codecs[store])
+        return Change(self.task, self.batch, entry)

@@ -1,0 +1,177 @@
+"""A query server: follows a job's changelogs and answers queries of its stores, until it is stopped."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+from forebay.catalog import Service
+from forebay.kafka.codecs import reading_codec
+from forebay.kafka.identities import queries_group
+from forebay.kafka.patience import keep_trying
+from forebay.kafka.settings import KafkaSettings
+from forebay.queries.pages import QueryPages
+from forebay.queries.replica import TaskReplica
+from forebay.queries.stores import JobStores
+from forebay.runtime.errors import Unavailable
+from forebay.runtime.follower import ChangelogsAnew, Follower, count_followed, follower_of
+from forebay.runtime.health import Health, health_page
+from forebay.runtime.http import Answer, HttpServer, Request
+from forebay.runtime.stage_log import stage_logs
+
+log = logging.getLogger(__name__)
+
+_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+
+
+class QueryMetrics:
+    """Metrics of a query server; names begin with `forebay_queries_`, times are in seconds."""
+
+    def __init__(self, service: str, registry: CollectorRegistry) -> None:
+        def gauge(name: str, text: str) -> Any:
+            return Gauge(f"forebay_queries_{name}", text, ("service",), registry=registry).labels(service)
+
+        labels = ("service", "store", "status")
+        self._requests = Counter("forebay_queries_answered", "Queries answered", labels, registry=registry)
+        self._seconds = Histogram(
+            "forebay_queries_seconds", "Time a pull took", ("service", "store"), registry=registry, buckets=_SECONDS
+        )
+        self._service = service
+        self.rows = gauge("rows", "Rows held")
+        self.subscribers = gauge("subscribers", "Pushes that are followed now")
+        self.current = gauge("current_timestamp_seconds", "When the stores were last up to date")
+
+    def answered(self, store: str, status: int, seconds: float) -> None:
+        """Count an answer; `store` is "" where the path names none."""
+        self._requests.labels(self._service, store, str(status)).inc()
+        self._seconds.labels(self._service, store).observe(seconds)
+
+
+class _Anew(Exception):
+    pass
+
+
+class QueryServer:
+    """Serves a job's stores.
+
+    Args:
+        logic: settings that the job is run with: they shape its stores.
+    """
+
+    def __init__(self, kafka: KafkaSettings, service: Service, application: str, logic: Mapping[str, Any]) -> None:
+        self._kafka = kafka
+        self._service = service
+        self._application = application
+        self._logs = stage_logs(service, application, logic)
+        self._codecs = [
+            {store.name: reading_codec(kafka, service.name, store.value) for store in item.stores}
+            for item in self._logs
+        ]
+        self._stores = JobStores([item.stores for item in self._logs], [[] for _ in self._logs])
+        self._registry = CollectorRegistry()
+        self._metrics = QueryMetrics(service.name, self._registry)
+        self._pages = QueryPages(lambda: self._stores)
+        self.health = Health()
+
+    def serve(self, host: str, port: int, every_seconds: float, stop: threading.Event) -> None:
+        """Serve until `stop` is set.
+
+        Args:
+            every_seconds: how often the stores are brought up to date.
+
+        Raises:
+            PortInUse: the port is taken. TopicMissing: the job has no changelogs.
+        """
+        server = HttpServer(self.answer, host, port)
+        log.info("%s: http://%s:%d has /stores, /changes, /healthz, /readyz, /metrics", self._name, host, server.port)
+
+        def pause(seconds: float) -> None:
+            stop.wait(seconds)
+
+        try:
+            while not stop.is_set():
+                try:
+                    self._follow(keep_trying(self._begin, pause=pause), every_seconds, stop, pause)
+                except _Anew as error:
+                    log.warning("%s: %s: reading them again from the beginning", self._name, error)
+        finally:
+            self._stores.close()
+            server.close()
+
+    def answer(self, request: Request) -> Answer:
+        """Answer one request."""
+        page = health_page(request, self.health, self._registry)
+        if page is not None:
+            return page
+        begun = time.perf_counter()
+        found = self._pages.answer(request)
+        named = request.path[1] if len(request.path) > 1 else ""
+        store = named if named in self._stores.declared else ""
+        self._metrics.answered(store, found.status, time.perf_counter() - begun)
+        return found
+
+    @property
+    def _name(self) -> str:
+        return f"{self._application}-queries"
+
+    def _begin(self) -> Follower:
+        """Give what follows the changelogs, into stores that are empty yet."""
+        try:
+            tasks = count_followed(self._kafka, self._logs[0])
+        except Exception as error:
+            self.health.failing(str(error))
+            raise
+        replicas = [
+            [TaskReplica(task, item, codecs) for task in range(tasks)]
+            for item, codecs in zip(self._logs, self._codecs, strict=True)
+        ]
+        previous, self._stores = self._stores, JobStores([item.stores for item in self._logs], replicas)
+        previous.close()
+        followed = [(replica.task, replica) for stage in replicas for replica in stage]
+        return follower_of(self._kafka, queries_group(self._application), followed)
+
+    def _follow(
+        self, follower: Follower, every_seconds: float, stop: threading.Event, pause: Callable[[float], None]
+    ) -> None:
+        """Follow until `stop`; without a broker the stores go on answering as they were."""
+        told = self._round_is_over()
+
+        def follow() -> None:
+            try:
+                follower.follow(stop, every_seconds, told)
+            except ChangelogsAnew as error:
+                raise _Anew(str(error)) from error
+            except Unavailable as error:
+                if self._stores.is_current:
+                    self.health.progressed()
+                else:
+                    self.health.failing(str(error))
+                raise
+
+        with closing(follower):
+            keep_trying(follow, pause=pause)
+
+    def _round_is_over(self) -> Callable[[int, int], None]:
+        begun, stores, announced = time.monotonic(), self._stores, False
+
+        def told(_batch: int, rows: int) -> None:
+            nonlocal announced
+            stores.round_is_over()
+            self._metrics.rows.set(rows)
+            self._metrics.subscribers.set(stores.subscribers)
+            self.health.progressed()
+            if not stores.is_current:
+                return
+            self._metrics.current.set_to_current_time()
+            self.health.batch_done()
+            if not announced:
+                log.info("%s: %d rows read in %.1f s: queries are answered", self._name, rows, time.monotonic() - begun)
+                announced = True
+
+        return told

@@ -1,0 +1,173 @@
+"""All stores of a job as one: pull and push over the replicas of its tasks."""
+
+from __future__ import annotations
+
+import heapq
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from forebay.codec import Unavailable
+from forebay.queries.entries import Entry
+from forebay.queries.reads import Bounds, WrongQuery, check_bounds, reads_of
+from forebay.queries.replica import TaskReplica
+from forebay.queries.subscription import Change, End, Subscription
+from forebay.stores.binding import Store
+
+
+class UnknownStore(LookupError):
+    """The job has no such store; the message names those it has."""
+
+
+class NotCurrent(Unavailable):
+    """The stores are still being read, or not as far as the caller asked for; trying again helps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a read gives.
+
+    Args:
+        batches: number of the last committed batch that each task's entries contain, by task; -1: none yet.
+        more: whether there are entries beyond the limit.
+    """
+
+    entries: list[Entry]
+    batches: dict[int, int]
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """An offset that reads must contain: the record there, or whatever became of it, has been processed."""
+
+    topic: str
+    partition: int
+    offset: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}:{self.offset}"
+
+
+class JobStores:
+    """Reads a job's stores.
+
+    Args:
+        stages: the declared stores of each stage.
+        replicas: of each stage, by task.
+    """
+
+    def __init__(self, stages: Sequence[Iterable[Store[Any]]], replicas: Sequence[Sequence[TaskReplica]]) -> None:
+        self._replicas = replicas
+        self._stages = {store.name: stage for stage, stores in enumerate(stages) for store in stores}
+        self._stores = {store.name: store for stores in stages for store in stores}
+        self._round = threading.Condition()
+        self._subscriptions: set[Subscription] = set()
+
+    @property
+    def declared(self) -> Mapping[str, Store[Any]]:
+        """The stores by name."""
+        return self._stores
+
+    @property
+    def subscribers(self) -> int:
+        """Subscriptions that are followed now."""
+        return len(self._subscriptions)
+
+    def stage(self, store: str) -> int:
+        """Give the number of a store's stage."""
+        return self._stages[store]
+
+    @property
+    def is_current(self) -> bool:
+        """Whether every task was read up to where it was when it was last looked at."""
+        return all(replica.is_current for tasks in self._replicas for replica in tasks)
+
+    def check(self, store: str) -> None:
+        """Raise UnknownStore, WrongQuery or NotCurrent if a store can't be read."""
+        reads_of(self._declared(store))
+
+    def get(self, store: str, key: str, bounds: Bounds, limit: int) -> Found:
+        """Give the entries of a key, `limit` at most. Raises UnknownStore, WrongQuery, NotCurrent."""
+        declared = self._declared(store)
+        check_bounds(declared, bounds, reads_of(declared).by_key, "a key")
+        batches, found = {}, []
+        for replica in self._of(store):
+            batches[replica.task], entries = replica.get(store, key, bounds, limit + 1)
+            found += entries
+        return Found(found[:limit], batches, len(found) > limit)
+
+    def scan(self, store: str, bounds: Bounds, limit: int) -> Found:
+        """Give the entries of all keys in order, `limit` at most. Raises UnknownStore, WrongQuery, NotCurrent."""
+        declared = self._declared(store)
+        reads = reads_of(declared)
+        check_bounds(declared, bounds, reads.in_all, "all keys")
+        batches, parts = {}, []
+        for replica in self._of(store):
+            batches[replica.task], entries = replica.scan(store, bounds, limit + 1)
+            parts.append(entries)
+        found = list(heapq.merge(*parts, key=reads.order, reverse=bounds.descending))
+        return Found(found[:limit], batches, len(found) > limit)
+
+    def wait_for(self, store: str, wanted: Sequence[Reached], seconds: float) -> None:
+        """Wait until a read of `store` contains what the job made of the records at these offsets.
+
+        Raises:
+            NotCurrent: it does not within `seconds`.
+            WrongQuery: the store belongs to a later stage, which does not know offsets of topics.
+        """
+        if not wanted:
+            return
+        self._declared(store)
+        if self._stages[store]:
+            raise WrongQuery(f"store {store} belongs to a later stage: it can't be waited for by an input's offsets")
+        deadline = time.monotonic() + seconds
+        with self._round:
+            while missing := [reached for reached in wanted if not self._has(reached)]:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise NotCurrent(f"not processed, or not read yet: {', '.join(map(str, missing))}")
+                self._round.wait(left)
+
+    def subscribe(self, subscription: Subscription, snapshot: bool) -> list[Change]:
+        """Begin to tell a subscription of its store's changes; give all rows first, if those are wanted.
+
+        Nothing is missed between the rows and the changes, and nothing told twice.
+        Raises UnknownStore, WrongQuery, NotCurrent.
+        """
+        self.check(subscription.store)
+        self._subscriptions.add(subscription)
+        replicas = self._of(subscription.store)
+        return [change for replica in replicas for change in replica.subscribe(subscription, snapshot)]
+
+    def unsubscribe(self, subscription: Subscription) -> None:
+        """Tell it nothing more."""
+        self._subscriptions.discard(subscription)
+        for replica in self._replicas[self._stages[subscription.store]]:
+            replica.unsubscribe(subscription)
+
+    def round_is_over(self) -> None:
+        """Learn that the replicas were brought up to date: wake those who wait."""
+        with self._round:
+            self._round.notify_all()
+
+    def close(self) -> None:
+        """End all subscriptions: whoever reads on begins with what comes instead."""
+        for subscription in list(self._subscriptions):
+            subscription.close(End.RESTART)
+
+    def _declared(self, store: str) -> Store[Any]:
+        if store not in self._stores:
+            raise UnknownStore(f"there is no store {store!r}: choose from {', '.join(self._stores) or 'none'}")
+        if not self.is_current:
+            raise NotCurrent("the changelogs are still being read: try again in a moment")
+        return self._stores[store]
+
+    def _of(self, store: str) -> Sequence[TaskReplica]:
+        return self._replicas[self._stages[store]]
+
+    def _has(self, reached: Reached) -> bool:
+        place = reached.topic, reached.partition
+        return any(replica.ends.get(place, 0) > reached.offset for replica in self._replicas[0])

@@ -1,0 +1,82 @@
+"""Changes of a store on their way to somebody who follows them."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from forebay.queries.entries import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One row as a task's batch left it: the last of several changes within a batch."""
+
+    task: int
+    batch: int
+    entry: Entry
+
+    def shown(self) -> dict[str, Any]:
+        """Give it as JSON can hold it."""
+        return {"task": self.task, "batch": self.batch, **self.entry.shown()}
+
+
+class End(Enum):
+    """Why a subscription ended."""
+
+    OVERFLOW = "overflow"
+    RESTART = "restart"
+
+
+class Subscription:
+    """Holds changes until they are taken; one that is not read fast enough ends, so that it never misses one unseen.
+
+    Args:
+        key: only changes of this key; None: of all.
+        capacity: changes held at most.
+    """
+
+    def __init__(self, store: str, key: str | None = None, capacity: int = 10_000) -> None:
+        self.store = store
+        self.end: End | None = None
+        self._key = key
+        self._capacity = capacity
+        self._changes: deque[Change] = deque()
+        self._arrived = threading.Condition()
+
+    def wants(self, key: str) -> bool:
+        """Tell whether changes of a key are asked for."""
+        return self._key is None or self._key == key
+
+    def offer(self, change: Change) -> None:
+        """Add a change."""
+        with self._arrived:
+            if self.end is not None:
+                return
+            if len(self._changes) >= self._capacity:
+                self.end = End.OVERFLOW
+            else:
+                self._changes.append(change)
+            self._arrived.notify()
+
+    def close(self, end: End) -> None:
+        """End it; what is held can still be taken."""
+        with self._arrived:
+            self.end = self.end or end
+            self._arrived.notify()
+
+    def changes(self, silent_seconds: float) -> Iterator[list[Change]]:
+        """Give changes as they come, and an empty list whenever none came for so long, until the end."""
+        while True:
+            with self._arrived:
+                self._arrived.wait_for(lambda: self._changes or self.end, silent_seconds)
+                taken = list(self._changes)
+                self._changes.clear()
+                ended = self.end is not None
+            yield taken
+            if ended:
+                return

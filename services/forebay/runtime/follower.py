@@ -1,0 +1,194 @@
+"""Follows the changelogs of a job's tasks, and says where whole batches end."""
+
+from __future__ import annotations
+
+import abc
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    Consumer,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    Message,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient, OffsetSpec
+
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.errors import TopicMissing, failed
+from forebay.kafka.settings import KafkaSettings
+from forebay.runtime.changelog_reader import ChangelogRows
+from forebay.runtime.committed import POSITION, CommittedPosition
+from forebay.runtime.errors import Unavailable
+from forebay.runtime.stage_log import StageLog
+from forebay.stores.table import Change
+
+_FETCH = 10_000
+_POLL_SECONDS = 0.2
+_SECONDS = 30.0
+
+Place = tuple[str, int]
+Offsets = Mapping[str, int]
+"""Ends by topic, of one task's partition."""
+
+
+class ChangelogsAnew(Unavailable):
+    """The changelogs were made anew, or belong to another checkpoint now: begin with them from the beginning."""
+
+
+class FollowedTask(abc.ABC):
+    """One task's rows, gathered from its changelogs until whole batches of them can be applied.
+
+    Args:
+        rows: of the task's stage.
+    """
+
+    def __init__(self, rows: ChangelogRows) -> None:
+        self.internal = rows.internal
+        self.topics = rows.topics
+        self._rows = rows
+        self._waiting: dict[str, deque[tuple[int, Change]]] = {topic: deque() for topic in rows.topics}
+        self._positions: deque[tuple[int, CommittedPosition]] = deque()
+
+    def take(self, topic: str, offset: int, key: bytes, value: bytes | None, timestamp: int) -> None:
+        """Take a record; each topic's in order of offset. `timestamp` in ms."""
+        if topic != self.internal or key != POSITION:
+            self._waiting[topic].append((offset, self._rows.row(topic, key, value, timestamp)))
+        elif value is not None:
+            self._positions.append((offset, CommittedPosition.from_json(value)))
+
+    @abc.abstractmethod
+    def batches_end(self, ends: Offsets) -> int:
+        """Learn that whole batches end at `ends`, up to which everything was taken.
+
+        Returns:
+            The number of the batch the rows stand at now; -1 if they did not change.
+        """
+
+    @property
+    @abc.abstractmethod
+    def row_count(self) -> int:
+        """Rows held."""
+
+    def _newest(self, ends: Offsets) -> CommittedPosition | None:
+        """Give the position of the last batch before `ends`, unless it was given before."""
+        found = None
+        while self._positions and self._positions[0][0] < ends[self.internal]:
+            found = self._positions.popleft()[1]
+        return found
+
+    def _changes(self, until: Offsets) -> dict[bytes, bytes | None]:
+        """Take out what the batches before `until` changed: each row's last value."""
+        changes: dict[bytes, bytes | None] = {}
+        for topic, waiting in self._waiting.items():
+            while waiting and waiting[0][0] < until[topic]:
+                key, value = waiting.popleft()[1]
+                changes.pop(key, None)
+                changes[key] = value
+        return changes
+
+
+class Follower:
+    """Follows the changelogs of tasks.
+
+    Args:
+        consumer: read_committed, with partition end events; assigned here.
+        tasks: by number, of every stage.
+    """
+
+    def __init__(self, consumer: Consumer, admin: AdminClient, tasks: Iterable[tuple[int, FollowedTask]]) -> None:
+        self._consumer = consumer
+        self._admin = admin
+        self._tasks = list(tasks)
+        self._of_place = {(topic, number): task for number, task in self._tasks for topic in task.topics}
+        self._internal = [(task.internal, number) for number, task in self._tasks]
+        self._read: dict[Place, int] = {}
+        self._consumer.assign([TopicPartition(*place, OFFSET_BEGINNING) for place in self._of_place])
+
+    def follow(self, stop: threading.Event, seconds: float, told: Callable[[int, int], None]) -> None:
+        """Catch up every `seconds` until `stop` is set. After Unavailable it can be called again, and goes on.
+
+        Args:
+            told: called after each round with the number of the newest batch it applied (-1: none) and the rows held.
+
+        Raises:
+            Unavailable: the broker can't be reached. ChangelogsAnew: nothing that was read counts.
+        """
+        while not stop.is_set():
+            batch = self.catch_up(stop)
+            if not stop.is_set():
+                told(batch, sum(task.row_count for _, task in self._tasks))
+            stop.wait(seconds)
+
+    def close(self) -> None:
+        """Leave the broker."""
+        self._consumer.close()
+
+    def catch_up(self, stop: threading.Event) -> int:
+        """Read what there is, and apply it as far as batches are whole; give the newest one's number, -1 for none.
+
+        A task's batches end at the last stable offsets, unless a transaction was being committed just then: each
+        writes to the internal changelog before its commit, so one that is seen nowhere there is seen nowhere.
+        """
+        before = self._ends(self._internal, IsolationLevel.READ_COMMITTED)
+        ends = self._ends(self._of_place, IsolationLevel.READ_COMMITTED)
+        after = self._ends(self._internal, IsolationLevel.READ_UNCOMMITTED)
+        self._read_to(ends, stop)
+        if stop.is_set():
+            return -1
+        batches = [
+            task.batches_end({topic: ends[topic, number] for topic in task.topics})
+            for number, task in self._tasks
+            if before[task.internal, number] == after[task.internal, number]
+        ]
+        return max(batches, default=-1)
+
+    def _ends(self, places: Iterable[Place], isolation: IsolationLevel) -> dict[Place, int]:
+        asked = {TopicPartition(*place): OffsetSpec.latest() for place in places}
+        try:
+            futures = self._admin.list_offsets(asked, isolation_level=isolation, request_timeout=_SECONDS)
+            return {(place.topic, place.partition): future.result(_SECONDS).offset for place, future in futures.items()}
+        except KafkaException as error:
+            raise failed(error.args[0], "can't ask for the changelogs' ends") from error
+        except TimeoutError as error:
+            raise Unavailable("can't ask for the changelogs' ends: no answer") from error
+
+    def _read_to(self, ends: Mapping[Place, int], stop: threading.Event) -> None:
+        while not stop.is_set() and any(self._read.get(place, 0) < end for place, end in ends.items()):
+            for message in self._consumer.consume(_FETCH, 0) or self._first():
+                self._take(message)
+
+    def _first(self) -> list[Message]:
+        """Wait for one record: consume() itself would wait until it has as many as it may give."""
+        message = self._consumer.poll(_POLL_SECONDS)
+        return [] if message is None else [message]
+
+    def _take(self, message: Message) -> None:
+        error, topic, number, offset = message.error(), message.topic(), message.partition(), message.offset()
+        if error is not None and (error.fatal() or error.code() == KafkaError._AUTO_OFFSET_RESET):
+            raise ChangelogsAnew(f"{topic}-{number}: {error}")
+        if topic is None or number is None or offset is None:
+            return
+        if error is None:
+            self._read[topic, number] = offset + 1
+            key, value, timestamp = message.key() or b"", message.value(), message.timestamp()[1]
+            self._of_place[topic, number].take(topic, offset, key, value, timestamp)
+        elif error.code() == KafkaError._PARTITION_EOF:
+            self._read[topic, number] = offset
+
+
+def count_followed(kafka: KafkaSettings, log: StageLog) -> int:
+    """Give the number of a job's tasks: the partitions of an internal changelog. Raises TopicMissing."""
+    tasks = TopicAdmin(kafka).partitions([log.internal]).get(log.internal)
+    if tasks is None:
+        raise TopicMissing(f"there is no topic {log.internal}: `forebay topics create` makes a service's topics")
+    return tasks
+
+
+def follower_of(kafka: KafkaSettings, group: str, tasks: Iterable[tuple[int, FollowedTask]]) -> Follower:
+    """Give what follows the tasks, connected under a consumer group's name (it commits nothing)."""
+    return Follower(Consumer(kafka.consumer(**{"group.id": group})), AdminClient(kafka.admin()), tasks)

@@ -1,0 +1,94 @@
+"""A small HTTP server: answers of a function, each given on a thread of its own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, unquote, urlsplit
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A GET.
+
+    Args:
+        path: parts of the path, decoded; an encoded slash stays within its part.
+        parameters: what follows the question mark, decoded: every value of each name.
+    """
+
+    path: tuple[str, ...]
+    parameters: Mapping[str, list[str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, target: str) -> Request:
+        """Read a request's target, such as `/stores/profiles/user%2F1?limit=3`."""
+        url = urlsplit(target)
+        path = tuple(unquote(part) for part in url.path.strip("/").split("/"))
+        return cls(path, parse_qs(url.query, keep_blank_values=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a request gets.
+
+    Args:
+        body: all of it; or pieces, sent as they come until they end or the client is gone.
+    """
+
+    status: int
+    content_type: str
+    body: bytes | Iterator[bytes]
+
+
+class PortInUse(OSError):
+    """The HTTP port is taken; the message names the option."""
+
+
+class HttpServer:
+    """Serves on threads of its own.
+
+    Args:
+        port: 0 takes a free one; `port` tells which.
+    """
+
+    def __init__(self, answer: Callable[[Request], Answer], host: str, port: int) -> None:
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                with suppress(ConnectionError):
+                    self._send(answer(Request.of(self.path)))
+
+            def _send(self, found: Answer) -> None:
+                self.send_response(found.status)
+                self.send_header("Content-Type", found.content_type)
+                if isinstance(found.body, bytes):
+                    self.send_header("Content-Length", str(len(found.body)))
+                    self.end_headers()
+                    self.wfile.write(found.body)
+                    return
+                self.send_header("Cache-Control", "no-store")
+                self.end_headers()
+                with closing(found.body) as pieces:  # type: ignore[type-var]
+                    for piece in pieces:
+                        self.wfile.write(piece)
+                        self.wfile.flush()
+
+            def log_message(self, format: str, *args: object) -> None:
+                return
+
+        try:
+            self._server = ThreadingHTTPServer((host, port), Handler)
+        except OSError as error:
+            raise PortInUse(
+                f"port {port} on {host} can't be opened ({error.strerror}): give another one with --http-port"
+            ) from error
+        self._server.daemon_threads = True
+        self.port: int = self._server.server_address[1]
+        threading.Thread(target=self._server.serve_forever, name="http", daemon=True).start()
+
+    def close(self) -> None:
+        """Stop serving."""
+        self._server.shutdown()
+        self._server.server_close()

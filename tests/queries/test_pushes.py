@@ -1,0 +1,128 @@
+"""What a push tells: each change once, none unseen, rows before them if they are wanted."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from forebay.conformance.cell import Cell
+from forebay.queries.entries import Entry
+from forebay.queries.stores import JobStores
+from forebay.queries.subscription import Change, End, Subscription
+from forebay.runtime.follower import ChangelogsAnew
+from tests.queries.written import WrittenTask, job_of
+
+
+@pytest.fixture
+def task() -> WrittenTask:
+    task = WrittenTask()
+    task.publish()
+    return task
+
+
+@pytest.fixture
+def job(task: WrittenTask) -> JobStores:
+    return job_of(task)
+
+
+def waiting(subscription: Subscription) -> list[Change]:
+    return next(subscription.changes(0.0))
+
+
+def entries(subscription: Subscription) -> list[Entry]:
+    return [change.entry for change in waiting(subscription)]
+
+
+def test_changes_come_with_their_batch(task: WrittenTask, job: JobStores) -> None:
+    subscription = Subscription("plain")
+    assert job.subscribe(subscription, snapshot=False) == []
+    task.store("plain").put("a", Cell("1"))
+    task.store("plain").put("a", Cell("2"))
+    task.store("stamped").put("other store", Cell("1"), 0)
+    task.publish()
+    task.store("plain").put("a", None)
+    task.publish()
+    assert waiting(subscription) == [Change(0, 2, Entry("a", Cell("2"))), Change(0, 3, Entry("a", None))]
+    assert waiting(subscription) == []
+
+
+def test_rows_come_before_changes(task: WrittenTask, job: JobStores) -> None:
+    task.store("plain").put("a", Cell("1"))
+    task.store("plain").put("b", Cell("1"))
+    task.publish()
+    subscription = Subscription("plain", "b")
+    assert job.subscribe(subscription, snapshot=True) == [Change(0, 2, Entry("b", Cell("1")))]
+    task.store("plain").put("a", Cell("2"))
+    task.store("plain").put("b", Cell("2"))
+    task.publish()
+    assert waiting(subscription) == [Change(0, 3, Entry("b", Cell("2")))]
+
+
+@pytest.mark.parametrize(
+    ("store", "arguments", "entry"),
+    [
+        ("stamped", ("k", Cell("1"), 7), Entry("k", Cell("1"), timestamp=7)),
+        ("expiring", ("k", Cell("1")), Entry("k", Cell("1"), timestamp=50)),
+        ("recent", ("k", Cell("1")), Entry("k", Cell("1"))),
+        ("windows", ("k\0", Cell("1"), 20, 23), Entry("k\0", Cell("1"), 20, 30, 23)),
+        ("sessions", ("k", 20, 25, Cell("1")), Entry("k", Cell("1"), 20, 25)),
+        ("versions", ("k", Cell("1"), 20), Entry("k", Cell("1"), timestamp=20)),
+        ("versions", ("k", None, 20), Entry("k", None, timestamp=20)),
+        ("lists", ("k", Cell("1")), Entry("k", Cell("1"))),
+    ],
+)
+def test_a_change_of_any_kind_of_store(
+    task: WrittenTask, job: JobStores, store: str, arguments: tuple[Any, ...], entry: Entry
+) -> None:
+    subscription = Subscription(store)
+    job.subscribe(subscription, snapshot=False)
+    task.at(50)
+    task.store(store).put(*arguments)
+    task.publish()
+    assert entries(subscription) == [entry]
+
+
+def test_nothing_is_told_after_the_end(task: WrittenTask, job: JobStores) -> None:
+    subscription = Subscription("plain")
+    job.subscribe(subscription, snapshot=False)
+    assert job.subscribers == 1
+    job.unsubscribe(subscription)
+    assert job.subscribers == 0
+    task.store("plain").put("a", Cell("1"))
+    task.publish()
+    assert waiting(subscription) == []
+
+
+def test_who_reads_too_slowly_is_told_so_after_what_was_held(task: WrittenTask, job: JobStores) -> None:
+    subscription = Subscription("plain", capacity=2)
+    job.subscribe(subscription, snapshot=False)
+    for key in "abc":
+        task.store("plain").put(key, Cell("1"))
+    task.publish()
+    taken = [change.entry.key for changes in subscription.changes(0.0) for change in changes]
+    assert taken == ["a", "b"]
+    assert subscription.end is End.OVERFLOW
+
+
+def test_a_job_that_began_anew_ends_what_followed_it(task: WrittenTask, job: JobStores) -> None:
+    subscription = Subscription("plain")
+    job.subscribe(subscription, snapshot=False)
+    with pytest.raises(ChangelogsAnew, match="app-0-task-0 goes on under another checkpoint"):
+        task.publish(job="another")
+    job.close()
+    assert [*subscription.changes(60.0)] == [[]]
+    assert subscription.end is End.RESTART
+
+
+def test_a_change_wakes_who_waits_for_it(task: WrittenTask, job: JobStores) -> None:
+    subscription = Subscription("plain")
+    job.subscribe(subscription, snapshot=False)
+    found: list[Change] = []
+    reader = threading.Thread(target=lambda: found.extend(next(subscription.changes(60.0))))
+    reader.start()
+    task.store("plain").put("a", Cell("1"))
+    task.publish()
+    reader.join(30)
+    assert [change.entry.key for change in found] == ["a"]

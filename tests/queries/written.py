@@ -1,0 +1,93 @@
+"""A task's stores of every kind, written as a job writes them, and their replica, read as a query server reads it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forebay.conformance.bench import Bench
+from forebay.conformance.cell import Cell, CellCodec
+from forebay.processor.api import Context, Processor
+from forebay.processor.engine import declared_stores
+from forebay.queries.replica import TaskReplica
+from forebay.queries.stores import JobStores
+from forebay.runtime.batch import Range
+from forebay.runtime.committed import POSITION, position_of
+from forebay.runtime.marker import Marker
+from forebay.runtime.stage_log import stage_log
+from forebay.stores.buffers import JoinBuffer
+from forebay.stores.keyvalue import KeyValueStore
+from forebay.stores.listvalue import ListValueStore
+from forebay.stores.lru import LruStore
+from forebay.stores.session import SessionStore
+from forebay.stores.table import MemoryTable
+from forebay.stores.timestamped import TimestampedKeyValueStore
+from forebay.stores.ttl import TtlKeyValueStore
+from forebay.stores.versioned import VersionedKeyValueStore
+from forebay.stores.window import WindowStore
+
+
+class Everything(Processor[Any, Any]):
+    plain = KeyValueStore("plain", Cell)
+    stamped = TimestampedKeyValueStore("stamped", Cell)
+    expiring = TtlKeyValueStore("expiring", Cell, ttl_ms=100)
+    recent = LruStore("recent", Cell, max_entries=2)
+    windows = WindowStore("windows", Cell, size_ms=10, retention_ms=100)
+    sessions = SessionStore("sessions", Cell, retention_ms=100)
+    versions = VersionedKeyValueStore("versions", Cell, history_retention_ms=100)
+    lists = ListValueStore("lists", Cell)
+    waiting = JoinBuffer("waiting", Cell)
+
+    def process(self, event: Any, ctx: Context[Any]) -> None:
+        raise NotImplementedError
+
+
+LOG = stage_log("app", 0, Everything())
+CODECS = {store.name: CellCodec() for store in LOG.stores}
+
+
+class WrittenTask:
+    """Writes a task's stores batch by batch; its replica takes what the changelogs would hold."""
+
+    def __init__(self, task: int = 0) -> None:
+        self.task = task
+        self.replica = TaskReplica(task, LOG, CODECS)
+        self._bench = Bench(MemoryTable())
+        self._stores = {
+            declared.name: self._bench.open(declared, CODECS[declared.name])
+            for _, declared in declared_stores(Everything)
+        }
+        self._router = LOG.router(task)
+        self._ends = dict.fromkeys(LOG.rows().topics, 0)
+        self.batch = 0
+
+    def store(self, name: str) -> Any:
+        return self._stores[name]
+
+    def at(self, time: int) -> None:
+        """Set the task's clock, in ms."""
+        self._bench.clock.closing_time = time
+
+    def commit(self, job: str = "job") -> dict[str, int]:
+        """Commit what was written, as one batch; give the ends of the changelogs. The replica has taken the records."""
+        self.batch += 1
+        for topic, key, value, timestamp in self._router.route(self._bench.commit(), 0):
+            self._take(topic, key, value, timestamp)
+        clock = self._bench.clock.closing_time
+        marker = Marker(job, self.batch, clock, f"{self.batch:032x}", "v", clock)
+        position = position_of(marker, [Range("events", self.task, 0, self.batch * 10)])
+        self._take(LOG.internal, POSITION, position.to_json(), 0)
+        self._ends = {topic: end + 1 for topic, end in self._ends.items()}
+        return dict(self._ends)
+
+    def publish(self, job: str = "job") -> int:
+        """Commit, and let the replica apply it."""
+        return self.replica.batches_end(self.commit(job))
+
+    def _take(self, topic: str, key: bytes, value: bytes | None, timestamp: int) -> None:
+        self.replica.take(topic, self._ends[topic], key, value, timestamp)
+        self._ends[topic] += 1
+
+
+def job_of(*tasks: WrittenTask) -> JobStores:
+    """Give the stores of a job of one stage."""
+    return JobStores([LOG.stores], [[task.replica for task in tasks]])
