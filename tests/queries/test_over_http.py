@@ -33,12 +33,23 @@ def job(task: WrittenTask) -> JobStores:
     return job_of(task)
 
 
+@pytest.fixture(scope="module")
+def jobs() -> list[JobStores]:
+    return []
+
+
+@pytest.fixture(scope="module")
+def server(jobs: list[JobStores]) -> Iterator[HttpServer]:
+    server = HttpServer(QueryPages(lambda: jobs[-1], silent_seconds=0.05).answer, HOST, 0)
+    yield server
+    server.close()
+
+
 @pytest.fixture
-def url(job: JobStores) -> Iterator[str]:
-    server = HttpServer(QueryPages(lambda: job, silent_seconds=0.05).answer, HOST, 0)
+def url(server: HttpServer, jobs: list[JobStores], job: JobStores) -> Iterator[str]:
+    jobs.append(job)
     yield f"http://{HOST}:{server.port}"
     job.close()
-    server.close()
 
 
 def get(url: str) -> tuple[int, Any]:

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, unquote, urlsplit
 
+_IDLE_SECONDS = 60.0
+"""After which a connection without a request is closed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -47,6 +50,11 @@ class PortInUse(OSError):
     """The HTTP port is taken; the message names the option."""
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+
 class HttpServer:
     """Serves on threads of its own.
 
@@ -56,6 +64,11 @@ class HttpServer:
 
     def __init__(self, answer: Callable[[Request], Answer], host: str, port: int) -> None:
         class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            timeout = _IDLE_SECONDS
+            # Header and body are two writes: without this the second waits for the client's delayed acknowledgement.
+            disable_nagle_algorithm = True
+
             def do_GET(self) -> None:
                 with suppress(ConnectionError):
                     self._send(answer(Request.of(self.path)))
@@ -69,6 +82,7 @@ class HttpServer:
                     self.wfile.write(found.body)
                     return
                 self.send_header("Cache-Control", "no-store")
+                self.send_header("Connection", "close")
                 self.end_headers()
                 with closing(found.body) as pieces:  # type: ignore[type-var]
                     for piece in pieces:
@@ -79,12 +93,11 @@ class HttpServer:
                 return
 
         try:
-            self._server = ThreadingHTTPServer((host, port), Handler)
+            self._server = _Server((host, port), Handler)
         except OSError as error:
             raise PortInUse(
                 f"port {port} on {host} can't be opened ({error.strerror}): give another one with --http-port"
             ) from error
-        self._server.daemon_threads = True
         self.port: int = self._server.server_address[1]
         threading.Thread(target=self._server.serve_forever, name="http", daemon=True).start()
 

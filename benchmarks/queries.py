@@ -1,0 +1,140 @@
+"""A query server beside a job: what its rows take, how long a pull takes, how old a pushed change is.
+
+    python -m benchmarks.queries [--rows 100000] [--rate 1000] [--seconds 30]
+
+References, in the same run: for pulls the server's own /healthz, which looks nothing up; for pushes a read_committed
+consumer of the job's output.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import statistics
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from urllib.request import urlopen
+
+import click
+import psutil
+
+from benchmarks.backlog import codecs
+from benchmarks.bench import SERVICE, TOPIC, JobProcess, platform
+from benchmarks.latency import Latencies
+from forebay.catalog import find_service
+from forebay.kafka.settings import KafkaSettings
+from producers.base import Options
+from producers.run import produce
+
+STORE = "user-profiles"
+PULLS = 5_000
+
+
+@click.command()
+@click.option("--rows", default=100_000, help="Users in the store before the measurement.")
+@click.option("--rate", default=1_000, help="Events per second for the pushes.")
+@click.option("--seconds", default=30, help="Measured time of the pushes.")
+def main(rows: int, rate: int, seconds: int) -> None:
+    """Measure."""
+    with platform() as (home, kafka):
+        send(kafka, Options(rate=0, count=3 * rows, keys=rows, seed=1, event_rate=20_000))
+        job = JobProcess(home, SERVICE, "--trigger", "available-now")
+        job.wait()
+        changelogs = job.value("forebay_state_bytes")
+        server = started(home, changelogs)
+        pulls(server.port)
+        pushes(home, kafka, server.port, rate, seconds)
+        server.stop()
+
+
+def send(kafka: KafkaSettings, options: Options) -> None:
+    """Write events."""
+    codec = codecs(kafka, find_service(SERVICE))[TOPIC]
+    produce(TOPIC, options, kafka.producer(**{"linger.ms": 0}), codec, lambda _s, _t: 0)
+
+
+def started(home: Path, state_bytes: float) -> JobProcess:
+    """Start a query server, wait until it has read all; print how long that took, and what memory it has then."""
+    begun = time.perf_counter()
+    server = JobProcess(home, SERVICE, command="queries")
+    while not server.value("forebay_queries_current_timestamp_seconds"):
+        if server.process.poll() is not None or time.perf_counter() - begun > 300:
+            raise SystemExit(server.log()[-2000:])
+        time.sleep(0.1)
+    seconds, rows = time.perf_counter() - begun, server.value("forebay_queries_rows")
+    memory = psutil.Process(server.process.pid).memory_info().rss
+    print(f"{rows:,.0f} rows, {state_bytes / 1e6:.1f} MB of keys and values")
+    print(f"  read in {seconds:.1f} s from the process's start; {memory / 1e6:.0f} MB resident")
+    return server
+
+
+def pulls(port: int) -> None:
+    """Print how long pulls take, one after the other on one connection."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+
+    def ask(path: str) -> bytes:
+        connection.request("GET", path)
+        return connection.getresponse().read()
+
+    keys = [entry["key"] for entry in json.loads(ask(f"/stores/{STORE}?limit=1000"))["entries"]]
+    reference = timed(ask, ["/healthz"])
+    print(f"  reference (/healthz): p50 {reference[0]:.2f} ms, p99 {reference[1]:.2f} ms")
+    for name, paths in {
+        "a key": [f"/stores/{STORE}/{key}" for key in keys],
+        "100 entries from a key on": [f"/stores/{STORE}?limit=100&from={key}" for key in keys],
+    }.items():
+        median, most = timed(ask, paths)
+        print(f"  {name}: p50 {median:.2f} ms, p99 {most:.2f} ms, ratio of medians {median / reference[0]:.1f}")
+
+
+def timed(ask: Callable[[str], bytes], paths: list[str]) -> tuple[float, float]:
+    """Give the median and the 99th percentile in ms."""
+    taken = []
+    for number in range(PULLS):
+        begun = time.perf_counter()
+        ask(paths[number % len(paths)])
+        taken.append(1000 * (time.perf_counter() - begun))
+    quantiles = statistics.quantiles(taken, n=100)
+    return quantiles[49], quantiles[98]
+
+
+def pushes(home: Path, kafka: KafkaSettings, port: int, rate: int, seconds: int) -> None:
+    """Print how old changes are when a push tells them, while the job runs."""
+    warm_up = 20
+    job = JobProcess(home, SERVICE)
+    job.wait_for_batch()
+    since = time.time() + warm_up
+    output, pushed = Latencies(kafka, "user_session_stats", since), Pushed(port, since)
+    send(kafka, Options(rate=rate, duration_s=warm_up + seconds, keys=1_000_000, seed=2))
+    output.wait_for(rate * seconds)
+    reference, ages = output.close(), pushed.ages
+    job.stop()
+    print(f"  pushes at {rate:,} events/s: age of a change from its event's time, {len(ages):,} changes")
+    for name, values in (("reference (output topic)", reference), ("change", ages)):
+        quantiles = statistics.quantiles(values, n=100)
+        print(f"    {name}: p50 {quantiles[49]:.0f} ms, p99 {quantiles[98]:.0f} ms")
+    print(f"    ratio of medians {statistics.median(ages) / statistics.median(reference):.2f}")
+
+
+class Pushed:
+    """Follows the store on a thread of its own; notes how old each change of the measured time arrives."""
+
+    def __init__(self, port: int, since: float) -> None:
+        self.ages: list[float] = []
+        self._since = since
+        self._url = f"http://127.0.0.1:{port}/changes/{STORE}"
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        with urlopen(self._url, timeout=60) as response:
+            for line in response:
+                if line.startswith(b"data: "):
+                    at = json.loads(line[6:])["value"]["last_activity"]
+                    if at >= self._since * 1000:
+                        self.ages.append(time.time() * 1000 - at)
+
+
+if __name__ == "__main__":
+    main(standalone_mode=False)
