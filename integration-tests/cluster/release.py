@@ -20,7 +20,10 @@ ALL = tuple(sorted(chart.parent.name for chart in CHARTS.glob("*/Chart.yaml") if
 
 @dataclass(slots=True)
 class Load:
-    """A bounded, seeded run of the chart's producer; its events happen in hour `seed` of a day."""
+    """A bounded, seeded run of the chart's producer; its events happen in hour `seed` of a day.
+
+    Within one release seeds must grow: what an older hour's load leaves open is closed by the clock, which no replay knows.
+    """
 
     seed: int
     count: int = 3_000

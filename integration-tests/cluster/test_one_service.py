@@ -107,7 +107,7 @@ def test_a_drained_node_costs_no_record_and_keeps_one_executor(release: Release,
     release.scale(2)
     pods = [release.driver, f"{release.executors}-0", f"{release.executors}-1"]
     before = {pod: release.namespace.uid(pod) for pod in pods}
-    job = release.load(Load(seed=10, rate=60))
+    job = release.load(Load(seed=8, rate=60))
     poll_until(lambda: not bench.has_read_everything(), "records wait", 180, every=0.1)
     own = f"app.kubernetes.io/name={release.service},app.kubernetes.io/instance=demo"
     evict = f"--pod-selector={own}", "--delete-emptydir-data", "--timeout=900s"
@@ -130,9 +130,9 @@ def test_a_drained_node_costs_no_record_and_keeps_one_executor(release: Release,
 def test_an_upgrade_and_its_rollback_cost_no_record(release: Release, bench: ClusterBench) -> None:
     before = release.namespace.uid(release.driver)
     revision = release.namespace.helm("history", "demo", "--max", "1", "-o", "json")
-    job = release.load(Load(seed=8, rate=60))
+    job = release.load(Load(seed=9, rate=60))
     release.settings.append(f"{release.service}.podAnnotations.upgraded=yes")
-    release.apply(*Load(seed=8, rate=60).values(release.producer))
+    release.apply(*Load(seed=9, rate=60).values(release.producer))
     upgraded = release.namespace.uid(release.driver)
     assert upgraded not in ("", before)
     release.settings.pop()
@@ -163,5 +163,5 @@ def test_installed_again_it_goes_on_where_it_stopped(release: Release, bench: Cl
     release.apply()
     for forward in release.forwards:
         forward.wait()
-    settle(release, bench, release.load(Load(seed=9)))
+    settle(release, bench, release.load(Load(seed=10)))
     assert time.monotonic() - begun < 900
