@@ -22,7 +22,8 @@ ALL = tuple(sorted(chart.parent.name for chart in CHARTS.glob("*/Chart.yaml") if
 class Load:
     """A bounded, seeded run of the chart's producer; its events happen in hour `seed` of a day.
 
-    Within one release seeds must grow: what an older hour's load leaves open is closed by the clock, which no replay knows.
+    Within one release seeds must grow: what an older hour's load leaves open, the wall clock closes, and no replay
+    knows it.
     """
 
     seed: int
