@@ -170,6 +170,18 @@ SERVICES: Mapping[str, Service] = MappingProxyType(
                 job="ticket_sales.job",
                 stages=2,
             ),
+            Service(
+                name="sensor-views",
+                summary="average readings per sensor and per area, kept by SQL views",
+                inputs=(Topic("readings", "Reading"),),
+                outputs=(
+                    Topic("avg_readings", "AvgReadings", config=COMPACTED),
+                    Topic("part_avg", "PartAvg", config=COMPACTED),
+                ),
+                stores={"avg-readings": "AvgReadingsTotals", "part-avg": "PartAvgTotals"},
+                job="sensor_views.job",
+                stages=2,
+            ),
         )
     }
 )

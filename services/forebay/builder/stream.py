@@ -62,6 +62,13 @@ class Stream(Generic[V]):
         stream._rekeyed = name
         return stream
 
+    def repartition(self) -> Stream[V]:
+        """Begin the new stage that a rekey asks for here, not only before a verb that keeps state.
+
+        So several streams, each with a filter or a key of its own, can follow one repartition.
+        """
+        return Stream(self._graph, self._repartitioned())
+
     def deduplicate(self, id_of: Callable[[str, V], str | None], *, store: str, ttl_ms: int) -> Stream[V]:
         """Drop records whose id came with the same key within `ttl_ms` before."""
         parent = self._repartitioned()

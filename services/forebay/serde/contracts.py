@@ -28,7 +28,7 @@ def contracts_root() -> Traversable:
 
 def list_contracts(service: str, root: Traversable | None = None) -> tuple[str, ...]:
     """Give the names of a service's contracts in order; none if the service has no folder."""
-    folder = _folder(service, root)
+    folder = contracts_folder(service, root)
     if not folder.is_dir():
         return ()
     return tuple(sorted(file.name.removesuffix(_SUFFIX) for file in folder.iterdir() if file.name.endswith(_SUFFIX)))
@@ -41,7 +41,7 @@ def load_contract(service: str, name: str, root: Traversable | None = None) -> S
         ContractMissing: no such file.
         InvalidSchema: the file holds no Avro schema; names the file.
     """
-    file = _folder(service, root) / f"{name}{_SUFFIX}"
+    file = contracts_folder(service, root) / f"{name}{_SUFFIX}"
     if not file.is_file():
         raise ContractMissing(f"there is no contract {file}: {_remedy(service, name, root)}")
     schema = Schema(file.read_text(encoding="utf-8"))
@@ -52,7 +52,8 @@ def load_contract(service: str, name: str, root: Traversable | None = None) -> S
     return schema
 
 
-def _folder(service: str, root: Traversable | None) -> Traversable:
+def contracts_folder(service: str, root: Traversable | None = None) -> Traversable:
+    """Give the folder of a service's contracts, whether or not it is there."""
     base = root or contracts_root()
     folder = base / service
     brought = all_services().get(service) if root is None and not folder.is_dir() else None

@@ -1,0 +1,65 @@
+"""forebay views: the contracts of a service made of SQL views, and what its entry must say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from forebay.catalog import Service
+from forebay.cli.names import ServiceType
+from forebay.job import Job, load_job
+from forebay.serde.contracts import contracts_folder, load_contract
+from forebay.views.contracts import contracts_of, stores_of
+from forebay.views.records import is_of_views
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  forebay views sensor-views
+  forebay views sensor-views --write"""
+)
+@click.argument("service", type=ServiceType())
+@click.option("--write", is_flag=True, help="Write the contracts that are missing or out of date.")
+def views(service: Service, write: bool) -> int:
+    """Check the contracts of a SERVICE made of SQL views: records of rows, stores and repartitions.
+
+    They follow from the views' files, so they are never written by hand. Exits with 1 if one is out of date, or if the
+    service's entry in the table of services says otherwise than its views.
+    """
+    job = load_job(service.job)
+    if not all(is_of_views(record) for record in job.outputs.values()):
+        raise click.UsageError(f"{service.name} is not made of SQL views: its job is not one of views_job()")
+    folder, stale = Path(str(contracts_folder(service.name))), 0
+    for name, text in contracts_of(job, _namespace(service)):
+        file = folder / f"{name}.avsc"
+        fresh = file.is_file() and file.read_text(encoding="utf-8") == text
+        if not fresh and write:
+            file.write_text(text, encoding="utf-8")
+        stale += not fresh and not write
+        click.echo(f"{file.name}: {'up to date' if fresh else 'written' if write else 'out of date'}")
+    wrong = _wrong(service, job)
+    for line in wrong:
+        click.echo(f"the entry of {service.name} in the table of services: {line}")
+    if stale:
+        click.echo(f"`forebay views {service.name} --write` writes what is out of date")
+    return int(bool(stale or wrong))
+
+
+def _namespace(service: Service) -> str:
+    source = service.inputs[0].record
+    return str(json.loads(load_contract(service.name, source).text).get("namespace", ""))
+
+
+def _wrong(service: Service, job: Job) -> list[str]:
+    """Say where the entry differs from the job."""
+    outputs = {topic: record.__name__ for topic, record in job.outputs.items()}
+    stores, stages = stores_of(job), len(job.then) + 1
+    pairs = (
+        ("outputs", {topic.name: topic.record for topic in service.outputs}, outputs),
+        ("stores", dict(service.stores), stores),
+        ("stages", service.stages, stages),
+    )
+    return [f"{name} is {said}, but the views make {made}" for name, said, made in pairs if said != made]

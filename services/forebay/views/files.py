@@ -1,0 +1,32 @@
+"""Views are read from the .sql files of a folder, one view a file."""
+
+from __future__ import annotations
+
+from importlib.resources.abc import Traversable
+
+from forebay.views.model import Source, View, ViewError
+from forebay.views.sql import parse_view
+
+_SUFFIX = ".sql"
+
+
+def load_views(folder: Traversable, source: Source) -> tuple[View, ...]:
+    """Give the views of a folder in order of their files' names.
+
+    Raises:
+        ViewError: a file is no view, two have one name, or there is none.
+    """
+    if not folder.is_dir():
+        raise ViewError(f"{folder}: there is no such folder: make it, with a file name{_SUFFIX} for each view")
+    files = sorted((file for file in folder.iterdir() if file.name.endswith(_SUFFIX)), key=lambda file: file.name)
+    if not files:
+        raise ViewError(f"{folder}: no view in it: write one into a file name{_SUFFIX}")
+    views = tuple(parse_view(file.read_text(encoding="utf-8"), file.name, source) for file in files)
+    known: dict[str, str] = {}
+    for view in views:
+        if view.store in known:
+            raise ViewError(
+                f"{view.file}: the view {view.name} is also made by {known[view.store]}: give each a name of its own"
+            )
+        known[view.store] = view.file
+    return views

@@ -1,0 +1,134 @@
+"""Views as a topology: those by the topic's key in its first stage, each other grouping behind a repartition."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple, TypeVar
+
+from forebay.builder import Stream, Topology, job
+from forebay.job import Job
+from forebay.processor.api import RejectedRecord
+from forebay.stores.keys import join_key
+from forebay.views.model import Group, Source, View, camel_case
+from forebay.views.records import RowRecords, crossing_record, row_records
+
+S = TypeVar("S")
+
+
+class _Grouping(NamedTuple):
+    """Views behind one repartition.
+
+    Args:
+        name: of the repartition.
+        crossing: what crosses it: what these views and those of later groupings use.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    crossing: type[Any]
+    views: tuple[View, ...]
+
+
+def views_job(settings: type[S], source: Source, views: Sequence[View]) -> Job:
+    """Give the job that keeps views: each leaves as rows to the topic of its name, keyed by group."""
+    plan = _Plan(source, views)
+    return job(settings, lambda _: plan.topology())
+
+
+def views_topology(source: Source, views: Sequence[View]) -> Topology:
+    """Give the topology that keeps views."""
+    return _Plan(source, views).topology()
+
+
+class _Plan:
+    """The records and groupings of views, made once: each topology made of it has the same classes."""
+
+    def __init__(self, source: Source, views: Sequence[View]) -> None:
+        self._source = source
+        self._records: dict[str, RowRecords] = {view.name: row_records(view) for view in views}
+        self._by_key = [view for view in views if view.by_key]
+        self._usable = _usable(source, views)
+        self._groupings = _groupings(source, [view for view in views if not view.by_key])
+
+    def topology(self) -> Topology:
+        """Describe the topology."""
+        topology = Topology()
+        stream: Stream[Any] = topology.stream(self._source.topic, self._source.record).filter(self._usable)
+        for view in self._by_key:
+            self._keep(view, stream)
+        for grouping in self._groupings:
+            crossing = stream.map(_projection(grouping.crossing), grouping.crossing)
+            stream = crossing.rekey(grouping.name, _key_of(grouping.columns)).repartition()
+            for view in grouping.views:
+                self._keep(view, stream)
+        return topology
+
+    def _keep(self, view: View, stream: Stream[Any]) -> None:
+        records, where = self._records[view.name], view.where
+        nullable = [each.column.name for each in view.select if isinstance(each, Group) and each.column.nullable]
+        if nullable:
+            stream = stream.filter(lambda _, record: all(getattr(record, name) is not None for name in nullable))
+        if where is not None:
+            stream = stream.filter(lambda _, record: bool(where(record)))
+        rows = stream.aggregate(records.fold, records.stored, store=view.store)
+        rows.map(records.row_of, records.row).to(view.name)
+
+
+def _groupings(source: Source, views: Iterable[View]) -> list[_Grouping]:
+    of_columns: dict[tuple[str, ...], list[View]] = {}
+    for view in views:
+        of_columns.setdefault(view.group_by, []).append(view)
+    found: list[_Grouping] = []
+    needed: set[str] = set()
+    for columns, grouped in reversed(of_columns.items()):
+        needed |= set(columns).union(*(view.uses for view in grouped))
+        crossing = crossing_record(source, f"{source.record.__name__}By{camel_case(*columns)}", needed)
+        name = "-".join(["by", *columns]).replace("_", "-")
+        found.insert(0, _Grouping(name, columns, crossing, tuple(grouped)))
+    return found
+
+
+def _usable(source: Source, views: Iterable[View]) -> Callable[[str, Any], bool]:
+    """Give a filter that refuses what no view may count: before any of them has counted it."""
+    used = sorted({name for view in views for name in view.uses})
+    doubles = [name for name in used if source.columns[name].type is float]
+
+    def check(key: str, record: Any) -> bool:
+        source.check(record)
+        if getattr(record, source.key) != key:
+            raise RejectedRecord(
+                f"{source.key} is {getattr(record, source.key)!r} but the record's key is {key!r}: "
+                f"the producer must key {source.topic} by {source.key}, so that its records meet in one task"
+            )
+        for name in doubles:
+            value = getattr(record, name)
+            if value is not None and not math.isfinite(value):
+                raise RejectedRecord(f"{name} is {value}: the producer must send a finite number")
+        return True
+
+    return check
+
+
+def _projection(crossing: type[Any]) -> Callable[[str, Any], Any]:
+    getters = [attrgetter(name) for name in crossing.__dataclass_fields__]
+    return lambda _, record: crossing(*[get(record) for get in getters])
+
+
+def _key_of(columns: tuple[str, ...]) -> Callable[[str, Any], str]:
+    """Give a record's group as a key; one that belongs to no group crosses under the key it has."""
+    if len(columns) == 1:
+        get = attrgetter(columns[0])
+
+        def single(key: str, record: Any) -> str:
+            value = get(record)
+            return key if value is None else str(value)
+
+        return single
+
+    def joined(key: str, record: Any) -> str:
+        values = [getattr(record, name) for name in columns]
+        return key if None in values else join_key(*values)
+
+    return joined

@@ -1,0 +1,1 @@
+"""Sensor views: readings -> avg_readings, part_avg."""
