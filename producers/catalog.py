@@ -22,9 +22,11 @@ from producers.food_orders import FoodOrdersGenerator
 from producers.menu_prices import MenuPricesGenerator
 from producers.movie_ticket_sales import MovieTicketSalesGenerator
 from producers.order_events import OrderEventsGenerator
+from producers.readings import ReadingsGenerator
 from producers.server_metrics import ServerMetricsGenerator
 from producers.user_activity import UserActivityGenerator
 from producers.user_clicks import UserClicksGenerator
+from sensor_views.model import Reading
 from session_analytics.model import UserClick
 from ticket_sales.model import MovieTicketSale
 from user_sessions.model import UserActivity
@@ -47,6 +49,7 @@ SOURCES = {
         Source(
             "movie_ticket_sales", "ticket-sales", "MovieTicketSale", MovieTicketSale, MovieTicketSalesGenerator, "title"
         ),
+        Source("readings", "sensor-views", "Reading", Reading, ReadingsGenerator, "reading"),
     )
 }
 
