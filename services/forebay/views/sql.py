@@ -53,9 +53,10 @@ def parse_view(sql: str, file: str, source: Source) -> View:
 
 def _statement(sql: str, file: str) -> exp.Expr:
     try:
-        statements = [each for each in sqlglot.parse(sql, read=_DIALECT) if each is not None]
+        parsed = sqlglot.parse(sql, read=_DIALECT)
     except SqlglotError as error:
         raise ViewError(f"{file}: {_where(error)}: write {_FORM}") from error
+    statements = [each for each in parsed if each is not None and not isinstance(each, exp.Semicolon)]
     if len(statements) != 1:
         raise ViewError(f"{file}: {len(statements)} statements in it: a file holds one, {_FORM}")
     return statements[0]

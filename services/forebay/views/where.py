@@ -90,7 +90,8 @@ def _operand(node: exp.Expr, names: Names) -> _Operand:
             return _constant("a number", _number(node.sql(), names))
         case exp.Boolean():
             return _constant("a boolean", bool(node.this))
-    return names.fail(f"WHERE: {node.sql()} is neither a column nor a text, a number, true or false")
+    hint = ": write IS NULL" if isinstance(node, exp.Null) else ""
+    return names.fail(f"WHERE: {node.sql()} is neither a column nor a text, a number, true or false{hint}")
 
 
 def _constant(kind: str, value: Any) -> _Operand:

@@ -1,0 +1,43 @@
+"""The service under test, as a machine with sensors on its parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forebay.testing import Forwarded, JobDriver
+from sensor_views.model import Reading
+from tests.plain import plain
+from tests.sensor_views.replay import Output, Total, stored
+
+START = 1_735_689_600_000
+
+
+class Machine:
+    """A driver for the service, both stages; times are ms after START."""
+
+    def __init__(self, tasks: int = 1, **engine: Any) -> None:
+        self.driver = JobDriver("sensor-views", tasks=tasks, **engine)
+
+    def read(
+        self,
+        reading: float,
+        sensor: str = "s-1",
+        area: str = "wheel",
+        at: int = 0,
+        event_id: str | None = None,
+    ) -> list[Forwarded[Any]]:
+        """Send one reading; give the rows that leave."""
+        return self.driver.pipe(sensor, Reading(event_id, sensor, area, reading, START + at))
+
+    def averages(self, view: str) -> dict[str, float]:
+        """Give what a view's store holds: the average of each group."""
+        return {group: average for group, (average, _, _) in self.totals(view).items()}
+
+    def totals(self, view: str) -> dict[str, Total]:
+        """Give a view's store as the replay has it."""
+        rows = self.driver.store(view.replace("_", "-"))
+        return stored({key: plain(row.value) for key, row in rows.items()})
+
+    def results(self) -> list[Output]:
+        """Give all rows so far as the replay has them."""
+        return [(out.topic or "", out.key, plain(out.value), out.timestamp) for out in self.driver.outputs]

@@ -1,0 +1,43 @@
+"""A topic to select from, with a column of every kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from forebay.fastinit import fast_init
+from forebay.views import Source, View
+from forebay.views.sql import parse_view
+
+
+@fast_init
+@dataclass(frozen=True, slots=True)
+class Measured:
+    sensor: str
+    area: str
+    note: str | None
+    reading: float | None
+    level: int | None
+    valid: bool | None
+    tags: tuple[str, ...]
+    timestamp: int
+
+
+READINGS = Source("readings", Measured, key="sensor")
+
+
+def measured(
+    sensor: str = "s-1",
+    area: str = "wheel",
+    note: str | None = None,
+    reading: float | None = None,
+    level: int | None = None,
+    valid: bool | None = None,
+    timestamp: int = 0,
+) -> Measured:
+    """Give a record; what is not told is null."""
+    return Measured(sensor, area, note, reading, level, valid, (), timestamp)
+
+
+def view(sql: str) -> View:
+    """Give the view of a text."""
+    return parse_view(sql, "v.sql", READINGS)

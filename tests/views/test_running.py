@@ -1,0 +1,213 @@
+"""Views run: grouped by key without a repartition, each other grouping behind one, all right at once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from forebay.builder import job
+from forebay.builder.graph import Kind
+from forebay.processor import RejectedRecord
+from forebay.stores.keys import split_key
+from forebay.views import Source, load_views, views_job, views_topology
+from forebay.views.contracts import contracts_of, stores_of
+from tests.builder import driving
+from tests.builder.driving import Run
+from tests.plain import plain
+from tests.views.sources import READINGS, Measured, measured
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    pass
+
+
+VIEWS = {
+    "by_sensor": "SELECT sensor, AVG(reading) AS mean, MAX(timestamp) AS last FROM readings GROUP BY sensor",
+    "by_area": "SELECT area, COUNT(*) AS n, SUM(reading) AS total, SUM(level) AS levels FROM readings GROUP BY area",
+    "high": "SELECT area, COUNT(reading) AS n FROM readings WHERE reading > 10 GROUP BY area",
+    "by_note": "SELECT note AS remark, MIN(level) AS least, AVG(level) AS mean FROM readings GROUP BY note",
+    "both": "SELECT COUNT(*) AS n, sensor, area FROM readings GROUP BY area, sensor",
+}
+
+
+class Kept:
+    """Any record as the number it is kept under: classes made of views can't be pickled."""
+
+    def __init__(self) -> None:
+        self._records: list[Any] = []
+
+    def encode(self, record: Any) -> bytes:
+        self._records.append(record)
+        return str(len(self._records) - 1).encode()
+
+    def decode(self, data: bytes) -> Any:
+        return self._records[int(data)]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def codec() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(driving, "CODEC", Kept())
+        yield
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("views")
+    for name, select in VIEWS.items():
+        (folder / f"{name}.sql").write_text(f"CREATE MATERIALIZED VIEW {name} AS {select}")
+    return folder
+
+
+@pytest.fixture
+def run(folder: Path) -> Run:
+    return Run(views_job(Settings, READINGS, load_views(folder, READINGS)))
+
+
+def rows(run: Run, *records: Measured) -> dict[str, dict[str, dict[str, Any]]]:
+    """Pipe records; give each view's last row of each group."""
+    tables: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
+    for record in records:
+        for sent in run.pipe("readings", record.sensor, record):
+            tables[sent.topic][sent.key] = plain(sent.value)
+    return tables
+
+
+def test_each_grouping_but_the_key_s_is_a_stage(folder: Path) -> None:
+    graph = views_topology(READINGS, load_views(folder, READINGS)).graph
+    crossings = graph.of_kind(Kind.REPARTITION)
+    assert [(node.name, node.stage, list(node.record.__dataclass_fields__)) for node in crossings] == [
+        ("by-area-sensor", 0, ["sensor", "area", "note", "reading", "level", "timestamp"]),
+        ("by-area", 1, ["area", "note", "reading", "level", "timestamp"]),
+        ("by-note", 2, ["note", "level", "timestamp"]),
+    ]
+    assert {node.name: node.stage for node in graph.of_kind(Kind.SINK)} == {
+        "by_sensor": 0,
+        "both": 1,
+        "by_area": 2,
+        "high": 2,
+        "by_note": 3,
+    }
+
+
+def test_rows(run: Run) -> None:
+    tables = rows(
+        run,
+        measured("s-1", "wheel", reading=10.0, level=3, timestamp=7),
+        measured("s-1", "wheel", reading=11.0, timestamp=5),
+        measured("s-2", "wheel", "late", level=4, timestamp=6),
+    )
+    assert tables["by_sensor"] == {
+        "s-1": {"sensor": "s-1", "mean": 10.5, "last": 7},
+        "s-2": {"sensor": "s-2", "mean": None, "last": 6},
+    }
+    assert tables["by_area"] == {"wheel": {"area": "wheel", "n": 3, "total": 21.0, "levels": 7}}
+    assert tables["high"] == {"wheel": {"area": "wheel", "n": 1}}
+    assert {split_key(key): row for key, row in tables["both"].items()} == {
+        ("wheel", "s-1"): {"n": 2, "sensor": "s-1", "area": "wheel"},
+        ("wheel", "s-2"): {"n": 1, "sensor": "s-2", "area": "wheel"},
+    }
+
+
+def test_a_null_belongs_to_no_group_and_counts_in_the_others(run: Run) -> None:
+    tables = rows(run, measured("s-1", "wheel", None, level=1), measured("s-1", "wheel", "cold", level=5))
+    assert tables["by_note"] == {"cold": {"remark": "cold", "least": 5, "mean": 5.0}}
+    assert tables["by_area"]["wheel"]["n"] == 2
+
+
+def test_what_no_view_may_count_is_refused_before_any_counts_it(folder: Path) -> None:
+    def check(record: Measured) -> None:
+        if record.area == "nowhere":
+            raise RejectedRecord("area is nowhere")
+
+    source = Source("readings", Measured, key="sensor", check=check)
+    run = Run(views_job(Settings, source, load_views(folder, source)))
+    assert run.pipe("readings", "s-1", measured(area="nowhere")) == []
+    assert run.pipe("readings", "s-2", measured("s-1")) == []
+    assert run.pipe("readings", "s-1", measured(reading=float("nan"))) == []
+    assert run.errors[0] == "area is nowhere"
+    assert run.errors[1].startswith("sensor is 's-1' but the record's key is 's-2'")
+    assert run.errors[2] == "reading is nan: the producer must send a finite number"
+
+
+def test_rows_go_on_after_a_restart(run: Run) -> None:
+    rows(run, measured(reading=1.0, level=1))
+    run.restart()
+    tables = rows(run, measured(reading=2.0, level=2))
+    assert tables["by_sensor"]["s-1"]["mean"] == 1.5
+    assert tables["by_area"]["wheel"]["levels"] == 3
+
+
+def test_contracts_name_what_is_stored_and_what_crosses(folder: Path) -> None:
+    built = views_job(Settings, READINGS, load_views(folder, READINGS))
+    names = [name for name, _ in contracts_of(built, "shop")]
+    assert set(names) == {
+        *(name for view in ("BySensor", "ByArea", "High", "ByNote", "Both") for name in (view, f"{view}Totals")),
+        *("MeasuredByAreaSensor", "MeasuredByArea", "MeasuredByNote"),
+    }
+    assert stores_of(built)["by-area"] == "ByAreaTotals"
+
+
+def test_a_topology_is_the_same_each_time_it_is_made(folder: Path) -> None:
+    views = load_views(folder, READINGS)
+    made = views_job(Settings, READINGS, views)
+    assert made.logic(1)(Settings()).entries[0].record is made.then[0].record  # type: ignore[attr-defined]
+    assert job(Settings, lambda _: views_topology(READINGS, views)).inputs == {"readings": Measured}
+
+
+records = st.builds(
+    measured,
+    st.sampled_from(["s-1", "s-2"]),
+    st.sampled_from(["wheel", "motor"]),
+    st.sampled_from([None, "cold"]),
+    st.one_of(st.none(), st.floats(-1e9, 1e9)),
+    st.one_of(st.none(), st.integers(-5, 5)),
+    timestamp=st.integers(0, 9),
+)
+
+
+@settings(max_examples=25)
+@given(st.lists(records, max_size=15))
+def test_rows_are_those_of_the_whole_query(folder: Path, arrived: list[Measured]) -> None:
+    tables = rows(Run(views_job(Settings, READINGS, load_views(folder, READINGS))), *arrived)
+    areas: dict[str, list[Measured]] = defaultdict(list)
+    notes: dict[str, list[Measured]] = defaultdict(list)
+    for record in arrived:
+        areas[record.area].append(record)
+        if record.note is not None:
+            notes[record.note].append(record)
+    assert tables["by_area"] == {
+        area: {
+            "area": area,
+            "n": len(those),
+            "total": summed([each.reading for each in those]),
+            "levels": summed([each.level for each in those]),
+        }
+        for area, those in areas.items()
+    }
+    assert tables["by_note"].keys() == notes.keys()
+    for note, those in notes.items():
+        levels = [each.level for each in those if each.level is not None]
+        assert tables["by_note"][note] == {
+            "remark": note,
+            "least": min(levels, default=None),
+            "mean": sum(levels) / len(levels) if levels else None,
+        }
+    high = {area for area, those in areas.items() if any(each.reading and each.reading > 10 for each in those)}
+    assert tables["high"].keys() == high
+
+
+def summed(values: list[Any]) -> float | int | None:
+    found = [value for value in values if value is not None]
+    if not found:
+        return None
+    return sum(found) if isinstance(found[0], int) else float(sum(map(Fraction, found), Fraction(0)))
