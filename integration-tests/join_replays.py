@@ -11,6 +11,7 @@ from forebay.partitioner import partition_of
 from forebay.stores.keys import split_key
 from tests.menu_votes import replay as menu_votes
 from tests.price_join import replay as price_join
+from tests.sensor_views import replay as sensor_views
 from tests.ticket_sales import replay as ticket_sales
 
 Record = tuple[str, str | None, dict[str, Any] | None, int]
@@ -89,10 +90,34 @@ def check_sales(bench: ServiceBench, at_least: int) -> None:
     assert len(wanted) > at_least
 
 
+def check_averages(bench: ServiceBench, at_least: int) -> None:
+    """Compare the last rows of sensor-views, and the totals stored behind them, with the replay's.
+
+    Of a sensor, the rows that compaction has left are also compared in their order: its readings are in one partition.
+    An area's last row is the same whatever the order its sensors' readings came in, since sums are exact.
+    """
+    records = [record[1:] for of_partition in received(bench).values() for record in of_partition]
+    wanted, totals = sensor_views.replay(records, task_of=lambda key: partition_of(key.encode(), PARTITIONS))
+    for view, groups in totals.items():
+        rows = _rows([output for outputs in bench.outputs(view).values() for output in outputs])
+        assert {group: values[-1] for group, values in rows.items()} == {group: t[0] for group, t in groups.items()}
+        changelog = bench.changelog(view.replace("_", "-")).values()
+        stored = {group.decode(): row for rows_of_task in changelog for group, row in rows_of_task.items()}
+        assert sensor_views.stored(stored) == groups
+        if view == "avg_readings":
+            every = _rows([output[1:] for output in wanted if output[0] == view])
+            for sensor, averages in rows.items():
+                left = iter(every[sensor])
+                assert all(average in left for average in averages), f"{sensor}: an average is wrong or out of order"
+    assert len(wanted) > 2 * at_least
+    assert bench.late() == []
+
+
 CHECKS: Mapping[str, Callable[[ServiceBench], None]] = {
     "price-join": lambda bench: check_bills(bench, grace_ms=1_000, at_least=1_000),
     "menu-votes": lambda bench: check_votes(bench, voters=120),
     "ticket-sales": lambda bench: check_sales(bench, at_least=1_000),
+    "sensor-views": lambda bench: check_averages(bench, at_least=1_000),
 }
 """After one bounded run of each input's producer, one input after the other."""
 
@@ -115,3 +140,11 @@ def _without_times(outputs: list[tuple[str, dict[str, Any], int]]) -> dict[str, 
     for title, change, _ in outputs:
         titles.setdefault(title, []).append((change["operation"], change["before"], change["after"]))
     return titles
+
+
+def _rows(outputs: list[tuple[str, dict[str, Any], int]]) -> dict[str, list[float]]:
+    """Give the averages of each group's rows in order."""
+    groups: dict[str, list[float]] = {}
+    for group, row, _ in outputs:
+        groups.setdefault(group, []).append(row["avg_reading"])
+    return groups

@@ -1,4 +1,4 @@
-"""price-join, menu-votes and ticket-sales, each killed in mid-work: what they wrote equals independent replays."""
+"""Services of joins, tables and views, each killed in mid-work: what they wrote equals independent replays."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from join_replays import check_bills, check_sales, check_votes
+from join_replays import check_averages, check_bills, check_sales, check_votes
 from service_bench import ServiceBench
 
 from forebay.platform import Platform
@@ -76,3 +76,7 @@ def test_counts_are_those_of_everybody_s_latest_vote_and_region(drained: Open) -
 
 def test_changes_of_a_title_are_the_replays_as_far_as_compaction_has_left_them(drained: Open) -> None:
     check_sales(drained("ticket-sales"), at_least=5_000)
+
+
+def test_averages_of_sensors_and_areas_are_the_replays_exactly(drained: Open) -> None:
+    check_averages(drained("sensor-views"), at_least=5_000)
