@@ -200,6 +200,31 @@ def test_windows_and_versions_are_those_of_the_changelog(platform: Platform, fol
         versions.close()
 
 
+def test_rows_of_views_are_pushed_and_pulled_with_their_averages(platform: Platform, folder: Path) -> None:
+    bench = QueryBench(platform, "sensor-views", folder)
+    try:
+        server = bench.server(4)
+        followed = [Followed(server, store) for store in bench.service.stores]
+        bench.feed(1)
+        bench.drain("--tick-ms", "0")
+        check_view(server, bench, followed[0], "avg-readings", "sensor")
+        check_view(server, bench, followed[1], "part-avg", "area")
+    finally:
+        bench.close()
+
+
+def check_view(server: JobProcess, bench: ServiceBench, followed: Followed, store: str, group: str) -> None:
+    stored = logged(bench, store)
+    server.until(lambda: followed.rows() == stored, f"all changes of {store} were pushed", 60)
+    rows = {entry["key"]: entry["value"] for entry in everything(server, store)}
+    assert rows == stored
+    outputs = bench.outputs(store.replace("-", "_"))
+    sent = {key: row for of_partition in outputs.values() for key, row, _ in of_partition}
+    assert {key: {name: row[name] for name in (group, "avg_reading")} for key, row in rows.items()} == sent
+    assert len(rows) > 5
+    assert all(row["avg_reading_total"]["count"] > 0 for row in rows.values())
+
+
 def check_windows(server: JobProcess, bench: ServiceBench) -> None:
     wanted = []
     for rows in bench.changelog("metric-windows").values():
