@@ -3,6 +3,8 @@
 import pytest
 
 from forebay.catalog import COMPACTED, find_service
+from forebay.processor.engine import Emit
+from sensor_views.model import Reading
 from tests.plain import plain
 from tests.sensor_views.harness import START, Machine
 
@@ -73,9 +75,12 @@ def test_averages_go_on_after_a_restart() -> None:
 
 
 def test_the_latest_row_per_batch_is_enough_where_that_is_chosen() -> None:
-    machine = Machine(emit="latest")
-    machine.read(10.0)
-    assert [out.topic for out in machine.driver.outputs] == ["avg_readings", "part_avg"]
+    machine = Machine(emit=Emit.LATEST)
+    machine.driver.run_batch([("s-1", Reading(None, "s-1", "wheel", value, START)) for value in (10.0, 20.0, 60.0)])
+    assert [(out.topic, out.value.avg_reading) for out in machine.driver.outputs] == [
+        ("avg_readings", 30.0),
+        ("part_avg", 30.0),
+    ]
 
 
 def test_the_topics_are_compacted() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from forebay.views import ViewError, load_views
-from tests.views.sources import READINGS, view
+from forebay.views import Source, ViewError, load_views, views_topology
+from tests.views.sources import READINGS, Measured, view
 
 FORM = r"write CREATE MATERIALIZED VIEW name AS SELECT \.\.\. FROM source \[WHERE \.\.\.\] GROUP BY column"
 
@@ -26,12 +26,27 @@ REFUSED = {
     "or replace": (select().replace("CREATE", "CREATE OR REPLACE"), "it does not create a materialized view"),
     "if not exists": (select().replace("VIEW v", "VIEW IF NOT EXISTS v"), "it does not create a materialized view"),
     "only a query": ("SELECT area FROM readings GROUP BY area", "it does not create a materialized view"),
-    "emit changes": (select() + " EMIT CHANGES", "it does not create a materialized view"),
+    "emit changes": (
+        select() + " EMIT CHANGES",
+        rf"a part of it is not understood \(is there more behind GROUP BY\?\): {FORM}",
+    ),
     "a schema": (select().replace("VIEW v", "VIEW a.v"), "a view is one SELECT under a plain name"),
     "columns beside the name": (select().replace("VIEW v", "VIEW v (a, b)"), "a view is one SELECT under a plain name"),
     "a union": (f"{select()} UNION {select()[30:]}", "a view is one SELECT under a plain name"),
     "a bad name": (select().replace("VIEW v", 'VIEW "My-View"'), "'My-View' can't be the name of a view.*use a-z, 0-9"),
     "a bad column name": (select('area, COUNT(*) AS "N!"'), "'N!' can't be the name of a column: use a-z"),
+    "a name of Python's": (
+        select("area, COUNT(*) AS class"),
+        "'class' can't be the name of a column: it means something",
+    ),
+    "the topic's name": (
+        select().replace("VIEW v", "VIEW readings"),
+        "the view has the name of the topic it reads, readings, and would read its own rows",
+    ),
+    "a number that is true": (
+        select(rest="FROM readings WHERE level IS TRUE GROUP BY area"),
+        r"WHERE level IS TRUE: write IS \[NOT\] NULL, or of a boolean IS \[NOT\] TRUE or FALSE",
+    ),
     "having": (select() + " HAVING COUNT(*) > 1", "HAVING can't be in a view"),
     "order": (select() + " ORDER BY area", "ORDER BY can't be in a view"),
     "limit": (select() + " LIMIT 3", "LIMIT can't be in a view"),
@@ -138,6 +153,30 @@ def test_two_views_of_one_name_are_refused(tmp_path: Path) -> None:
     (tmp_path / "two.sql").write_text(select())
     with pytest.raises(ViewError, match=r"two\.sql: the view v is also made by one\.sql: give each a name of its own"):
         load_views(tmp_path, READINGS)
+
+
+@pytest.mark.parametrize(
+    ("names", "record", "other"),
+    [
+        (["measured"], "Measured", "the topic readings"),
+        (["x", "measured_by_area"], "MeasuredByArea", "the repartition by-area"),
+        (["x", "x_totals"], "XTotals", "the view x"),
+    ],
+)
+def test_two_records_of_one_name_are_refused(tmp_path: Path, names: list[str], record: str, other: str) -> None:
+    for name in names:
+        (tmp_path / f"{name}.sql").write_text(select().replace("VIEW v", f"VIEW {name}"))
+    views = load_views(tmp_path, READINGS)
+    with pytest.raises(
+        ViewError, match=rf"^{names[-1]}\.sql: .* needs the record {record}, which is that of {other}: give"
+    ):
+        views_topology(READINGS, views)
+
+
+@pytest.mark.parametrize("key", ["level", "tags", "name"])
+def test_a_source_whose_key_is_no_text_is_refused(key: str) -> None:
+    with pytest.raises(ViewError, match=f"topic readings: Measured has no text '{key}': name a field of text"):
+        Source("readings", Measured, key=key)
 
 
 def test_a_folder_without_views_is_refused(tmp_path: Path) -> None:

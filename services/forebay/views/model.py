@@ -52,12 +52,23 @@ class Source:
         record: the topic's records: a frozen dataclass with the field `timestamp` (ms).
         key: the field that every record's key repeats; views grouped by it need no repartition.
         check: called with each record before any view sees it; raises RejectedRecord for one no view may count.
+
+    Raises:
+        ViewError: the key is no text, or there is no event time.
     """
 
     topic: str
     record: type[Any]
     key: str
     check: Callable[[Any], None] = lambda _: None
+
+    def __post_init__(self) -> None:
+        if self.key not in self.columns or self.columns[self.key].type is not str:
+            raise ViewError(
+                f"topic {self.topic}: {self.record.__name__} has no text {self.key!r}: name a field of text"
+            )
+        if "timestamp" not in self.columns:
+            raise ViewError(f"topic {self.topic}: {self.record.__name__} must have a field timestamp (ms)")
 
     @cached_property
     def columns(self) -> Mapping[str, Column]:

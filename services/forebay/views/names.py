@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import keyword
 import re
 from collections.abc import Iterable
 from typing import NoReturn
@@ -37,6 +38,8 @@ class Names:
         name = text_of(node)
         if not _USABLE.fullmatch(name):
             self.fail(f"{name!r} can't be the name of {of}: use a-z, 0-9 and _, a letter first")
+        if keyword.iskeyword(name) or name == "self":
+            self.fail(f"{name!r} can't be the name of {of}: it means something in Python: choose another")
         return name
 
     def alias(self, name: str) -> None:

@@ -42,6 +42,8 @@ def parse_view(sql: str, file: str, source: Source) -> View:
     create = _statement(sql, file)
     select = _select(create, names)
     name = names.own(create.this, "a view, which is its topic's too")
+    if name == source.topic:
+        names.fail(f"the view has the name of the topic it reads, {name}, and would read its own rows: choose another")
     _check_source(select, names)
     group_by = _group_by(select, names)
     columns = tuple(_selected(node, group_by, names) for node in select.expressions)
@@ -69,6 +71,8 @@ def _where(error: SqlglotError) -> str:
 
 
 def _select(create: exp.Expr, names: Names) -> exp.Select:
+    if isinstance(create, exp.Command):
+        names.fail(f"a part of it is not understood (is there more behind GROUP BY?): write {_FORM}, and nothing else")
     properties = create.args.get("properties")
     materialized = properties is not None and [type(each) for each in properties.expressions] == [
         exp.MaterializedProperty

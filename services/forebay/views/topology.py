@@ -11,7 +11,7 @@ from forebay.builder import Stream, Topology, job
 from forebay.job import Job
 from forebay.processor.api import RejectedRecord
 from forebay.stores.keys import join_key
-from forebay.views.model import Group, Source, View, camel_case
+from forebay.views.model import Group, Source, View, ViewError, camel_case
 from forebay.views.records import RowRecords, crossing_record, row_records
 
 S = TypeVar("S")
@@ -51,6 +51,7 @@ class _Plan:
         self._by_key = [view for view in views if view.by_key]
         self._usable = _usable(source, views)
         self._groupings = _groupings(source, [view for view in views if not view.by_key])
+        self._check_names(views)
 
     def topology(self) -> Topology:
         """Describe the topology."""
@@ -64,6 +65,19 @@ class _Plan:
             for view in grouping.views:
                 self._keep(view, stream)
         return topology
+
+    def _check_names(self, views: Iterable[View]) -> None:
+        """Refuse two records of one name: they would have one contract."""
+        known = {self._source.record.__name__: f"the topic {self._source.topic}"}
+        known |= {grouping.crossing.__name__: f"the repartition {grouping.name}" for grouping in self._groupings}
+        for view in views:
+            for record in (self._records[view.name].row, self._records[view.name].stored):
+                if record.__name__ in known:
+                    raise ViewError(
+                        f"{view.file}: the view {view.name} needs the record {record.__name__}, which is that of "
+                        f"{known[record.__name__]}: give the view another name"
+                    )
+                known[record.__name__] = f"the view {view.name}"
 
     def _keep(self, view: View, stream: Stream[Any]) -> None:
         records, where = self._records[view.name], view.where

@@ -110,13 +110,13 @@ def _number(text: str, names: Names) -> int | float:
 
 
 def _is(node: exp.Is, names: Names) -> Predicate:
-    of, wanted = _operand(node.this, names).of, node.expression
+    (kind, of), wanted = _operand(node.this, names), node.expression
     if isinstance(wanted, exp.Null):
         value = None
-    elif isinstance(wanted, exp.Boolean):
+    elif isinstance(wanted, exp.Boolean) and kind == "a boolean":
         value = bool(wanted.this)
     else:
-        names.fail(f"WHERE {node.sql()}: write IS [NOT] NULL, TRUE or FALSE")
+        names.fail(f"WHERE {node.sql()}: write IS [NOT] NULL, or of a boolean IS [NOT] TRUE or FALSE")
     if node.args.get("negate"):
         return lambda record: of(record) is not value
     return lambda record: of(record) is value
