@@ -93,7 +93,11 @@ REFUSED = {
     ),
     "a column called like a total": (
         select("area, AVG(level) AS n, COUNT(*) AS n_total"),
-        "two columns are called n_total",
+        "n_total is what the total of n is called: give the column another name",
+    ),
+    "a column called like a total, before it": (
+        select("area, COUNT(*) AS n_total, AVG(level) AS n"),
+        "n_total is what the total of n is called: give the column another name",
     ),
     "an aggregate without a name": (
         select("area, AVG(reading)"),

@@ -95,6 +95,11 @@ class Aggregate:
     column: Column | None
 
     @property
+    def total_name(self) -> str:
+        """Name of the total in a stored row, where it has one."""
+        return f"{self.name}_total"
+
+    @property
     def text(self) -> str:
         """Give it as it is written in SQL."""
         return f"{self.function}({'*' if self.column is None else self.column.name})"

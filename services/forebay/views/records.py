@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -32,17 +32,14 @@ class RowRecords(NamedTuple):
 def row_records(view: View) -> RowRecords:
     """Make a view's records. The classes are new ones at each call."""
     fields = [(each.name, _hint(each)) for each in view.select]
-    kept = [(each, accumulator(each)) for each in view.aggregates]
-    totals = [(f"{each.name}_total", how.total) for each, how in kept if how.total is not None]
+    kept = {each: accumulator(each) for each in view.aggregates}
+    totals = [(each.total_name, how.total) for each, how in kept.items() if how.total is not None]
     row = _record(camel_case(view.name), fields)
     stored = _record(f"{camel_case(view.name)}Totals", [*fields, *totals])
-    width = len(fields)
-    values_of = _values_of([name for name, _ in (*fields, *totals)])
-
-    def row_of(_key: str, stored_row: Any) -> Any:
-        return row(*values_of(stored_row)[:width])
-
-    return RowRecords(row, stored, Fold(lambda: None, _adding(view, stored, kept)), row_of)
+    columns_of = attrgetter(*[name for name, _ in fields])
+    return RowRecords(
+        row, stored, Fold(lambda: None, _adding(view, stored, kept)), lambda _, stored_row: row(*columns_of(stored_row))
+    )
 
 
 def is_of_views(record: type[Any]) -> bool:
@@ -61,22 +58,20 @@ def crossing_record(source: Source, name: str, columns: Iterable[str]) -> type[A
     return _record(name, [*fields, ("timestamp", int)])
 
 
-def _adding(
-    view: View, stored: type[Any], kept: Sequence[tuple[Aggregate, Accumulator]]
-) -> Callable[[str, Any, Any], Any]:
+def _adding(view: View, stored: type[Any], kept: Mapping[Aggregate, Accumulator]) -> Callable[[str, Any, Any], Any]:
     """Give what makes the next stored row of a source record and the last one (None: there is none)."""
     groups, steps = [], []
-    how_kept = dict(kept)
     for position, each in enumerate(view.select):
         if isinstance(each, Group):
             groups.append((position, each.column.name))
         else:
-            how = how_kept[each]
-            field = each.name if how.total is None else f"{each.name}_total"
+            how = kept[each]
+            field = each.name if how.total is None else each.total_name
             steps.append((position, attrgetter(field), how, _value_of(each)))
+    width = len(view.select)
 
     def add(_key: str, record: Any, before: Any) -> Any:
-        row: list[Any] = [None] * len(view.select)
+        row: list[Any] = [None] * width
         for position, name in groups:
             row[position] = getattr(record, name)
         totals = []
@@ -95,11 +90,6 @@ def _adding(
 
 def _value_of(aggregate: Aggregate) -> Callable[[Any], Any]:
     return (lambda _: True) if aggregate.column is None else attrgetter(aggregate.column.name)
-
-
-def _values_of(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
-    getters = [attrgetter(name) for name in names]
-    return lambda record: tuple(get(record) for get in getters)
 
 
 def _hint(each: Group | Aggregate) -> Any:

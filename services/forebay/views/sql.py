@@ -161,7 +161,10 @@ def _check_columns(columns: tuple[Group | Aggregate, ...], group_by: Mapping[str
     for each in columns:
         if each.name in known:
             names.fail(f"two columns are called {each.name}: give one another name, with AS")
-        known |= {each.name, f"{each.name}_total"} if isinstance(each, Aggregate) else {each.name}
+        known.add(each.name)
+    for each in columns:
+        if isinstance(each, Aggregate) and each.total_name in known:
+            names.fail(f"{each.total_name} is what the total of {each.name} is called: give the column another name")
 
 
 def _kind(column: Column) -> str:
