@@ -14,6 +14,7 @@ from job_process import JobProcess
 from topic_reading import Decoder, MarkerWatch, UndecodableError, fold, parse, read_topic
 
 from forebay.catalog import find_service
+from forebay.job import load_job
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.codecs import register_contract, registry_codec
 from forebay.kafka.registry import SchemaRegistry
@@ -66,6 +67,11 @@ class ServiceBench:
         self._folder = folder
         self._jobs: list[JobProcess] = []
         self._prepare_topics()
+
+    @property
+    def tables(self) -> frozenset[str]:
+        """The inputs in which a record without value is a delete."""
+        return load_job(self.service.job).tables
 
     @property
     def input(self) -> str:
@@ -161,10 +167,13 @@ class ServiceBench:
             records = received.records.setdefault(partition, [])
             for message in messages:
                 event = self._event(message, reader, latest)
-                if event is None:
+                key = message.key()
+                if name in self.tables and key is not None and message.value() is None:
+                    records.append((key.decode(), None, message.timestamp()[1]))
+                elif event is None:
                     received.unusable[partition, message.offset() or 0] = message
                 else:
-                    records.append(((message.key() or b"").decode(), event, event["timestamp"]))
+                    records.append(((key or b"").decode(), event, event["timestamp"]))
         return received
 
     def outputs(self, topic: str | None = None) -> dict[int, list[Output]]:
@@ -177,10 +186,10 @@ class ServiceBench:
         }
 
     def changelog(self, store: str) -> dict[int, dict[bytes, Value]]:
-        """Give a store by partition, as its changelog topic tells it."""
+        """Give a store by partition, as its changelog topic tells it; versions that are null are left out."""
         changelog = read_topic(self.settings, f"{self.application}-{store}-changelog")
         return {
-            partition: {key: self.decoder.decode(value) for key, value in fold(messages).items()}
+            partition: {key: self.decoder.decode(value) for key, value in fold(messages).items() if value}
             for partition, messages in changelog.items()
         }
 
