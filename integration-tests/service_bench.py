@@ -69,11 +69,6 @@ class ServiceBench:
         self._prepare_topics()
 
     @property
-    def tables(self) -> frozenset[str]:
-        """The inputs in which a record without value is a delete."""
-        return load_job(self.service.job).tables
-
-    @property
     def input(self) -> str:
         """The first input topic."""
         return self.service.inputs[0].name
@@ -167,13 +162,13 @@ class ServiceBench:
             records = received.records.setdefault(partition, [])
             for message in messages:
                 event = self._event(message, reader, latest)
-                key = message.key()
-                if name in self.tables and key is not None and message.value() is None:
-                    records.append((key.decode(), None, message.timestamp()[1]))
-                elif event is None:
-                    received.unusable[partition, message.offset() or 0] = message
+                key = (message.key() or b"").decode()
+                if event is not None:
+                    records.append((key, event, event["timestamp"]))
+                elif self._is_delete(message):
+                    records.append((key, None, message.timestamp()[1]))
                 else:
-                    records.append(((key or b"").decode(), event, event["timestamp"]))
+                    received.unusable[partition, message.offset() or 0] = message
         return received
 
     def outputs(self, topic: str | None = None) -> dict[int, list[Output]]:
@@ -227,6 +222,10 @@ class ServiceBench:
             assert headers["error.timestamp"] == str(original.timestamp()[1]).encode()
         assert found.keys() == unusable.keys()
         return others
+
+    def _is_delete(self, message: Message) -> bool:
+        tables = load_job(self.service.job).tables
+        return message.topic() in tables and message.key() is not None and message.value() is None
 
     def _prepare_topics(self) -> None:
         topics = self.service.topics(self.application)
