@@ -6,6 +6,7 @@ import tarfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from confluent_kafka import Message
 from service_bench import ServiceBench
 
 from forebay.platform.broker import Broker
@@ -53,6 +54,12 @@ class ReleasedBench(ServiceBench):
     def _prepare_topics(self) -> None:
         for topic in self.service.inputs:
             self._wait_for_leaders(topic.name)
+        self._refused = {_reported_place(report) for report in self.errors()}
+
+    def _is_delete(self, message: Message) -> bool:
+        """Release 0.1 knew no deletes: those it read are among its errors."""
+        place = message.topic(), message.partition(), message.offset()
+        return super()._is_delete(message) and place not in self._refused
 
 
 def application(service: str) -> str:
@@ -94,6 +101,12 @@ def unpack(release: str, folder: Path) -> None:
             packed.extractall(folder, filter="data")
     for file in _with_paths(folder):
         file.write_text(file.read_text().replace(f"{FOLDER}/", f"file:{folder}/"))
+
+
+def _reported_place(report: Message) -> tuple[str, int, int]:
+    headers = dict(report.headers() or [])
+    topic, partition, offset = (headers[f"error.{name}"] or b"" for name in ("topic", "partition", "offset"))
+    return topic.decode(), int(partition), int(offset)
 
 
 def _with_paths(folder: Path) -> list[Path]:

@@ -14,6 +14,7 @@ from job_process import JobProcess
 from topic_reading import Decoder, MarkerWatch, UndecodableError, fold, parse, read_topic
 
 from forebay.catalog import find_service
+from forebay.job import load_job
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.codecs import register_contract, registry_codec
 from forebay.kafka.registry import SchemaRegistry
@@ -161,10 +162,13 @@ class ServiceBench:
             records = received.records.setdefault(partition, [])
             for message in messages:
                 event = self._event(message, reader, latest)
-                if event is None:
-                    received.unusable[partition, message.offset() or 0] = message
+                key = (message.key() or b"").decode()
+                if event is not None:
+                    records.append((key, event, event["timestamp"]))
+                elif self._is_delete(message):
+                    records.append((key, None, message.timestamp()[1]))
                 else:
-                    records.append(((message.key() or b"").decode(), event, event["timestamp"]))
+                    received.unusable[partition, message.offset() or 0] = message
         return received
 
     def outputs(self, topic: str | None = None) -> dict[int, list[Output]]:
@@ -177,10 +181,10 @@ class ServiceBench:
         }
 
     def changelog(self, store: str) -> dict[int, dict[bytes, Value]]:
-        """Give a store by partition, as its changelog topic tells it."""
+        """Give a store by partition, as its changelog topic tells it; versions that are null are left out."""
         changelog = read_topic(self.settings, f"{self.application}-{store}-changelog")
         return {
-            partition: {key: self.decoder.decode(value) for key, value in fold(messages).items()}
+            partition: {key: self.decoder.decode(value) for key, value in fold(messages).items() if value}
             for partition, messages in changelog.items()
         }
 
@@ -218,6 +222,10 @@ class ServiceBench:
             assert headers["error.timestamp"] == str(original.timestamp()[1]).encode()
         assert found.keys() == unusable.keys()
         return others
+
+    def _is_delete(self, message: Message) -> bool:
+        tables = load_job(self.service.job).tables
+        return message.topic() in tables and message.key() is not None and message.value() is None
 
     def _prepare_topics(self) -> None:
         topics = self.service.topics(self.application)

@@ -71,7 +71,7 @@ def test_bills_are_those_at_the_price_of_the_order_s_time(drained: Open) -> None
 
 
 def test_counts_are_those_of_everybody_s_latest_vote_and_region(drained: Open) -> None:
-    check_votes(drained("menu-votes", *HISTORY), voters=120)
+    check_votes(drained("menu-votes", *HISTORY), voters=100)
 
 
 def test_changes_of_a_title_are_the_replays_as_far_as_compaction_has_left_them(drained: Open) -> None:

@@ -16,7 +16,7 @@ FIXED_START_MS = 1_735_689_600_000
 
 
 class Defect(Enum):
-    """What is wrong with a malformed record."""
+    """What is wrong with a malformed record; a null value is so in a stream, and a delete in a table."""
 
     UNDECODABLE = "undecodable"
     WRONG_MAGIC = "wrong-magic"

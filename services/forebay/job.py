@@ -38,6 +38,11 @@ class Job:
         settings: frozen dataclass of the logic's settings, all with defaults.
         processor: makes the logic that reads the inputs.
         then: the stages behind it, in order, inside the same micro-batch.
+        tables: inputs in which a record without value deletes its key (see Processor.removed); in others it can't be
+            used.
+
+    Raises:
+        ValueError: a table is no input.
     """
 
     inputs: Mapping[str, type[Any]]
@@ -45,6 +50,12 @@ class Job:
     settings: type[Any]
     processor: Logic
     then: tuple[Stage, ...] = ()
+    tables: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        unknown = sorted(self.tables - self.inputs.keys())
+        if unknown:
+            raise ValueError(f"tables {', '.join(unknown)} are no inputs: choose from {', '.join(self.inputs)}")
 
     def logic(self, stage: int) -> Logic:
         """Give what makes the processor of a stage; 0 reads the inputs."""

@@ -11,6 +11,8 @@ from forebay.stores.versioned import VersionedKeyValueStore
 from menu_votes.model import CountStep, CustomerRegion, CustomerVote, RegionalVote
 from menu_votes.settings import MenuVotesSettings
 
+VOTES, REGIONS = "customer_votes", "customer_regions"
+
 Row = tuple[str | None, str]
 """Region (None: all regions) and dish: the group that a customer's row counts in."""
 
@@ -43,21 +45,37 @@ class MenuVotes(Processor[CustomerVote | CustomerRegion, CountStep]):
         else:
             self._move(event, ctx)
 
+    def removed(self, topic: str, ctx: Context[CountStep]) -> None:
+        """Withdraw the customer's vote, or leave the region: the counts lose it."""
+        if topic == VOTES:
+            self._update_vote(None, ctx)
+        else:
+            self._update_region(None, ctx)
+
     def _vote(self, vote: CustomerVote, ctx: Context[CountStep]) -> None:
         if not vote.dish:
             raise RejectedRecord("dish is empty: the producer must name the dish")
-        _refuse_late(self.votes, vote.timestamp)
-        change = self._votes.update(ctx.key, vote, vote.timestamp)
-        if change is not None:
-            old = None if change.old is None else (None, change.old.dish)
-            _hand_on(ctx, change.timestamp, old, (None, vote.dish))
-            _hand_on_regional(ctx, self._regional.on_left(change))
+        self._update_vote(vote, ctx)
 
     def _move(self, region: CustomerRegion, ctx: Context[CountStep]) -> None:
         if not region.region:
             raise RejectedRecord("region is empty: the producer must name the region")
-        _refuse_late(self.regions, region.timestamp)
-        _hand_on_regional(ctx, self._regional.on_right(self._regions.update(ctx.key, region, region.timestamp)))
+        self._update_region(region, ctx)
+
+    def _update_vote(self, vote: CustomerVote | None, ctx: Context[CountStep]) -> None:
+        _refuse_late(self.votes, ctx.timestamp)
+        change = self._votes.update(ctx.key, vote, ctx.timestamp)
+        if change is not None:
+            _hand_on(ctx, change.timestamp, _of_dish(change.old), _of_dish(change.new))
+            _hand_on_regional(ctx, self._regional.on_left(change))
+
+    def _update_region(self, region: CustomerRegion | None, ctx: Context[CountStep]) -> None:
+        _refuse_late(self.regions, ctx.timestamp)
+        _hand_on_regional(ctx, self._regional.on_right(self._regions.update(ctx.key, region, ctx.timestamp)))
+
+
+def _of_dish(vote: CustomerVote | None) -> Row | None:
+    return None if vote is None else (None, vote.dish)
 
 
 def _regional_vote(vote: CustomerVote | None, region: CustomerRegion | None) -> RegionalVote:

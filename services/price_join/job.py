@@ -12,4 +12,5 @@ JOB = Job(
     outputs={"food_bills": FoodBill},
     settings=PriceJoinSettings,
     processor=PriceJoin,
+    tables=frozenset({"menu_prices"}),
 )

@@ -54,6 +54,10 @@ class PriceJoin(Processor[MenuPrice | FoodOrder, FoodBill]):
         else:
             self._reprice(event)
 
+    def removed(self, topic: str, ctx: Context[FoodBill]) -> None:
+        """Take the item off the menu: from then on it has no price."""
+        self._put(ctx.key, None, ctx.timestamp)
+
     def on_timer(self, timer: Timer, ctx: Context[FoodBill]) -> None:
         """Bill orders whose grace is over; the timer's key is their event time, so that a new grace holds for them."""
         due = int(timer.key) + self._grace_ms
@@ -65,8 +69,11 @@ class PriceJoin(Processor[MenuPrice | FoodOrder, FoodBill]):
     def _reprice(self, price: MenuPrice) -> None:
         if not 0 <= price.price < math.inf:
             raise RejectedRecord(f"price is {price.price}: the producer must send 0 or more")
-        if self.prices.put(price.item, price, price.timestamp) is NOT_PUT:
-            raise LateRecord(self._before_history(price.timestamp))
+        self._put(price.item, price, price.timestamp)
+
+    def _put(self, item: str, price: MenuPrice | None, ts: int) -> None:
+        if self.prices.put(item, price, ts) is NOT_PUT:
+            raise LateRecord(self._before_history(ts))
 
     def _bill(self, order: FoodOrder, ctx: Context[FoodBill]) -> None:
         if order.quantity < 1:

@@ -54,6 +54,11 @@ class Run:
         self.idle_ms = 0
         return self._batch([PipedRecord(topic, self.batch, key.encode(), CODEC.encode(event), event.timestamp, [])])
 
+    def delete(self, topic: str, key: str, timestamp: int) -> list[Sent]:
+        """Process one record without value."""
+        self.idle_ms = 0
+        return self._batch([PipedRecord(topic, self.batch, key.encode(), None, timestamp, [])])
+
     def idle(self, ms: int) -> list[Sent]:
         """Let time pass without records."""
         self.clock += ms
@@ -95,6 +100,7 @@ class Run:
             stores={store.name: CODEC for _, store in declared_stores(processor)},
             outputs=dict.fromkeys(self.job.outputs, CODEC),
             onward=None if following is None else (following.name, CODEC),
+            tables=frozenset() if stage else self.job.tables,
         )
         return TaskEngine(processor, codecs, self.tables[stage], EngineSettings(service="built"))
 

@@ -150,6 +150,39 @@ def test_two_tables_joined_follow_both() -> None:
     ]
 
 
+def test_a_deleted_row_leaves_its_count_and_its_join() -> None:
+    run = Run(job(Settings, regions))
+    run.pipe("votes", "anna", Vote("curry", 4))
+    run.pipe("regions", "anna", Region("north", 5))
+    run.restart()
+    assert run.delete("votes", "anna", 6) == [
+        Sent("joined", "anna", None, 6),
+        Sent("counts", "north/curry", Count(0), 6),
+    ]
+    assert [s for s in run.delete("votes", "anna", 7) if s.topic == "counts"] == []
+    assert [s.key for s in run.pipe("votes", "anna", Vote("soup", 8))] == ["anna", "north/soup"]
+    assert run.errors == []
+
+
+def test_a_deleted_row_of_a_versioned_table_is_deleted_as_of_its_time() -> None:
+    run = Run(job(Settings, menu.votes))
+    run.pipe("votes", "anna", Vote("curry", 4))
+    assert run.delete("votes", "anna", 3) == []
+    assert list(values(run.delete("votes", "anna", 6))) == [("curry", Count(0))]
+    assert run.pipe("votes", "anna", Vote("soup", 5)) == []
+    run = Run(job(Settings, menu.bills))
+    run.pipe("prices", "curry", Price(8, 0))
+    run.delete("prices", "curry", 5)
+    assert run.pipe("orders", "curry", Order("1", "anna", 2, 5)) == []
+    assert run.pipe("orders", "curry", Order("2", "bob", 1, 4))[0].value == Bill("bob", 8, 4)
+
+
+def test_a_stream_has_no_deletes() -> None:
+    run = Run(job(Settings, menu.bills))
+    assert run.delete("orders", "curry", 5) == []
+    assert run.errors == ["the record's value is null"]
+
+
 def unkeyed(_: Settings) -> Topology:
     topology = Topology()
     words = topology.stream("votes", Vote).flat_map(

@@ -38,6 +38,10 @@ class Poll:
         event = CustomerRegion(event_id, None, region, START + at)
         return counts(self.driver.pipe(customer, event, "customer_regions"))
 
+    def take_back(self, at: int, customer: str, topic: str = "customer_votes") -> Changes:
+        """Delete a customer's vote or region; give the counts that leave."""
+        return counts(self.driver.pipe_bytes(customer.encode(), None, START + at, topic))
+
     def results(self) -> list[Output]:
         """Give all outputs so far as the replay has them."""
         return [(output.topic, plain(output.value), output.timestamp) for output in self.driver.outputs]

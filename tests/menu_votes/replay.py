@@ -12,8 +12,8 @@ Record = tuple[str, str | None, Value | None, int]
 """Topic, key, value by field name, event time in ms."""
 Output = tuple[str, Value, int]
 """Topic, value, timestamp in ms."""
-Latest = dict[str, tuple[str, int]]
-"""Dish (or region) and timestamp by customer."""
+Latest = dict[str, tuple[str | None, int]]
+"""Dish (or region; None: withdrawn) and timestamp by customer."""
 Stores = dict[str, Any]
 
 FIELDS = {"customer_votes": "dish", "customer_regions": "region"}
@@ -35,11 +35,11 @@ def replay(
     """
     poll = _Poll(history_retention_ms, dedupe_retention_ms)
     for topic, key, value, timestamp in records:
-        if key is not None and value is not None and timestamp >= 0 and complete(topic, value):
+        if key is not None and timestamp >= 0 and (value is None or complete(topic, value)):
             poll.take(task_of(key), topic, key, value, timestamp)
     return poll.outputs, {
-        "votes": poll.latest["customer_votes"],
-        "regions": poll.latest["customer_regions"],
+        "votes": present(poll.latest["customer_votes"]),
+        "regions": present(poll.latest["customer_regions"]),
         "dish-counts": poll.by_dish,
         "region-counts": poll.by_region,
     }
@@ -55,6 +55,10 @@ def complete(topic: str, value: Value) -> bool:
     return isinstance(value.get(FIELDS[topic]), str) and isinstance(value.get("timestamp"), int)
 
 
+def present(latest: Latest) -> Latest:
+    return {customer: (choice, timestamp) for customer, (choice, timestamp) in latest.items() if choice is not None}
+
+
 class _Poll:
     def __init__(self, history_retention_ms: int, dedupe_retention_ms: int) -> None:
         self.history_ms = history_retention_ms
@@ -68,29 +72,33 @@ class _Poll:
         self.times: dict[tuple[str, ...], int] = {}
         self.outputs: list[Output] = []
 
-    def take(self, task: int, topic: str, customer: str, value: Value, timestamp: int) -> None:
+    def take(self, task: int, topic: str, customer: str, value: Value | None, timestamp: int) -> None:
         repetitions = self.repetitions.setdefault(task, Repetitions(self.retention_ms))
         time = max(self.stream_time.get(task, -1), timestamp)
-        event_id = None if value.get("event_id") is None else f"{topic} {value['event_id']}"
+        given = {} if value is None else value
+        event_id = None if given.get("event_id") is None else f"{topic} {given['event_id']}"
+        choice = given.get(FIELDS[topic])
         if repetitions.known(event_id, time):
             return
         self.stream_time[task] = time
         newest = self.newest.get((task, topic), -1)
-        if value[FIELDS[topic]] == "" or timestamp < newest - self.history_ms:
+        if choice == "" or timestamp < newest - self.history_ms:
             return
         repetitions.accept(event_id, time)
         self.newest[task, topic] = max(newest, timestamp)
         if timestamp >= self.latest[topic].get(customer, ("", -1))[1]:
-            self.change(topic, customer, value[FIELDS[topic]], timestamp)
+            self.change(topic, customer, choice, timestamp)
 
-    def change(self, topic: str, customer: str, choice: str, timestamp: int) -> None:
+    def change(self, topic: str, customer: str, choice: str | None, timestamp: int) -> None:
         vote, region = self.row(customer)
         self.latest[topic][customer] = (choice, timestamp)
         new_vote, new_region = self.row(customer)
         if topic == "customer_votes":
             self.move((vote,), (new_vote,), timestamp)
-        if new_vote is not None and new_region is not None:
-            both = max(latest[customer][1] for latest in self.latest.values())
+        (other,) = self.latest.keys() - {topic}
+        partner, since = self.latest[other].get(customer, (None, -1))
+        if partner is not None:
+            both = max(timestamp, since)
             self.move((region, vote), (new_region, new_vote), both)
 
     def row(self, customer: str) -> tuple[str | None, str | None]:

@@ -12,6 +12,7 @@ from forebay.partitioner import partition_of
 from menu_votes.model import CustomerRegion, CustomerVote
 from producers.base import Options
 from producers.catalog import generate
+from tests.deletes import Delete
 from tests.menu_votes.harness import START, Poll
 from tests.menu_votes.replay import Output, Record, replay
 from tests.plain import plain
@@ -21,20 +22,24 @@ ids = st.one_of(st.none(), st.integers(0, 20).map(str))
 times = st.integers(START, START + 200)
 votes = st.builds(CustomerVote, ids, st.none(), st.sampled_from(["curry", "soup", "pho", ""]), times)
 regions = st.builds(CustomerRegion, ids, st.none(), st.sampled_from(["north", "south", ""]), times)
-inputs = st.lists(st.tuples(st.sampled_from(CUSTOMERS), st.one_of(votes, regions)), max_size=50)
+deletes = st.builds(Delete, st.sampled_from(["customer_votes", "customer_regions"]), times)
+inputs = st.lists(st.tuples(st.sampled_from(CUSTOMERS), st.one_of(votes, regions, deletes)), max_size=50)
 
-Arrived = list[tuple[str, CustomerVote | CustomerRegion]]
-
-
-def topic_of(event: CustomerVote | CustomerRegion) -> str:
-    return "customer_votes" if isinstance(event, CustomerVote) else "customer_regions"
+Arrived = list[tuple[str, CustomerVote | CustomerRegion | Delete]]
 
 
 def pipe(poll: Poll, arrived: Arrived) -> list[Record]:
     """Process events one by one; give them as the replay takes them."""
+    records: list[Record] = []
     for key, event in arrived:
-        poll.driver.pipe(key, event, topic_of(event))
-    return [(topic_of(event), key, plain(event), event.timestamp) for key, event in arrived]
+        if isinstance(event, Delete):
+            poll.driver.pipe_bytes(key.encode(), None, event.timestamp, event.topic)
+            records.append((event.topic, key, None, event.timestamp))
+        else:
+            topic = "customer_votes" if isinstance(event, CustomerVote) else "customer_regions"
+            poll.driver.pipe(key, event, topic)
+            records.append((topic, key, plain(event), event.timestamp))
+    return records
 
 
 def by_group(outputs: Iterable[Output]) -> dict[tuple[str, ...], list[Output]]:
@@ -59,7 +64,7 @@ def test_same_counts_and_tables(arrived: Arrived, history_retention_ms: int, ded
 def test_generated_votes_and_moves_late_and_repeated(tasks: int) -> None:
     options = Options(count=400, keys=60, out_of_order=0.2, duplicates=0.05, event_rate=20)
     voted, moved = generate("customer_votes", options), generate("customer_regions", options)
-    arrived = [(event.key, event.value) for pair in zip(voted, moved, strict=True) for event in pair]
+    arrived: Arrived = [(event.key, event.value) for pair in zip(voted, moved, strict=True) for event in pair]
     poll = Poll(tasks)
     records = pipe(poll, arrived)
     outputs, stores = replay(records, task_of=lambda key: partition_of(key.encode(), tasks))
@@ -72,7 +77,7 @@ def test_generated_votes_and_moves_late_and_repeated(tasks: int) -> None:
 
 def test_batches_cut_elsewhere_give_the_same_counts() -> None:
     options = Options(count=600, keys=40, out_of_order=0.2, event_rate=20)
-    arrived = [(event.key, event.value) for event in generate("customer_votes", options)]
+    arrived: Arrived = [(event.key, event.value) for event in generate("customer_votes", options)]
     whole, apart = Poll(2), Poll(2)
     whole.driver.run_batch(arrived, "customer_votes")
     pipe(apart, arrived)

@@ -30,7 +30,7 @@ def test_rejected_with_the_reason_and_without_effect(
 @pytest.mark.parametrize("topic", ["customer_votes", "customer_regions"])
 @pytest.mark.parametrize(
     ("key", "value", "reason"),
-    [(b"Anna", b"\x02", "bytes"), (b"Anna", None, "value is null"), (None, b"\x02", "key is null")],
+    [(b"Anna", b"\x02", "bytes"), (None, b"\x02", "key is null"), (None, None, "key is null")],
 )
 def test_undecodable_records_change_nothing(topic: str, key: bytes | None, value: bytes | None, reason: str) -> None:
     poll = Poll()

@@ -30,6 +30,10 @@ class Kitchen:
         """Set an item's price; give the bills it caused."""
         return bills(self.driver.pipe(item, MenuPrice(item, price, START + at), "menu_prices"))
 
+    def take_off(self, at: int, item: str = "curry") -> list[tuple[str, float | None]]:
+        """Delete an item's price; give the bills it caused."""
+        return bills(self.driver.pipe_bytes(item.encode(), None, START + at, "menu_prices"))
+
     def order(
         self, at: int, customer: str, quantity: int = 1, item: str = "curry", order_id: str = ""
     ) -> list[tuple[str, float | None]]:

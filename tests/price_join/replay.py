@@ -35,7 +35,11 @@ def replay(
     """
     task = _Task(history_retention_ms, grace_ms, join, dedupe_retention_ms)
     for topic, key, value, timestamp in records:
-        if key is not None and value is not None and timestamp >= 0 and complete(topic, value):
+        if key is None or timestamp < 0:
+            continue
+        if value is None and topic == "menu_prices":
+            task.remove(key, timestamp)
+        elif value is not None and complete(topic, value):
             task.take(topic, key, value, timestamp)
     if until is not None:
         task.bill_waiting(until)
@@ -64,9 +68,14 @@ class _Task:
         self.stream_time = -1
         self.newest_price = -1
         self.orders = 0
-        self.prices: dict[str, dict[int, float]] = {}
+        self.prices: dict[str, dict[int, float | None]] = {}
         self.waiting: list[tuple[int, str, int, Value]] = []
         self.outputs: list[Output] = []
+
+    def remove(self, item: str, timestamp: int) -> None:
+        self.stream_time = max(self.stream_time, timestamp)
+        self.bill_waiting(self.stream_time)
+        self.reprice(item, None, timestamp)
 
     def take(self, topic: str, key: str, value: Value, timestamp: int) -> None:
         time = max(self.stream_time, timestamp)
@@ -85,8 +94,8 @@ class _Task:
             self.waiting.append((timestamp, key, self.orders, value))
             self.bill_waiting(time)
 
-    def reprice(self, item: str, price: float, timestamp: int) -> None:
-        if 0 <= price < float("inf") and timestamp >= self.newest_price - self.history_ms:
+    def reprice(self, item: str, price: float | None, timestamp: int) -> None:
+        if (price is None or 0 <= price < float("inf")) and timestamp >= self.newest_price - self.history_ms:
             self.prices.setdefault(item, {})[timestamp] = price
             self.newest_price = max(self.newest_price, timestamp)
 
@@ -113,13 +122,14 @@ class _Task:
         before = [since for since in versions if since <= timestamp]
         if not before or (timestamp < self.newest_price - self.history_ms and max(before) != max(versions)):
             return None
-        return max(before), versions[max(before)]
+        price = versions[max(before)]
+        return None if price is None else (max(before), price)
 
     def history(self, item: str) -> History:
         starts = sorted(self.prices[item])
-        versions = [
-            (start, self.prices[item][start], end) for start, end in zip(starts, [*starts[1:], None], strict=True)
-        ]
         return [
-            version for version in versions if version[2] is None or version[2] > self.newest_price - self.history_ms
+            (start, price, end)
+            for start, end in zip(starts, [*starts[1:], None], strict=True)
+            if (price := self.prices[item][start]) is not None
+            and (end is None or end > self.newest_price - self.history_ms)
         ]

@@ -9,6 +9,7 @@ from price_join.model import FoodOrder, MenuPrice
 from price_join.settings import Unpriced
 from producers.base import Options
 from producers.catalog import generate
+from tests.deletes import Delete
 from tests.plain import plain
 from tests.price_join.harness import START, Kitchen
 from tests.price_join.replay import Output, Record, replay, settled
@@ -19,29 +20,38 @@ times = st.integers(START, START + 300)
 prices = st.builds(MenuPrice, items, st.sampled_from([-1.0, 0.0, 2.5, 8.0, 10.0]), times)
 orders = st.builds(FoodOrder, st.integers(0, 12).map(str), st.just("ann"), items, st.integers(0, 3), times)
 events = st.one_of(prices, orders)
+deletes = st.builds(Delete, st.just("menu_prices"), times)
+
+Event = MenuPrice | FoodOrder | Delete
 
 
-def topic_of(event: MenuPrice | FoodOrder) -> str:
-    return "menu_prices" if isinstance(event, MenuPrice) else "food_orders"
-
-
-def pipe(kitchen: Kitchen, arrived: list[tuple[str, MenuPrice | FoodOrder]]) -> list[Record]:
+def pipe(kitchen: Kitchen, arrived: list[tuple[str, Event]]) -> list[Record]:
     """Process events one by one; give them as the replay takes them."""
+    records: list[Record] = []
     for key, event in arrived:
-        kitchen.driver.pipe(key, event, topic_of(event))
-    return [(topic_of(event), key, plain(event), event.timestamp) for key, event in arrived]
+        if isinstance(event, Delete):
+            kitchen.driver.pipe_bytes(key.encode(), None, event.timestamp, event.topic)
+            records.append((event.topic, key, None, event.timestamp))
+        else:
+            topic = "menu_prices" if isinstance(event, MenuPrice) else "food_orders"
+            kitchen.driver.pipe(key, event, topic)
+            records.append((topic, key, plain(event), event.timestamp))
+    return records
 
 
 @settings(deadline=None, max_examples=60)
 @given(
-    st.lists(st.one_of(events.map(lambda event: (event.item, event)), st.tuples(items, events)), max_size=50),
+    st.lists(
+        st.one_of(events.map(lambda event: (event.item, event)), st.tuples(items, events), st.tuples(items, deletes)),
+        max_size=50,
+    ),
     st.sampled_from([0, 30, 100, 600_000]),
     st.sampled_from([0, 1, 30, 100]),
     st.sampled_from(Unpriced),
     st.sampled_from([0, 50, 600_000]),
 )
 def test_same_bills_and_prices(
-    arrived: list[tuple[str, MenuPrice | FoodOrder]],
+    arrived: list[tuple[str, Event]],
     history_retention_ms: int,
     grace_ms: int,
     join: Unpriced,
@@ -62,7 +72,9 @@ def test_same_bills_and_prices(
 def test_generated_prices_and_orders_late_and_repeated() -> None:
     options = Options(count=1000, keys=40, out_of_order=0.2, duplicates=0.05, event_rate=20)
     prices, orders = generate("menu_prices", options), generate("food_orders", options)
-    arrived = [(event.key, event.value) for pair in zip(prices, orders, strict=True) for event in pair]
+    arrived: list[tuple[str, Event]] = [
+        (event.key, event.value) for pair in zip(prices, orders, strict=True) for event in pair
+    ]
     for grace_ms in (0, 3000):
         kitchen = Kitchen(grace_ms=grace_ms)
         records = pipe(kitchen, arrived)
@@ -77,7 +89,9 @@ def test_generated_prices_and_orders_late_and_repeated() -> None:
 def test_a_grace_finds_prices_that_would_come_too_late() -> None:
     options = Options(count=1200, keys=8, out_of_order=0.3, event_rate=20)
     prices, orders = generate("menu_prices", options), generate("food_orders", options)
-    arrived = [(event.key, event.value) for pair in zip(prices, orders, strict=True) for event in pair]
+    arrived: list[tuple[str, Event]] = [
+        (event.key, event.value) for pair in zip(prices, orders, strict=True) for event in pair
+    ]
     hasty, patient = Kitchen(), Kitchen(grace_ms=11_000)
     for kitchen in (hasty, patient):
         records = pipe(kitchen, arrived)

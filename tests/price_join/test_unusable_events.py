@@ -45,10 +45,17 @@ def test_rejected_with_the_reason_and_without_effect(
     assert kitchen.driver.errors == []
 
 
-@pytest.mark.parametrize("topic", ["menu_prices", "food_orders"])
 @pytest.mark.parametrize(
-    ("key", "value", "reason"),
-    [(b"curry", b"\x02", "bytes"), (b"curry", None, "value is null"), (None, b"\x02", "key is null")],
+    ("topic", "key", "value", "reason"),
+    [
+        ("menu_prices", b"curry", b"\x02", "bytes"),
+        ("menu_prices", None, b"\x02", "key is null"),
+        ("menu_prices", None, None, "key is null"),
+        ("menu_prices", b"\xff", None, "not UTF-8"),
+        ("food_orders", b"curry", b"\x02", "bytes"),
+        ("food_orders", b"curry", None, "value is null"),
+        ("food_orders", None, b"\x02", "key is null"),
+    ],
 )
 def test_undecodable_records_change_nothing(topic: str, key: bytes | None, value: bytes | None, reason: str) -> None:
     kitchen = Kitchen()

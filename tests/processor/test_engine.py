@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from forebay.processor import Context, LateRecord, Processor, RejectedRecord, Timer
@@ -81,6 +83,55 @@ def test_emit_latest_keeps_the_last_output_of_a_batch() -> None:
     sums.pipe("a", Number("e1", 50, 7))
     (output,) = sums.pipe("a", Number("e2", 5_000, 1))
     assert output.value == Total(8, 2)
+
+
+class Rows(Sum):
+    """Its input is a table; the key "stuck" can't be deleted."""
+
+    def removed(self, topic: str, ctx: Context[Total]) -> None:
+        old = self.totals.delete(ctx.key)
+        if old is not None:
+            ctx.forward(Total(-old.amount, len(topic)))
+        if ctx.key == "stuck":
+            raise RejectedRecord("stuck stays")
+
+
+def table_driver(processor: Processor[Number, Total]) -> TestDriver[Number, Total]:
+    codecs = replace(CODECS, tables=frozenset(CODECS.inputs))
+    return TestDriver(processor, codecs, EngineSettings(service="sums"))
+
+
+def test_a_record_without_value_deletes_a_tables_row_at_the_records_own_time() -> None:
+    sums = table_driver(Rows())
+    sums.pipe("a", Number("e1", 50, 7))
+    (output,) = sums.pipe_bytes(b"a", None, 80)
+    assert (output.value, output.timestamp, sums.stream_time) == (Total(-7, len("numbers")), 80, 80)
+    assert sums.store("totals") == {}
+    assert sums.pipe_bytes(b"a", None, 80) == []
+    assert (sums.errors, sums.duplicates) == ([], 0)
+
+
+def test_a_delete_that_fails_goes_to_errors_and_changes_nothing() -> None:
+    sums = table_driver(Rows())
+    sums.pipe("stuck", Number("e1", 50, 7))
+    assert sums.pipe_bytes(b"stuck", None, 80) == []
+    (error,) = sums.errors
+    assert (error.key, error.value) == (b"stuck", None)
+    assert (error.headers["error.stage"], error.headers["error.message"]) == ("process", "stuck stays")
+    assert sums.store("totals") == {"stuck": Total(7, 1)}
+
+
+def test_a_table_whose_logic_has_no_removed_says_so() -> None:
+    sums = table_driver(Sum())
+    assert sums.pipe_bytes(b"a", None, 80) == []
+    assert sums.errors[0].headers["error.message"] == "numbers is a table of the job, but Sum has no removed()"
+
+
+@pytest.mark.parametrize(("key", "time"), [(None, 5), (b"\xff", 5), (b"a", -1), (b"a", 1 << 53)])
+def test_a_delete_needs_a_key_and_a_time(key: bytes | None, time: int) -> None:
+    sums = table_driver(Rows())
+    assert sums.pipe_bytes(key, None, time) == []
+    assert (sums.errors[0].headers["error.stage"], sums.stream_time) == ("decode", -1)
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,10 @@ class CompiledStage(Processor[Any, Any]):
     def process(self, event: Any, ctx: Context[Any]) -> None:
         self._give(self._sources[type(event)], [(ctx.key, event, ctx.timestamp)], ctx)
 
+    def removed(self, topic: str, ctx: Context[Any]) -> None:
+        (source,) = (node for node in self.entries if node.name == topic)
+        self._give(source, [(ctx.key, None, ctx.timestamp)], ctx)
+
     def on_timer(self, timer: Timer, ctx: Context[Any]) -> None:
         node = self._timers[timer.name]
         on_timer = self._made[node].on_timer

@@ -26,6 +26,8 @@ class Topology:
     def __init__(self, close_idle_after_ms: int = 60_000) -> None:
         self.graph = Graph()
         self.close_idle_after_ms = close_idle_after_ms
+        self.tables: set[str] = set()
+        """Topics read as tables."""
 
     def stream(self, topic: str, record: type[V]) -> Stream[V]:
         """Read a topic as a stream of records."""
@@ -34,11 +36,14 @@ class Topology:
     def table(self, topic: str, record: type[V], *, store: str, history_retention_ms: int | None = None) -> Table[V]:
         """Read a topic as a table: the last record of a key counts, or with a history the latest by timestamp.
 
+        A record without value deletes its key.
+
         Args:
             store: name of the store that holds the rows.
             history_retention_ms: makes the table versioned; None: it is not.
         """
         source = self.graph.add(Node(Kind.SOURCE, topic, 0, record))
+        self.tables.add(topic)
         return Table(self.graph, self.graph.add(table_node(source, store, history_retention_ms)))
 
 
@@ -48,7 +53,8 @@ def job(settings: type[S], build: Callable[[S], Topology]) -> Job:
     Raises:
         TopologyError: nothing is read, or nothing sent.
     """
-    graph = build(settings()).graph
+    topology = build(settings())
+    graph = topology.graph
     sources, sinks = graph.of_kind(Kind.SOURCE), graph.of_kind(Kind.SINK)
     if not sources or not sinks:
         raise TopologyError("the topology reads no topic: begin with stream() or table()" if not sources else _NO_SINK)
@@ -57,6 +63,7 @@ def job(settings: type[S], build: Callable[[S], Topology]) -> Job:
         outputs={node.name: node.record for node in sinks},
         settings=settings,
         processor=_logic(build, 0),
+        tables=frozenset(topology.tables),
         then=tuple(
             Stage(node.name, node.record, _logic(build, node.stage + 1)) for node in graph.of_kind(Kind.REPARTITION)
         ),

@@ -138,6 +138,13 @@ class Processor(abc.ABC, Generic[E, O]):
     def process(self, event: E, ctx: Context[O]) -> None:
         """Handle one record. Any exception sends the record to .errors and undoes what it did."""
 
+    def removed(self, topic: str, ctx: Context[O]) -> None:
+        """Handle the delete of `ctx.key` in an input that is a table: a record without value.
+
+        Its event time is the Kafka record's timestamp, for there is no value that could carry one.
+        """
+        raise NotImplementedError(f"{topic} is a table of the job, but {type(self).__name__} has no removed()")
+
     def on_timer(self, timer: Timer, ctx: Context[O]) -> None:
         """Handle a due timer."""
         raise NotImplementedError(f"{type(self).__name__} sets the timer {timer.name!r} but has no on_timer()")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from forebay.codec import Codec, DecodeError
@@ -12,12 +12,13 @@ from forebay.processor.handover import HandedRecord
 from forebay.processor.messages import Headers, Message
 
 Decoded = tuple[Message, str, Any, int, DecodeError | None]
-"""Message, key, event, event time (ms), and the failure if it can't be used."""
+"""Message, key, event (None: a table's row is deleted), event time (ms), and the failure if it can't be used."""
 
 
 def arrivals(
     streams: Sequence[Iterable[Message]],
     codecs: Mapping[str, Codec[Any]],
+    tables: Collection[str],
     processor: AnyProcessor,
     limit: int,
     counts: dict[str, int],
@@ -27,16 +28,17 @@ def arrivals(
     A record that can't be used comes right after its predecessor in its own stream.
 
     Args:
+        tables: topics in which a null value is a delete.
         limit: event times above it (ms) are failures.
         counts: records read are added here by topic, once their stream ends.
     """
     if len(streams) == 1:
-        yield from _decoded(streams[0], codecs, processor, limit, counts)
+        yield from _decoded(streams[0], codecs, tables, processor, limit, counts)
         return
     heap: list[tuple[int, int, Decoded, Iterator[Decoded]]] = []
     last = [-1] * len(streams)
     for index, stream in enumerate(streams):
-        records = _decoded(stream, codecs, processor, limit, counts)
+        records = _decoded(stream, codecs, tables, processor, limit, counts)
         first = next(records, None)
         if first is not None:
             heap.append((first[3], index, first, records))
@@ -56,6 +58,7 @@ def arrivals(
 def _decoded(
     stream: Iterable[Message],
     codecs: Mapping[str, Codec[Any]],
+    tables: Collection[str],
     processor: AnyProcessor,
     limit: int,
     counts: dict[str, int],
@@ -70,11 +73,11 @@ def _decoded(
         assert decode is not None
         try:
             key, value = message.key(), message.value()
-            if key is None or value is None:
+            if key is None or (value is None and topic not in tables):
                 raise DecodeError("the record's key is null" if key is None else "the record's value is null")
             text = key.decode()
-            event = decode(value)
-            timestamp = message.timestamp()[1] if is_handed else timestamp_of(event)
+            event = None if value is None else decode(value)
+            timestamp = message.timestamp()[1] if is_handed or event is None else timestamp_of(event)
             if not 0 <= timestamp <= limit:
                 raise DecodeError(
                     f"event time {timestamp} is negative"

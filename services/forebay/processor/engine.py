@@ -71,12 +71,14 @@ class Codecs:
         stores: by name.
         outputs: by topic; the first is the default.
         onward: the next stage's name and the codec of what it is handed, if there is one: then it is the default.
+        tables: inputs in which a record without value deletes its key.
     """
 
     inputs: Mapping[str, Codec[Any]]
     stores: Mapping[str, Codec[Any]]
     outputs: Mapping[str, Codec[Any]]
     onward: tuple[str, Codec[Any]] | None = None
+    tables: frozenset[str] = frozenset()
 
     @property
     def targets(self) -> Mapping[str, Codec[Any]]:
@@ -188,14 +190,14 @@ class TaskEngine:
         stream_time = self.position.stream_time
         context, deduping = self._context, self.settings.dedupe_retention_ms > 0
         for message, key, event, timestamp, failure in arrivals(
-            streams, self._codecs.inputs, self.processor, limit, result.records_by_topic
+            streams, self._codecs.inputs, self._codecs.tables, self.processor, limit, result.records_by_topic
         ):
             if failure is not None:
                 result.errors.append(error_record(message, self.settings.service, ErrorStage.DECODE, failure, clock))
                 continue
             now = timestamp if timestamp > stream_time else stream_time
             identity = None
-            if deduping and (name := event_id(event)) is not None:
+            if deduping and event is not None and (name := event_id(event)) is not None:
                 identity = digest(name)
                 if seen(identity, now):
                     result.duplicates += 1
@@ -273,7 +275,10 @@ class TaskEngine:
     def _attempt(self, message: Message, event: Any, clock: int, encoding: StateEncoding) -> bool:
         mark = len(self._context.outputs)
         try:
-            self.processor.process(event, self._context)
+            if event is None:
+                self.processor.removed(message.topic(), self._context)
+            else:
+                self.processor.process(event, self._context)
             if encoding is StateEncoding.EACH:
                 self._check_puts()
         except (Unavailable, MemoryError):

@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from forebay.runtime.batch import TaskReport
 
+_KINDS = ("output", "errors", "late")
 _SECONDS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 2, 5, 10, 30, 60)
 
 
@@ -51,7 +52,11 @@ class JobMetrics:
         self._lag = gauge("lag_records", "Records waiting", "topic", "partition")
         self._restarts = counter("query_restarts", "Times the query was started again after a failure")
 
+        # Counters begin at 0, or a rate would not see what the first batch counts.
         self._restarts.labels(service)
+        self._duplicates.labels(service)
+        for kind in _KINDS:
+            self._out.labels(service, kind)
 
     def observe(self, seconds: float, reports: Sequence[TaskReport]) -> None:
         """Take in one batch: how long its tasks took together, and what each reports."""
@@ -63,9 +68,8 @@ class JobMetrics:
             for topic, count in report.records_in.items():
                 (self._handed if report.stage else self._in).labels(service, topic).inc(count)
             if report.step == "produce":
-                self._out.labels(service, "output").inc(report.outputs)
-                self._out.labels(service, "errors").inc(report.errors)
-                self._out.labels(service, "late").inc(report.late)
+                for kind, count in zip(_KINDS, (report.outputs, report.errors, report.late), strict=True):
+                    self._out.labels(service, kind).inc(count)
             self._duplicates.labels(service).inc(report.duplicates)
             self._timers.labels(service).inc(report.timers_fired)
             for part, value in report.seconds.items():
