@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import struct
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -18,6 +17,7 @@ from service_bench import PARTITIONS, ServiceBench
 
 from forebay.platform import Platform
 from producers.base import Options
+from tests.queries.events import events
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -109,7 +109,7 @@ class Followed(threading.Thread):
     def run(self) -> None:
         try:
             with urlopen(f"http://{self._url}/changes/{self._store}?begin=snapshot", timeout=60) as response:
-                self.events.extend(_parsed(response))
+                self.events.extend(events(response))
         except (OSError, ValueError) as error:
             self.events.append(("broken", str(error)))
 
@@ -120,16 +120,6 @@ class Followed(threading.Thread):
             if name in ("row", "change"):
                 rows[event["key"]] = event["value"]
         return {key: value for key, value in rows.items() if value is not None}
-
-
-def _parsed(lines: Iterator[bytes]) -> Iterator[tuple[str, Any]]:
-    name = ""
-    for line in lines:
-        field, _, text = line.decode().rstrip("\n").partition(": ")
-        if field == "event":
-            name = text
-        elif field == "data":
-            yield name, json.loads(text)
 
 
 def logged(bench: ServiceBench, store: str) -> dict[str, Any]:

@@ -16,21 +16,10 @@ from forebay.queries.pages import QueryPages
 from forebay.queries.stores import JobStores
 from forebay.runtime.http import Answer, HttpServer, Request
 from forebay.stores.keys import join_key
-from tests.queries.written import WrittenTask, job_of
+from tests.queries.events import events
+from tests.queries.written import WrittenTask
 
 HOST = "127.0.0.1"
-
-
-@pytest.fixture
-def task() -> WrittenTask:
-    task = WrittenTask()
-    task.publish()
-    return task
-
-
-@pytest.fixture
-def job(task: WrittenTask) -> JobStores:
-    return job_of(task)
 
 
 @pytest.fixture(scope="module")
@@ -141,17 +130,6 @@ def test_a_read_waits_for_an_offset(url: str, task: WrittenTask, job: JobStores)
     job.round_is_over()
     reader.join(30)
     assert answers[0][0] == 200
-
-
-def events(lines: Iterator[bytes]) -> Iterator[tuple[str, Any]]:
-    """Give the events of a push, comments left out."""
-    name = ""
-    for line in lines:
-        field, _, text = line.decode().rstrip("\n").partition(": ")
-        if field == "event":
-            name = text
-        elif field == "data":
-            yield name, json.loads(text)
 
 
 def test_changes_are_pushed_behind_the_rows(url: str, task: WrittenTask, job: JobStores) -> None:

@@ -12,19 +12,7 @@ from forebay.queries.entries import Entry
 from forebay.queries.stores import JobStores
 from forebay.queries.subscription import Change, End, Subscription
 from forebay.runtime.follower import ChangelogsAnew
-from tests.queries.written import WrittenTask, job_of
-
-
-@pytest.fixture
-def task() -> WrittenTask:
-    task = WrittenTask()
-    task.publish()
-    return task
-
-
-@pytest.fixture
-def job(task: WrittenTask) -> JobStores:
-    return job_of(task)
+from tests.queries.written import WrittenTask
 
 
 def waiting(subscription: Subscription) -> list[Change]:

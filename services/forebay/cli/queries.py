@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +9,11 @@ import click
 
 from forebay.catalog import Service
 from forebay.cli.connection import connect, connection_options
-from forebay.cli.job_options import pairs
+from forebay.cli.following import following_options, job_settings
 from forebay.cli.names import service_argument
+from forebay.cli.signals import stop_requests
 from forebay.queries.server import QueryServer
-from forebay.runtime.app import WrongSettings, parse_logic
-from forebay.runtime.logs import FORMATS, configure_logging
+from forebay.runtime.logs import configure_logging
 
 
 @click.command(
@@ -27,14 +25,10 @@ Examples:
 )
 @service_argument
 @connection_options
-@click.option("--application", help="Application id of the job. Default: SERVICE.")
-@click.option(
-    "--set", "logic", multiple=True, metavar="NAME=VALUE", callback=pairs, help="The settings the job is run with."
-)
+@following_options
 @click.option("--every-ms", type=click.IntRange(10), default=100, help="How often the stores are brought up to date.")
 @click.option("--http-host", default="127.0.0.1", help="Address to serve on; 0.0.0.0 for all.")
 @click.option("--http-port", type=click.IntRange(0, 65535), default=7070, help="Port to serve on; 0: a free one.")
-@click.option("--log-format", type=click.Choice(list(FORMATS)), default="text", help="For people or for collectors.")
 def queries(
     service: Service,
     home: Path,
@@ -53,12 +47,7 @@ def queries(
     """
     configure_logging(log_format)
     kafka = connect(home=home, **connection)
-    try:
-        settings = parse_logic(service, logic)
-    except WrongSettings as error:
-        raise click.UsageError(str(error)) from error
-    stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda _number, _frame: stop.set())
+    settings = job_settings(service, logic)
     server = QueryServer(kafka, service, application or service.name, settings)
-    server.serve(http_host, http_port, every_ms / 1000, stop)
+    with stop_requests() as stop:
+        server.serve(http_host, http_port, every_ms / 1000, stop)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import signal
-import threading
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,11 +11,11 @@ import click
 
 from forebay.catalog import Service
 from forebay.cli.connection import connect, connection_options
-from forebay.cli.job_options import pairs
+from forebay.cli.following import following_options, job_settings
 from forebay.cli.names import service_argument
+from forebay.cli.signals import stop_requests
 from forebay.kafka.patience import keep_trying
-from forebay.runtime.app import WrongSettings, parse_logic
-from forebay.runtime.logs import FORMATS, configure_logging
+from forebay.runtime.logs import configure_logging
 from forebay.runtime.standby import standby_of
 
 log = logging.getLogger(__name__)
@@ -31,13 +29,9 @@ Examples:
 )
 @service_argument
 @connection_options
-@click.option("--application", help="Application id of the job. Default: SERVICE.")
-@click.option(
-    "--set", "logic", multiple=True, metavar="NAME=VALUE", callback=pairs, help="The settings the job is run with."
-)
+@following_options
 @click.option("--directory", required=True, help="Where the copies are kept: a local disk of the machine to take over.")
 @click.option("--every-ms", type=click.IntRange(10), default=1_000, help="How often they are brought up to date.")
-@click.option("--log-format", type=click.Choice(list(FORMATS)), default="text", help="For people or for collectors.")
 def standby(
     service: Service,
     home: Path,
@@ -55,24 +49,20 @@ def standby(
     """
     configure_logging(log_format)
     kafka = connect(home=home, **connection)
-    try:
-        settings = parse_logic(service, logic)
-    except WrongSettings as error:
-        raise click.UsageError(str(error)) from error
-    stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda _number, _frame: stop.set())
+    settings = job_settings(service, logic)
     app = application or service.name
 
     def told(batch: int, rows: int) -> None:
         if batch >= 0:
             log.info("%s: copies stand at batch %d: %d rows", app, batch, rows)
 
-    def pause(seconds: float) -> None:
-        stop.wait(seconds)
+    with stop_requests() as stop:
 
-    def follow() -> None:
-        with closing(standby_of(kafka, service, app, settings, directory)) as follower:
-            follower.follow(stop, every_ms / 1000, told)
+        def pause(seconds: float) -> None:
+            stop.wait(seconds)
 
-    keep_trying(follow, pause=pause)
+        def follow() -> None:
+            with closing(standby_of(kafka, service, app, settings, directory)) as follower:
+                follower.follow(stop, every_ms / 1000, told)
+
+        keep_trying(follow, pause=pause)

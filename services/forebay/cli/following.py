@@ -1,0 +1,40 @@
+"""What the commands that follow a job's changelogs share: options, and the job's settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import click
+
+from forebay.catalog import Service
+from forebay.cli.job_options import pairs
+from forebay.runtime.app import WrongSettings, parse_logic
+from forebay.runtime.logs import FORMATS
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_OPTIONS = (
+    click.option("--application", help="Application id of the job. Default: SERVICE."),
+    click.option(
+        "--set", "logic", multiple=True, metavar="NAME=VALUE", callback=pairs, help="The settings the job is run with."
+    ),
+    click.option(
+        "--log-format", type=click.Choice(list(FORMATS)), default="text", help="For people or for collectors."
+    ),
+)
+
+
+def following_options(command: Command) -> Command:
+    """Add --application, --set (as `logic`) and --log-format."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def job_settings(service: Service, logic: Mapping[str, str]) -> Any:
+    """Give the settings of a job's logic. Raises click.UsageError for a wrong one."""
+    try:
+        return parse_logic(service, logic)
+    except WrongSettings as error:
+        raise click.UsageError(str(error)) from error

@@ -1,0 +1,22 @@
+"""A task's changelogs and the stores that follow them."""
+
+from __future__ import annotations
+
+import pytest
+
+from forebay.queries.stores import JobStores
+from tests.queries.written import WrittenTask, job_of
+
+
+@pytest.fixture
+def task() -> WrittenTask:
+    """Give a task with one committed, empty batch."""
+    task = WrittenTask()
+    task.publish()
+    return task
+
+
+@pytest.fixture
+def job(task: WrittenTask) -> JobStores:
+    """Give the stores of that one task's job."""
+    return job_of(task)

@@ -1,0 +1,18 @@
+"""Server-sent events, read as a client does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+
+def events(lines: Iterable[bytes]) -> Iterator[tuple[str, Any]]:
+    """Give the events of a push, comments left out."""
+    name = ""
+    for line in lines:
+        field, _, text = line.decode().rstrip("\n").partition(": ")
+        if field == "event":
+            name = text
+        elif field == "data":
+            yield name, json.loads(text)
