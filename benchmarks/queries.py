@@ -130,6 +130,8 @@ class Pushed:
     def _read(self) -> None:
         with urlopen(self._url, timeout=60) as response:
             for line in response:
+                if line.startswith(b"event: end"):
+                    return
                 if line.startswith(b"data: "):
                     at = json.loads(line[6:])["value"]["last_activity"]
                     if at >= self._since * 1000:
