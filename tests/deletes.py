@@ -1,8 +1,13 @@
-"""A record without value in a topic that is a table."""
+"""Records without value, in topics that are tables, among others."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
+
+from forebay.testing import JobDriver
+from tests.plain import plain
 
 
 @dataclass(frozen=True)
@@ -10,3 +15,23 @@ class Delete:
     topic: str
     timestamp: int
     """The Kafka record's, in ms."""
+
+
+def pipe_each(
+    driver: JobDriver, arrived: Iterable[tuple[str, Any]], topics: Mapping[type[Any], str]
+) -> list[tuple[str, str, dict[str, Any] | None, int]]:
+    """Process (key, event or Delete) one by one; give topic, key, value (None: a delete) and event time of each.
+
+    Args:
+        topics: by the class of the event.
+    """
+    records: list[tuple[str, str, dict[str, Any] | None, int]] = []
+    for key, event in arrived:
+        if isinstance(event, Delete):
+            driver.pipe_bytes(key.encode(), None, event.timestamp, event.topic)
+            records.append((event.topic, key, None, event.timestamp))
+        else:
+            topic = topics[type(event)]
+            driver.pipe(key, event, topic)
+            records.append((topic, key, plain(event), event.timestamp))
+    return records

@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from menu_votes.model import CustomerRegion, CustomerVote
+from tests.deletes import pipe_each
 from tests.menu_votes.harness import START, Poll
 from tests.menu_votes.replay import settled
-from tests.menu_votes.test_replay_agreement import CUSTOMERS, Arrived, pipe
+from tests.menu_votes.test_replay_agreement import CUSTOMERS, TOPICS, Arrived
 
 choices = st.lists(
     st.tuples(st.sampled_from(CUSTOMERS), st.sampled_from(["curry", "soup", "north", "south"])), max_size=25
@@ -31,7 +32,7 @@ def test_shuffled_events_give_the_same_stores(chosen: list[tuple[str, str]], ran
     arrived = events(chosen)
     random.shuffle(arrived)
     poll = Poll(tasks)
-    stores = settled(pipe(poll, arrived))
+    stores = settled(pipe_each(poll.driver, arrived, TOPICS))
     found = poll.stores(set(CUSTOMERS))
     assert {name: found[name] for name in ("votes", "regions")} == {name: stores[name] for name in ("votes", "regions")}
     for name in ("dish-counts", "region-counts"):

@@ -12,11 +12,11 @@ from forebay.partitioner import partition_of
 from menu_votes.model import CustomerRegion, CustomerVote
 from producers.base import Options
 from producers.catalog import generate
-from tests.deletes import Delete
+from tests.deletes import Delete, pipe_each
 from tests.menu_votes.harness import START, Poll
-from tests.menu_votes.replay import Output, Record, replay
-from tests.plain import plain
+from tests.menu_votes.replay import Output, replay
 
+TOPICS = {CustomerVote: "customer_votes", CustomerRegion: "customer_regions"}
 CUSTOMERS = ["ann", "bob", "cas", "dee"]
 ids = st.one_of(st.none(), st.integers(0, 20).map(str))
 times = st.integers(START, START + 200)
@@ -26,20 +26,6 @@ deletes = st.builds(Delete, st.sampled_from(["customer_votes", "customer_regions
 inputs = st.lists(st.tuples(st.sampled_from(CUSTOMERS), st.one_of(votes, regions, deletes)), max_size=50)
 
 Arrived = list[tuple[str, CustomerVote | CustomerRegion | Delete]]
-
-
-def pipe(poll: Poll, arrived: Arrived) -> list[Record]:
-    """Process events one by one; give them as the replay takes them."""
-    records: list[Record] = []
-    for key, event in arrived:
-        if isinstance(event, Delete):
-            poll.driver.pipe_bytes(key.encode(), None, event.timestamp, event.topic)
-            records.append((event.topic, key, None, event.timestamp))
-        else:
-            topic = "customer_votes" if isinstance(event, CustomerVote) else "customer_regions"
-            poll.driver.pipe(key, event, topic)
-            records.append((topic, key, plain(event), event.timestamp))
-    return records
 
 
 def by_group(outputs: Iterable[Output]) -> dict[tuple[str, ...], list[Output]]:
@@ -55,7 +41,7 @@ def by_group(outputs: Iterable[Output]) -> dict[tuple[str, ...], list[Output]]:
 @given(inputs, st.sampled_from([0, 30, 600_000]), st.sampled_from([0, 50, 600_000]))
 def test_same_counts_and_tables(arrived: Arrived, history_retention_ms: int, dedupe_retention_ms: int) -> None:
     poll = Poll(1, dedupe_retention_ms, history_retention_ms=history_retention_ms)
-    outputs, stores = replay(pipe(poll, arrived), history_retention_ms, dedupe_retention_ms)
+    outputs, stores = replay(pipe_each(poll.driver, arrived, TOPICS), history_retention_ms, dedupe_retention_ms)
     assert by_group(poll.results()) == by_group(outputs)
     assert poll.stores(set(CUSTOMERS)) == stores
 
@@ -66,7 +52,7 @@ def test_generated_votes_and_moves_late_and_repeated(tasks: int) -> None:
     voted, moved = generate("customer_votes", options), generate("customer_regions", options)
     arrived: Arrived = [(event.key, event.value) for pair in zip(voted, moved, strict=True) for event in pair]
     poll = Poll(tasks)
-    records = pipe(poll, arrived)
+    records = pipe_each(poll.driver, arrived, TOPICS)
     outputs, stores = replay(records, task_of=lambda key: partition_of(key.encode(), tasks))
     assert poll.stores({key for key, _ in arrived}) == stores
     assert by_group(poll.results()) == by_group(outputs)
@@ -80,6 +66,6 @@ def test_batches_cut_elsewhere_give_the_same_counts() -> None:
     arrived: Arrived = [(event.key, event.value) for event in generate("customer_votes", options)]
     whole, apart = Poll(2), Poll(2)
     whole.driver.run_batch(arrived, "customer_votes")
-    pipe(apart, arrived)
+    pipe_each(apart.driver, arrived, TOPICS)
     customers = {key for key, _ in arrived}
     assert whole.stores(customers) == apart.stores(customers)

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from price_join.model import FoodOrder, MenuPrice
 from price_join.settings import Unpriced
+from tests.deletes import pipe_each
 from tests.price_join.harness import START, Kitchen
 from tests.price_join.replay import settled
-from tests.price_join.test_replay_agreement import pipe
+from tests.price_join.test_replay_agreement import TOPICS
 
 SPAN = 40
 items = st.sampled_from(["curry", "soup"])
@@ -37,6 +38,6 @@ def test_shuffled_events_give_the_same_bills(
     arrived = events(drawn)
     random.shuffle(arrived)
     kitchen = Kitchen(grace_ms=SPAN, join=join)
-    records = pipe(kitchen, arrived)
+    records = pipe_each(kitchen.driver, arrived, TOPICS)
     kitchen.pause(SPAN)
     assert kitchen.results() == settled(records, join.value)

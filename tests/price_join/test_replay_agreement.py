@@ -9,11 +9,11 @@ from price_join.model import FoodOrder, MenuPrice
 from price_join.settings import Unpriced
 from producers.base import Options
 from producers.catalog import generate
-from tests.deletes import Delete
-from tests.plain import plain
+from tests.deletes import Delete, pipe_each
 from tests.price_join.harness import START, Kitchen
-from tests.price_join.replay import Output, Record, replay, settled
+from tests.price_join.replay import Output, replay, settled
 
+TOPICS = {MenuPrice: "menu_prices", FoodOrder: "food_orders"}
 ITEMS = ["curry", "soup", ""]
 items = st.sampled_from(ITEMS)
 times = st.integers(START, START + 300)
@@ -23,20 +23,6 @@ events = st.one_of(prices, orders)
 deletes = st.builds(Delete, st.just("menu_prices"), times)
 
 Event = MenuPrice | FoodOrder | Delete
-
-
-def pipe(kitchen: Kitchen, arrived: list[tuple[str, Event]]) -> list[Record]:
-    """Process events one by one; give them as the replay takes them."""
-    records: list[Record] = []
-    for key, event in arrived:
-        if isinstance(event, Delete):
-            kitchen.driver.pipe_bytes(key.encode(), None, event.timestamp, event.topic)
-            records.append((event.topic, key, None, event.timestamp))
-        else:
-            topic = "menu_prices" if isinstance(event, MenuPrice) else "food_orders"
-            kitchen.driver.pipe(key, event, topic)
-            records.append((topic, key, plain(event), event.timestamp))
-    return records
 
 
 @settings(deadline=None, max_examples=60)
@@ -59,7 +45,7 @@ def test_same_bills_and_prices(
 ) -> None:
     grace_ms = min(grace_ms, history_retention_ms)
     kitchen = Kitchen(dedupe_retention_ms, history_retention_ms=history_retention_ms, grace_ms=grace_ms, join=join)
-    records = pipe(kitchen, arrived)
+    records = pipe_each(kitchen.driver, arrived, TOPICS)
     until = None
     if kitchen.driver.stream_time >= 0:
         kitchen.pause(20)
@@ -77,7 +63,7 @@ def test_generated_prices_and_orders_late_and_repeated() -> None:
     ]
     for grace_ms in (0, 3000):
         kitchen = Kitchen(grace_ms=grace_ms)
-        records = pipe(kitchen, arrived)
+        records = pipe_each(kitchen.driver, arrived, TOPICS)
         bills, stores = replay(records, grace_ms=grace_ms)
         assert kitchen.results() == bills
         assert kitchen.history(*stores["menu-prices"]) == stores["menu-prices"]
@@ -94,7 +80,7 @@ def test_a_grace_finds_prices_that_would_come_too_late() -> None:
     ]
     hasty, patient = Kitchen(), Kitchen(grace_ms=11_000)
     for kitchen in (hasty, patient):
-        records = pipe(kitchen, arrived)
+        records = pipe_each(kitchen.driver, arrived, TOPICS)
         kitchen.pause(11_000)
     right = totals(settled(records))
     assert totals(patient.results()) == right
