@@ -47,6 +47,7 @@ spec:
           startupProbe:
             httpGet: {path: /healthz, port: http}
             periodSeconds: 2
+            timeoutSeconds: 5
             failureThreshold: 60
           livenessProbe:
             httpGet: {path: /healthz, port: http}

@@ -50,6 +50,7 @@ spec:
           readinessProbe:
             tcpSocket: {port: blocks}
             periodSeconds: 3
+            timeoutSeconds: 5
             failureThreshold: 2
           resources:
             {{- toYaml .Values.executor.resources | nindent 12 }}
