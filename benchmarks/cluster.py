@@ -1,6 +1,6 @@
 """What install, scaling and losses cost in a cluster, and what its pods hold. The cluster is KUBECONFIG's.
 
-    python -m benchmarks.cluster [--repeat 3] [--all | --object-store]
+    python -m benchmarks.cluster [--repeat 3] [--all] [--object-store]
 
 E2E_TAG and E2E_LOAD say where images come from (integration-tests/cluster/conftest.py). The job is user-sessions with 4
 tasks at 200 events/s; times are those of a consumer of its committed outputs, through a forwarded port. The reference,
