@@ -1,6 +1,6 @@
 """What install, scaling and losses cost in a cluster, and what its pods hold. The cluster is KUBECONFIG's.
 
-    python -m benchmarks.cluster [--repeat 3] [--all]
+    python -m benchmarks.cluster [--repeat 3] [--all] [--object-store]
 
 E2E_TAG and E2E_LOAD say where images come from (integration-tests/cluster/conftest.py). The job is user-sessions with 4
 tasks at 200 events/s; times are those of a consumer of its committed outputs, through a forwarded port. The reference,
@@ -9,6 +9,7 @@ in the same run, is a pod of the same image that says its version and ends.
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections import defaultdict
@@ -22,8 +23,9 @@ _TESTS = Path(__file__).resolve().parents[1] / "integration-tests"
 sys.path += [str(_TESTS / "cluster"), str(_TESTS)]
 
 from faults.watch import OutputWatch  # noqa: E402
-from images import tag_in_cluster  # noqa: E402
+from images import object_store_tag_in_cluster, tag_in_cluster  # noqa: E402
 from kube import CHARTS, Namespace  # noqa: E402
+from object_store import ObjectStore  # noqa: E402
 from polling import poll_until  # noqa: E402
 from release import Load, Release  # noqa: E402
 
@@ -32,6 +34,8 @@ from forebay.catalog import all_services  # noqa: E402
 SERVICE, PRODUCER = "user-sessions", "user-activity"
 STREAM = Load(seed=1, count=0, rate=200)
 _SETTLED_SECONDS = 10.0
+_BATCHES_SECONDS = 60.0
+_BATCH = re.compile(r" batch \d+: .* out, ([0-9.]+) s")
 _MEMORY = (
     "cd /sys/fs/cgroup; "
     "if [ -f memory.current ]; then used=$(cat memory.current); stat=memory.stat; key=inactive_file; "
@@ -43,10 +47,14 @@ _MEMORY = (
 @click.command()
 @click.option("--repeat", default=3, help="Times each pod is deleted.")
 @click.option("--all", "everything", is_flag=True, help="At last install all services and producers, at 20 events/s.")
-def main(repeat: int, everything: bool) -> None:
+@click.option("--object-store", is_flag=True, help="The checkpoint in an S3 server made for tests, not on a volume.")
+def main(repeat: int, everything: bool, object_store: bool) -> None:
     """Measure."""
     tag = tag_in_cluster()
-    measure_one(Release(Namespace.create_restricted(), SERVICE, PRODUCER, tag), repeat)
+    release = Release(Namespace.create_restricted(), SERVICE, PRODUCER, tag)
+    if object_store:
+        release.settings = ObjectStore(release.namespace).start_for(SERVICE, object_store_tag_in_cluster())
+    measure_one(release, repeat)
     if everything:
         measure_all(Namespace.create_restricted(), tag)
 
@@ -61,6 +69,7 @@ def measure_one(release: Release, repeat: int) -> None:
         poll_until(lambda: watch.received, f"an output; the driver's log ends: {release.log()[-800:]}", 600, every=0.1)
         show("helm install to the first committed output", [time.monotonic() - begun])
         poll_until(lambda: release.namespace.is_ready(release.driver), "the driver is ready", 120)
+        show_batches(release)
         scale(release, watch)
         for what, pod in (
             ("an executor", f"{release.executors}-0"),
@@ -143,6 +152,15 @@ def show(what: str, seconds: list[float]) -> None:
     """Print a figure: all times, and their median."""
     times = ", ".join(f"{each:.1f}" for each in seconds)
     print(f"  {what}: {median(seconds):.1f} s" + (f" ({times})" if len(seconds) > 1 else ""), flush=True)
+
+
+def show_batches(release: Release) -> None:
+    """Print how long batches take by the log of a minute: their tasks, and all that is between two of them."""
+    before = len(_BATCH.findall(release.log()))
+    until = time.monotonic() + _BATCHES_SECONDS
+    poll_until(lambda: time.monotonic() > until, "a minute of batches", 2 * _BATCHES_SECONDS)
+    tasks = [float(seconds) for seconds in _BATCH.findall(release.log())[before:]]
+    print(f"  a batch's tasks: {median(tasks):.2f} s; a batch: {_BATCHES_SECONDS / len(tasks):.2f} s", flush=True)
 
 
 def show_memory(namespace: Namespace) -> None:

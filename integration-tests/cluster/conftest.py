@@ -4,6 +4,8 @@ Environment:
     FOREBAY_E2E: collects these tests at all.
     E2E_TAG: tag of images the cluster has already; without it they are built and loaded.
     E2E_LOAD: command that loads images into the cluster (default: kind load docker-image).
+    E2E_OBJECT_STORE: collects test_object_store.py too, whose image holds an object store's jars (690 MB more).
+    E2E_OBJECT_STORE_TAG: tag of its images the cluster has already (forebay with jars, forebay-s3).
     E2E_FAILURES: where logs, events and descriptions go when a test fails (default: e2e-failures).
 """
 
@@ -23,6 +25,8 @@ if os.environ.get("FOREBAY_E2E"):
     from images import tag_in_cluster
     from kube import Namespace
     from release import ClusterBench, Release
+
+    collect_ignore = [] if os.environ.get("E2E_OBJECT_STORE") else ["test_object_store.py"]
 else:
     collect_ignore_glob = ["test_*.py"]
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import shlex
 import uuid
+from pathlib import Path
 
 from kube import run
 
 _NAMES = {"forebay": "forebay", "platform": "forebay-platform"}
+_S3_JARS = "JARS=org.apache.hadoop:hadoop-aws:3.5.0"
 
 
 def tag_in_cluster() -> str:
@@ -17,9 +19,24 @@ def tag_in_cluster() -> str:
     if given:
         return given
     tag = f"e2e-{uuid.uuid4().hex[:6]}"
-    os.environ.setdefault("DOCKER_BUILDKIT", "1")
-    load = shlex.split(os.environ.get("E2E_LOAD", "kind load docker-image"))
     for target, name in _NAMES.items():
-        run("docker", "build", "--target", target, "--tag", f"{name}:{tag}", ".", seconds=1800)
-        run(*load, f"{name}:{tag}", seconds=600)
+        _build(f"{name}:{tag}", "--target", target, ".")
     return tag
+
+
+def object_store_tag_in_cluster() -> str:
+    """Likewise the image with an object store's jars, and forebay-s3; E2E_OBJECT_STORE_TAG names those it has."""
+    given = os.environ.get("E2E_OBJECT_STORE_TAG")
+    if given:
+        return given
+    tag = f"e2e-s3-{uuid.uuid4().hex[:6]}"
+    _build(f"forebay:{tag}", "--target", "forebay", "--build-arg", _S3_JARS, ".")
+    _build(f"forebay-s3:{tag}", "-", given=Path(__file__).with_name("s3.dockerfile").read_text())
+    return tag
+
+
+def _build(image: str, *arguments: str, given: str | None = None) -> None:
+    """Build an image, and load it into the cluster."""
+    os.environ.setdefault("DOCKER_BUILDKIT", "1")
+    run("docker", "build", "--tag", image, *arguments, seconds=1800, given=given)
+    run(*shlex.split(os.environ.get("E2E_LOAD", "kind load docker-image")), image, seconds=600)

@@ -14,6 +14,14 @@ PREFIX = "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: "
     [
         (f"{PREFIX}java.io.IOException: No space left SQLSTATE: XXKST\n  at x", "java.io.IOException: No space left"),
         (f"{PREFIX}Task failed\nTraceback\n  File x\nValueError: odd value\n", "ValueError: odd value"),
+        (
+            f"{PREFIX}x\nTraceback\n  File x\n"
+            "py4j.protocol.Py4JJavaError: An error occurred while calling o1.collectToPython.\n"
+            ": org.apache.spark.SparkException: Job aborted\n\tat x\n"
+            "Caused by: java.nio.file.AccessDeniedException: bucket: no keys\n\tat x\n"
+            "Caused by: sdk.SdkClientException: Access key must be specified\n\tat x\n\t... 9 more\n",
+            "sdk.SdkClientException: Access key must be specified",
+        ),
         (f"{PREFIX}Job aborted SQLSTATE: XXKST\n=== Streaming Query ===", "Job aborted"),
     ],
 )

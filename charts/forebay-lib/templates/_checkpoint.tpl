@@ -36,3 +36,11 @@ spec:
     claimName: {{ include "forebay.checkpoint.claim" . }}
 {{- end -}}
 {{- end -}}
+
+{{/* Who may use it, as environment variables: driver and executors read and write it, nobody else. */}}
+{{- define "forebay.checkpoint.secret" -}}
+{{- with .Values.checkpoint.existingSecret -}}
+- secretRef:
+    name: {{ . }}
+{{- end -}}
+{{- end -}}

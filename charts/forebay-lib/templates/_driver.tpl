@@ -96,6 +96,9 @@ spec:
 {{ include "forebay.containerSecurity" . }}
 {{ include "forebay.env" . }}
 {{ include "forebay.envFrom" . }}
+  {{- with include "forebay.checkpoint.secret" . }}
+  {{- . | nindent 2 }}
+  {{- end }}
 ports:
   - name: http
     containerPort: 8080

@@ -47,6 +47,10 @@ spec:
             {{- end }}
           {{- include "forebay.containerSecurity" . | nindent 10 }}
           {{- include "forebay.env" . | nindent 10 }}
+          {{- with include "forebay.checkpoint.secret" . }}
+          envFrom:
+            {{- . | nindent 12 }}
+          {{- end }}
           ports:
             - name: blocks
               containerPort: 7079

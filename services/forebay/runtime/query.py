@@ -34,6 +34,10 @@ _LONGEST_PAUSE = 30.0
 _PATIENCE = 5
 _PREFIX = re.compile(r"^\[STREAM_FAILED\] Query \[id = [^\]]*\] terminated with exception: ")
 _SQLSTATE = re.compile(r"\s*SQLSTATE: \w+$")
+_NAMED = re.compile(r"^[\w.]*(Error|Exception|Unavailable|NotAuthorized)\b.*: .+")
+_ROOT = "Caused by: "
+_CALL = "Py4JJavaError: An error occurred while calling "
+"""What Python says of any failure in Java; Java's own causes follow it."""
 _SILENT = "a process of the query ended without a word (killed, or out of memory)"
 _PASSES = ("Unavailable", "NotAuthorized", "Python worker failed to connect back", *PASSING)
 """What a broker or registry says that is down or refuses us, Spark (after 10 s) on a busy machine, a full volume."""
@@ -213,5 +217,7 @@ def cause_of(text: str) -> str:
         line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("at ", "File "))
     ]
     lines = [_SQLSTATE.sub("", _PREFIX.sub("", line)).strip() for line in lines]
-    named = [line for line in lines if re.match(r"^[\w.]*(Error|Exception|Unavailable|NotAuthorized)\b.*: .+", line)]
-    return (named[-1] if named else lines[0] if lines and lines[0] else _SILENT)[:500]
+    named = [line for line in lines if _NAMED.match(line) and _CALL not in line]
+    roots = [line.removeprefix(_ROOT) for line in lines if _NAMED.match(line.removeprefix(_ROOT)) and _CALL not in line]
+    said = named or roots
+    return (said[-1] if said else lines[0] if lines and lines[0] else _SILENT)[:500]

@@ -1,0 +1,78 @@
+"""A service whose checkpoint is in an object store: no volume, and whatever happens every output equals the replay."""
+
+from __future__ import annotations
+
+import pytest
+from images import object_store_tag_in_cluster
+from object_store import KEYS, SECRET, ObjectStore
+from polling import poll_until
+from release import ClusterBench, Load, Release
+from replays import check
+
+pytestmark = pytest.mark.timeout(1200, func_only=True)
+
+
+def settle(release: Release, bench: ClusterBench, job: str) -> None:
+    """Wait until everything that was sent is processed, and compare."""
+    release.finish(job)
+    poll_until(bench.has_read_everything, f"everything is read; the log ends: {release.log()[-800:]}", 300)
+    check(release.service, bench)
+
+
+@pytest.fixture(scope="module")
+def store(release: Release) -> ObjectStore:
+    """Start the object store; the release's service keeps its checkpoint there."""
+    store = ObjectStore(release.namespace)
+    release.settings = store.start_for(release.service, object_store_tag_in_cluster())
+    return store
+
+
+@pytest.fixture(scope="module")
+def bench(release: Release, store: ObjectStore) -> ClusterBench:
+    """Install the release, and reach its broker."""
+    release.apply()
+    return release.open()
+
+
+def test_every_output_equals_the_replay(release: Release, bench: ClusterBench, store: ObjectStore) -> None:
+    settle(release, bench, release.load(Load(seed=1, count=6_000)))
+    assert release.namespace.is_ready(release.driver)
+    assert {name.split("/")[1] for name in store.objects()} >= {"metadata", "offsets", "commits", "state"}
+
+
+def test_the_service_has_no_volume(release: Release, bench: ClusterBench) -> None:
+    assert sorted(release.namespace.names("pvc")) == ["data-demo-broker-0", "data-demo-registry-0"]
+    for pod in (release.driver, f"{release.executors}-0"):
+        volumes = release.namespace.get("pod", pod)["spec"]["volumes"]
+        assert not [volume for volume in volumes if "persistentVolumeClaim" in volume]
+
+
+def test_the_keys_are_in_the_secret_only(release: Release, bench: ClusterBench) -> None:
+    objects = release.namespace.kubectl("get", "pods,statefulsets,configmaps", "-o", "yaml")
+    assert SECRET in objects
+    for value in KEYS.values():
+        assert value not in objects + release.log() + release.log(f"{release.executors}-0", "executor")
+
+
+def test_scaling_out_under_load(release: Release, bench: ClusterBench) -> None:
+    job = release.load(Load(seed=2, rate=60))
+    release.scale(2)
+    poll_until(lambda: "now 2 executors: spreading the tasks anew" in release.log(), "the driver uses 2 executors", 300)
+    settle(release, bench, job)
+
+
+@pytest.mark.parametrize("pod", ["driver", "executor"])
+def test_a_deleted_pod_under_load_costs_no_record(release: Release, bench: ClusterBench, pod: str) -> None:
+    names = {"driver": release.driver, "executor": f"{release.executors}-0"}
+    job = release.load(Load(seed=3 + list(names).index(pod), rate=60))
+    poll_until(lambda: not bench.has_read_everything(), "records wait", 180, every=0.1)
+    release.replace(names[pod])
+    settle(release, bench, job)
+
+
+def test_killed_processes_under_load_cost_no_record(release: Release, bench: ClusterBench) -> None:
+    job = release.load(Load(seed=5, rate=60))
+    poll_until(lambda: not bench.has_read_everything(), "records wait", 180, every=0.1)
+    for pod in (release.driver, f"{release.executors}-0"):
+        release.namespace.kubectl("delete", "pod", pod, "--grace-period=0", "--force", check=False)
+    settle(release, bench, job)
