@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -100,13 +100,13 @@ class JobProcess:
 
     def jvm(self) -> psutil.Process:
         """Give Spark's JVM."""
-        (found,) = [p for p in self.process.children(recursive=True) if "java" in p.name()]
+        (found,) = [p for p in self.process.children(recursive=True) if "java" in _name(p)]
         return found
 
     def workers(self) -> list[psutil.Process]:
         """Give the Python workers that run tasks: children of Spark's worker daemon."""
         daemons = [p for p in self.process.children(recursive=True) if "pyspark.daemon" in _command(p)]
-        return [worker for daemon in daemons for worker in daemon.children()]
+        return [worker for daemon in daemons for worker in _children(daemon)]
 
     def sources(self) -> list[psutil.Process]:
         """Give the Python process that plans the batches, once there is one."""
@@ -122,6 +122,24 @@ class JobProcess:
         """Kill driver and JVM, and leave the Python workers to find out."""
         _kill([self.process, self.jvm()])
 
+    @contextlib.contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Stop all its processes, as by a paused machine, and let them go on at the end."""
+        stopped: list[psutil.Process] = []
+        running = [self.process]
+        while running:
+            for process in running:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.suspend()
+            stopped += running
+            running = [p for p in _children(self.process, recursive=True) if p not in stopped]
+        try:
+            yield
+        finally:
+            for process in reversed(stopped):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.resume()
+
     def http(self, path: str) -> tuple[int, str]:
         """Ask its HTTP door; give status and body."""
         found = re.search(r"http://[\d.]+:\d+", "\n".join(self.messages()))
@@ -133,11 +151,22 @@ class JobProcess:
             return error.code, error.read().decode()
 
 
+def _name(process: psutil.Process) -> str:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return str(process.name())
+    return ""
+
+
 def _command(process: psutil.Process) -> str:
-    try:
+    with contextlib.suppress(psutil.NoSuchProcess):
         return " ".join(process.cmdline())
-    except psutil.NoSuchProcess:
-        return ""
+    return ""
+
+
+def _children(process: psutil.Process, *, recursive: bool = False) -> list[psutil.Process]:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return list(process.children(recursive=recursive))
+    return []
 
 
 def _kill(processes: list[Any]) -> None:

@@ -20,6 +20,7 @@ from topic_reading import read_topic
 
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.registry import SchemaRegistry, subject_of
+from forebay.kafka.topic_config import set_topic_config
 from forebay.kafka.topics import spec_of
 from forebay.platform import Platform
 from forebay.serde import Schema, load_contract
@@ -187,3 +188,20 @@ def test_a_topic_that_is_missing_stops_the_start_and_says_what_to_do(bench: Benc
     assert "error: " in job.text()
     assert "nobody-made-its-topics-user-profiles-changelog" in job.text()
     assert "forebay topics create" in job.text()
+
+
+def test_an_input_that_is_compacted_too_soon_stops_the_start_with_two_remedies(bench: Bench) -> None:
+    set_topic_config(bench.settings, INPUT, "cleanup.policy", "compact")
+    try:
+        refused = bench.job()
+        assert refused.finish() == 1
+        assert f"the input {INPUT} is compacted with min.compaction.lag.ms=0" in refused.text()
+        assert "starting Spark" not in refused.text()
+        accepted = bench.job("--max-downtime-ms", "0", "--trigger", "available-now")
+        assert accepted.finish() == 0, accepted.text()
+        set_topic_config(bench.settings, INPUT, "min.compaction.lag.ms", "86400000")
+        kept = bench.job("--trigger", "available-now")
+        assert kept.finish() == 0, kept.text()
+    finally:
+        set_topic_config(bench.settings, INPUT, "cleanup.policy", "delete")
+        set_topic_config(bench.settings, INPUT, "min.compaction.lag.ms", "0")

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -71,7 +72,8 @@ class RunningDemo:
             self.process.kill()
             self.process.wait()
         for process in self.left_running():
-            process.kill()
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
 
 
 def _runs(process: psutil.Process) -> bool:

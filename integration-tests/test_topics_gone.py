@@ -41,12 +41,8 @@ def test_an_input_made_again_with_more_records_than_were_read_stops_the_job(
 ) -> None:
     job = bench.job("--tick-ms", "0")
     job.until(lambda: job.records_in() == FEW.count, "what waited is read")
-    processes = [job.process, *job.process.children(recursive=True)]
-    for process in processes:
-        process.suspend()
-    Bench(platform, "another", tmp_path / "another").produce(MANY)
-    for process in reversed(processes):
-        process.resume()
+    with job.frozen():
+        Bench(platform, "another", tmp_path / "another").produce(MANY)
     assert job.finish() == 1
     assert f"error: {INPUT}: the checkpoint was made with topic id" in job.text()
     assert job.records_in() == FEW.count

@@ -113,13 +113,13 @@ class Release:
             seconds,
         )
 
-    def open(self) -> ClusterBench:
-        """Forward broker and registry to this machine."""
-        registry = Forward(self.namespace, "demo-registry-0", free_port(), 8080)
-        self.forwards += [Forward(self.namespace, "demo-broker-0", BROKER_PORT, BROKER_PORT), registry]
+    def open(self, broker: str = "demo-broker-0", registry: str = "demo-registry-0") -> ClusterBench:
+        """Forward the pods of broker and registry to this machine."""
+        door = Forward(self.namespace, registry, free_port(), 8080)
+        self.forwards += [Forward(self.namespace, broker, BROKER_PORT, BROKER_PORT), door]
         for forward in self.forwards:
             forward.wait()
-        url = f"http://127.0.0.1:{registry.port}/apis/ccompat/v7"
+        url = f"http://127.0.0.1:{door.port}/apis/ccompat/v7"
         return ClusterBench(
             self.service, KafkaSettings(bootstrap_servers=f"127.0.0.1:{BROKER_PORT}", schema_registry_url=url)
         )

@@ -103,6 +103,29 @@ def test_another_release_of_the_same_application_is_refused_by_the_marker(
     compare(release, bench, job)
 
 
+def test_an_executor_that_can_t_prove_itself_is_not_let_in(release: Release, bench: ClusterBench) -> None:
+    release.apply()
+    template = release.namespace.get("statefulset", release.executors)["spec"]["template"]
+    (container,) = template["spec"]["containers"]
+    proof = [argument for argument in container["args"] if argument.startswith("--spark-secret")]
+    assert len(proof) == 1
+    container["args"].remove(proof[0])
+    may_reach_the_driver = {
+        name: template["metadata"]["labels"][name] for name in ("app.kubernetes.io/name", "app.kubernetes.io/instance")
+    }
+    stranger = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "stranger", "labels": may_reach_the_driver},
+        "spec": template["spec"],
+    }
+    release.namespace.create(stranger)
+    said = lambda: release.log("stranger", "executor")  # noqa: E731 - asked again and again
+    poll_until(lambda: said().count("the executor ended") > 1, f"the stranger is refused twice: {said()}", 300)
+    assert "Successfully registered" not in said()
+    compare(release, bench, release.load(Load(seed=4)))
+
+
 def compare(release: Release, bench: ClusterBench, job: str) -> None:
     """Wait until everything that was sent is processed, and compare."""
     release.finish(job)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -29,7 +28,7 @@ def on_the_same_checkpoint(life: Life) -> float:
 
 def on_an_old_copy(life: Life) -> float:
     """Start a second driver on a copy of the checkpoint that the first has left behind."""
-    with _Frozen(life.job):
+    with life.job.frozen():
         old = _copy(life)
     life.until_batches(3)
     own, life.bench.checkpoint = life.bench.checkpoint, old
@@ -45,7 +44,7 @@ def on_an_old_copy(life: Life) -> float:
 def woken_after_its_successor(life: Life) -> float:
     """Freeze all processes of the job, let another driver go on with a copy of its checkpoint, wake the first."""
     first = life.job
-    with _Frozen(first):
+    with first.frozen():
         life.bench.checkpoint = _copy(life)
         life.job = life.start("-successor")
         life.until_batches(3)
@@ -67,27 +66,6 @@ def jvm_outlives_its_driver(life: Life) -> float:
         jvm.resume()
     psutil.wait_procs([jvm], END_SECONDS)
     return at
-
-
-class _Frozen:
-    """All processes of a job, stopped as by a paused machine; the driver first, it would start others."""
-
-    def __init__(self, job: JobProcess) -> None:
-        self._stopped: list[psutil.Process] = []
-        with suppress(psutil.NoSuchProcess):
-            job.process.suspend()
-            self._stopped = [job.process, *job.process.children(recursive=True)]
-        for process in self._stopped[1:]:
-            with suppress(psutil.NoSuchProcess):
-                process.suspend()
-
-    def __enter__(self) -> None:
-        return
-
-    def __exit__(self, *_: object) -> None:
-        for process in reversed(self._stopped):
-            with suppress(psutil.NoSuchProcess):
-                process.resume()
 
 
 def _copy(life: Life) -> Path:

@@ -13,6 +13,7 @@ import pytest
 from forebay.cli.executor import OPENED, PROPERTIES, java_command
 from forebay.cli.main import run
 from forebay.runtime import kubernetes
+from forebay.runtime.rpc_secret import ENCRYPTED, driver_settings, executor_environment
 
 
 def test_it_opens_the_packages_that_spark_opens_itself() -> None:
@@ -26,7 +27,7 @@ def test_it_opens_the_packages_that_spark_opens_itself() -> None:
 
 
 def test_it_joins_the_driver_it_is_told() -> None:
-    command = java_command("demo-driver.here.svc", "demo-executor", "10.0.0.7", "demo-executor-0", "640m")
+    command = java_command("demo-driver.here.svc", "demo-executor", "10.0.0.7", "demo-executor-0", "640m", {})
     assert "-Xmx640m" in command
     told = dict(pairwise(command))
     assert told["--driver-url"] == "spark://CoarseGrainedScheduler@demo-driver.here.svc:7078"
@@ -43,6 +44,49 @@ def test_a_pod_without_its_name_is_told_what_to_set(
     monkeypatch.setenv("POD_IP", "10.0.0.7")
     assert run(["executor", "--driver", "d", "--application", "a"]) == 2
     assert "POD_NAME must be set" in capsys.readouterr().err
+
+
+def test_it_must_prove_itself_before_it_has_the_driver_s_settings(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("0123456789abcdef")
+    command = java_command("d", "e", "10.0.0.7", "e-0", "640m", ENCRYPTED)
+    assert "-Dspark.authenticate=true" in command
+    own = {name: value for name, value in driver_settings(secret).items() if name in ENCRYPTED}
+    assert own == ENCRYPTED, "both sides must say the same"
+    assert executor_environment(secret) == {"_SPARK_AUTH_SECRET": "MDEyMzQ1Njc4OWFiY2RlZg=="}
+    assert not any("MDEyMz" in part for part in command), "the list of processes shows commands to everybody"
+
+
+def test_spark_looks_for_the_secret_where_it_is_put() -> None:
+    jars = Path(str(find_spec("pyspark").origin)).parent / "jars"  # type: ignore[union-attr]
+    (core,) = jars.glob("spark-core_*.jar")
+    (network,) = jars.glob("spark-network-common_*.jar")
+    manager = zipfile.ZipFile(core).read("org/apache/spark/SecurityManager$.class")
+    transport = zipfile.ZipFile(network).read("org/apache/spark/network/util/TransportConf.class")
+    assert b"_SPARK_AUTH_SECRET" in manager
+    for name in ENCRYPTED:
+        assert name == "spark.authenticate" or name.encode() in transport, name
+
+
+@pytest.mark.parametrize(
+    ("content", "says"), [(None, "can't be read: No such file"), ("short", "has 5 bytes: a secret has 16 at least")]
+)
+def test_a_secret_that_is_none_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str | None, says: str
+) -> None:
+    secret = tmp_path / "secret"
+    if content is not None:
+        secret.write_text(content)
+    assert run(["executor", "--driver", "d", "--application", "a", "--spark-secret", str(secret)]) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_a_secret_without_executors_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("0123456789abcdef")
+    where = ("--bootstrap-servers", "nowhere:1", "--schema-registry-url", "http://nowhere:1")
+    assert run(["run", "user-sessions", *where, "--spark-secret", str(secret)]) == 2
+    assert "--spark-secret is for --executors" in capsys.readouterr().err
 
 
 def test_a_driver_outside_of_a_pod_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

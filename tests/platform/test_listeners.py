@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from forebay.platform.broker_settings import Listener, Listeners, server_properties
+import pytest
+
+from forebay.platform import PlatformError
+from forebay.platform.broker_settings import Listener, Listeners, read_properties, server_properties
 
 
 def properties(listeners: Listeners) -> dict[str, str]:
@@ -34,3 +37,18 @@ def test_further_listeners_and_settings_are_added_and_win() -> None:
     assert "advertised.listeners=PLAINTEXT://127.0.0.1:9092,SECURE://127.0.0.1:9094" in lines
     assert "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURE:SASL_SSL" in lines
     assert [line for line in lines if line.startswith("num.io.threads")] == ["num.io.threads=1"]
+
+
+def test_settings_of_a_file_may_have_comments_and_equal_signs(tmp_path: Path) -> None:
+    file = tmp_path / "server.properties"
+    file.write_text('# TLS\n\nssl.client.auth = required\njaas.config=a required user="b";\n')
+    assert read_properties(file) == {"ssl.client.auth": "required", "jaas.config": 'a required user="b";'}
+
+
+@pytest.mark.parametrize(("text", "says"), [("a=1\nhello", "line 2: a setting is name=value"), (None, "can't be read")])
+def test_a_file_that_is_none_of_settings_is_refused(tmp_path: Path, text: str | None, says: str) -> None:
+    file = tmp_path / "server.properties"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(PlatformError, match=says):
+        read_properties(file)

@@ -7,6 +7,9 @@
     "--executors" (include "forebay.executors" .) "--driver-host" (include "forebay.driver.host" .)
     "--checkpoint" $checkpoint "--memory" .Values.driver.memory "--tasks" (toString .Values.tasks)
     "--http-host" "0.0.0.0" "--http-port" "8080" "--log-format" .Values.logFormat -}}
+{{- with include "forebay.spark.secret.option" . }}
+{{- $args = append $args . -}}
+{{- end }}
 {{- range $name, $value := .Values.settings }}
 {{- $args = concat $args (list "--set" (printf "%s=%s" $name (toString $value))) -}}
 {{- end }}
@@ -47,6 +50,7 @@ spec:
           startupProbe:
             httpGet: {path: /healthz, port: http}
             periodSeconds: 2
+            timeoutSeconds: 5
             failureThreshold: 60
           livenessProbe:
             httpGet: {path: /healthz, port: http}
@@ -79,6 +83,9 @@ spec:
   {{- include "forebay.podSecurity" . | nindent 2 }}
   {{- include "forebay.placement" (list . "driver" .Values.driver) | nindent 2 }}
   {{- include "forebay.volumes" . | nindent 2 }}
+    {{- with include "forebay.spark.secret.volume" . }}
+    {{- . | nindent 4 }}
+    {{- end }}
     {{- with include "forebay.checkpoint.volume" . }}
     {{- . | nindent 4 }}
     {{- end }}
@@ -102,6 +109,9 @@ ports:
 resources:
   {{- toYaml .Values.driver.resources | nindent 2 }}
 {{ include "forebay.mounts" . }}
+  {{- with include "forebay.spark.secret.mount" . }}
+  {{- . | nindent 2 }}
+  {{- end }}
   {{- with include "forebay.checkpoint.mount" . }}
   {{- . | nindent 2 }}
   {{- end }}

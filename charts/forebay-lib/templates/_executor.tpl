@@ -42,6 +42,9 @@ spec:
             - --driver={{ include "forebay.driver.host" . }}
             - --application={{ include "forebay.executors" . }}
             - --memory={{ .Values.executor.memory }}
+            {{- with include "forebay.spark.secret.option" . }}
+            - {{ . }}
+            {{- end }}
           {{- include "forebay.containerSecurity" . | nindent 10 }}
           {{- include "forebay.env" . | nindent 10 }}
           {{- with include "forebay.checkpoint.secret" . }}
@@ -54,14 +57,21 @@ spec:
           readinessProbe:
             tcpSocket: {port: blocks}
             periodSeconds: 3
+            timeoutSeconds: 5
             failureThreshold: 2
           resources:
             {{- toYaml .Values.executor.resources | nindent 12 }}
           {{- include "forebay.mounts" . | nindent 10 }}
+            {{- with include "forebay.spark.secret.mount" . }}
+            {{- . | nindent 12 }}
+            {{- end }}
             {{- with include "forebay.checkpoint.mount" . }}
             {{- . | nindent 12 }}
             {{- end }}
       {{- include "forebay.volumes" . | nindent 6 }}
+        {{- with include "forebay.spark.secret.volume" . }}
+        {{- . | nindent 8 }}
+        {{- end }}
         {{- with include "forebay.checkpoint.volume" . }}
         {{- . | nindent 8 }}
         {{- end }}

@@ -13,6 +13,10 @@
 {{ include "forebay.executor.service" . }}
 ---
 {{ include "forebay.executor" . }}
+{{- if and .Values.executor.encryption.enabled (not .Values.executor.encryption.existingSecret) }}
+---
+{{ include "forebay.spark.secret" . }}
+{{- end }}
 ---
 {{ include "forebay.disruptionBudget" . }}
 {{- if .Values.queries.enabled }}

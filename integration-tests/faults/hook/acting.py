@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import time
+from contextlib import suppress
 
 from faults.points import Action, Armed
 
@@ -36,7 +37,8 @@ def _kill_all() -> None:
     driver = _driver()
     for process in [driver, *driver.children(recursive=True)]:
         if process.pid != os.getpid():
-            os.kill(process.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGKILL)
     os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -9,10 +9,14 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
 import click
+
+from forebay.cli.options import spark_secret_option
+from forebay.runtime.rpc_secret import ENCRYPTED, executor_environment
 
 DRIVER_PORT = 7078
 _BACKEND = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
@@ -52,7 +56,9 @@ _LEAN = (
 )
 
 
-def java_command(driver: str, application: str, address: str, pod: str, memory: str) -> list[str]:
+def java_command(
+    driver: str, application: str, address: str, pod: str, memory: str, settings: Mapping[str, str]
+) -> list[str]:
     """Give the command of an executor's JVM.
 
     Args:
@@ -61,6 +67,7 @@ def java_command(driver: str, application: str, address: str, pod: str, memory: 
         address: this pod's.
         pod: this pod's name.
         memory: heap, such as 512m.
+        settings: Spark's, that it needs before it has the driver's.
     """
     spark = Path(str(find_spec("pyspark").origin)).parent  # type: ignore[union-attr]
     log4j2 = Path(__file__).parents[1] / "runtime" / "log4j2.properties"
@@ -72,7 +79,7 @@ def java_command(driver: str, application: str, address: str, pod: str, memory: 
         *PROPERTIES,
         *_LEAN,
         f"-Dlog4j2.configurationFile={log4j2.as_uri()}",
-        f"-Dspark.driver.port={DRIVER_PORT}",
+        *(f"-D{name}={value}" for name, value in {"spark.driver.port": DRIVER_PORT, **settings}.items()),
         *("-cp", f"{spark}/jars/*", _BACKEND),
         *("--driver-url", f"spark://CoarseGrainedScheduler@{driver}:{DRIVER_PORT}"),
         *("--executor-id", "EXECID"),
@@ -99,8 +106,8 @@ class Supervisor:
     A container that ended with its driver would be started again with growing delays.
     """
 
-    def __init__(self, driver: str, command: list[str]) -> None:
-        self._driver, self._command = driver, command
+    def __init__(self, driver: str, command: list[str], secret: Path | None) -> None:
+        self._driver, self._command, self._secret = driver, command, secret
         self._stopping = threading.Event()
         self._java: subprocess.Popen[bytes] | None = None
 
@@ -111,7 +118,7 @@ class Supervisor:
             if answers(self._driver):
                 click.echo(f"joining the driver {self._driver}")
                 said = False
-                self._java = subprocess.Popen(self._command)
+                self._java = subprocess.Popen(self._command, env={**os.environ, **self._proof()})
                 code = self._java.wait()
                 if not self._stopping.is_set():
                     click.echo(f"the executor ended with code {code}: waiting for the driver", err=True)
@@ -126,6 +133,10 @@ class Supervisor:
         if self._java is not None and self._java.poll() is None:
             self._java.send_signal(signal.SIGPWR)
             threading.Thread(target=self._end, args=(self._java,), daemon=True).start()
+
+    def _proof(self) -> dict[str, str]:
+        """Give the secret's environment as it is now: each driver reads it anew, too."""
+        return executor_environment(self._secret) if self._secret is not None else {}
 
     def _end(self, java: subprocess.Popen[bytes]) -> None:
         deadline = time.monotonic() + _GRACE_SECONDS
@@ -143,7 +154,8 @@ Examples:
 @click.option("--driver", required=True, help="Name of the driver's service.")
 @click.option("--application", required=True, help="Name of this pod's StatefulSet: Spark's application id.")
 @click.option("--memory", default="512m", help="Heap of the JVM.")
-def executor(driver: str, application: str, memory: str) -> None:
+@spark_secret_option
+def executor(driver: str, application: str, memory: str, spark_secret: Path | None) -> None:
     """Run tasks for a job's driver (`forebay run --executors`), on Kubernetes, until SIGTERM.
 
     POD_NAME and POD_IP must be set. It waits for the driver, and for the next one when that goes.
@@ -152,8 +164,9 @@ def executor(driver: str, application: str, memory: str) -> None:
     if missing:
         raise click.UsageError(f"{' and '.join(missing)} must be set: take them from metadata.name and status.podIP")
     os.environ.setdefault("FOREBAY_PYTHON", sys.executable)
-    command = java_command(driver, application, os.environ["POD_IP"], os.environ["POD_NAME"], memory)
-    supervisor = Supervisor(driver, command)
+    settings = ENCRYPTED if spark_secret is not None else {}
+    command = java_command(driver, application, os.environ["POD_IP"], os.environ["POD_NAME"], memory, settings)
+    supervisor = Supervisor(driver, command, spark_secret)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: supervisor.stop())
     supervisor.run()

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
+from forebay.cli.options import spark_secret_option
 from forebay.processor.engine import Emit
 from forebay.runtime.logs import FORMATS
 from forebay.runtime.memory import batch_bytes, memory_bytes
@@ -83,6 +84,11 @@ _OPTIONS = (
         help="Admission control by sizes of waiting records; 0: none. Default: a 16th of the memory, at most 256 MiB.",
     ),
     _number("--tick-ms", 15_000, "How often idle time passes on an idle topic; 0: never.", high=50_000),
+    _number(
+        "--max-downtime-ms",
+        86_400_000,
+        "Longest downtime to survive: compacted inputs must keep records as long (min.compaction.lag.ms). 0: any.",
+    ),
     _number("--max-state-bytes", 4_000_000_000, "Largest table of one task.", low=1),
     click.option(
         "--max-error-rate",
@@ -99,6 +105,7 @@ _OPTIONS = (
     click.option("--memory", default="1g", help="Heap of each JVM."),
     click.option("--executors", default="", help="On Kubernetes: the StatefulSet whose pods run the tasks."),
     click.option("--driver-host", default="", help="With --executors: name under which they reach this process."),
+    spark_secret_option,
     click.option(
         "--conf",
         multiple=True,

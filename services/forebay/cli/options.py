@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from forebay.runtime.rpc_secret import NoSecret, read_secret
+
 home_option = click.option(
     "--home",
     type=click.Path(path_type=Path, file_okay=False),
@@ -16,4 +18,21 @@ home_option = click.option(
 
 json_option = click.option(
     "--json", "as_json", is_flag=True, envvar="FOREBAY_JSON", help="Print JSON instead of lines for people."
+)
+
+
+def _readable_secret(_context: click.Context, _parameter: click.Parameter, file: Path | None) -> Path | None:
+    try:
+        if file is not None:
+            read_secret(file)
+    except NoSecret as error:
+        raise click.BadParameter(str(error)) from error
+    return file
+
+
+spark_secret_option = click.option(
+    "--spark-secret",
+    type=click.Path(path_type=Path),
+    callback=_readable_secret,
+    help="File with what driver and executors prove themselves by; their calls are encrypted with it.",
 )

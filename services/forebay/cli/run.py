@@ -75,13 +75,13 @@ def application_of(
     """Give the job that the command line's options describe; `engine` holds fields of its JobSpec.
 
     Raises:
-        click.UsageError: a setting of the logic is wrong; says which.
+        click.UsageError: a setting of the logic is wrong, or options don't fit each other; says which.
     """
     configure_logging(options["log_format"])
     find_java()
     connection = {name: options[name] for name in ("bootstrap_servers", "schema_registry_url", "kafka_options")}
     application = options["application"] or service.name
-    executors = ExecutorPods.of_this_pod(options["executors"], options["driver_host"]) if options["executors"] else None
+    executors = _executors(options)
     chosen = JobOptions(
         service=service.name,
         kafka=connect(home=home, **connection),
@@ -94,6 +94,7 @@ def application_of(
         spark=SparkOptions(options["slots"], options["memory"], options["conf"], executors),
         restore=restore,
         accept_loss=accept_loss,
+        max_downtime_ms=options["max_downtime_ms"],
         http_host=options["http_host"],
         http_port=options["http_port"],
     )
@@ -101,3 +102,12 @@ def application_of(
         return JobApplication(chosen)
     except WrongSettings as error:
         raise click.UsageError(str(error)) from error
+
+
+def _executors(options: dict[str, Any]) -> ExecutorPods | None:
+    name, secret = options["executors"], options["spark_secret"]
+    if name:
+        return ExecutorPods.of_this_pod(name, options["driver_host"], secret)
+    if secret is not None:
+        raise click.UsageError("--spark-secret is for --executors")
+    return None

@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 
 from forebay.cli.options import home_option
-from forebay.platform.broker_settings import Listeners
+from forebay.platform.broker_settings import Listeners, read_properties
 from forebay.platform.progress import progress_for
 from forebay.platform.serve import ANY_ADDRESS, serve_broker, serve_registry
 
@@ -23,7 +23,7 @@ def _port(name: str, default: int, text: str) -> Callable[[Command], Command]:
 
 @click.group()
 def serve() -> None:
-    """Run the broker or the registry in the foreground, reachable from other machines, without TLS or passwords.
+    """Run the broker or the registry in the foreground, reachable from other machines.
 
     For containers of a development cluster; `forebay up` is for one machine.
     """
@@ -32,17 +32,26 @@ def serve() -> None:
 @serve.command(
     epilog="""\b
 Examples:
-  forebay serve broker --home /data --advertise demo-broker"""
+  forebay serve broker --home /data --advertise demo-broker
+  forebay serve broker --home /data --advertise kafka --properties /etc/kafka/tls.properties"""
 )
 @home_option
 @click.option("--advertise", required=True, metavar="HOST", help="Name under which clients reach this machine.")
 @_port("--port", 9092, "Port for clients.")
 @_port("--controller-port", 9093, "Port of the controller, on the loopback address.")
 @_port("--forwarded-port", 19092, "Port whose clients are sent to 127.0.0.1, for kubectl port-forward; 0: none.")
-def broker(home: Path, advertise: str, port: int, controller_port: int, forwarded_port: int) -> None:
+@click.option(
+    "--properties",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="File of broker settings (server.properties) that win over the usual ones, listeners too: TLS, passwords ...",
+)
+def broker(
+    home: Path, advertise: str, port: int, controller_port: int, forwarded_port: int, properties: Path | None
+) -> None:
     """Run a Kafka broker; its data is kept under --home. SIGTERM ends it in good order."""
     listeners = Listeners(port, controller_port, ANY_ADDRESS, advertise, forwarded_port)
-    serve_broker(home, listeners, progress_for(Console(stderr=True)))
+    further = read_properties(properties) if properties else {}
+    serve_broker(home, listeners, further, progress_for(Console(stderr=True)))
 
 
 @serve.command(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import requests
+from pydantic import SecretStr
 
 from forebay.kafka.errors import RegistryRefused
 from forebay.kafka.registry_settings import RegistrySettings
@@ -45,8 +46,8 @@ class RegistryHttp:
         self._timeout = settings.timeout_s
         self._session = requests.Session()
         self._session.headers.update({"Accept": f"{_JSON}, application/json", "Content-Type": _JSON})
-        if settings.ca_location is not None:
-            self._session.verify = str(settings.ca_location)
+        # Of a request, not of the session: REQUESTS_CA_BUNDLE would win over the session's.
+        self._verify = None if settings.ca_location is None else str(settings.ca_location)
         if settings.certificate_location is not None:
             key = settings.key_location
             certificate = str(settings.certificate_location)
@@ -55,7 +56,7 @@ class RegistryHttp:
             password = settings.password.get_secret_value() if settings.password else ""
             self._session.auth = (settings.username, password)
         elif settings.token is not None:
-            self._session.headers["Authorization"] = f"Bearer {settings.token.get_secret_value()}"
+            self._session.auth = _Bearer(settings.token)
 
     def send(self, method: str, path: str, body: object = None) -> Answer:
         """Give the answer: a success, a 404, or another definite no (409, 422).
@@ -65,7 +66,9 @@ class RegistryHttp:
             RegistryRefused: it does not let us in.
         """
         try:
-            response = self._session.request(method, self._url + path, json=body, timeout=self._timeout)
+            response = self._session.request(
+                method, self._url + path, json=body, timeout=self._timeout, verify=self._verify
+            )
         except (requests.exceptions.SSLError, requests.exceptions.InvalidSchema, OSError) as error:
             raise self._unreachable(error) from error
         if response.status_code >= 500 or response.status_code in _BUSY:
@@ -89,6 +92,17 @@ class RegistryHttp:
             f"the schema registry {self._url} is not reachable ({_cause(error)}); check that it runs and that "
             "FOREBAY_SCHEMA_REGISTRY_URL is right"
         )
+
+
+class _Bearer(requests.auth.AuthBase):
+    """A token; as a header of the session it would lose against ~/.netrc."""
+
+    def __init__(self, token: SecretStr) -> None:
+        self._token = token
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        request.headers["Authorization"] = f"Bearer {self._token.get_secret_value()}"
+        return request
 
 
 def _content(response: requests.Response) -> Any:

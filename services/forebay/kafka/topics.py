@@ -9,6 +9,7 @@ from types import MappingProxyType
 from forebay.catalog import Topic
 
 BROKER_DEFAULT = -1
+COMPACTION_LAG = "min.compaction.lag.ms"
 _NO_CONFIG: Mapping[str, str] = MappingProxyType({})
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+from forebay.platform.errors import PlatformError
 from forebay.platform.ports import HOST
 
 _MAX_LONG = 2**63 - 1
@@ -120,6 +121,27 @@ def server_properties(listeners: Listeners, data: Path, further: Mapping[str, st
         **further,
     }
     return _lines(settings)
+
+
+def read_properties(file: Path) -> dict[str, str]:
+    """Give the settings of a file like server.properties: a `name=value` each line, or a `#` comment.
+
+    Raises:
+        PlatformError: the file can't be read, or a line is neither.
+    """
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise PlatformError(f"{file} can't be read: {error}") from error
+    settings = {}
+    for number, line in enumerate(lines, start=1):
+        name, equals, value = line.strip().partition("=")
+        if not name or name.startswith("#"):
+            continue
+        if not equals:
+            raise PlatformError(f"{file}, line {number}: a setting is name=value")
+        settings[name.strip()] = value.strip()
+    return settings
 
 
 def recovery_properties(controller_port: int, data: Path) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from base64 import urlsafe_b64encode
+from collections.abc import Mapping
 from pathlib import Path
 
 from forebay.platform.broker_files import broker_arguments
@@ -17,13 +18,13 @@ from forebay.platform.registry import registry_arguments
 ANY_ADDRESS = "0.0.0.0"
 
 
-def serve_broker(home: Path, listeners: Listeners, progress: Progress) -> None:
-    """Replace this process by a broker's with its data under `home`. Raises PlatformError."""
+def serve_broker(home: Path, listeners: Listeners, further: Mapping[str, str], progress: Progress) -> None:
+    """Replace this process by a broker's with its data under `home`; `further` settings win. Raises PlatformError."""
     home = home.absolute()
     make_home(home)
     java = find_java()
     cluster_id = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-    _become(java, broker_arguments(java, home / "broker", home / "logs", listeners, cluster_id, progress))
+    _become(java, broker_arguments(java, home / "broker", home / "logs", listeners, cluster_id, progress, further))
 
 
 def serve_registry(home: Path, port: int, progress: Progress) -> None:

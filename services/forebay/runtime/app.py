@@ -19,6 +19,7 @@ from forebay.kafka.patience import keep_trying
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.batch import TaskReport
 from forebay.runtime.checkpoint import held_checkpoint, is_begun
+from forebay.runtime.compacted_inputs import check_compacted_inputs
 from forebay.runtime.errors import StopJob
 from forebay.runtime.health import Health, health_server
 from forebay.runtime.interrupt import kept_interrupt
@@ -58,6 +59,7 @@ class JobOptions:
         state_partitions: 0 for as many as Spark has slots.
         restore: whether to take the state from the changelogs.
         accept_loss: whether to do so although records between two stages are lost.
+        max_downtime_ms: longest downtime to survive with compacted inputs; 0: they are not looked at.
         http_host, http_port: where health and metrics are served; port 0 takes a free one, -1 serves none.
     """
 
@@ -72,6 +74,7 @@ class JobOptions:
     spark: SparkOptions = field(default_factory=SparkOptions)
     restore: Restore = Restore.NO
     accept_loss: bool = False
+    max_downtime_ms: int = 86_400_000
     http_host: str = "127.0.0.1"
     http_port: int = -1
 
@@ -134,6 +137,7 @@ class JobApplication:
             self._rights.require()
             tasks = count_tasks(options.kafka, service, self._application, options.tasks)
             check_topics(options.kafka, service, self._application, tasks)
+            check_compacted_inputs(options.kafka, service, options.max_downtime_ms)
             ids = register_contracts(options.kafka, service, self._application)
             point = self._restore_point(tasks)
         except Exception as error:

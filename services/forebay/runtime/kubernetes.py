@@ -10,6 +10,8 @@ from pathlib import Path
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 
+from forebay.runtime.rpc_secret import driver_settings
+
 DRIVER_PORT = 7078
 BLOCK_MANAGER_PORT = 7079
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -38,14 +40,16 @@ class ExecutorPods:
         name: of the StatefulSet; also Spark's application id, by which the pods' labels name it.
         driver_host: name under which the executors reach this process.
         namespace: of the StatefulSet.
+        secret: file with what both sides prove themselves by; None: their calls are neither proven nor encrypted.
     """
 
     name: str
     driver_host: str
     namespace: str
+    secret: Path | None = None
 
     @classmethod
-    def of_this_pod(cls, name: str, driver_host: str) -> ExecutorPods:
+    def of_this_pod(cls, name: str, driver_host: str, secret: Path | None = None) -> ExecutorPods:
         """Take the namespace of the pod this process runs in. Raises NotOnKubernetes."""
         try:
             namespace = (SERVICE_ACCOUNT / "namespace").read_text(encoding="utf-8").strip()
@@ -54,10 +58,10 @@ class ExecutorPods:
                 f"--executors {name} needs a pod with a service account, but {error.filename} can't be read "
                 f"({error.strerror}): elsewhere give --slots instead, in a pod set automountServiceAccountToken"
             ) from error
-        return cls(name, driver_host, namespace)
+        return cls(name, driver_host, namespace, secret)
 
     def settings(self) -> dict[str, str]:
-        """Give Spark's settings: master, addresses, nothing made or deleted by Spark itself."""
+        """Give Spark's settings: master, addresses, nothing made or deleted by Spark itself. Raises NoSecret."""
         return {
             "spark.master": "k8s://https://kubernetes.default.svc",
             "spark.app.id": self.name,
@@ -72,6 +76,7 @@ class ExecutorPods:
             "spark.driver.blockManager.port": str(BLOCK_MANAGER_PORT),
             "spark.blockManager.port": str(BLOCK_MANAGER_PORT),
             **EXECUTOR_LOSS,
+            **(driver_settings(self.secret) if self.secret is not None else {}),
         }
 
     def start_jvm(self, settings: Mapping[str, str]) -> None:

@@ -11,6 +11,7 @@ from forebay.catalog import Service
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.tail import Beginning, Tail
+from forebay.kafka.topics import COMPACTION_LAG
 from forebay.runtime.changelog_reader import ChangelogRows
 from forebay.runtime.stage_log import stage_logs
 from forebay.stores.binding import RowValue, Store, TaskStores
@@ -20,7 +21,6 @@ from forebay.stores.table import MemoryTable
 from forebay.stores.upgrade import described, row_value_of
 from forebay.stores.versioned import VersionedKeyValueStore
 
-LAG = "min.compaction.lag.ms"
 LAG_BUFFER_MS = 86_400_000
 """Beyond the history retention, as Kafka Streams has it: what a restore may lag behind."""
 
@@ -110,9 +110,9 @@ def needed_settings(
         if isinstance(store, VersionedKeyValueStore)
     }
     return [
-        TopicChange(name, LAG, topic.config.get(LAG, "0"), str(lags[name]))
+        TopicChange(name, COMPACTION_LAG, topic.config.get(COMPACTION_LAG, "0"), str(lags[name]))
         for name, topic in TopicAdmin(kafka).describe(lags).items()
-        if int(topic.config.get(LAG, "0")) < lags[name]
+        if int(topic.config.get(COMPACTION_LAG, "0")) < lags[name]
     ]
 
 

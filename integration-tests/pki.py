@@ -29,10 +29,10 @@ class Authority:
         subject = ("-subj", "/CN=Forebay test CA", "-days", _DAYS)
         _openssl("req", "-x509", "-new", "-key", str(self._key), "-out", str(self.certificate), *subject)
 
-    def server(self) -> Path:
-        """Give a file with key and chain of a server on the loopback address, as Kafka's PEM key stores want it."""
-        made = self._signed("broker", "subjectAltName=DNS:localhost,IP:127.0.0.1")
-        store = self._folder / "broker-store.pem"
+    def server(self, host: str) -> Path:
+        """Give a file with key and chain of a server, also on the loopback address, as Kafka's PEM stores want it."""
+        made = self._signed(host, f"subjectAltName=DNS:{host},IP:127.0.0.1")
+        store = self._folder / f"{host}-store.pem"
         parts = (made.key, made.certificate, self.certificate)
         store.write_text("".join(part.read_text() for part in parts))
         return store

@@ -1,0 +1,140 @@
+"""A service on somebody else's Kafka: TLS, a login from a Secret, a registry with one, no more rights than needed."""
+
+from __future__ import annotations
+
+import json
+import uuid
+
+import pytest
+from external_kafka import HOST, PORTS, REGISTRY_URL, ExternalKafka, secret
+from polling import poll_until
+from release import ClusterBench, Load, Release
+from replays import check
+from secured_broker import Administrator, mutual_options, scram_options
+
+from forebay.catalog import find_service
+from forebay.kafka.acls import Role, rights
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.topics import spec_of
+
+pytestmark = pytest.mark.timeout(1200, func_only=True)
+
+TLS = "/etc/forebay/kafka-tls"
+PASSWORDS = {name: f"{name}-{uuid.uuid4().hex}" for name in ("sessions", "shop", "registry")}
+
+
+def connection(chart: str, options: dict[str, str], login: str, tls: str) -> list[str]:
+    """Give a chart's values of how it connects."""
+    values = {"existingSecret": login, "tlsSecret": tls}
+    escaped = {f"options.{name.replace('.', chr(92) + '.')}": value for name, value in options.items()}
+    return [f"{chart}.kafka.{name}={value}" for name, value in {**values, **escaped}.items()]
+
+
+def servers(listener: str) -> list[str]:
+    """Give the umbrella's values of where broker and registry are."""
+    return [
+        "broker.enabled=false",
+        f"global.kafka.bootstrapServers={HOST}:{PORTS[listener]}",
+        f"global.kafka.schemaRegistryUrl={REGISTRY_URL}",
+    ]
+
+
+def by_password(release: Release, login: str) -> list[str]:
+    """Give the values of a release whose service and producer have a user each."""
+    return [
+        *servers("USERS"),
+        f"{release.service}.topics.create=false",
+        *connection(release.service, scram_options("sessions"), login, "ca"),
+        *connection(release.producer, scram_options("shop"), "shop-login", "ca"),
+    ]
+
+
+@pytest.fixture(scope="module")
+def external(release: Release, tmp_path_factory: pytest.TempPathFactory) -> ExternalKafka:
+    """Give a secured cluster with a user for the service and one for its producer."""
+    folder = tmp_path_factory.mktemp("external")
+    kafka = ExternalKafka(release.namespace, release.tag, folder, f"forebay:{PASSWORDS['registry']}")
+    registry = {
+        "FOREBAY_SCHEMA_REGISTRY_USERNAME": "forebay",
+        "FOREBAY_SCHEMA_REGISTRY_PASSWORD": PASSWORDS["registry"],
+        "FOREBAY_SCHEMA_REGISTRY_CA_LOCATION": f"{TLS}/ca.crt",
+    }
+    authority = kafka.authority.certificate.read_text()
+    owner = kafka.authority.client("sessions")
+    certificate = {"tls.crt": owner.certificate.read_text(), "tls.key": owner.key.read_text()}
+    release.namespace.create(
+        secret("ca", {"ca.crt": authority}),
+        secret("owner", {"ca.crt": authority, **certificate}),
+        secret("registry-login", registry),
+        secret("sessions-login", {**registry, "FOREBAY_KAFKA_SASL_PASSWORD": PASSWORDS["sessions"]}),
+        secret("wrong-login", {**registry, "FOREBAY_KAFKA_SASL_PASSWORD": "not the password"}),
+        secret("shop-login", {**registry, "FOREBAY_KAFKA_SASL_PASSWORD": PASSWORDS["shop"]}),
+    )
+    return kafka
+
+
+@pytest.fixture(scope="module")
+def bench(release: Release, external: ExternalKafka) -> ClusterBench:
+    """Make the topics and grant the rights, as an administrator would, and install the release."""
+    made = release.open(broker=HOST, registry=HOST)
+    service = find_service(release.service)
+    administrator = Administrator(made.settings)
+    TopicAdmin(made.settings).create([spec_of(topic) for topic in service.topics(release.service)])
+    for user, role in {"sessions": Role.RUN, "shop": Role.PRODUCE}.items():
+        administrator.add_user(user, PASSWORDS[user])
+        administrator.grant(f"User:{user}", *rights(service, release.service, role))
+    administrator.grant("User:CN=sessions", *rights(service, release.service, Role.RUN))
+    release.settings = by_password(release, "sessions-login")
+    release.apply()
+    return made
+
+
+def settle(release: Release, bench: ClusterBench, job: str) -> None:
+    """Wait until everything that was sent is processed, and compare."""
+    release.finish(job)
+    poll_until(bench.has_read_everything, f"everything is read; the log ends: {release.log()[-800:]}", 300)
+    check(release.service, bench)
+
+
+def test_a_login_from_a_secret_and_least_rights_suffice(release: Release, bench: ClusterBench) -> None:
+    settle(release, bench, release.load(Load(seed=1)))
+
+
+def test_a_second_executor_knows_the_login_too(release: Release, bench: ClusterBench) -> None:
+    release.scale(2)
+    settle(release, bench, release.load(Load(seed=2, rate=100)))
+    release.scale(1)
+
+
+def test_a_wrong_password_is_told_and_costs_no_record(release: Release, bench: ClusterBench) -> None:
+    release.settings = by_password(release, "wrong-login")
+    release.apply(wait=False)
+    poll_until(lambda: "does not let us in" in release.log(container="wait"), "the log says that it is not let in", 180)
+    assert not release.namespace.is_ready(release.driver)
+    release.settings = by_password(release, "sessions-login")
+    settle(release, bench, release.load(Load(seed=3)))
+
+
+def test_a_certificate_instead_of_the_password_goes_on_with_the_same_state(
+    release: Release, bench: ClusterBench
+) -> None:
+    owner = mutual_options(f"{TLS}/tls.crt", f"{TLS}/tls.key")
+    shop = f"{release.producer}.kafka.bootstrapServers={HOST}:{PORTS['USERS']}"
+    release.settings = [
+        *servers("OWNERS"),
+        f"{release.service}.topics.create=false",
+        *connection(release.service, owner, "registry-login", "owner"),
+        *connection(release.producer, scram_options("shop"), "shop-login", "ca"),
+        shop,
+    ]
+    release.apply()
+    settle(release, bench, release.load(Load(seed=4)))
+
+
+def test_no_password_is_anywhere_but_in_the_secrets(release: Release, bench: ClusterBench) -> None:
+    kinds = "configmaps,statefulsets,deployments,jobs,pods,events"
+    texts = {kinds: json.dumps(release.namespace.get(kinds))}
+    for pod in release.namespace.names("pods"):
+        texts[pod] = release.namespace.kubectl("logs", pod, "--all-containers", check=False)
+    assert "FOREBAY_KAFKA_SASL_USERNAME" in texts[kinds], "the search must see the settings"
+    assert [place for place, text in texts.items() for word in PASSWORDS.values() if word in text] == []

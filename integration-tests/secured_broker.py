@@ -1,0 +1,98 @@
+"""A broker that lets nobody in unproven: SASL_SSL by SCRAM, SSL by client certificates; and its administrator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from confluent_kafka.admin import (
+    AclBindingFilter,
+    AdminClient,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
+
+from forebay.kafka.acl_admin import AclAdmin, binding
+from forebay.kafka.acls import Right
+from forebay.kafka.settings import KafkaSettings
+
+_STORES = "PEM"
+_SCRAM = "SCRAM-SHA-512"
+_ITERATIONS = 4096
+
+PROTOCOLS = {"USERS": "SASL_SSL", "OWNERS": "SSL"}
+"""Its listeners: for users with a password, and for owners of a certificate."""
+
+
+def broker_properties(store: object, authority: object) -> dict[str, str]:
+    """Give its settings, listeners' addresses aside.
+
+    Args:
+        store: file with its key and chain.
+        authority: file with the certificate of who signs clients'.
+    """
+    return {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "allow.everyone.if.no.acl.found": "false",
+        # Clients of the plain listener and of the controller's; those of the other listeners have names of their own.
+        "super.users": "User:ANONYMOUS",
+        "sasl.enabled.mechanisms": _SCRAM,
+        "listener.name.users.scram-sha-512.sasl.jaas.config": (
+            "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+        ),
+        "listener.name.owners.ssl.client.auth": "required",
+        "ssl.keystore.type": _STORES,
+        "ssl.keystore.location": str(store),
+        "ssl.truststore.type": _STORES,
+        "ssl.truststore.location": str(authority),
+    }
+
+
+def scram_options(user: str) -> dict[str, str]:
+    """Give a user's client options, but for the password and where the authority's certificate is."""
+    return {"security.protocol": PROTOCOLS["USERS"], "sasl.mechanism": _SCRAM, "sasl.username": user}
+
+
+def mutual_options(certificate: object, key: object) -> dict[str, str]:
+    """Give the client options of a certificate's owner, but for where the authority's is."""
+    return {
+        "security.protocol": PROTOCOLS["OWNERS"],
+        "ssl.certificate.location": str(certificate),
+        "ssl.key.location": str(key),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Administrator:
+    """Who may do everything there: adds users, grants rights and takes them away."""
+
+    settings: KafkaSettings
+
+    def add_user(self, name: str, password: str) -> None:
+        """Give a user a password, or another one."""
+        admin = AdminClient(self.settings.admin())
+        change = UserScramCredentialUpsertion(
+            name, ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, _ITERATIONS), password.encode()
+        )
+        for done in admin.alter_user_scram_credentials([change]).values():
+            done.result(20)
+
+    def grant(self, principal: str, *rights: Right) -> None:
+        """Grant rights."""
+        AclAdmin(self.settings).grant(rights, principal)
+
+    def revoke(self, principal: str, right: Right) -> None:
+        """Take a right away; it must be there."""
+        admin = AdminClient(self.settings.admin())
+        granted = binding(right, principal)
+        filtered = AclBindingFilter(
+            granted.restype,
+            granted.name,
+            granted.resource_pattern_type,
+            granted.principal,
+            granted.host,
+            granted.operation,
+            granted.permission_type,
+        )
+        (done,) = admin.delete_acls([filtered]).values()
+        assert len(done.result(20)) == 1, f"{principal} had no right to {right}"

@@ -1,0 +1,70 @@
+"""A registry behind TLS and a login: what its settings name counts, whatever the machine's own settings are."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+import registry_door
+from secured import Secured
+
+from forebay.kafka.errors import RegistryRefused
+from forebay.kafka.registry import SchemaRegistry
+from forebay.kafka.settings import KafkaSettings
+from forebay.platform.ports import HOST, free_port
+
+
+@pytest.fixture(scope="module")
+def door(secured: Secured) -> Iterator[str]:
+    """Give the URL of a door before the registry; its login is forebay:secret."""
+    behind = urlsplit(secured.platform.endpoints.registry_url)
+    port = free_port()
+    store = secured.authority.server("registry")
+    command = [sys.executable, registry_door.__file__, str(port), str(store), str(behind.port)]
+    with subprocess.Popen(command, env={**os.environ, "DOOR_LOGIN": "forebay:secret"}) as process:
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                socket.create_connection((HOST, port), 1).close()
+                break
+            except OSError:
+                assert process.poll() is None, "the door has ended"
+                assert time.monotonic() < deadline, "the door does not open"
+        yield f"https://{HOST}:{port}{behind.path}"
+        process.terminate()
+
+
+def registry(url: str, authority: Path, password: str = "secret") -> SchemaRegistry:
+    """Give a client."""
+    settings = KafkaSettings.model_validate(
+        {
+            "bootstrap_servers": "unused:1",
+            "schema_registry_url": url,
+            "schema_registry_username": "forebay",
+            "schema_registry_password": password,
+            "schema_registry_ca_location": authority,
+        }
+    )
+    return SchemaRegistry(settings.registry(), patience_s=0)
+
+
+def test_the_authority_named_is_trusted_although_the_machine_names_others(
+    secured: Secured, door: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = Path(os.path.realpath(secured.authority.client("another").certificate))
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(others))
+    assert registry(door, secured.authority.certificate).compatibility("nothing-yet") is None
+
+
+def test_a_wrong_password_and_an_authority_not_trusted_are_told(secured: Secured, door: str) -> None:
+    with pytest.raises(RegistryRefused, match="does not let us in"):
+        registry(door, secured.authority.certificate, "wrong").compatibility("nothing-yet")
+    with pytest.raises(RegistryRefused, match="check FOREBAY_SCHEMA_REGISTRY_CA_LOCATION"):
+        registry(door, secured.authority.client("third").certificate).compatibility("nothing-yet")

@@ -1,0 +1,56 @@
+"""Compacted input topics: a record must not be compacted away before the batch it was planned for is through.
+
+A batch that was cut off is read again at its offsets; a record that compaction has removed meanwhile would make it
+another batch, and its outputs others than those that some tasks have committed already.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+from forebay.catalog import Service
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.errors import NotAuthorized
+from forebay.kafka.settings import KafkaSettings
+from forebay.kafka.topics import COMPACTION_LAG, TopicDescription
+from forebay.runtime.prepare import TopicsUnfit
+
+_ANSWER_SECONDS = 8.0
+
+log = logging.getLogger(__name__)
+
+
+def check_compacted_inputs(kafka: KafkaSettings, service: Service, max_downtime_ms: int) -> None:
+    """Refuse inputs that are compacted sooner than after the longest downtime the job shall survive; 0: accept all.
+
+    Raises:
+        TopicsUnfit: says which, and the command that repairs it.
+    """
+    if not max_downtime_ms:
+        return
+    names = [topic.name for topic in service.inputs]
+    try:
+        found = TopicAdmin(kafka, _ANSWER_SECONDS).describe(names).values()
+    except NotAuthorized as error:
+        log.warning("%s: whether an input is compacted too soon is not known: %s", service.name, error)
+        return
+    refused = compacted_too_soon(found, max_downtime_ms)
+    if refused:
+        raise TopicsUnfit(refused)
+
+
+def compacted_too_soon(topics: Iterable[TopicDescription], max_downtime_ms: int) -> str:
+    """Tell which topics are compacted sooner than that, and what to do; "" where none is."""
+    lags = {
+        topic.name: topic.config.get(COMPACTION_LAG, "0")
+        for topic in topics
+        if "compact" in topic.config.get("cleanup.policy", "")
+    }
+    return "; ".join(
+        f"the input {name} is compacted with {COMPACTION_LAG}={lag}: after a longer downtime a batch that was cut off "
+        "can't be read again as it was. `kafka-configs --alter --entity-type topics --entity-name "
+        f"{name} --add-config {COMPACTION_LAG}={max_downtime_ms}`, or say what is enough: --max-downtime-ms {lag}"
+        for name, lag in lags.items()
+        if int(lag) < max_downtime_ms
+    )

@@ -1,0 +1,47 @@
+"""The secret by which a driver and its executors prove themselves to each other; it encrypts their calls too."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from pathlib import Path
+
+ENCRYPTED: Mapping[str, str] = {
+    "spark.authenticate": "true",
+    "spark.network.crypto.enabled": "true",
+    "spark.network.crypto.authEngineVersion": "2",
+    "spark.network.crypto.cipher": "AES/GCM/NoPadding",
+}
+"""Both sides must say the same: who says nothing is not heard."""
+
+ENVIRONMENT = "_SPARK_AUTH_SECRET"
+"""Where Spark's executors look for the secret (SecurityManager.ENV_AUTH_SECRET)."""
+
+
+class NoSecret(ValueError):
+    """The secret's file can't be read, or is too short; the message says what to do."""
+
+
+_LEAST_BYTES = 16
+
+
+def driver_settings(file: Path) -> dict[str, str]:
+    """Give a driver's settings of Spark. Raises NoSecret."""
+    read_secret(file)
+    return {**ENCRYPTED, "spark.authenticate.secret.file": str(file)}
+
+
+def executor_environment(file: Path) -> dict[str, str]:
+    """Give what an executor's process is told by its environment. Raises NoSecret."""
+    return {ENVIRONMENT: read_secret(file)}
+
+
+def read_secret(file: Path) -> str:
+    """Give the secret as Spark reads it from a file: its bytes in base 64. Raises NoSecret."""
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise NoSecret(f"{file} can't be read: {error.strerror}") from error
+    if len(content) < _LEAST_BYTES:
+        raise NoSecret(f"{file} has {len(content)} bytes: a secret has {_LEAST_BYTES} at least")
+    return b64encode(content).decode("ascii")
