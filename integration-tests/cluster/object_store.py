@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 from dataclasses import dataclass
 
 from kube import Namespace
+from manifests import container, headless_service, pod, secret
 from polling import poll_until
 
 POD = "s3"
@@ -29,7 +29,8 @@ class ObjectStore:
         Args:
             tag: of the server's image, and of the service's, which holds the jars.
         """
-        self.namespace.create(_pod(f"forebay-s3:{tag}"), _service(), _secret())
+        server = container(POD, f"forebay-s3:{tag}", PORT)
+        self.namespace.create(pod(POD, [server]), headless_service(POD, {"http": PORT}), secret(SECRET, KEYS))
         poll_until(lambda: self.namespace.is_ready(POD), "the object store is ready", 180)
         self._ask(f"s3.create_bucket(Bucket={BUCKET!r})")
         spark = {"endpoint": f"http://{POD}:{PORT}", "path.style.access": "true"}
@@ -53,35 +54,3 @@ class ObjectStore:
 def _escaped(name: str) -> str:
     """Give a name as helm's --set takes it: a dot would begin another level."""
     return name.replace(".", r"\.")
-
-
-def _pod(image: str) -> dict[str, object]:
-    container = {
-        "name": POD,
-        "image": image,
-        "ports": [{"containerPort": PORT}],
-        "readinessProbe": {"tcpSocket": {"port": PORT}, "periodSeconds": 1},
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": True,
-            "capabilities": {"drop": ["ALL"]},
-        },
-        "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}],
-    }
-    spec = {
-        "automountServiceAccountToken": False,
-        "securityContext": {"runAsNonRoot": True, "runAsUser": 10001, "seccompProfile": {"type": "RuntimeDefault"}},
-        "containers": [container],
-        "volumes": [{"name": "tmp", "emptyDir": {}}],
-    }
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": POD, "labels": {"app": POD}}, "spec": spec}
-
-
-def _service() -> dict[str, object]:
-    spec = {"selector": {"app": POD}, "ports": [{"port": PORT}]}
-    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": POD}, "spec": spec}
-
-
-def _secret() -> dict[str, object]:
-    data = {name: base64.b64encode(value.encode()).decode() for name, value in KEYS.items()}
-    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": SECRET}, "data": data}

@@ -9,6 +9,7 @@ from pathlib import Path
 from forward import BROKER_PORT, Forward, free_port
 from kube import CHARTS, Namespace
 from polling import poll_until
+from replays import check
 from service_bench import ServiceBench
 from topic_reading import Decoder
 
@@ -141,6 +142,18 @@ class Release:
         poll_until(lambda: self.namespace.is_ready(pod), f"{pod} is ready", 300)
         for forward in self.forwards:
             forward.wait()
+
+    def until_read(self, bench: ClusterBench, seconds: float = 300.0) -> None:
+        """Wait until the service has read its input."""
+        said = f"{self.service} has read its input; its log ends: {self.log()[-800:]}"
+        poll_until(bench.has_read_everything, said, seconds)
+
+    def settle(self, bench: ClusterBench, *jobs: str, seconds: float = 300.0) -> None:
+        """Wait until everything that producers' Jobs send is processed, and compare with the replay."""
+        for job in jobs:
+            self.finish(job)
+        self.until_read(bench, seconds)
+        check(self.service, bench)
 
     def log(self, pod: str = "", container: str = "driver") -> str:
         """Give a pod's log."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from join_replays import CHECKS
-from polling import poll_until
 from release import ClusterBench, Load, Release
 from replays import REPLAYS, check
 
@@ -28,9 +27,7 @@ def test_every_output_equals_the_replay(release: Release, bench: ClusterBench, s
     for topic in find_service(service).inputs:
         release.producer = topic.name.replace("_", "-")
         release.finish(release.load(Load(seed=1, count=6_000)))
-        poll_until(
-            own.has_read_everything, f"{service} has read {topic.name}; its log ends: {release.log()[-800:]}", 300
-        )
+        release.until_read(own)
     if service in CHECKS:
         CHECKS[service](own)
     else:

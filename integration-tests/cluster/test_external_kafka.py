@@ -6,10 +6,10 @@ import json
 import uuid
 
 import pytest
-from external_kafka import HOST, PORTS, REGISTRY_URL, ExternalKafka, secret
+from external_kafka import HOST, PORTS, REGISTRY_URL, ExternalKafka
+from manifests import secret
 from polling import poll_until
 from release import ClusterBench, Load, Release
-from replays import check
 from secured_broker import Administrator, mutual_options, scram_options
 
 from forebay.catalog import find_service
@@ -89,20 +89,13 @@ def bench(release: Release, external: ExternalKafka) -> ClusterBench:
     return made
 
 
-def settle(release: Release, bench: ClusterBench, job: str) -> None:
-    """Wait until everything that was sent is processed, and compare."""
-    release.finish(job)
-    poll_until(bench.has_read_everything, f"everything is read; the log ends: {release.log()[-800:]}", 300)
-    check(release.service, bench)
-
-
 def test_a_login_from_a_secret_and_least_rights_suffice(release: Release, bench: ClusterBench) -> None:
-    settle(release, bench, release.load(Load(seed=1)))
+    release.settle(bench, release.load(Load(seed=1)))
 
 
 def test_a_second_executor_knows_the_login_too(release: Release, bench: ClusterBench) -> None:
     release.scale(2)
-    settle(release, bench, release.load(Load(seed=2, rate=100)))
+    release.settle(bench, release.load(Load(seed=2, rate=100)))
     release.scale(1)
 
 
@@ -112,7 +105,7 @@ def test_a_wrong_password_is_told_and_costs_no_record(release: Release, bench: C
     poll_until(lambda: "does not let us in" in release.log(container="wait"), "the log says that it is not let in", 180)
     assert not release.namespace.is_ready(release.driver)
     release.settings = by_password(release, "sessions-login")
-    settle(release, bench, release.load(Load(seed=3)))
+    release.settle(bench, release.load(Load(seed=3)))
 
 
 def test_a_certificate_instead_of_the_password_goes_on_with_the_same_state(
@@ -128,7 +121,7 @@ def test_a_certificate_instead_of_the_password_goes_on_with_the_same_state(
         shop,
     ]
     release.apply()
-    settle(release, bench, release.load(Load(seed=4)))
+    release.settle(bench, release.load(Load(seed=4)))
 
 
 def test_no_password_is_anywhere_but_in_the_secrets(release: Release, bench: ClusterBench) -> None:

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from kube import run
 from polling import poll_until
-from release import ClusterBench, Load, Release
-from replays import check
+from release import Load, Release
 
 pytestmark = pytest.mark.timeout(1200, func_only=True)
 
@@ -77,7 +76,7 @@ def test_the_job_says_that_the_volume_is_full_and_goes_on_once_there_is_room(rel
     release.apply()
     bench = release.open()
     first = release.load(Load(seed=1, count=6_000))
-    settle(release, bench, first)
+    release.settle(bench, first, seconds=600)
     filler = volume / "filler"
     with filler.open("wb") as file:
         os.posix_fallocate(file.fileno(), 0, os.statvfs(volume).f_bavail * os.statvfs(volume).f_bsize)
@@ -91,12 +90,5 @@ def test_the_job_says_that_the_volume_is_full_and_goes_on_once_there_is_room(rel
     assert "volume" in release.namespace.readiness(driver)
     assert not release.namespace.is_ready(driver)
     filler.unlink()
-    settle(release, bench, second)
+    release.settle(bench, second, seconds=600)
     poll_until(lambda: release.namespace.is_ready(driver), "the driver is ready again", 120)
-
-
-def settle(release: Release, bench: ClusterBench, job: str) -> None:
-    """Wait until everything that was sent is processed, and compare."""
-    release.finish(job)
-    poll_until(bench.has_read_everything, f"everything is read; the log ends: {release.log()[-800:]}", 600)
-    check(release.service, bench)

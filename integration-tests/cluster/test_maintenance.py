@@ -20,10 +20,6 @@ def send(release: Release, producer: str, seed: int) -> None:
     release.finish(release.load(Load(seed)))
 
 
-def settle(release: Release, bench: ClusterBench) -> None:
-    poll_until(bench.has_read_everything, f"everything is read; the log ends: {release.log()[-800:]}", 300)
-
-
 def maintain(release: Release, command: str) -> str:
     """Run a command in the driver's place; give what its attempts said."""
     release.apply(f"price-join.maintenance.command={{{command}}}", wait=False)
@@ -44,7 +40,7 @@ def bench(release: Release) -> ClusterBench:
 def test_a_store_is_upgraded_by_a_job_while_the_driver_rests(release: Release, bench: ClusterBench) -> None:
     for producer in ("menu-prices", "food-orders"):
         send(release, producer, seed=1)
-        settle(release, bench)
+        release.until_read(bench)
 
     release.settings = [*OWN, f"price-join.settings.history_retention_ms={DAY_MS}"]
     release.apply(wait=False)
@@ -55,12 +51,12 @@ def test_a_store_is_upgraded_by_a_job_while_the_driver_rests(release: Release, b
 
     assert "price-join-0-3: " in maintain(release, "store,upgrade")
     assert not release.namespace.uid(release.driver)
-    settle(release, bench)
+    release.until_read(bench)
 
     release.apply()
     assert not release.namespace.names("jobs", MAINTENANCE)
     send(release, "food-orders", seed=2)
-    settle(release, bench)
+    release.until_read(bench)
     check_bills(bench, grace_ms=1_000, at_least=2_000)
 
 
@@ -72,7 +68,7 @@ def test_a_lost_checkpoint_is_restored_by_a_job(release: Release, bench: Cluster
     release.apply()
     for producer in ("menu-prices", "food-orders"):
         send(release, producer, seed=3)
-        settle(release, bench)
+        release.until_read(bench)
     check_bills(bench, grace_ms=1_000, at_least=4_000)
 
 
@@ -84,5 +80,5 @@ def test_the_state_is_spread_over_fewer_tasks_by_a_job(release: Release, bench: 
     release.apply()
     for producer in ("menu-prices", "food-orders"):
         send(release, producer, seed=4)
-        settle(release, bench)
+        release.until_read(bench)
     check_bills(bench, grace_ms=1_000, at_least=6_000, tasks=2)

@@ -7,16 +7,8 @@ from images import object_store_tag_in_cluster
 from object_store import KEYS, SECRET, ObjectStore
 from polling import poll_until
 from release import ClusterBench, Load, Release
-from replays import check
 
 pytestmark = pytest.mark.timeout(1200, func_only=True)
-
-
-def settle(release: Release, bench: ClusterBench, job: str) -> None:
-    """Wait until everything that was sent is processed, and compare."""
-    release.finish(job)
-    poll_until(bench.has_read_everything, f"everything is read; the log ends: {release.log()[-800:]}", 300)
-    check(release.service, bench)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +27,7 @@ def bench(release: Release, store: ObjectStore) -> ClusterBench:
 
 
 def test_every_output_equals_the_replay(release: Release, bench: ClusterBench, store: ObjectStore) -> None:
-    settle(release, bench, release.load(Load(seed=1, count=6_000)))
+    release.settle(bench, release.load(Load(seed=1, count=6_000)))
     assert release.namespace.is_ready(release.driver)
     assert {name.split("/")[1] for name in store.objects()} >= {"metadata", "offsets", "commits", "state"}
 
@@ -58,7 +50,7 @@ def test_scaling_out_under_load(release: Release, bench: ClusterBench) -> None:
     job = release.load(Load(seed=2, rate=60))
     release.scale(2)
     poll_until(lambda: "now 2 executors: spreading the tasks anew" in release.log(), "the driver uses 2 executors", 300)
-    settle(release, bench, job)
+    release.settle(bench, job)
 
 
 @pytest.mark.parametrize("pod", ["driver", "executor"])
@@ -67,7 +59,7 @@ def test_a_deleted_pod_under_load_costs_no_record(release: Release, bench: Clust
     job = release.load(Load(seed=3 + list(names).index(pod), rate=60))
     poll_until(lambda: not bench.has_read_everything(), "records wait", 180, every=0.1)
     release.replace(names[pod])
-    settle(release, bench, job)
+    release.settle(bench, job)
 
 
 def test_killed_processes_under_load_cost_no_record(release: Release, bench: ClusterBench) -> None:
@@ -75,4 +67,4 @@ def test_killed_processes_under_load_cost_no_record(release: Release, bench: Clu
     poll_until(lambda: not bench.has_read_everything(), "records wait", 180, every=0.1)
     for pod in (release.driver, f"{release.executors}-0"):
         release.namespace.kubectl("delete", "pod", pod, "--grace-period=0", "--force", check=False)
-    settle(release, bench, job)
+    release.settle(bench, job)

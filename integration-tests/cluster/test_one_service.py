@@ -14,25 +14,14 @@ from forward import Forward, free_port
 from kube import Background, run
 from polling import poll_until
 from release import ClusterBench, Load, Release
-from replays import check
 
 pytestmark = pytest.mark.timeout(1200, func_only=True)
 
 OF_INSTANCE = "app.kubernetes.io/instance=demo"
 
 
-def settle(release: Release, bench: ClusterBench, *jobs: str) -> None:
-    """Wait until everything that was sent is processed, and compare."""
-    for job in jobs:
-        release.finish(job)
-    poll_until(
-        bench.has_read_everything, f"{bench.application} has read its input; its log ends: {release.log()[-800:]}", 300
-    )
-    check(bench.application, bench)
-
-
 def test_every_output_equals_the_replay(release: Release, bench: ClusterBench) -> None:
-    settle(release, bench, release.load(Load(seed=1, count=6_000)))
+    release.settle(bench, release.load(Load(seed=1, count=6_000)))
     assert release.namespace.is_ready(release.driver)
 
 
@@ -41,7 +30,7 @@ def test_scaling_out_and_in_under_load(release: Release, bench: ClusterBench) ->
     release.scale(3)
     poll_until(lambda: "now 3 executors: spreading the tasks anew" in release.log(), "the driver uses 3 executors", 300)
     release.scale(1)
-    settle(release, bench, job)
+    release.settle(bench, job)
 
 
 def test_scaling_to_zero_and_back_loses_nothing(release: Release, bench: ClusterBench) -> None:
@@ -50,7 +39,7 @@ def test_scaling_to_zero_and_back_loses_nothing(release: Release, bench: Cluster
     job = release.load(Load(seed=3, count=1_000))
     release.finish(job)
     release.scale(1)
-    settle(release, bench, job)
+    release.settle(bench, job)
 
 
 @pytest.mark.parametrize("pod", ["driver", "executor", "broker"])
@@ -61,7 +50,7 @@ def test_a_deleted_pod_under_load_costs_no_record(release: Release, bench: Clust
     job = release.load(Load(seed, rate=60))
     poll_until(lambda: not bench.has_read_everything(), "records wait", 180, every=0.1)
     release.replace(name)
-    settle(release, bench, job)
+    release.settle(bench, job)
 
 
 def test_killed_processes_under_load_cost_no_record(release: Release, bench: ClusterBench) -> None:
@@ -69,7 +58,7 @@ def test_killed_processes_under_load_cost_no_record(release: Release, bench: Clu
     poll_until(lambda: not bench.has_read_everything(), "records wait", 180, every=0.1)
     for pod in (release.driver, f"{release.executors}-0"):
         release.namespace.kubectl("delete", "pod", pod, "--grace-period=0", "--force", check=False)
-    settle(release, bench, job)
+    release.settle(bench, job)
 
 
 def test_queries_give_the_rows_of_the_changelog(release: Release, bench: ClusterBench) -> None:
@@ -123,7 +112,7 @@ def test_a_drained_node_costs_no_record_and_keeps_one_executor(release: Release,
     for pod in pods:
         poll_until(lambda pod=pod: release.namespace.uid(pod) not in ("", before[pod]), f"another {pod}", 300)
         poll_until(lambda pod=pod: release.namespace.is_ready(pod), f"{pod} is ready", 300)
-    settle(release, bench, job)
+    release.settle(bench, job)
     release.scale(1)
 
 
@@ -139,7 +128,7 @@ def test_an_upgrade_and_its_rollback_cost_no_record(release: Release, bench: Clu
     release.finish(job)
     release.namespace.helm("rollback", "demo", "--wait", "--timeout", "10m")
     assert release.namespace.uid(release.driver) not in ("", upgraded), revision
-    settle(release, bench)
+    release.settle(bench)
 
 
 def test_helm_test_reads_an_output(release: Release, bench: ClusterBench) -> None:
@@ -163,5 +152,5 @@ def test_installed_again_it_goes_on_where_it_stopped(release: Release, bench: Cl
     release.apply()
     for forward in release.forwards:
         forward.wait()
-    settle(release, bench, release.load(Load(seed=10)))
+    release.settle(bench, release.load(Load(seed=10)))
     assert time.monotonic() - begun < 900
