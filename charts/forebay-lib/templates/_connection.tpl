@@ -30,6 +30,16 @@ imagePullSecrets:
 {{- include "forebay.kafka.value" (list . "bootstrapServers") | default (printf "%s-broker:9092" .Release.Name) -}}
 {{- end -}}
 
+{{/* The broker as pods of other namespaces must call it: a name without a dot is a service of this one. */}}
+{{- define "forebay.bootstrapServers.anywhere" -}}
+{{- $namespace := .Release.Namespace -}}
+{{- $servers := list -}}
+{{- range splitList "," (include "forebay.bootstrapServers" .) -}}
+{{- $servers = append $servers (regexReplaceAll "^([A-Za-z0-9-]+)(:[0-9]+)?$" (trim .) (printf "${1}.%s.svc${2}" $namespace)) -}}
+{{- end -}}
+{{- join "," $servers -}}
+{{- end -}}
+
 {{- define "forebay.schemaRegistryUrl" -}}
 {{- $own := printf "http://%s-registry:8080/apis/ccompat/v7" .Release.Name -}}
 {{- include "forebay.kafka.value" (list . "schemaRegistryUrl") | default $own -}}

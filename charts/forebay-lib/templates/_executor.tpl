@@ -113,17 +113,25 @@ spec:
     apiVersion: apps/v1
     kind: StatefulSet
     name: {{ include "forebay.executors" . }}
-  minReplicaCount: {{ $auto.minReplicas }}
+  {{- /* A command in the driver's place needs an executor, though no lag asks for one. */}}
+  minReplicaCount: {{ if .Values.maintenance.command }}{{ max 1 $auto.minReplicas }}{{ else }}{{ $auto.minReplicas }}{{ end }}
   maxReplicaCount: {{ $auto.maxReplicas }}
+  # KEDA's own cooldown is for the step to 0 only.
   cooldownPeriod: {{ $auto.cooldownSeconds }}
+  advanced:
+    horizontalPodAutoscalerConfig:
+      behavior:
+        scaleDown:
+          stabilizationWindowSeconds: {{ $auto.cooldownSeconds }}
   triggers:
     {{- range splitList "," (index .Chart.Annotations "forebay/inputs") }}
     - type: kafka
       metadata:
-        bootstrapServers: {{ include "forebay.bootstrapServers" $ | quote }}
+        bootstrapServers: {{ include "forebay.bootstrapServers.anywhere" $ | quote }}
         consumerGroup: {{ include "forebay.application" $ }}
         topic: {{ . }}
         lagThreshold: {{ $auto.lagThreshold | quote }}
+        offsetResetPolicy: earliest
         limitToPartitionsWithLag: "false"
       {{- with $auto.triggerAuthentication }}
       authenticationRef:
