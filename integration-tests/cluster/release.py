@@ -105,6 +105,17 @@ class Release:
         (job,) = set(self.namespace.names("jobs")) - before
         return job
 
+    def be_busy(self, bench: ClusterBench, seed: int) -> str:
+        """Start a run of the producer that lasts, wait until records wait, and give its Job's name."""
+        job = self.load(Load(seed, rate=60))
+        poll_until(lambda: not bench.has_read_everything(), "records wait", 180, every=0.1)
+        return job
+
+    def kill(self, *pods: str) -> None:
+        """Kill pods' processes, as a machine's failure would."""
+        for pod in pods:
+            self.namespace.kubectl("delete", "pod", pod, "--grace-period=0", "--force", check=False)
+
     def finish(self, job: str, seconds: float = 300.0) -> None:
         """Wait until a producer's Job is through."""
         selector = f"job-name={job}"

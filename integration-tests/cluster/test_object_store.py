@@ -56,15 +56,12 @@ def test_scaling_out_under_load(release: Release, bench: ClusterBench) -> None:
 @pytest.mark.parametrize("pod", ["driver", "executor"])
 def test_a_deleted_pod_under_load_costs_no_record(release: Release, bench: ClusterBench, pod: str) -> None:
     names = {"driver": release.driver, "executor": f"{release.executors}-0"}
-    job = release.load(Load(seed=3 + list(names).index(pod), rate=60))
-    poll_until(lambda: not bench.has_read_everything(), "records wait", 180, every=0.1)
+    job = release.be_busy(bench, seed=3 + list(names).index(pod))
     release.replace(names[pod])
     release.settle(bench, job)
 
 
 def test_killed_processes_under_load_cost_no_record(release: Release, bench: ClusterBench) -> None:
-    job = release.load(Load(seed=5, rate=60))
-    poll_until(lambda: not bench.has_read_everything(), "records wait", 180, every=0.1)
-    for pod in (release.driver, f"{release.executors}-0"):
-        release.namespace.kubectl("delete", "pod", pod, "--grace-period=0", "--force", check=False)
+    job = release.be_busy(bench, seed=5)
+    release.kill(release.driver, f"{release.executors}-0")
     release.settle(bench, job)

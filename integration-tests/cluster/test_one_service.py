@@ -47,17 +47,14 @@ def test_a_deleted_pod_under_load_costs_no_record(release: Release, bench: Clust
     names = {"driver": release.driver, "executor": f"{release.executors}-0", "broker": "demo-broker-0"}
     name = names[pod]
     seed = 4 + list(names).index(pod)
-    job = release.load(Load(seed, rate=60))
-    poll_until(lambda: not bench.has_read_everything(), "records wait", 180, every=0.1)
+    job = release.be_busy(bench, seed=seed)
     release.replace(name)
     release.settle(bench, job)
 
 
 def test_killed_processes_under_load_cost_no_record(release: Release, bench: ClusterBench) -> None:
-    job = release.load(Load(seed=7, rate=60))
-    poll_until(lambda: not bench.has_read_everything(), "records wait", 180, every=0.1)
-    for pod in (release.driver, f"{release.executors}-0"):
-        release.namespace.kubectl("delete", "pod", pod, "--grace-period=0", "--force", check=False)
+    job = release.be_busy(bench, seed=7)
+    release.kill(release.driver, f"{release.executors}-0")
     release.settle(bench, job)
 
 
@@ -96,8 +93,7 @@ def test_a_drained_node_costs_no_record_and_keeps_one_executor(release: Release,
     release.scale(2)
     pods = [release.driver, f"{release.executors}-0", f"{release.executors}-1"]
     before = {pod: release.namespace.uid(pod) for pod in pods}
-    job = release.load(Load(seed=8, rate=60))
-    poll_until(lambda: not bench.has_read_everything(), "records wait", 180, every=0.1)
+    job = release.be_busy(bench, seed=8)
     own = f"app.kubernetes.io/name={release.service},app.kubernetes.io/instance=demo"
     evict = f"--pod-selector={own}", "--delete-emptydir-data", "--timeout=900s"
     with closing(Background("kubectl", "drain", nodes[0], *evict)) as drain:
