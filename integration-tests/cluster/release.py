@@ -166,9 +166,10 @@ class Release:
         self.until_read(bench, seconds)
         check(self.service, bench)
 
-    def log(self, pod: str = "", container: str = "driver") -> str:
-        """Give a pod's log."""
-        return self.namespace.kubectl("logs", pod or self.driver, "-c", container, check=False)
+    def log(self, pod: str = "", container: str = "driver", *, previous: bool = False) -> str:
+        """Give a pod's log, or that of the container there was before."""
+        which = ("--previous",) if previous else ()
+        return self.namespace.kubectl("logs", pod or self.driver, "-c", container, *which, check=False)
 
     def remove(self, failures: Path | None) -> None:
         """Uninstall and delete the namespace; keep logs if something failed."""

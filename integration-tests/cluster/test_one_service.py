@@ -38,6 +38,9 @@ def test_scaling_to_zero_and_back_loses_nothing(release: Release, bench: Cluster
     poll_until(lambda: not release.namespace.is_ready(release.driver), "the driver is not ready without executors", 60)
     job = release.load(Load(seed=3, count=1_000))
     release.finish(job)
+    release.namespace.kubectl("exec", release.driver, "-c", "driver", "--", "sh", "-c", "kill 1")
+    said = "user-sessions: stopped"
+    poll_until(lambda: said in release.log(previous=True), "a driver without executors ends when it is asked to", 120)
     release.scale(1)
     release.settle(bench, job)
 

@@ -163,6 +163,7 @@ def test_least_rights_suffice_one_less_is_told_and_no_secret_is_left_anywhere(
         grant(secured, "User:sessions", Role.RUN, "discreet")
         job.until(bench.has_read_everything, "everything is read")
         job.until(lambda: job.http("/readyz")[0] == 200, "the job is ready")
+        assert "whether an input is compacted too soon is not known" in job.text(), "DESCRIBE_CONFIGS is not granted"
 
         since = len(job.messages())
         secured.revoke("User:sessions", written)

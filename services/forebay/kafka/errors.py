@@ -19,6 +19,10 @@ class KafkaRefused(Exception):
     """The broker answered no; says what and why."""
 
 
+class KafkaForbidden(KafkaRefused):
+    """The broker answered no because our principal lacks a right."""
+
+
 class NotAuthorized(KafkaUnavailable):
     """Our principal lacks a right on the broker: it may be granted meanwhile, so it is tried again."""
 
@@ -86,7 +90,7 @@ def from_kafka(exception: KafkaException, doing: str) -> Exception:
     error: KafkaError = exception.args[0]
     reason = f"{doing}: {error.str()} ({error.name()})"
     if is_forbidden(error):
-        return KafkaRefused(
+        return KafkaForbidden(
             f"{doing}: not authorized ({error.name()}): `forebay acl` lists and grants what each role needs"
         )
     if error.retriable() or error.code() in _PASSING:

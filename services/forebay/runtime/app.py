@@ -203,7 +203,7 @@ class JobApplication:
             try:
                 with (
                     held_by_jvm(session._jvm, self._options.plan.checkpoint, self._pause),
-                    following_executors(session, executors, self.health, runner.rebalance, self._stopping),
+                    following_executors(session, executors, self.health, runner, self._stopping),
                 ):
                     runner.run()
             finally:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from forebay.catalog import Service
 from forebay.kafka.admin import TopicAdmin
-from forebay.kafka.errors import NotAuthorized
+from forebay.kafka.errors import KafkaForbidden
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import COMPACTION_LAG, TopicDescription
 from forebay.runtime.prepare import TopicsUnfit
@@ -32,7 +32,7 @@ def check_compacted_inputs(kafka: KafkaSettings, service: Service, max_downtime_
     names = [topic.name for topic in service.inputs]
     try:
         found = TopicAdmin(kafka, _ANSWER_SECONDS).describe(names).values()
-    except NotAuthorized as error:
+    except KafkaForbidden as error:
         log.warning("%s: whether an input is compacted too soon is not known: %s", service.name, error)
         return
     refused = compacted_too_soon(found, max_downtime_ms)

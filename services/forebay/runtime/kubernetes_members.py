@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from py4j.protocol import Py4JError
@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from forebay.runtime.health import Health
 from forebay.runtime.kubernetes import ExecutorPods
 from forebay.runtime.kubernetes_api import wanted_executors
+from forebay.runtime.query import JobRunner
 
 log = logging.getLogger(__name__)
 
@@ -67,18 +68,18 @@ class ExecutorWatch:
     """Watches the executors of a session on a thread of its own."""
 
     def __init__(
-        self, session: SparkSession, pods: ExecutorPods, health: Health, rebalance: Callable[[], None]
+        self, session: SparkSession, pods: ExecutorPods, health: Health, runner: JobRunner, stopping: threading.Event
     ) -> None:
         self._context = session.sparkContext
-        self._pods, self._health, self._rebalance = pods, health, rebalance
+        self._pods, self._health, self._runner, self._stopping = pods, health, runner, stopping
         self._membership = Membership()
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="executors", daemon=True)
 
-    def wait(self, stopping: threading.Event) -> None:
+    def wait(self) -> None:
         """Wait until all wanted executors are there, or those that are there have been alone for a minute."""
         begun, said = time.monotonic(), 0.0
-        while not stopping.is_set():
+        while not self._stopping.is_set():
             present, wanted = self._present(), wanted_executors(self._pods)
             now = time.monotonic()
             if self._membership.complete(present, wanted, now):
@@ -89,7 +90,7 @@ class ExecutorWatch:
             if now - said > 15.0:
                 log.info("%s", self._state(present, wanted))
                 said = now
-            stopping.wait(_POLL_SECONDS)
+            self._stopping.wait(_POLL_SECONDS)
 
     def start(self) -> None:
         """Begin to watch."""
@@ -110,10 +111,12 @@ class ExecutorWatch:
             wanted = wanted_executors(self._pods)
             if not present:
                 self._waiting(present, wanted)
+                if self._stopping.is_set():
+                    self._runner.abandon()
             elif self._membership.outgrown(present, wanted, time.monotonic()):
                 log.info("%s: now %d executors: spreading the tasks anew", self._pods.name, len(present))
                 self._membership.use(present)
-                self._rebalance()
+                self._runner.rebalance()
 
     def _present(self) -> Executors:
         ids = self._context._jsc.sc().getExecutorIds().mkString(",")
@@ -136,15 +139,15 @@ def following_executors(
     session: SparkSession,
     pods: ExecutorPods | None,
     health: Health,
-    rebalance: Callable[[], None],
+    runner: JobRunner,
     stopping: threading.Event,
 ) -> Iterator[None]:
     """Wait for the executors, then follow them; nothing to do for a job whose tasks run on this machine."""
     if pods is None:
         yield
         return
-    watch = ExecutorWatch(session, pods, health, rebalance)
-    watch.wait(stopping)
+    watch = ExecutorWatch(session, pods, health, runner, stopping)
+    watch.wait()
     watch.start()
     try:
         yield

@@ -91,6 +91,7 @@ class JobRunner:
         self._failed = failed
         self._stopping = threading.Event()
         self._rebalancing = threading.Event()
+        self._abandoning = threading.Event()
         self._progressed = threading.Event()
         self.query: StreamingQuery | None = None
 
@@ -101,6 +102,10 @@ class JobRunner:
     def rebalance(self) -> None:
         """Start the query again once the running batch is through, so that its tasks are spread over all executors."""
         self._rebalancing.set()
+
+    def abandon(self) -> None:
+        """End without waiting for the running batch, which nobody works at; it is run again at the next start."""
+        self._abandoning.set()
 
     def run(self) -> None:
         """Run the job. Raises JobStopped."""
@@ -179,7 +184,7 @@ class JobRunner:
         query = self.query = writer.start()
         try:
             while not query.awaitTermination(0.2):  # type: ignore[arg-type]
-                if self._ending and self._is_idle(query):
+                if (self._ending and self._is_idle(query)) or self._abandoning.is_set():
                     query.stop()
                     return
         finally:
