@@ -36,7 +36,7 @@ def test_scaling_out_and_in_under_load(release: Release, bench: ClusterBench) ->
 def test_scaling_to_zero_and_back_loses_nothing(release: Release, bench: ClusterBench) -> None:
     release.scale(0)
     poll_until(lambda: not release.namespace.is_ready(release.driver), "the driver is not ready without executors", 60)
-    job = release.load(Load(seed=3, count=1_000))
+    job = release.load(Load(seed=3))
     release.finish(job)
     release.namespace.kubectl("exec", release.driver, "-c", "driver", "--", "sh", "-c", "kill 1")
     said = "user-sessions: stopped"
