@@ -91,6 +91,7 @@ clean: ## Delete .venv and everything generated; the platform's data (.forebay) 
 
 # The lock's exact versions and hashes, from whichever package index pip is configured with.
 $(STAMP): pyproject.toml uv.lock
+	@if [ -L $(VENV) ]; then echo "error: $(VENV) is a link, what it points to would be emptied: delete the link" >&2; exit 1; fi
 	@set +e; for candidate in $(PYTHON) python3 python3.13 python3.12 python3.11; do \
 	    "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && python="$$candidate" && break; \
 	done; set -e; \
