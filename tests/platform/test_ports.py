@@ -34,3 +34,19 @@ def test_a_port_in_use_is_refused_with_its_holder_and_the_option() -> None:
     assert str(refused.value).startswith(f"port {port}, wanted for the broker, is in use by ")
     assert f"(pid {os.getpid()})" in str(refused.value)
     assert "--broker-port" in str(refused.value)
+
+
+def test_a_port_that_nobody_is_seen_to_hold_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter([False, False, True])
+    monkeypatch.setattr("forebay.platform.ports.is_free", lambda _: next(answers))
+    monkeypatch.setattr("forebay.platform.ports._holder", lambda _: "")
+    require_free(1, "broker", "--broker-port")
+    assert next(answers, None) is None, "it was asked until it was free"
+
+
+def test_a_port_that_nobody_is_seen_to_hold_is_refused_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forebay.platform.ports.is_free", lambda _: False)
+    monkeypatch.setattr("forebay.platform.ports._holder", lambda _: "")
+    monkeypatch.setattr("forebay.platform.ports._RELEASE_SECONDS", 0.1)
+    with pytest.raises(PlatformError, match="port 1, wanted for the broker, is in use: end that process"):
+        require_free(1, "broker", "--broker-port")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 import socket
+import time
 
 import psutil
 
@@ -14,6 +15,7 @@ HOST = "127.0.0.1"
 # Below the ephemeral range: a client that retries a stopped broker can't be given the broker's own port by the kernel.
 _CANDIDATES = range(20000, 32768)
 _ATTEMPTS = 200
+_RELEASE_SECONDS = 10.0
 
 
 def is_free(port: int) -> bool:
@@ -42,14 +44,21 @@ def free_port(taken: frozenset[int] = frozenset()) -> int:
 def require_free(port: int, component: str, option: str) -> None:
     """Refuse a port that something else listens on.
 
+    A process that was killed keeps its ports until its last thread has ended: one that nobody is seen to hold is
+    waited for.
+
     Raises:
         PlatformError: names the port, who holds it if that can be seen, and the option that takes another port.
     """
-    if not is_free(port):
-        raise PlatformError(
-            f"port {port}, wanted for the {component}, is in use{_holder(port)}: "
-            f"end that process, or choose another port with {option}."
-        )
+    deadline = time.monotonic() + _RELEASE_SECONDS
+    while not is_free(port):
+        holder = _holder(port)
+        if holder or time.monotonic() > deadline:
+            raise PlatformError(
+                f"port {port}, wanted for the {component}, is in use{holder}: "
+                f"end that process, or choose another port with {option}."
+            )
+        time.sleep(0.05)
 
 
 def _holder(port: int) -> str:
