@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import random
 from collections.abc import Mapping
 
 import pytest
@@ -86,6 +87,33 @@ def test_every_batch_makes_progress_and_everything_is_read_once(partitions: list
         assert sum(end["t"]) - sum(at["t"]) <= 1.1 * budget + len(partitions)
         at = end
     pytest.fail("never caught up")
+
+
+def with_a_gap(seed: int) -> list[list[int]]:
+    """Two loads of 800 s with a gap of 400 s between them, over partitions of unequal shares; some records repeated."""
+    rng = random.Random(seed)
+    partitions: list[list[int]] = [[] for _ in range(8)]
+    for load in (0, 1_200_000):
+        for position in range(8_000):
+            partition = rng.choices(range(8), range(2, 10))[0]
+            late = rng.randrange(30_000) if rng.random() < 0.1 else 0
+            partitions[partition].append(max(0, load + position * 100 - late))
+            if rng.random() < 0.05:
+                partitions[partition].append(rng.choice(partitions[partition][-40:]))
+    return partitions
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_rule_6_a_late_record_at_a_cut_lets_nobody_leap_over_a_gap(seed: int) -> None:
+    log = Log(*with_a_gap(seed))
+    before_gap = [next(i for i, ts in enumerate(times) if ts >= 1_000_000) for times in log.partitions]
+    for budget in range(500, 1_000, 50):
+        at: Ends = {"t": (0,) * 8}
+        while at != log.ends:
+            at = admit(at, log.ends, Limits(max_records=budget), log.probe())
+            left = [max(0, end - read) for end, read in zip(before_gap, at["t"], strict=True)]
+            leapt = [read > end for end, read in zip(before_gap, at["t"], strict=True)]
+            assert not (any(leapt) and any(left)), f"budget {budget}, {at}: {sum(left)} records will be late"
 
 
 def test_a_byte_limit_counts_records_of_average_size() -> None:

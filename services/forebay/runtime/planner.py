@@ -118,18 +118,39 @@ def admit(start: Ends, latest: Ends, limits: Limits, probe: Probe) -> Ends:
     floor = max(1, budget // (10 * len(backlog)))
     cut = {partition: at[partition] + max(floor, waiting * budget // total) for partition, waiting in backlog.items()}
     cut = {partition: min(end, at[partition] + backlog[partition]) for partition, end in cut.items()}
-    ends = cut
-    capped = {partition: end for partition, end in ends.items() if end < at[partition] + backlog[partition]}
-    horizon = min(probe.timestamps(capped).values(), default=None)
-    if horizon is not None:
-        until = probe.offsets_for(dict.fromkeys(ends, horizon))
-        ends = {partition: max(at[partition], min(end, until[partition])) for partition, end in ends.items()}
-        if all(ends[partition] == at[partition] for partition in ends):
-            ends = cut
+    capped = {partition: end for partition, end in cut.items() if end < at[partition] + backlog[partition]}
+    ends = _aligned(at, cut, capped, probe)
     return {
         topic: tuple(ends.get((topic, partition), offset) for partition, offset in enumerate(offsets))
         for topic, offsets in start.items()
     }
+
+
+def _aligned(
+    at: Mapping[Partition, int], cut: Mapping[Partition, int], capped: Mapping[Partition, int], probe: Probe
+) -> Mapping[Partition, int]:
+    """Give the ends of a batch, not beyond `cut`, that keep the partitions together in time; some progress is made.
+
+    A late record at a cut is older than what all have read: then nothing could be read before it, and its predecessor
+    tells the time too. If that is late as well, the partition that lags reads alone.
+    """
+    times = probe.timestamps(capped)
+    if not times:
+        return cut
+    ends = _until(min(times.values()), at, cut, probe)
+    if ends == at:
+        before = probe.timestamps({partition: end - 1 for partition, end in capped.items()})
+        times = {partition: max(time, before.get(partition, time)) for partition, time in times.items()}
+        ends = _until(min(times.values()), at, cut, probe)
+    if ends == at:
+        laggard = min(times, key=lambda partition: times[partition])
+        ends = {**at, laggard: cut[laggard]}
+    return ends
+
+
+def _until(time: int, at: Mapping[Partition, int], cut: Mapping[Partition, int], probe: Probe) -> dict[Partition, int]:
+    reached = probe.offsets_for(dict.fromkeys(cut, time))
+    return {partition: max(at[partition], min(end, reached[partition])) for partition, end in cut.items()}
 
 
 Sizes = Callable[[Mapping[Partition, int]], Mapping[Partition, float]]
