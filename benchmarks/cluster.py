@@ -66,7 +66,9 @@ def measure_one(release: Release, repeat: int) -> None:
         begun = time.monotonic()
         release.apply(*STREAM.values(PRODUCER), wait=False)
         watch = OutputWatch(release.open())
-        poll_until(lambda: watch.received, f"an output; the driver's log ends: {release.log()[-800:]}", 600, every=0.1)
+        poll_until(
+            lambda: watch.received, lambda: f"an output; the driver's log ends: {release.log()[-800:]}", 600, every=0.1
+        )
         show("helm install to the first committed output", [time.monotonic() - begun])
         poll_until(lambda: release.namespace.is_ready(release.driver), "the driver is ready", 120)
         show_batches(release)

@@ -16,10 +16,12 @@ T = TypeVar("T")
 _NOT_NOW = (CommandFailed, KafkaException, subprocess.TimeoutExpired)
 
 
-def poll_until(check: Callable[[], T], description: str, seconds: float = 120.0, every: float = 0.5) -> T:
+def poll_until(
+    check: Callable[[], T], description: str | Callable[[], str], seconds: float = 120.0, every: float = 0.5
+) -> T:
     """Give what `check` gives once that is true; fail the test with the description after `seconds`.
 
-    An API server or a broker that can't be asked has not answered yes.
+    An API server or a broker that can't be asked has not answered yes. A description that is a function is asked then.
     """
     deadline = time.monotonic() + seconds
     while True:
@@ -31,5 +33,6 @@ def poll_until(check: Callable[[], T], description: str, seconds: float = 120.0,
         except _NOT_NOW as error:
             last = str(error)
         if time.monotonic() > deadline:
-            pytest.fail(f"not within {seconds:.0f} s: {description} (last answer: {last})")
+            said = description if isinstance(description, str) else description()
+            pytest.fail(f"not within {seconds:.0f} s: {said} (last answer: {last})")
         time.sleep(every)

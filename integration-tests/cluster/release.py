@@ -121,7 +121,7 @@ class Release:
         selector = f"job-name={job}"
         poll_until(
             lambda: self.namespace.get("job", job)["status"].get("succeeded"),
-            f"the producer {job} is through: {self.namespace.names('pods', selector)}",
+            lambda: f"the producer {job} is through: {self.namespace.names('pods', selector)}",
             seconds,
         )
 
@@ -156,8 +156,11 @@ class Release:
 
     def until_read(self, bench: ClusterBench, seconds: float = 300.0) -> None:
         """Wait until the service has read its input."""
-        said = f"{self.service} has read its input; its log ends: {self.log()[-800:]}"
-        poll_until(bench.has_read_everything, said, seconds)
+        poll_until(
+            bench.has_read_everything,
+            lambda: f"{self.service} has read its input; its log ends: {self.log()[-800:]}",
+            seconds,
+        )
 
     def settle(self, bench: ClusterBench, *jobs: str, seconds: float = 300.0) -> None:
         """Wait until everything that producers' Jobs send is processed, and compare with the replay."""

@@ -83,10 +83,7 @@ spec:
   {{- include "forebay.podSecurity" . | nindent 2 }}
   {{- include "forebay.placement" (list . "driver" .Values.driver) | nindent 2 }}
   {{- include "forebay.volumes" . | nindent 2 }}
-    {{- with include "forebay.spark.secret.volume" . }}
-    {{- . | nindent 4 }}
-    {{- end }}
-    {{- with include "forebay.checkpoint.volume" . }}
+    {{- with include "forebay.job.volumes" . | trim }}
     {{- . | nindent 4 }}
     {{- end }}
 {{- end -}}
@@ -109,10 +106,7 @@ ports:
 resources:
   {{- toYaml .Values.driver.resources | nindent 2 }}
 {{ include "forebay.mounts" . }}
-  {{- with include "forebay.spark.secret.mount" . }}
-  {{- . | nindent 2 }}
-  {{- end }}
-  {{- with include "forebay.checkpoint.mount" . }}
+  {{- with include "forebay.job.mounts" . | trim }}
   {{- . | nindent 2 }}
   {{- end }}
 {{- end -}}

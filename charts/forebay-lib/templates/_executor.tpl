@@ -62,17 +62,11 @@ spec:
           resources:
             {{- toYaml .Values.executor.resources | nindent 12 }}
           {{- include "forebay.mounts" . | nindent 10 }}
-            {{- with include "forebay.spark.secret.mount" . }}
-            {{- . | nindent 12 }}
-            {{- end }}
-            {{- with include "forebay.checkpoint.mount" . }}
+            {{- with include "forebay.job.mounts" . | trim }}
             {{- . | nindent 12 }}
             {{- end }}
       {{- include "forebay.volumes" . | nindent 6 }}
-        {{- with include "forebay.spark.secret.volume" . }}
-        {{- . | nindent 8 }}
-        {{- end }}
-        {{- with include "forebay.checkpoint.volume" . }}
+        {{- with include "forebay.job.volumes" . | trim }}
         {{- . | nindent 8 }}
         {{- end }}
 {{- end -}}

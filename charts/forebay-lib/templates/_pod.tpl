@@ -86,6 +86,17 @@ volumes:
   {{- end }}
 {{- end -}}
 
+{{/* What driver and executors mount besides: the checkpoint, and what they prove themselves by. */}}
+{{- define "forebay.job.mounts" -}}
+{{- include "forebay.checkpoint.mount" . }}
+{{ include "forebay.spark.secret.mount" . }}
+{{- end -}}
+
+{{- define "forebay.job.volumes" -}}
+{{- include "forebay.checkpoint.volume" . }}
+{{ include "forebay.spark.secret.volume" . }}
+{{- end -}}
+
 {{/* A service's init containers: wait for broker and registry, make its topics. */}}
 {{- define "forebay.preparation" -}}
 {{ include "forebay.preparation.step" (list . "wait" (list "wait")) }}

@@ -137,8 +137,8 @@ class JobApplication:
             self._rights.require()
             tasks = count_tasks(options.kafka, service, self._application, options.tasks)
             check_topics(options.kafka, service, self._application, tasks)
-            check_compacted_inputs(options.kafka, service, options.max_downtime_ms)
             ids = register_contracts(options.kafka, service, self._application)
+            check_compacted_inputs(options.kafka, service, options.max_downtime_ms)
             point = self._restore_point(tasks)
         except Exception as error:
             self.health.failing(str(error))

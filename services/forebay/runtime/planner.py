@@ -119,14 +119,14 @@ def admit(start: Ends, latest: Ends, limits: Limits, probe: Probe) -> Ends:
     cut = {partition: at[partition] + max(floor, waiting * budget // total) for partition, waiting in backlog.items()}
     cut = {partition: min(end, at[partition] + backlog[partition]) for partition, end in cut.items()}
     capped = {partition: end for partition, end in cut.items() if end < at[partition] + backlog[partition]}
-    ends = _aligned(at, cut, capped, probe)
+    ends = _kept_together(at, cut, capped, probe)
     return {
         topic: tuple(ends.get((topic, partition), offset) for partition, offset in enumerate(offsets))
         for topic, offsets in start.items()
     }
 
 
-def _aligned(
+def _kept_together(
     at: Mapping[Partition, int], cut: Mapping[Partition, int], capped: Mapping[Partition, int], probe: Probe
 ) -> Mapping[Partition, int]:
     """Give the ends of a batch, not beyond `cut`, that keep the partitions together in time; some progress is made.

@@ -26,8 +26,7 @@ _LEAST_BYTES = 16
 
 
 def driver_settings(file: Path) -> dict[str, str]:
-    """Give a driver's settings of Spark. Raises NoSecret."""
-    read_secret(file)
+    """Give a driver's settings of Spark, which reads the file by itself."""
     return {**ENCRYPTED, "spark.authenticate.secret.file": str(file)}
 
 
