@@ -22,7 +22,7 @@ from forebay.runtime.errors import OffsetsLost, TopicChanged, Unavailable
 from forebay.runtime.offsets import SENTINEL, task_batches
 from forebay.runtime.offsets import SourceOffset as Offset
 from forebay.runtime.planner import Limits
-from forebay.runtime.source import RangePlanner, RangeReaderOnDriver, rows
+from forebay.runtime.spark.source import RangePlanner, RangeReaderOnDriver, rows
 from forebay.runtime.spec import JobSpec, StartFrom
 
 MINUTE_MS = 60_000

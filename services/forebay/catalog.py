@@ -9,10 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from forebay.job import load_job
 from forebay.plugins import PluginError, brought
 
 KEEP_FOREVER: Mapping[str, str] = MappingProxyType({"retention.ms": "-1"})
 COMPACTED: Mapping[str, str] = MappingProxyType({"cleanup.policy": "compact", "max.message.bytes": "2097152"})
+REPARTITION: Mapping[str, str] = MappingProxyType(
+    {"cleanup.policy": "delete", "retention.ms": "-1", "max.message.bytes": "2097152"}
+)
+"""Kept until the job has used them, and then deleted by it."""
 SIDE_TOPIC: Mapping[str, str] = MappingProxyType({"retention.ms": "-1", "max.message.bytes": "4194304"})
 
 
@@ -85,10 +90,22 @@ class Service:
         stages = [Topic(f"{application}-{stage}-task", "", tasks, COMPACTED) for stage in range(self.stages)]
         return (*stores, *stages)
 
+    def repartitions(self, application: str, tasks: int) -> tuple[Topic, ...]:
+        """Return the topics between the job's sub-topologies: one partition per task."""
+        parts = load_job(self.job).topology
+        records = {name: record.__name__ for part in parts for name, record in part.repartitions.items()}
+        return tuple(
+            Topic(f"{application}-{name}-repartition", record, tasks, REPARTITION) for name, record in records.items()
+        )
+
+    def own_topics(self, application: str, tasks: int) -> tuple[Topic, ...]:
+        """Return the topics that only this job uses: changelogs and repartitions."""
+        return (*self.changelogs(application, tasks), *self.repartitions(application, tasks))
+
     def topics(self, application: str = "", tasks: int = 0) -> tuple[Topic, ...]:
-        """Give every topic of a job, changelogs with a partition per task (0: as many as its first input has)."""
-        changelogs = self.changelogs(application or self.name, tasks or self.inputs[0].partitions)
-        return (*self.inputs, *self.outputs, self.errors, self.late, *changelogs)
+        """Return every topic of a job, its own with a partition per task (0: as many as its first input has)."""
+        own = self.own_topics(application or self.name, tasks or self.inputs[0].partitions)
+        return (*self.inputs, *self.outputs, self.errors, self.late, *own)
 
 
 SERVICES: Mapping[str, Service] = MappingProxyType(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from forebay.processor.api import AnyProcessor
@@ -26,6 +26,26 @@ class Stage:
     name: str
     record: type[Any]
     processor: Logic
+
+
+@dataclass(frozen=True, slots=True)
+class SubTopology:
+    """A part of a job that one task runs as a whole; parts are joined by repartition topics.
+
+    Args:
+        name: "" for the first.
+        inputs: record type by external topic it reads itself.
+        repartitions: record type by name of the repartition it reads.
+        sends: names of the repartitions it forwards to.
+        tables: inputs in which a record without value deletes its key.
+    """
+
+    name: str
+    processor: Logic
+    inputs: Mapping[str, type[Any]] = field(default_factory=dict)
+    repartitions: Mapping[str, type[Any]] = field(default_factory=dict)
+    sends: frozenset[str] = frozenset()
+    tables: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +76,22 @@ class Job:
         unknown = sorted(self.tables - self.inputs.keys())
         if unknown:
             raise ValueError(f"tables {', '.join(unknown)} are no inputs: choose from {', '.join(self.inputs)}")
+
+    @property
+    def topology(self) -> tuple[SubTopology, ...]:
+        """Return the sub-topologies; what one forwards is read by later ones only."""
+        names = [stage.name for stage in self.then]
+        sends = [frozenset({name}) for name in names] + [frozenset[str]()]
+        first = SubTopology("", self.processor, inputs=self.inputs, sends=sends[0], tables=self.tables)
+        later = (
+            SubTopology(stage.name, stage.processor, repartitions={stage.name: stage.record}, sends=sends[number])
+            for number, stage in enumerate(self.then, 1)
+        )
+        return (first, *later)
+
+    def senders(self, repartition: str) -> tuple[int, ...]:
+        """Return the numbers of the sub-topologies that forward to a repartition."""
+        return tuple(number for number, part in enumerate(self.topology) if repartition in part.sends)
 
     def logic(self, stage: int) -> Logic:
         """Give what makes the processor of a stage; 0 reads the inputs."""

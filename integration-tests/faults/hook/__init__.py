@@ -77,7 +77,7 @@ _PLACES: dict[str, Callable[[ModuleType], None]] = {
     "forebay.runtime.build": _build,
     "forebay.runtime.stateful": _stateful,
     "forebay.runtime.query": _query,
-    "forebay.runtime.source": _source,
+    "forebay.runtime.spark.source": _source,
 }
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import click
 
 from forebay.cli.options import spark_secret_option
+from forebay.runtime.kubernetes import EXECUTOR_SLOTS
 from forebay.runtime.rpc_secret import ENCRYPTED, executor_environment
 
 DRIVER_PORT = 7078
@@ -84,7 +85,7 @@ def java_command(
         *("--driver-url", f"spark://CoarseGrainedScheduler@{driver}:{DRIVER_PORT}"),
         *("--executor-id", "EXECID"),
         *("--hostname", address, "--bind-address", address),
-        *("--cores", "1"),
+        *("--cores", str(EXECUTOR_SLOTS)),
         *("--app-id", application),
         *("--resourceProfileId", "0"),
         *("--podName", pod),

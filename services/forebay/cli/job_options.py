@@ -11,9 +11,9 @@ from forebay.cli.options import spark_secret_option
 from forebay.processor.engine import Emit
 from forebay.runtime.logs import FORMATS
 from forebay.runtime.memory import batch_bytes, memory_bytes
-from forebay.runtime.planner import Limits
 from forebay.runtime.query import Trigger
 from forebay.runtime.spec import StartFrom, Tables
+from forebay.runtime.task.pacing import Limits
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -45,10 +45,6 @@ def _choice(name: str, values: list[str], text: str) -> Any:
     return click.option(name, type=click.Choice(values), default=values[0], help=text)
 
 
-accept_loss_option = click.option(
-    "--accept-loss", is_flag=True, help="Restore although records between two stages of one batch are lost."
-)
-
 _TRIGGER = _choice(
     "--trigger", [trigger.value for trigger in Trigger], "When the job ends: never, or once all is read."
 )
@@ -57,9 +53,9 @@ _OPTIONS = (
     click.option("--checkpoint", help="Spark's: a directory or URL. Default: <home>/checkpoints/<application>."),
     _number("--tasks", 0, "State tasks, fixed at first start. 0: as many as the input has partitions."),
     _number(
-        "--state-partitions",
+        "--groups",
         0,
-        "Spark partitions the tasks share, fixed at first start. 0: as many as slots; with --executors: as tasks.",
+        "Task groups, each one process's work, fixed at first start. 0: as many as slots; with --executors: as tasks.",
     ),
     click.option(
         "--starting-offsets",
@@ -77,13 +73,14 @@ _OPTIONS = (
     ),
     _choice("--emit", [emit.value for emit in Emit], "Every output, or the last one per key and batch."),
     _number("--dedupe-retention-ms", 600_000, "Stream time for which event ids are remembered; 0: not at all."),
-    _number("--max-records-per-batch", 200_000, "Admission control, over all partitions.", low=1),
+    _number("--commit-interval-ms", 100, "Time between two commits of a group that has caught up.", 1, 60_000),
+    _number("--checkpoint-interval-ms", 30_000, "How long a lease, one Spark batch, lasts.", 1_000, 600_000),
+    _number("--max-records-per-commit", 50_000, "Most records of a group's commit in a backlog.", low=1),
     click.option(
-        "--max-bytes-per-batch",
+        "--max-bytes-per-commit",
         type=click.IntRange(0),
-        help="Admission control by sizes of waiting records; 0: none. Default: a 16th of the memory, at most 256 MiB.",
+        help="The same in bytes; 0: any. Default: a 16th of the memory, at most 256 MiB.",
     ),
-    _number("--tick-ms", 15_000, "How often idle time passes on an idle topic; 0: never.", high=50_000),
     _number(
         "--max-downtime-ms",
         86_400_000,
@@ -99,8 +96,7 @@ _OPTIONS = (
     _choice("--tables", [tables.value for tables in Tables], "Where tables are kept while a worker lives."),
     click.option("--table-directory", default="", help="Of persistent tables. Default: the system's temporary one."),
     click.option("--standby-directory", default="", help="Where `forebay standby` keeps warm copies on this machine."),
-    _number("--transaction-timeout-ms", 300_000, "Longest time a batch's transaction may take.", low=1_000),
-    _choice("--reader", ["driver", "partitioned"], "partitioned: Spark's own progress shows latest offsets."),
+    _number("--transaction-timeout-ms", 60_000, "Longest time a commit's transaction may take.", low=1_000),
     _number("--slots", 1, "Tasks at the same time; more than 1 starts an executor for each.", low=1),
     click.option("--memory", default="1g", help="Heap of each JVM."),
     click.option("--executors", default="", help="On Kubernetes: the StatefulSet whose pods run the tasks."),
@@ -134,9 +130,11 @@ def ending_job_options(command: Command) -> Command:
 
 def engine_fields(options: dict[str, Any]) -> dict[str, Any]:
     """Give the fields of a JobSpec that the options set."""
-    given = options["max_bytes_per_batch"]
+    given = options["max_bytes_per_commit"]
     most = batch_bytes(memory_bytes()) if given is None else given
-    limits = Limits(options["max_records_per_batch"], most, options["tick_ms"])
+    limits = Limits(
+        options["max_records_per_commit"], most, options["commit_interval_ms"], options["checkpoint_interval_ms"]
+    )
     names = (
         *("dedupe_retention_ms", "max_state_bytes", "max_error_rate", "table_directory", "standby_directory"),
         *("transaction_timeout_ms", "log_format"),

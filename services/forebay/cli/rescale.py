@@ -102,7 +102,7 @@ def _drain(service: Service, home: Path, options: dict[str, Any], before: int) -
     joined = options["tasks"] % before != 0
     engine["align"] = joined
     if joined:
-        engine["limits"] = dataclasses.replace(engine["limits"], tick_ms=0)
+        engine["limits"] = dataclasses.replace(engine["limits"], idle=False)
     run_until_told(application_of(service, home, {**options, **ENDING, "tasks": before}, engine, Restore.IF_MISSING))
 
 

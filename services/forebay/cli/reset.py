@@ -16,7 +16,7 @@ from forebay.cli.names import service_argument
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import KafkaRefused
 from forebay.kafka.groups import delete_groups
-from forebay.kafka.identities import lag_group, marker_group, rescale_topic
+from forebay.kafka.identities import control_group, marker_group, rescale_topic
 from forebay.kafka.topics import TopicDescription, spec_of
 
 
@@ -48,7 +48,7 @@ def reset(
     yes: bool,
     **connection: Any,
 ) -> None:
-    """Delete SERVICE's checkpoint, changelogs and markers: its job starts over from its input. Stop the job first."""
+    """Delete SERVICE's checkpoint, changelogs, repartitions and offsets: its job starts over from its input. Stop the job first."""
     settings = connect(home=home, **connection)
     app = application or service.name
     place = checkpoint or str(home / "checkpoints" / app)
@@ -57,17 +57,17 @@ def reset(
             f"{place} is not on this machine: delete it yourself, then give --checkpoint a local path"
         )
     admin = TopicAdmin(settings)
-    changelogs = service.changelogs(app, tasks or service.inputs[0].partitions)
+    changelogs = service.own_topics(app, tasks or service.inputs[0].partitions)
     others = (*service.outputs, service.errors, service.late) if outputs else ()
     found = admin.describe([*(topic.name for topic in (*changelogs, *others)), rescale_topic(app)])
     click.echo(f"deletes the checkpoint {place}")
-    click.echo(f"deletes the groups {lag_group(app)} and {marker_group(app)}")
+    click.echo(f"deletes the groups {control_group(app)} and {marker_group(app)}")
     for name in found:
         click.echo(f"empties the topic {name}")
     if not yes:
         click.confirm("Go on?", abort=True)
     try:
-        delete_groups(settings, (lag_group(app), marker_group(app)))
+        delete_groups(settings, (control_group(app), marker_group(app)))
     except KafkaRefused as error:
         raise click.ClickException(f"{error}: stop the job first") from error
     admin.delete(found)

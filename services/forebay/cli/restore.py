@@ -9,7 +9,7 @@ import click
 
 from forebay.catalog import Service
 from forebay.cli.connection import connection_options
-from forebay.cli.job_options import accept_loss_option, ending_job_options, engine_fields
+from forebay.cli.job_options import ending_job_options, engine_fields
 from forebay.cli.names import service_argument
 from forebay.cli.restoring import restore_bar
 from forebay.cli.run import ENDING, application_of, run_until_told
@@ -25,9 +25,8 @@ Examples:
 )
 @service_argument
 @connection_options
-@accept_loss_option
 @ending_job_options
-def restore(service: Service, accept_loss: bool, home: Path, **options: Any) -> None:
+def restore(service: Service, home: Path, **options: Any) -> None:
     """Make a new checkpoint for SERVICE's job from its changelog topics, then end: `forebay run` goes on from there.
 
     Nothing is lost or repeated: the transaction that sent a batch's results also sent the changed rows and the input
@@ -35,7 +34,7 @@ def restore(service: Service, accept_loss: bool, home: Path, **options: Any) -> 
     not touched.
     """
     engine = engine_fields(options)
-    job = application_of(service, home, {**options, **ENDING}, engine, Restore.ONLY, accept_loss)
+    job = application_of(service, home, {**options, **ENDING}, engine, Restore.ONLY)
     application = options["application"] or service.name
     changelogs = [topic.name for topic in service.changelogs(application, 1)]
     with restore_bar(job.kafka, application, changelogs):

@@ -11,7 +11,7 @@ import click
 
 from forebay.catalog import Service
 from forebay.cli.connection import connect, connection_options
-from forebay.cli.job_options import accept_loss_option, engine_fields, job_options
+from forebay.cli.job_options import engine_fields, job_options
 from forebay.cli.names import service_argument
 from forebay.platform.java import find_java
 from forebay.runtime.app import JobApplication, JobOptions, WrongSettings
@@ -39,20 +39,19 @@ Examples:
 @service_argument
 @connection_options
 @click.option("--restore", is_flag=True, help="If the checkpoint is missing, take the state from the changelogs.")
-@accept_loss_option
 @job_options
-def run(service: Service, restore: bool, accept_loss: bool, home: Path, **options: Any) -> None:
-    """Run SERVICE's job until Ctrl-C or SIGTERM, which end it after the running batch.
+def run(service: Service, restore: bool, home: Path, **options: Any) -> None:
+    """Run SERVICE's job until Ctrl-C or SIGTERM, which end it after the running commit.
 
     The topics must exist (`forebay topics create SERVICE`, with the same --application and --tasks). Started again it
     goes on where it stopped.
     """
     wanted = Restore.IF_MISSING if restore else Restore.NO
-    run_until_told(application_of(service, home, options, engine_fields(options), wanted, accept_loss))
+    run_until_told(application_of(service, home, options, engine_fields(options), wanted))
 
 
 def run_until_told(job: JobApplication) -> None:
-    """Run a job until it ends by itself, or a signal ends it after the running batch."""
+    """Run a job until it ends by itself, or a signal ends it after the running commit."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: job.stop())
     job.run()
@@ -70,7 +69,6 @@ def application_of(
     options: dict[str, Any],
     engine: dict[str, Any],
     restore: Restore = Restore.NO,
-    accept_loss: bool = False,
 ) -> JobApplication:
     """Give the job that the command line's options describe; `engine` holds fields of its JobSpec.
 
@@ -85,15 +83,14 @@ def application_of(
     chosen = JobOptions(
         service=service.name,
         kafka=connect(home=home, **connection),
-        plan=Plan(checkpoint_of(service, home, options), Trigger(options["trigger"]), options["reader"]),
+        plan=Plan(checkpoint_of(service, home, options), Trigger(options["trigger"])),
         application=application,
         tasks=options["tasks"],
-        state_partitions=options["state_partitions"] or (sys.maxsize if executors is not None else 0),
+        groups=options["groups"] or (sys.maxsize if executors is not None else 0),
         logic=options["logic"],
         engine=engine,
         spark=SparkOptions(options["slots"], options["memory"], options["conf"], executors),
         restore=restore,
-        accept_loss=accept_loss,
         max_downtime_ms=options["max_downtime_ms"],
         http_host=options["http_host"],
         http_port=options["http_port"],

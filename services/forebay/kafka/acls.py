@@ -9,7 +9,7 @@ from enum import Enum
 
 from forebay.catalog import Service, Topic
 from forebay.kafka.identities import (
-    lag_group,
+    control_group,
     marker_group,
     rescale_topic,
     restore_group,
@@ -95,7 +95,6 @@ def rights(service: Service, application: str, role: Role) -> tuple[Right, ...]:
             changelogs = service.changelogs(application, 1)
             return (
                 *(_topic(Operation.READ, topic, "rows and positions") for topic in changelogs),
-                Right(Operation.READ, Resource.GROUP, restore_group(application), "how far a restore came"),
                 Right(Operation.READ, Resource.GROUP, standby_group(application), "`forebay standby`"),
             )
         case Role.QUERY:
@@ -142,25 +141,29 @@ def _run(service: Service, application: str) -> tuple[Right, ...]:
         *(_topic(Operation.WRITE, topic, "a store's changelog") for topic in stores),
         *(_topic(Operation.WRITE, topic, "timers, event ids") for topic in stages),
     ]
+    repartitions = service.repartitions(application, 1)
     groups = [
-        (marker_group(application), "markers: what was committed"),
-        (lag_group(application), "lag, for the usual tools"),
+        (marker_group(application), "where the tasks stand"),
+        (control_group(application), "what driver and workers tell each other"),
+        (restore_group(application), "how far reading the changelogs came"),
     ]
     return (
-        *(_topic(Operation.READ, topic, "input; committing markers to it") for topic in service.inputs),
+        *(_topic(Operation.READ, topic, "input; committing offsets of it") for topic in service.inputs),
         *written,
-        *(_topic(Operation.READ, topic, "the markers of a later stage") for topic in stages[1:]),
+        *(_topic(Operation.READ, topic, "rows and positions") for topic in changelogs),
+        *(
+            _topic(operation, topic, "records between sub-topologies")
+            for topic in repartitions
+            for operation in (Operation.READ, Operation.WRITE, Operation.DELETE)
+        ),
         Right(Operation.DESCRIBE, Resource.TOPIC, rescale_topic(application), "whether `forebay rescale` was cut off"),
         *(Right(Operation.READ, Resource.GROUP, name, why) for name, why in groups),
-        *(
-            Right(
-                Operation.WRITE,
-                Resource.TRANSACTIONAL_ID,
-                transactional_prefix(application, stage),
-                "a transaction per task and batch",
-                prefixed=True,
-            )
-            for stage in range(service.stages)
+        Right(
+            Operation.WRITE,
+            Resource.TRANSACTIONAL_ID,
+            transactional_prefix(application),
+            "a transaction per group and commit",
+            prefixed=True,
         ),
     )
 
@@ -169,11 +172,11 @@ _UNDO = (Operation.DESCRIBE_CONFIGS, Operation.DELETE)
 
 
 def _operate(service: Service, application: str) -> tuple[Right, ...]:
-    changelogs = service.changelogs(application, 1)
+    changelogs = service.own_topics(application, 1)
     others = (*service.inputs, *service.outputs, service.errors, service.late)
     topics = (*others, *changelogs)
     emptied = tuple(topic for topic in topics if topic not in service.inputs)
-    groups = (lag_group(application), marker_group(application))
+    groups = (marker_group(application), control_group(application))
     return (
         *(_topic(Operation.CREATE, topic, "`topics create`") for topic in topics),
         *(_topic(Operation.DESCRIBE_CONFIGS, topic, "`topics create`, `topics describe`") for topic in others),

@@ -8,24 +8,24 @@ def marker_group(application: str) -> str:
     return f"{application}-marker"
 
 
-def lag_group(application: str) -> str:
-    """Give the consumer group for lag tools: written only."""
-    return application
-
-
 def probe_group(application: str) -> str:
     """Give the consumer group that looks into partitions: a name only, it needs no right."""
     return f"{application}-probe"
 
 
-def transactional_prefix(application: str, stage: int) -> str:
-    """Give what the transactional ids of a stage's tasks begin with; the task's number follows."""
-    return f"{application}-{stage}-"
+def transactional_id(application: str, group: int) -> str:
+    """Return the transactional id of a task group."""
+    return f"{transactional_prefix(application)}{group}"
 
 
-def transactional_id(application: str, stage: int, task: int) -> str:
-    """Give the transactional id of a task."""
-    return f"{transactional_prefix(application, stage)}{task}"
+def transactional_prefix(application: str) -> str:
+    """Return what the transactional ids of a job begin with; the group's number follows."""
+    return f"{application}-group-"
+
+
+def control_group(application: str) -> str:
+    """Return the consumer group by whose offsets' metadata driver and workers talk."""
+    return f"{application}-control"
 
 
 def restore_group(application: str) -> str:

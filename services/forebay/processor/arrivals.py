@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from forebay.codec import Codec, DecodeError
 from forebay.processor.api import AnyProcessor, Timer
-from forebay.processor.handover import HandedRecord
 from forebay.processor.messages import Headers, Message
+
+
+class InputCodecs(Protocol):
+    """How the records of each input are decoded: see `Codecs`."""
+
+    @property
+    def inputs(self) -> Mapping[str, Codec[Any]]: ...
+    @property
+    def tables(self) -> Collection[str]: ...
+    @property
+    def handed(self) -> Collection[str]: ...
+
 
 Decoded = tuple[Message, str, Any, int, DecodeError | None]
 """Message, key, event (None: a table's row is deleted), event time (ms), and the failure if it can't be used."""
@@ -17,8 +28,7 @@ Decoded = tuple[Message, str, Any, int, DecodeError | None]
 
 def arrivals(
     streams: Sequence[Iterable[Message]],
-    codecs: Mapping[str, Codec[Any]],
-    tables: Collection[str],
+    codecs: InputCodecs,
     processor: AnyProcessor,
     limit: int,
     counts: dict[str, int],
@@ -28,17 +38,16 @@ def arrivals(
     A record that can't be used comes right after its predecessor in its own stream.
 
     Args:
-        tables: topics in which a null value is a delete.
         limit: event times above it (ms) are failures.
         counts: records read are added here by topic, once their stream ends.
     """
     if len(streams) == 1:
-        yield from _decoded(streams[0], codecs, tables, processor, limit, counts)
+        yield from _decoded(streams[0], codecs, processor, limit, counts)
         return
     heap: list[tuple[int, int, Decoded, Iterator[Decoded]]] = []
     last = [-1] * len(streams)
     for index, stream in enumerate(streams):
-        records = _decoded(stream, codecs, tables, processor, limit, counts)
+        records = _decoded(stream, codecs, processor, limit, counts)
         first = next(records, None)
         if first is not None:
             heap.append((first[3], index, first, records))
@@ -57,19 +66,19 @@ def arrivals(
 
 def _decoded(
     stream: Iterable[Message],
-    codecs: Mapping[str, Codec[Any]],
-    tables: Collection[str],
+    codecs: InputCodecs,
     processor: AnyProcessor,
     limit: int,
     counts: dict[str, int],
 ) -> Iterator[Decoded]:
     timestamp_of = processor.timestamp
+    tables = codecs.tables
     topic, decode, read, is_handed = "", None, 0, False
     for read, message in enumerate(stream, 1):  # noqa: B007 (counted after the loop)
         if message.topic() != topic:
             topic = message.topic()
-            decode = codecs[topic].decode
-            is_handed = isinstance(message, HandedRecord)
+            decode = codecs.inputs[topic].decode
+            is_handed = topic in codecs.handed
         assert decode is not None
         try:
             key, value = message.key(), message.value()

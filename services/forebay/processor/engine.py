@@ -67,23 +67,25 @@ class Codecs:
     """The codecs of one task.
 
     Args:
-        inputs: by topic; of a later stage: of what it is handed, by the stage's name.
+        inputs: by topic, repartition topics included.
         stores: by name.
         outputs: by topic; the first is the default.
-        onward: the next stage's name and the codec of what it is handed, if there is one: then it is the default.
+        repartitions: of what is forwarded to other sub-topologies, by name; the first is the default if there is one.
         tables: inputs in which a record without value deletes its key.
+        handed: inputs that are repartition topics: their records' event time is the Kafka timestamp.
     """
 
     inputs: Mapping[str, Codec[Any]]
     stores: Mapping[str, Codec[Any]]
     outputs: Mapping[str, Codec[Any]]
-    onward: tuple[str, Codec[Any]] | None = None
+    repartitions: Mapping[str, Codec[Any]] = field(default_factory=dict)
     tables: frozenset[str] = frozenset()
+    handed: frozenset[str] = frozenset()
 
     @property
     def targets(self) -> Mapping[str, Codec[Any]]:
         """Whatever can be forwarded to, the default first."""
-        return {**dict(filter(None, [self.onward])), **self.outputs}
+        return {**self.repartitions, **self.outputs}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ class Position:
 class BatchResult:
     """What one batch of a task gives: records to send and rows to change.
 
-    `onward` holds what the next stage is handed; `outputs` what goes to topics.
+    `onward` holds what goes to repartitions; `outputs` what goes to topics.
     """
 
     outputs: list[Output] = field(default_factory=list)
@@ -135,7 +137,7 @@ class TaskEngine:
         self._journal = Journal()
         targets = codecs.targets
         self._context = TaskContext(targets, next(iter(targets)), settings.max_record_bytes)
-        self._onward = None if codecs.onward is None else codecs.onward[0]
+        self._repartitions = codecs.repartitions
         lent = TaskStores(table, self._journal, self._context, settings.cached_objects)
         stores = _bind_stores(processor, codecs, lent)
         self._stores = lent.opened
@@ -190,7 +192,7 @@ class TaskEngine:
         stream_time = self.position.stream_time
         context, deduping = self._context, self.settings.dedupe_retention_ms > 0
         for message, key, event, timestamp, failure in arrivals(
-            streams, self._codecs.inputs, self._codecs.tables, self.processor, limit, result.records_by_topic
+            streams, self._codecs, self.processor, limit, result.records_by_topic
         ):
             if failure is not None:
                 result.errors.append(error_record(message, self.settings.service, ErrorStage.DECODE, failure, clock))
@@ -248,9 +250,9 @@ class TaskEngine:
     def finish(self, batch: int) -> BatchResult:
         """Give the batch's result; `batch` is its number. Raises StoreEncodeError (see StateEncoding)."""
         result = self._result
-        if self._onward is not None:
-            result.onward = [output for output in result.outputs if output.target == self._onward]
-            result.outputs = [output for output in result.outputs if output.target != self._onward]
+        if self._repartitions:
+            result.onward = [output for output in result.outputs if output.target in self._repartitions]
+            result.outputs = [output for output in result.outputs if output.target not in self._repartitions]
         if self.settings.emit is Emit.LATEST:
             result.outputs = list({(output.target, output.key): output for output in result.outputs}.values())
         changes = result.changes = []

@@ -11,8 +11,8 @@ from forebay.codec import Codec
 from forebay.queries.entries import Entry, changed_entry
 from forebay.queries.reads import Bounds, reads_of
 from forebay.queries.subscription import Change, Subscription
-from forebay.runtime.committed import CommittedPosition
 from forebay.runtime.follower import ChangelogsAnew, FollowedTask, Offsets
+from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.stage_log import StageLog
 from forebay.stores.binding import Store, TaskStores
 from forebay.stores.rows import Journal
@@ -63,11 +63,11 @@ class TaskReplica(FollowedTask):
         if found is None:
             self.is_current = True
             return -1
-        if self._job not in ("", found.marker.job):
+        if self._job not in ("", found.checkpoint):
             raise ChangelogsAnew(f"{self.internal}-{self.task} goes on under another checkpoint")
         with self._lock:
             changes = self._changes(ends)
-            self._table.apply(changes.items(), bytes.fromhex(found.marker.tag))
+            self._table.apply(changes.items(), found.tag)
             self._stand_at(found)
             self._publish(changes)
         self.is_current = True
@@ -98,11 +98,9 @@ class TaskReplica(FollowedTask):
             if subscription in self._subscriptions:
                 self._subscriptions.remove(subscription)
 
-    def _stand_at(self, found: CommittedPosition) -> None:
-        marker = found.marker
-        self._job, self.batch = marker.job, marker.batch
-        closing = -1 if marker.closing_time is None else marker.closing_time
-        self._clock.closing_time = max(marker.stream_time, closing)
+    def _stand_at(self, found: TaskPosition) -> None:
+        self._job, self.batch = found.checkpoint, found.n
+        self._clock.closing_time = max(found.stream_time, found.closing_time)
         self.ends = {(topic, partition): end for topic, partition, end in found.ends}
 
     def _read(self, store: str, read: Callable[[Store[Any]], islice[Entry]]) -> tuple[int, list[Entry]]:

@@ -169,7 +169,7 @@ class QueryServer:
             if not stores.is_current:
                 return
             self._metrics.current.set_to_current_time()
-            self.health.batch_done()
+            self.health.working()
             if not announced:
                 log.info("%s: %d rows read in %.1f s: queries are answered", self._name, rows, time.monotonic() - begun)
                 announced = True

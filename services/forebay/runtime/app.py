@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -17,7 +18,6 @@ from forebay.job import load_job
 from forebay.kafka.acls import Role
 from forebay.kafka.patience import keep_trying
 from forebay.kafka.settings import KafkaSettings
-from forebay.runtime.batch import TaskReport
 from forebay.runtime.checkpoint import held_checkpoint, is_begun
 from forebay.runtime.compacted_inputs import check_compacted_inputs
 from forebay.runtime.errors import StopJob
@@ -27,17 +27,20 @@ from forebay.runtime.jvmlock import held_by_jvm
 from forebay.runtime.jvmlog import quiet_children
 from forebay.runtime.kubernetes_members import following_executors
 from forebay.runtime.metrics import JobMetrics
-from forebay.runtime.planner import Limits, limits_for
 from forebay.runtime.positions import committed_positions
 from forebay.runtime.prepare import check_topics, code_version, count_tasks, register_contracts
 from forebay.runtime.query import JobRunner, Plan
-from forebay.runtime.restore import Restore, RestorePoint, restore_point
+from forebay.runtime.restore import Restore, prepare_restore
 from forebay.runtime.rights import JobRights
 from forebay.runtime.session import SparkOptions, build_session
 from forebay.runtime.spec import JobSpec
+from forebay.runtime.task.figures import TaskFigures
 from forebay.runtime.watch import Watcher
 
 log = logging.getLogger(__name__)
+
+
+_LOG_SECONDS = 2.0
 
 
 class WrongSettings(ValueError):
@@ -56,9 +59,8 @@ class JobOptions:
         service: name in the table of services.
         application: "" for the service's name.
         tasks: 0 for as many as the input has partitions.
-        state_partitions: 0 for as many as Spark has slots.
+        groups: task groups; 0 for as many as Spark has slots.
         restore: whether to take the state from the changelogs.
-        accept_loss: whether to do so although records between two stages are lost.
         max_downtime_ms: longest downtime to survive with compacted inputs; 0: they are not looked at.
         http_host, http_port: where health and metrics are served; port 0 takes a free one, -1 serves none.
     """
@@ -68,12 +70,11 @@ class JobOptions:
     plan: Plan
     application: str = ""
     tasks: int = 0
-    state_partitions: int = 0
+    groups: int = 0
     logic: Mapping[str, str] = field(default_factory=dict)
     engine: Mapping[str, Any] = field(default_factory=dict)
     spark: SparkOptions = field(default_factory=SparkOptions)
     restore: Restore = Restore.NO
-    accept_loss: bool = False
     max_downtime_ms: int = 86_400_000
     http_host: str = "127.0.0.1"
     http_port: int = -1
@@ -86,17 +87,18 @@ class JobApplication:
         self._options = options
         self._service: Service = find_service(options.service)
         self._application = options.application or self._service.name
-        roles = (Role.RUN,) if options.restore is Restore.NO else (Role.RUN, Role.RESTORE)
-        self._rights = JobRights(options.kafka, self._service, self._application, roles)
+        self._rights = JobRights(options.kafka, self._service, self._application, (Role.RUN,))
         self._logic = parse_logic(self._service, options.logic)
         self.metrics = JobMetrics(self._service.name)
         self.health = Health()
         self._stopping = threading.Event()
         self._runner: JobRunner | None = None
+        self._logged: dict[str, int] = {}
+        self._logged_at = 0.0
         self.conversions: list[tuple[str, str]] = []
         """What was done to stores that are declared otherwise now: task, text."""
-        self.restored: list[TaskReport] = []
-        """Reports of the batch that took the state from the changelogs."""
+        self.restored: list[TaskFigures] = []
+        """Figures of the tasks after the lease that took the state from the changelogs."""
 
     @property
     def kafka(self) -> KafkaSettings:
@@ -104,7 +106,7 @@ class JobApplication:
         return self._options.kafka
 
     def stop(self) -> None:
-        """Ask the job to end once its running batch is through; safe in a signal handler."""
+        """Ask the job to end once its running leases have; safe in a signal handler."""
         self._stopping.set()
         if self._runner is not None:
             self._runner.stop()
@@ -139,47 +141,40 @@ class JobApplication:
             check_topics(options.kafka, service, self._application, tasks)
             ids = register_contracts(options.kafka, service, self._application)
             check_compacted_inputs(options.kafka, service, options.max_downtime_ms)
-            point = self._restore_point(tasks)
+            restore = self._restores(tasks)
         except Exception as error:
             self.health.failing(str(error))
             raise
-        job = load_job(service.job)
-        engine = dict(options.engine)
-        engine["limits"] = limits_for(engine.get("limits", Limits()), job.processor(job.settings(**self._logic)).idle)
         return JobSpec(
             service=service.name,
             application=self._application,
             tasks=tasks,
-            state_partitions=min(tasks, options.state_partitions or options.spark.slots),
+            groups=min(tasks, options.groups or options.spark.slots),
             kafka=options.kafka,
             logic=self._logic,
             schema_ids=ids,
             code_version=code_version(service, self._logic),
-            restore=point,
+            restore=restore,
             restore_only=options.restore is Restore.ONLY,
-            **engine,
+            **options.engine,
         )
 
-    def _restore_point(self, tasks: int) -> RestorePoint | None:
+    def _restores(self, tasks: int) -> bool:
+        """Tell whether the state is taken from the changelogs, which nobody else may write then."""
         options, checkpoint = self._options, self._options.plan.checkpoint
         if options.restore is Restore.NO:
-            return None
+            return False
         if is_begun(checkpoint):
             if options.restore is Restore.IF_MISSING:
-                return None
+                return False
             raise StopJob(
                 f"{checkpoint} holds a checkpoint: `forebay run` goes on from it. If it is damaged, move it away first"
             )
-        point = restore_point(committed_positions(options.kafka, self._service, self._application, tasks))
-        if point is None and options.restore is Restore.ONLY:
+        positions = committed_positions(options.kafka, self._service, self._application, tasks)
+        if not positions and options.restore is Restore.ONLY:
             raise StopJob(f"{self._application} never committed anything: there is no state to restore; run the job")
-        if point is not None and point.lost and not options.accept_loss:
-            lost = ", ".join(f"{self._application}-{stage}-{task}" for stage, task in point.lost)
-            raise StopJob(
-                f"batch {point.batch} was committed by one stage but not by the next: what {lost} were handed in it "
-                "can't be read again. Put the checkpoint back; or restore with --accept-loss, without those records"
-            )
-        return point
+        prepare_restore(options.kafka, self._application, positions)
+        return bool(positions)
 
     def _run(self, spec: JobSpec) -> None:
         log.info(
@@ -191,14 +186,14 @@ class JobApplication:
         )
         with quiet_children(), kept_interrupt():
             session = build_session(
-                spec.application, spec.state_partitions, self._options.plan.checkpoint, self._options.spark
+                spec.application, spec.groups, self._options.plan.checkpoint, self._options.spark
             )
         try:
             runner = self._runner = JobRunner(session, spec, self._options.plan, self._observe, self._failed)
             if self._stopping.is_set():
                 return
             executors = self._options.spark.executors
-            watcher = Watcher(spec, runner, self.metrics, self.health, self._rights)
+            watcher = Watcher(spec, self.metrics, self.health, self._rights)
             watcher.start()
             try:
                 with (
@@ -219,46 +214,38 @@ class JobApplication:
         self.health.failing(explained)
         return explained
 
-    def _observe(self, batch_id: int, seconds: float, reports: list[TaskReport]) -> None:
-        self.metrics.observe(seconds, reports)
-        self.health.batch_done()
-        for report in reports:
-            task = f"{self._application}-{report.stage}-{report.task}"
-            self.conversions.extend((task, conversion) for conversion in report.conversions)
-            if report.step == "restore":
-                self.restored.append(report)
-        if all(report.step == "idle" for report in reports):
+    def _observe(self, figures: list[TaskFigures], trouble: str) -> None:
+        """Take in the tasks' figures, as they tell them while their leases run, or at their end."""
+        told = self.metrics.observe(figures)
+        if trouble:
+            self.health.failing(self._rights.explain(trouble))
+        elif told:
+            self.health.working()
+        for item in told:
+            self.conversions.extend((f"{self._application}-{item.part}-{item.task}", text) for text in item.conversions)
+        if any(item.restored_rows for item in told):
+            self.restored = figures
+        self._log()
+
+    def _log(self) -> None:
+        now, totals = time.monotonic(), self.metrics.totals
+        if now - self._logged_at < _LOG_SECONDS:
             return
-        facts = summary(batch_id, seconds, reports)
-        log.info("%s: %s", self._application, as_text(facts), extra={"facts": facts})
+        line = as_text(self._logged, totals)
+        if line:
+            self._logged_at, self._logged = now, dict(totals)
+            log.info("%s: %s", self._application, line, extra={"facts": totals})
 
 
-def summary(batch_id: int, seconds: float, reports: list[TaskReport]) -> dict[str, Any]:
-    """Give a batch's figures over all its tasks."""
-    sent = [report for report in reports if report.step == "produce"]
-    return {
-        "batch": max(report.batch for report in reports),
-        "spark_batch": batch_id,
-        "seconds": round(seconds, 3),
-        "records_in": sum(sum(report.records_in.values()) for report in reports if report.stage == 0),
-        "records_out": sum(report.outputs for report in sent),
-        "errors": sum(report.errors for report in sent),
-        "late": sum(report.late for report in sent),
-        "duplicates": sum(report.duplicates for report in reports),
-        "timers_fired": sum(report.timers_fired for report in reports),
-        "state_rows": sum(report.state_rows for report in reports),
-        "state_bytes": sum(report.state_bytes for report in reports),
-        "replayed_tasks": sum(report.step == "suppress" for report in reports),
-        "restored_tasks": sum(report.step == "restore" for report in reports),
-    }
-
-
-def as_text(facts: Mapping[str, Any]) -> str:
-    """Give a batch's figures as a line for people; what is zero is left out."""
-    always = f"batch {facts['batch']}: {facts['records_in']} in, {facts['records_out']} out, {facts['seconds']:.2f} s"
-    names = ("errors", "late", "duplicates", "timers_fired", "replayed_tasks", "restored_tasks")
-    rest = "".join(f", {facts[name]} {name.replace('_', ' ')}" for name in names if facts[name])
-    return f"{always}{rest}, state {facts['state_rows']} rows"
+def as_text(before: Mapping[str, int], now: Mapping[str, int]) -> str:
+    """Return what has been done since `before`, as a line for people; "" for nothing. What is zero is left out."""
+    passed = {name: now[name] - before.get(name, 0) for name in now}
+    if not any(passed[name] for name in ("commits", "restored_rows")):
+        return ""
+    names = ("errors", "late", "duplicates", "timers_fired", "restored_rows")
+    rest = "".join(f", {passed[name]} {name.replace('_', ' ')}" for name in names if passed[name])
+    done = f"{passed['records_in']} in, {passed['records_out']} out, {passed['commits']} commits"
+    return f"{done}{rest}, state {now['state_rows']} rows"
 
 
 def parse_logic(service: Service, given: Mapping[str, str]) -> dict[str, Any]:

@@ -8,20 +8,21 @@ from collections.abc import Mapping
 from confluent_kafka import Consumer, IsolationLevel, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
-from forebay.kafka.errors import failed, is_forbidden, is_group_refusal
-from forebay.runtime.errors import OffsetsLost, TopicChanged, Unavailable
-from forebay.runtime.planner import Ends, Partition
+from forebay.kafka.errors import failed
+from forebay.runtime.errors import TopicChanged, Unavailable
+from forebay.runtime.protocol.lease import Partitioned as Ends
 
-_SAMPLE = 200
 _LOOK_AGAIN_SECONDS = 30
+
+Partition = tuple[str, int]
 
 
 class BrokerView:
-    """Ends, times and sizes of the input topics.
+    """Ends and times of the input topics.
 
     Args:
         admin: for everything but reading records.
-        consumer: read_committed, small fetches; assigned anew for each look into partitions.
+        consumer: asked for offsets by time.
         timeout: seconds for each question.
         own: further topics of the job, which must stay there.
     """
@@ -85,42 +86,6 @@ class BrokerView:
         latest = self.latest()
         return {(a.topic, a.partition): a.offset if a.offset >= 0 else latest[a.topic][a.partition] for a in answers}
 
-    def timestamps(self, positions: Mapping[Partition, int]) -> dict[Partition, int]:
-        """Give the Kafka timestamp (ms) of the record at, or next after, each position."""
-        return {partition: first[0] for partition, first in self._records(positions, 1).items()}
-
-    def average_bytes(self, positions: Mapping[Partition, int]) -> dict[Partition, float]:
-        """Give the average size of some records after each of these positions, where there are any."""
-        found = self._records(positions, _SAMPLE)
-        return {partition: size / count for partition, (_, size, count) in found.items()}
-
-    def _records(self, positions: Mapping[Partition, int], enough: int) -> dict[Partition, tuple[int, int, int]]:
-        """Read up to `enough` records after each position: (first timestamp, bytes, count)."""
-        self._consumer.assign([TopicPartition(topic, partition, at) for (topic, partition), at in positions.items()])
-        found: dict[Partition, tuple[int, int, int]] = {}
-        ended: set[Partition] = set()
-        deadline = time.monotonic() + self._timeout
-        while len(ended) < len(positions) and time.monotonic() < deadline:
-            for message in self._consumer.consume(500, 0.02):
-                error = message.error()
-                if error is not None and is_group_refusal(error):
-                    continue
-                if error is not None and is_forbidden(error):
-                    raise failed(error, "can't look into the partitions")
-                topic, number = message.topic(), message.partition()
-                assert topic is not None
-                assert number is not None
-                partition = (topic, number)
-                if error is not None:
-                    ended.add(partition)
-                    continue
-                first, size, count = found.get(partition, (message.timestamp()[1], 0, 0))
-                found[partition] = (first, size + len(message) + len(message.key() or b""), count + 1)
-                if count + 1 >= enough:
-                    ended.add(partition)
-        self._consumer.unassign()
-        return found
-
     def _offsets(self, spec: OffsetSpec) -> Ends:
         if not self._looked_at or time.monotonic() - self._looked_at > _LOOK_AGAIN_SECONDS:
             self.topic_ids()
@@ -151,15 +116,3 @@ def _missing(topic: str, is_input: bool) -> str:
     if is_input:
         return f"the input topic {topic} does not exist (any more): `forebay topics create` makes it"
     return topic_gone(topic)
-
-
-def check_available(start: Ends, earliest: Ends) -> None:
-    """Refuse to go on from offsets that were deleted. Raises OffsetsLost."""
-    for topic, offsets in start.items():
-        for partition, offset in enumerate(offsets):
-            if offset < earliest[topic][partition]:
-                raise OffsetsLost(
-                    f"{topic}-{partition}: offset {offset} is wanted, but the topic begins at "
-                    f"{earliest[topic][partition]}: records were deleted before they were read. Restore them, or start "
-                    "over with `forebay reset`; give topics with old event times retention.ms=-1"
-                )

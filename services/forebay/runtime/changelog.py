@@ -72,6 +72,11 @@ def internal_topic(application: str, stage: int) -> str:
     return f"{application}-{stage}-task"
 
 
+def repartition_topic(application: str, name: str) -> str:
+    """Return the name of a repartition's topic."""
+    return f"{application}-{name}-repartition"
+
+
 def changelog_topics(application: str, stores: Iterable[str]) -> dict[str, str]:
     """Give the changelog topic of each store."""
     return {store: changelog_topic(application, store) for store in stores}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from forebay.runtime.changelog import NO_FORMATS, STAMPED
-from forebay.runtime.committed import POSITION, CommittedPosition
+from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.runtime.errors import StateConflict, Unavailable
 from forebay.stores.binding import RowValue
 from forebay.stores.keys import pack_time
@@ -75,7 +75,7 @@ class TopicChangelog:
         self._telling = telling
         self._stall_seconds = stall_seconds
 
-    def restore(self, table: Table) -> CommittedPosition | None:
+    def restore(self, table: Table) -> TaskPosition | None:
         consumer = self._new_consumer()
         try:
             return self._read(consumer, table)
@@ -84,12 +84,12 @@ class TopicChangelog:
         finally:
             consumer.close()
 
-    def _read(self, consumer: Consumer, table: Table) -> CommittedPosition | None:
+    def _read(self, consumer: Consumer, table: Table) -> TaskPosition | None:
         consumer.assign([TopicPartition(topic, self._partition, OFFSET_BEGINNING) for topic in self._rows.topics])
         table.clear()
         position: bytes | None = None
         reading = set(self._rows.topics)
-        pace = _Pace(self._name, consumer if self._telling else None)
+        pace = Pace(self._name, consumer if self._telling else None)
         while reading:
             messages = consumer.consume(_FETCH, _POLL_SECONDS)
             pace.took(messages, self._stall_seconds)
@@ -109,7 +109,7 @@ class TopicChangelog:
             table.apply(changes.items(), _READING)
             pace.tell()
         pace.done(len(table))
-        return None if position is None else CommittedPosition.from_json(position)
+        return None if position is None else TaskPosition.from_json(position)
 
     def _ended(self, error: KafkaError, topic: str, reading: set[str]) -> None:
         if error.code() == KafkaError._PARTITION_EOF:
@@ -124,8 +124,12 @@ class TopicChangelog:
             log.warning("%s: reading %s: %s: still trying", self._name, topic, error)
 
 
-class _Pace:
-    """Tells how far reading came: the log every few seconds, the consumer's group every second."""
+class Pace:
+    """Tells how far reading came: the log every few seconds, the consumer's group every second.
+
+    Args:
+        consumer: whose group is told; None: no group.
+    """
 
     def __init__(self, name: str, consumer: Consumer | None) -> None:
         self._name = name
@@ -135,6 +139,7 @@ class _Pace:
         self._read: dict[tuple[str, int], tuple[int, int]] = {}
 
     def took(self, messages: Iterable[Message], stall_seconds: float) -> None:
+        """Count what arrived. Raises Unavailable where nothing has for so long."""
         now, before = time.monotonic(), self._records
         for message in messages:
             if message.error() is None:
@@ -152,6 +157,7 @@ class _Pace:
             log.info("%s: restoring: %s", self._name, self._figures(now))
 
     def tell(self) -> None:
+        """Tell the group, once a second."""
         now = time.monotonic()
         if self._consumer is not None and self._read and now - self._told > _TELL_SECONDS:
             self._told = now
@@ -159,6 +165,7 @@ class _Pace:
             self._consumer.commit(offsets=offsets, asynchronous=True)
 
     def done(self, rows: int) -> None:
+        """Tell the end: `rows` are there."""
         self._told = -math.inf
         self.tell()
         log.info("%s: restored %d rows: %s", self._name, rows, self._figures(time.monotonic()))

@@ -22,8 +22,8 @@ from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import TopicMissing, failed
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.changelog_reader import ChangelogRows
-from forebay.runtime.committed import POSITION, CommittedPosition
 from forebay.runtime.errors import Unavailable
+from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.runtime.stage_log import StageLog
 from forebay.stores.table import Change
 
@@ -52,14 +52,14 @@ class FollowedTask(abc.ABC):
         self.topics = rows.topics
         self._rows = rows
         self._waiting: dict[str, deque[tuple[int, Change]]] = {topic: deque() for topic in rows.topics}
-        self._positions: deque[tuple[int, CommittedPosition]] = deque()
+        self._positions: deque[tuple[int, TaskPosition]] = deque()
 
     def take(self, topic: str, offset: int, key: bytes, value: bytes | None, timestamp: int) -> None:
         """Take a record; each topic's in order of offset. `timestamp` in ms."""
         if topic != self.internal or key != POSITION:
             self._waiting[topic].append((offset, self._rows.row(topic, key, value, timestamp)))
         elif value is not None:
-            self._positions.append((offset, CommittedPosition.from_json(value)))
+            self._positions.append((offset, TaskPosition.from_json(value)))
 
     @abc.abstractmethod
     def batches_end(self, ends: Offsets) -> int:
@@ -74,7 +74,7 @@ class FollowedTask(abc.ABC):
     def row_count(self) -> int:
         """Rows held."""
 
-    def _newest(self, ends: Offsets) -> CommittedPosition | None:
+    def _newest(self, ends: Offsets) -> TaskPosition | None:
         """Give the position of the last batch before `ends`, unless it was given before."""
         found = None
         while self._positions and self._positions[0][0] < ends[self.internal]:

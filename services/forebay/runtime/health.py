@@ -20,7 +20,7 @@ class Verdict:
 
 
 class Health:
-    """Alive while batches (or looks for new records) go on; ready once the first batch is through.
+    """Alive while the tasks' loops go on; ready once they have begun.
 
     Args:
         stuck_seconds: time without progress after which the job counts as dead.
@@ -33,17 +33,13 @@ class Health:
         self._trouble = ""
 
     def progressed(self) -> None:
-        """Note that a batch is through, or that the source was asked and had nothing."""
+        """Note a sign of life."""
         self._progress = time.monotonic()
 
-    def batch_done(self) -> None:
-        """Note that a batch is through."""
+    def working(self) -> None:
+        """Note that tasks read and commit, or that nothing comes and the broker answers."""
         self._ready, self._trouble = True, ""
         self.progressed()
-
-    def idle(self) -> None:
-        """Note that the source has nothing and the broker answers: without ticks no batch would tell."""
-        self.batch_done()
 
     def failing(self, reason: str) -> None:
         """Note that the job waits for something outside, such as the broker: alive, but not ready."""
@@ -61,7 +57,7 @@ class Health:
         """Tell whether the job reads and writes."""
         if self._trouble:
             return Verdict(False, self._trouble)
-        return Verdict(self._ready, "batches go through" if self._ready else "starting: no batch is through yet")
+        return Verdict(self._ready, "the tasks read and commit" if self._ready else "starting: no task has begun yet")
 
 
 def health_page(request: Request, health: Health, registry: CollectorRegistry) -> Answer | None:

@@ -13,6 +13,8 @@ from pyspark.java_gateway import launch_gateway
 from forebay.runtime.rpc_secret import driver_settings
 
 DRIVER_PORT = 7078
+EXECUTOR_SLOTS = 64
+"""Groups that an executor takes at most. They mostly wait, and fewer executors than groups must do."""
 BLOCK_MANAGER_PORT = 7079
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
@@ -66,6 +68,7 @@ class ExecutorPods:
             "spark.master": "k8s://https://kubernetes.default.svc",
             "spark.app.id": self.name,
             "spark.executor.instances": "0",
+            "spark.executor.cores": str(EXECUTOR_SLOTS),
             "spark.kubernetes.namespace": self.namespace,
             "spark.kubernetes.executor.useDriverPodIP": "false",
             "spark.kubernetes.executor.deleteOnTermination": "false",

@@ -1,20 +1,29 @@
-"""A job's figures for Prometheus, filled from the tasks' reports."""
+"""A job's figures for Prometheus, filled from what its tasks tell."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge
+from prometheus_client.core import HistogramMetricFamily
+from prometheus_client.registry import Collector
 
-from forebay.runtime.batch import TaskReport
+from forebay.runtime.task.figures import LATENCY_MS, TaskFigures
 
 _KINDS = ("output", "errors", "late")
-_SECONDS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 2, 5, 10, 30, 60)
+_COUNTED = ("commits", "outputs", "errors", "late", "duplicates", "timers_fired", "restored_rows")
+_SKEW_MS = 5_000
+
+Place = tuple[int, int]
+N = TypeVar("N", int, float)
 
 
 class JobMetrics:
     """Metrics of one job; all names begin with `forebay_`, times are in seconds, sizes in bytes.
+
+    Tasks tell sums since their worker opened them; here they are sums since this process began.
 
     Args:
         service: label of every metric.
@@ -23,6 +32,12 @@ class JobMetrics:
     def __init__(self, service: str, registry: CollectorRegistry | None = None) -> None:
         self.registry = registry or CollectorRegistry()
         self._service = service
+        self._since = time.time_ns() // 1_000_000 - _SKEW_MS
+        self._known: dict[Place, TaskFigures] = {}
+        self.totals = dict.fromkeys(("records_in", "records_out", "state_rows", "state_bytes", *_COUNTED), 0)
+        """Sums over all tasks."""
+        self._latencies = _Latencies(service)
+        self.registry.register(self._latencies)
 
         def gauge(name: str, text: str, *labels: str) -> Gauge:
             return Gauge(f"forebay_{name}", text, ("service", *labels), registry=self.registry)
@@ -30,16 +45,11 @@ class JobMetrics:
         def counter(name: str, text: str, *labels: str) -> Counter:
             return Counter(f"forebay_{name}", text, ("service", *labels), registry=self.registry)
 
-        def histogram(name: str, text: str, *labels: str) -> Histogram:
-            return Histogram(f"forebay_{name}", text, ("service", *labels), registry=self.registry, buckets=_SECONDS)
-
-        self._batch = histogram("batch_seconds", "Time all tasks of a batch took")
-        self._part = histogram("batch_part_seconds", "Time a task spent in one part of a batch", "part")
+        self._part = counter("commit_part_seconds", "Time tasks spent in one part of the loop", "part")
         self._cpu = counter("task_cpu_seconds", "CPU time of tasks' Python threads", "part")
-        self._latency = histogram("end_to_end_latency_seconds", "From a record's timestamp to its output's commit")
-        self._batches = counter("batches", "Batches through", "step")
+        self._commits = counter("commits", "Commits of tasks")
         self._in = counter("records_in", "Records read", "topic")
-        self._handed = counter("records_handed", "Records a later stage was handed", "stage")
+        self._handed = counter("records_handed", "Records a later sub-topology read", "stage")
         self._out = counter("records_out", "Records committed", "kind")
         self._duplicates = counter("duplicates", "Records recognized as repetitions")
         self._timers = counter("timers_fired", "Timers fired")
@@ -48,41 +58,58 @@ class JobMetrics:
         )
         self._rows = gauge("state_rows", "Rows of a task's table", "stage", "task")
         self._bytes = gauge("state_bytes", "Bytes of a task's table", "stage", "task")
-        self._last_batch = gauge("last_batch_timestamp_seconds", "When the last batch ended")
+        self._last_commit = gauge("last_commit_timestamp_seconds", "When a task last told that its loop goes on")
         self._lag = gauge("lag_records", "Records waiting", "topic", "partition")
         self._restarts = counter("query_restarts", "Times the query was started again after a failure")
 
-        # Counters begin at 0, or a rate would not see what the first batch counts.
-        self._restarts.labels(service)
-        self._duplicates.labels(service)
+        # Counters begin at 0, or a rate would not see what comes first.
+        for zero in (self._restarts, self._duplicates, self._commits):
+            zero.labels(service)
         for kind in _KINDS:
             self._out.labels(service, kind)
 
-    def observe(self, seconds: float, reports: Sequence[TaskReport]) -> None:
-        """Take in one batch: how long its tasks took together, and what each reports."""
-        service = self._service
-        self._batch.labels(service).observe(seconds)
-        self._last_batch.labels(service).set(time.time())
-        for report in reports:
-            self._batches.labels(service, report.step).inc()
-            for topic, count in report.records_in.items():
-                (self._handed if report.stage else self._in).labels(service, topic).inc(count)
-            if report.step == "produce":
-                for kind, count in zip(_KINDS, (report.outputs, report.errors, report.late), strict=True):
-                    self._out.labels(service, kind).inc(count)
-            self._duplicates.labels(service).inc(report.duplicates)
-            self._timers.labels(service).inc(report.timers_fired)
-            for part, value in report.seconds.items():
-                self._part.labels(service, part).observe(value)
-            for part, value in report.cpu_seconds.items():
-                self._cpu.labels(service, part).inc(value)
-            for value in report.latencies_ms:
-                self._latency.labels(service).observe(value / 1000)
-            task = (str(report.stage), str(report.task))
-            if report.stream_time >= 0:
-                self._stream_time.labels(service, *task).set(report.stream_time / 1000)
-            self._rows.labels(service, *task).set(report.state_rows)
-            self._bytes.labels(service, *task).set(report.state_bytes)
+    def observe(self, figures: Sequence[TaskFigures]) -> list[TaskFigures]:
+        """Take in what tasks tell; return what passed for those that told something new."""
+        told = []
+        for now in figures:
+            before = self._known.get((now.part, now.task))
+            if now.opened < self._since or (before is not None and before.at >= now.at):
+                continue
+            self._known[now.part, now.task] = now
+            passed = since(before, now)
+            self._add(passed)
+            told.append(passed)
+        if told:
+            self._last_commit.labels(self._service).set(max(item.at for item in told) / 1000)
+        return told
+
+    def _add(self, passed: TaskFigures) -> None:
+        service, place = self._service, (str(passed.part), str(passed.task))
+        for topic, count in passed.records_in.items():
+            (self._handed if passed.part else self._in).labels(service, topic).inc(count)
+        for kind, count in zip(_KINDS, (passed.outputs, passed.errors, passed.late), strict=True):
+            self._out.labels(service, kind).inc(count)
+        self._commits.labels(service).inc(passed.commits)
+        self._duplicates.labels(service).inc(passed.duplicates)
+        self._timers.labels(service).inc(passed.timers_fired)
+        for part, value in passed.seconds.items():
+            self._part.labels(service, part).inc(max(0.0, value))
+        for part, value in passed.cpu_seconds.items():
+            self._cpu.labels(service, part).inc(max(0.0, value))
+        self._latencies.add(passed)
+        if passed.stream_time >= 0:
+            self._stream_time.labels(service, *place).set(passed.stream_time / 1000)
+        self._rows.labels(service, *place).set(passed.state_rows)
+        self._bytes.labels(service, *place).set(passed.state_bytes)
+        totals = dict(self.totals)
+        for name in _COUNTED:
+            shown = "records_out" if name == "outputs" else name
+            totals[shown] = totals.get(shown, 0) + getattr(passed, name)
+        read = 0 if passed.part else sum(passed.records_in.values())
+        totals["records_in"] = totals.get("records_in", 0) + read
+        totals["state_rows"] = sum(item.state_rows for item in self._known.values())
+        totals["state_bytes"] = sum(item.state_bytes for item in self._known.values())
+        self.totals = totals
 
     def observe_lag(self, lag: dict[tuple[str, int], int]) -> None:
         """Take in the records waiting by (topic, partition)."""
@@ -92,3 +119,67 @@ class JobMetrics:
     def restarted(self) -> None:
         """Count a start of the query after a failure."""
         self._restarts.labels(self._service).inc()
+
+
+def since(before: TaskFigures | None, now: TaskFigures) -> TaskFigures:
+    """Return what a task did between two tellings: all it has done where another worker has it now."""
+    if before is None or before.opened != now.opened or before.worker != now.worker:
+        return now
+    return TaskFigures(
+        part=now.part,
+        task=now.task,
+        opened=now.opened,
+        at=now.at,
+        n=now.n,
+        commits=now.commits - before.commits,
+        records_in=_less(now.records_in, before.records_in),
+        outputs=now.outputs - before.outputs,
+        errors=now.errors - before.errors,
+        late=now.late - before.late,
+        duplicates=now.duplicates - before.duplicates,
+        timers_fired=now.timers_fired - before.timers_fired,
+        changes=now.changes - before.changes,
+        conversions=now.conversions[len(before.conversions) :],
+        stream_time=now.stream_time,
+        closing_time=now.closing_time,
+        state_rows=now.state_rows,
+        state_bytes=now.state_bytes,
+        restored_rows=now.restored_rows - before.restored_rows,
+        seconds=_less(now.seconds, before.seconds),
+        cpu_seconds=_less(now.cpu_seconds, before.cpu_seconds),
+        latencies=[a - b for a, b in zip(now.latencies, before.latencies, strict=True)],
+        latency_ms=now.latency_ms - before.latency_ms,
+        worker=now.worker,
+    )
+
+
+def _less(now: dict[str, N], before: dict[str, N]) -> dict[str, N]:
+    return {name: value - before.get(name, 0) for name, value in now.items()}
+
+
+class _Latencies(Collector):
+    """The histogram of end-to-end latencies, from counts that tasks tell."""
+
+    def __init__(self, service: str) -> None:
+        self._service = service
+        self._counts = [0] * (len(LATENCY_MS) + 1)
+        self._sum = 0.0
+
+    def add(self, passed: TaskFigures) -> None:
+        self._counts = [a + b for a, b in zip(self._counts, passed.latencies, strict=True)]
+        self._sum += passed.latency_ms / 1000
+
+    def collect(self) -> Iterator[HistogramMetricFamily]:
+        """Return the metric as it stands."""
+        found = HistogramMetricFamily(
+            "forebay_end_to_end_latency_seconds", "From a record's timestamp to its output's commit", labels=["service"]
+        )
+        found.add_metric([self._service], list(_buckets(self._counts)), self._sum)
+        yield found
+
+
+def _buckets(counts: Iterable[int]) -> Iterator[tuple[str, float]]:
+    total = 0
+    for bound, count in zip([*(str(ms / 1000) for ms in LATENCY_MS), "+Inf"], counts, strict=True):
+        total += count
+        yield bound, float(total)

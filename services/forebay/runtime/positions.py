@@ -1,66 +1,95 @@
-"""Reads where a job's tasks stand: their markers, or their changelogs where the markers are gone."""
+"""Reads where a job's tasks stand, from the ends of their internal changelogs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from forebay.catalog import Service
-from forebay.kafka.admin import TopicAdmin
-from forebay.kafka.identities import marker_group
+from forebay.kafka.identities import restore_group
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.changelog import internal_topic
-from forebay.runtime.changelog_reader import ChangelogRows, TopicChangelog
-from forebay.runtime.committed import CommittedPosition
 from forebay.runtime.errors import Unavailable
-from forebay.runtime.marker import Marker
-from forebay.runtime.restore import Task
-from forebay.stores.table import MemoryTable
+from forebay.runtime.protocol.position import POSITION, TaskPosition
+from forebay.runtime.task.ends import last_stable
 
-_SECONDS = 20.0
+_SECONDS = 30.0
+_FIRST_LOOK = 200
+"""Records before the end among which the position is looked for first: it is a transaction's last."""
+
+Task = tuple[int, int]
+"""Number of the sub-topology, and of the task."""
 
 
 def committed_positions(
     kafka: KafkaSettings, service: Service, application: str, tasks: int
-) -> dict[Task, CommittedPosition]:
-    """Give the position of every task that committed anything. Raises Unavailable, StateConflict."""
-    consumer = Consumer(kafka.consumer(**{"group.id": marker_group(application)}))
+) -> dict[Task, TaskPosition]:
+    """Return the position of every task that committed anything. Raises Unavailable, StateConflict."""
+    places = {
+        (internal_topic(application, part), task): (part, task)
+        for part in range(service.stages)
+        for task in range(tasks)
+    }
+    ends = last_stable(AdminClient(kafka.admin()), places)
+    consumer = Consumer(kafka.consumer(**{"group.id": restore_group(application)}))
     try:
-        found = dict(_by_marker(consumer, kafka, service, application, tasks))
+        found: dict[Task, TaskPosition] = {}
+        look, left = _FIRST_LOOK, dict(ends)
+        while left:
+            for place, position in _read(consumer, left, look).items():
+                found[places[place]] = position
+            left = {place: end for place, end in left.items() if places[place] not in found and look < end}
+            look *= 20
+        return found
     except KafkaException as error:
-        raise Unavailable(f"can't read the markers of {application}: {error}") from error
+        raise Unavailable(f"can't read the positions of {application}: {error}") from error
     finally:
         consumer.close()
-    for stage in range(service.stages):
-        for task in range(tasks):
-            if (stage, task) not in found:
-                position = _by_changelog(kafka, application, stage, task)
-                if position is not None:
-                    found[stage, task] = position
+
+
+def _read(consumer: Consumer, ends: Mapping[tuple[str, int], int], look: int) -> dict[tuple[str, int], TaskPosition]:
+    """Return the last position among the latest `look` records of each partition."""
+    reading = {place for place, end in ends.items() if end > 0}
+    consumer.assign([TopicPartition(*place, max(0, ends[place] - look)) for place in reading])
+    found: dict[tuple[str, int], TaskPosition] = {}
+    while reading:
+        message = consumer.poll(_SECONDS)
+        if message is None:
+            raise Unavailable(f"no answer from the internal changelogs for {_SECONDS:.0f} s")
+        place = message.topic() or "", message.partition() or 0
+        error = message.error()
+        if error is not None:
+            if error.code() == KafkaError._PARTITION_EOF:
+                reading.discard(place)
+            elif error.code() == KafkaError._AUTO_OFFSET_RESET:
+                consumer.seek(TopicPartition(*place, 0))
+            elif error.fatal():
+                raise Unavailable(f"reading {place[0]}: {error}")
+            continue
+        value = message.value()
+        if message.key() == POSITION and value is not None:
+            found[place] = TaskPosition.from_json(value)
     return found
 
 
-def _by_marker(
-    consumer: Consumer, kafka: KafkaSettings, service: Service, application: str, tasks: int
-) -> Iterator[tuple[Task, CommittedPosition]]:
-    inputs = TopicAdmin(kafka, _SECONDS).partitions(topic.name for topic in service.inputs)
-    places: dict[Task, list[TopicPartition]] = {}
-    for topic, partitions in inputs.items():
-        for partition in range(partitions):
-            places.setdefault((0, partition % tasks), []).append(TopicPartition(topic, partition))
-    for stage in range(1, service.stages):
-        for task in range(tasks):
-            places[stage, task] = [TopicPartition(internal_topic(application, stage), task)]
-    for place, asked in places.items():
-        known = [answer for answer in consumer.committed(asked, _SECONDS) if answer.offset >= 0]
-        if known:
-            ends = tuple((answer.topic, answer.partition, answer.offset) for answer in known)
-            yield place, CommittedPosition(Marker.from_metadata(known[0].metadata or ""), ends)
+def closing_times(positions: Mapping[Task, TaskPosition]) -> dict[Task, int]:
+    """Return the time (ms) up to which each task's results are final, for tasks that have seen a record."""
+    return {
+        task: max(position.stream_time, position.closing_time)
+        for task, position in positions.items()
+        if position.stream_time >= 0
+    }
 
 
-def _by_changelog(kafka: KafkaSettings, application: str, stage: int, task: int) -> CommittedPosition | None:
-    group = {"group.id": marker_group(application)}
-    rows = ChangelogRows({}, internal_topic(application, stage))
-    name = f"{application}-{stage}-{task}"
-    return TopicChangelog(name, lambda: Consumer(kafka.consumer(**group)), rows, task).restore(MemoryTable())
+def undelivered(positions: Mapping[Task, TaskPosition]) -> tuple[Task, ...]:
+    """Return the tasks that lack what a release without repartition topics handed them in its last batch."""
+    last = max((position.n for position in positions.values()), default=0)
+    lost = set()
+    for (part, _), position in positions.items():
+        if position.n == last and position.handed_to:
+            targets = (task for task in range(position.handed_to.bit_length()) if position.handed_to >> task & 1)
+            handed = {(part + 1, task) for task in targets}
+            lost |= {task for task in handed if task not in positions or positions[task].n != last}
+    return tuple(sorted(lost))

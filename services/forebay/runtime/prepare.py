@@ -51,7 +51,7 @@ def count_tasks(kafka: KafkaSettings, service: Service, application: str, tasks:
 
 def check_topics(kafka: KafkaSettings, service: Service, application: str, tasks: int) -> None:
     """Refuse to start without the job's topics. Raises TopicsUnfit."""
-    needed: list[Topic] = [*service.outputs, service.errors, service.late, *service.changelogs(application, tasks)]
+    needed: list[Topic] = [*service.outputs, service.errors, service.late, *service.own_topics(application, tasks)]
     rescaling = rescale_topic(application)
     found = TopicAdmin(kafka, _ANSWER_SECONDS).partitions([*(topic.name for topic in needed), rescaling])
     if rescaling in found:
@@ -64,7 +64,7 @@ def check_topics(kafka: KafkaSettings, service: Service, application: str, tasks
         raise TopicsUnfit(
             f"topics are missing: {', '.join(missing)}: `{_create(service, application, tasks)}` makes them"
         )
-    for topic in service.changelogs(application, tasks):
+    for topic in service.own_topics(application, tasks):
         partitions = found[topic.name]
         if partitions != tasks:
             raise TopicsUnfit(

@@ -12,20 +12,19 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from confluent_kafka import KafkaException
 from py4j.protocol import Py4JNetworkError
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from forebay.catalog import find_service
-from forebay.runtime.batch import TaskReport
-from forebay.runtime.errors import STOP_MARK, StateConflict, Unavailable
-from forebay.runtime.handover import SCHEMA as HANDOVER_SCHEMA
+from forebay.runtime.errors import STOP_MARK
 from forebay.runtime.remedies import PASSING, explained
-from forebay.runtime.source import data_source
+from forebay.runtime.spark.control import DriverControl
+from forebay.runtime.spark.leases import OUTPUT_SCHEMA, LeaseHolder
+from forebay.runtime.spark.source import data_source
 from forebay.runtime.spec import JobSpec
-from forebay.runtime.split import size_failure, take_back
-from forebay.runtime.stateful import OUTPUT_SCHEMA, StateTaskProcessor
+from forebay.runtime.task.figures import TaskFigures
 
 log = logging.getLogger(__name__)
 
@@ -42,10 +41,14 @@ _SILENT = "a process of the query ended without a word (killed, or out of memory
 _PASSES = ("Unavailable", "NotAuthorized", "Python worker failed to connect back", *PASSING)
 """What a broker or registry says that is down or refuses us, Spark (after 10 s) on a busy machine, a full volume."""
 
-_SIZE_HINT = "If the batch is too large: smaller --max-records-per-batch or --max-bytes-per-batch, or more memory"
+_SIZE_SIGNS = ("MemoryError", "Python worker exited unexpectedly", "Python worker exited abnormally")
+"""What Spark says of a Python worker without memory, or killed for it."""
+_SIZE_HINT = "If commits are too large: smaller --max-records-per-commit or --max-bytes-per-commit, or more memory"
+_TELL_SECONDS = 1.0
+_ASK_AGAIN_SECONDS = 5.0
 
-BatchObserver = Callable[[int, float, list[TaskReport]], None]
-"""Called after each batch with Spark's batch id, seconds the tasks took, and the tasks' reports."""
+Observer = Callable[[list[TaskFigures], str], None]
+"""Called with the tasks' figures every second or so, and with what a group waits for."""
 
 
 class Trigger(Enum):
@@ -65,12 +68,10 @@ class Plan:
 
     Args:
         checkpoint: URL or path of Spark's checkpoint.
-        reader: "driver" or "partitioned" (see `source`).
     """
 
     checkpoint: str
     trigger: Trigger = Trigger.CONTINUOUS
-    reader: str = "driver"
 
 
 class JobRunner:
@@ -81,7 +82,7 @@ class JobRunner:
         session: SparkSession,
         spec: JobSpec,
         plan: Plan,
-        observer: BatchObserver,
+        observer: Observer,
         failed: Callable[[str], str] = lambda cause: cause,
     ) -> None:
         self._session = session
@@ -96,20 +97,20 @@ class JobRunner:
         self.query: StreamingQuery | None = None
 
     def stop(self) -> None:
-        """Ask the job to end when the running batch is through. Safe in a signal handler."""
+        """Ask the job to end once its running leases have. Safe in a signal handler."""
         self._stopping.set()
 
     def rebalance(self) -> None:
-        """Start the query again once the running batch is through, so that its tasks are spread over all executors."""
+        """Start the query again after the running leases, so that its groups are spread over all executors."""
         self._rebalancing.set()
 
     def abandon(self) -> None:
-        """End without waiting for the running batch, which nobody works at; it is run again at the next start."""
+        """End without waiting for the running leases, which nobody works at."""
         self._abandoning.set()
 
     def run(self) -> None:
         """Run the job. Raises JobStopped."""
-        self._session.dataSource.register(data_source(self._spec, self._plan.reader))
+        self._session.dataSource.register(data_source(self._spec))
         pause, failures = 1.0, 0
         while not self._stopping.is_set():
             self._progressed.clear()
@@ -133,47 +134,28 @@ class JobRunner:
                     pause, failures = 1.0, 0
                 failures += 1
                 if failures > _PATIENCE and not any(sign in text for sign in _PASSES):
-                    hint = f". {_SIZE_HINT}" if size_failure(text) else ""
+                    hint = f". {_SIZE_HINT}" if _is_size(text) else ""
                     raise JobStopped(
                         f"the job failed {failures} times without progress: {cause_of(text)}{hint}"
                     ) from error
-                if (sign := size_failure(text)) and self._smaller_batches(sign):
-                    pause, failures = 1.0, 0
-                    continue
+                if _is_size(text):
+                    self._smaller_commits()
                 cause = self._failed(explained(cause_of(text), text))
                 log.warning("the query failed: %s: starting it again in %.0f s", cause, pause)
                 self._stopping.wait(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)
 
-    def _smaller_batches(self, sign: str) -> bool:
-        """Plan the batch that has just failed anew, with half its records; tell whether that can be done."""
-        try:
-            records = take_back(self._session, self._plan.checkpoint, self._spec)
-        except (Unavailable, StateConflict) as error:
-            log.warning("the batch is not split: %s", error)
-            return False
-        if not records:
-            return False
-        limits = replace(self._spec.limits, max_records=records // 2)
-        self._spec = replace(self._spec, limits=limits)
-        self._session.dataSource.register(data_source(self._spec, self._plan.reader))
-        self._failed(f"a batch of {records} records was too large")
-        log.warning(
-            "a batch of %d records was too large (%s): it is planned anew, and until this process ends batches have at "
-            "most %d records (--max-records-per-batch)",
-            records,
-            sign,
-            limits.max_records,
-        )
-        return True
+    def _smaller_commits(self) -> None:
+        """Have commits half as large from now on: a worker died as if it had not had the memory."""
+        limits = self._spec.limits
+        smaller = replace(limits, max_records=max(1, limits.max_records // 2), max_bytes=limits.max_bytes // 2)
+        self._spec = replace(self._spec, limits=smaller)
+        self._session.dataSource.register(data_source(self._spec))
+        log.warning("a worker died: commits have at most %d records now", smaller.max_records)
 
     def _run_query(self) -> None:
         frame = self._session.readStream.format("forebay").load()
-        stages = find_service(self._spec.service).stages
-        for stage in range(stages):
-            schema = OUTPUT_SCHEMA if stage == stages - 1 else HANDOVER_SCHEMA
-            processor = StateTaskProcessor(self._spec, stage, stages)
-            frame = frame.groupBy("bucket").transformWithState(processor, schema, "Append", "None")
+        frame = frame.groupBy("bucket").transformWithState(LeaseHolder(self._spec), OUTPUT_SCHEMA, "Append", "None")
         writer = (
             frame.writeStream.queryName(self._spec.application)
             .foreachBatch(self._on_batch)
@@ -181,16 +163,35 @@ class JobRunner:
         )
         if self._plan.trigger is Trigger.AVAILABLE_NOW:
             writer = writer.trigger(availableNow=True)
+        control = DriverControl(self._spec)
         query = self.query = writer.start()
+        asked_at = told_at = 0.0
         try:
             while not query.awaitTermination(0.2):  # type: ignore[arg-type]
-                if (self._ending and self._is_idle(query)) or self._abandoning.is_set():
+                now = time.monotonic()
+                if self._abandoning.is_set() or (self._ending and self._is_idle(query)):
                     query.stop()
                     return
+                if self._ending and now - asked_at >= _ASK_AGAIN_SECONDS:
+                    asked_at = now
+                    with suppress(KafkaException):
+                        control.end_leases()
+                if now - told_at >= _TELL_SECONDS:
+                    told_at = now
+                    self._tell(control)
         finally:
+            control.close()
             with suppress(Py4JNetworkError, ConnectionError):
                 if query.isActive:
                     query.stop()
+
+    def _tell(self, control: DriverControl) -> None:
+        try:
+            figures, trouble = control.figures()
+        except KafkaException as error:
+            log.debug("the tasks' figures can't be read: %s", error)
+            return
+        self._observer(figures, trouble)
 
     @property
     def _ending(self) -> bool:
@@ -203,12 +204,14 @@ class JobRunner:
     def _on_batch(self, frame: DataFrame, batch_id: int) -> None:
         if self._ending:
             raise InterruptedError(_END_REQUESTED)
-        begun = time.perf_counter()
-        reports = [TaskReport.from_json(text) for row in frame.collect() for text in json.loads(row["reports"])]
+        reports = [TaskFigures.from_json(text) for row in frame.collect() for text in json.loads(row["reports"])]
         self._progressed.set()
-        self._observer(
-            batch_id, time.perf_counter() - begun, sorted(reports, key=lambda report: (report.stage, report.task))
-        )
+        log.debug("Spark batch %d is through", batch_id)
+        self._observer(sorted(reports, key=lambda item: (item.part, item.task)), "")
+
+
+def _is_size(text: str) -> bool:
+    return any(sign in text for sign in _SIZE_SIGNS)
 
 
 def _stop_message(text: str) -> str | None:

@@ -6,8 +6,8 @@ counts, and publishing it can be repeated until it is through.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
 
@@ -21,10 +21,9 @@ from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.tail import Beginning, Tail
 from forebay.kafka.topics import TopicSpec, spec_of
 from forebay.runtime.changelog_reader import TopicChangelog
-from forebay.runtime.committed import POSITION, CommittedPosition
 from forebay.runtime.errors import StateConflict, Unavailable
-from forebay.runtime.marker import TAG_BYTES
-from forebay.runtime.restore import restore_point
+from forebay.runtime.positions import undelivered
+from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.runtime.stage_log import StageLog, stage_logs
 from forebay.stores.spread import Spreader
 from forebay.stores.table import MemoryTable
@@ -64,6 +63,7 @@ class Rescale:
         self._after = after
         self._staging = rescale_topic(application)
         self._logs = stage_logs(service, application, logic)
+        self._repartitions = {topic.name for topic in service.repartitions(application, before)}
 
     def forget(self) -> None:
         """Delete a staging topic that does not count."""
@@ -87,7 +87,7 @@ class Rescale:
     def publish(self) -> int:
         """Make the changelogs anew from the staging topic, forget the markers, and delete it; give its records."""
         admin = TopicAdmin(self._kafka)
-        changelogs = self._service.changelogs(self._application, self._after)
+        changelogs = self._service.own_topics(self._application, self._after)
         records = list(staged(self._kafka, self._staging))
         admin.delete(topic.name for topic in changelogs)
         admin.create(spec_of(topic) for topic in changelogs)
@@ -104,15 +104,14 @@ class Rescale:
             for task, position in enumerate(found)
             if position is not None
         }
-        point = restore_point(positions)
-        if point is None:
+        if not positions:
             raise StateConflict(f"{self._application} never committed anything: run it with the tasks wanted")
-        if point.lost:
-            raise StateConflict(f"{self._application} was not drained: {point.lost} lack batch {point.batch}: run it")
+        if undelivered(positions):
+            raise StateConflict(f"{self._application} was not drained: run it with --trigger available-now first")
         for stage, (tables, found) in enumerate(stages):
-            yield from self._stage_records(stage, tables, found, point.batch)
+            yield from self._stage_records(stage, tables, found)
 
-    def _read(self, stage: int, log: StageLog) -> tuple[list[MemoryTable], list[CommittedPosition | None]]:
+    def _read(self, stage: int, log: StageLog) -> tuple[list[MemoryTable], list[TaskPosition | None]]:
         tables = [MemoryTable() for _ in range(self._before)]
         group, rows = {"group.id": marker_group(self._application)}, log.rows()
         positions = [
@@ -124,7 +123,7 @@ class Rescale:
         return tables, positions
 
     def _stage_records(
-        self, stage: int, tables: list[MemoryTable], positions: list[CommittedPosition | None], batch: int
+        self, stage: int, tables: list[MemoryTable], positions: list[TaskPosition | None]
     ) -> Iterator[Record]:
         log = self._logs[stage]
         internal = log.internal
@@ -133,8 +132,8 @@ class Rescale:
             known = [position for a in spreader.ancestors(task) if (position := positions[a]) is not None]
             if not known:
                 continue
-            position = merged(known, internal if stage else "", task, self._after, batch)
-            time = max(position.marker.stream_time, 0)
+            position = merged(known, task, self._after, self._repartitions)
+            time = max(position.stream_time, 0)
             for topic, key, value, at in log.router(task).route(sorted(rows.items()), time):
                 yield topic, task, key, value, at
             yield internal, task, POSITION, position.to_json(), time
@@ -155,26 +154,27 @@ class Rescale:
             raise Unavailable(f"{self._application}: the rescaled state was not written: {error}") from error
 
 
-def merged(positions: list[CommittedPosition], internal: str, task: int, tasks: int, batch: int) -> CommittedPosition:
-    """Give the position of a new task whose keys come from tasks at `positions`.
+def merged(positions: list[TaskPosition], task: int, tasks: int, repartitions: AbstractSet[str]) -> TaskPosition:
+    """Return the position of a new task whose keys come from tasks at `positions`.
 
     Args:
-        internal: a later stage's internal topic; "" for the first stage, which stands at input offsets.
+        repartitions: topics that are drained and made anew, so that nobody stands anywhere in them.
     """
-    markers = [position.marker for position in positions]
-    tag = hashlib.blake2b(f"{task}/{tasks}".encode(), digest_size=TAG_BYTES)
-    for marker in markers:
-        tag.update(marker.tag.encode())
-    ends = tuple(end for position in positions for end in position.ends if end[1] % tasks == task)
-    marker = replace(
-        markers[0],
-        batch=batch,
-        stream_time=max(marker.stream_time for marker in markers),
-        closing_time=max(-1 if marker.closing_time is None else marker.closing_time for marker in markers),
-        tag=tag.hexdigest(),
+    ends = {
+        (topic, partition): end
+        for position in positions
+        for topic, partition, end in position.ends
+        if partition % tasks == task and topic not in repartitions
+    }
+    return replace(
+        positions[0],
+        n=max(position.n for position in positions),
+        stream_time=max(position.stream_time for position in positions),
+        closing_time=max(position.closing_time for position in positions),
+        ends=tuple((*place, end) for place, end in sorted(ends.items())),
+        senders=(),
         handed_to=0,
     )
-    return CommittedPosition(marker, ((internal, task, batch),) if internal else ends)
 
 
 def staged(kafka: KafkaSettings, topic: str) -> Iterator[Record]:

@@ -10,8 +10,7 @@ from typing import Any
 from forebay.kafka import identities
 from forebay.kafka.settings import KafkaSettings
 from forebay.processor.engine import Emit
-from forebay.runtime.planner import Limits
-from forebay.runtime.restore import RestorePoint
+from forebay.runtime.task.pacing import Limits
 from forebay.stores.kinds import OnChange
 
 
@@ -38,7 +37,7 @@ class JobSpec:
         service: name in the table of services.
         application: prefix of changelog topics, transactional ids and groups.
         tasks: number of state tasks.
-        state_partitions: Spark's state partitions the tasks are spread over at first start.
+        groups: task groups, Spark's state partitions, that the tasks are spread over at first start.
         kafka: connection settings (secrets included: never logged, never written).
         logic: settings of the service's logic, by name.
         schema_ids: registered id of each contract written, by topic.
@@ -46,15 +45,16 @@ class JobSpec:
         tables: where tables are kept; `table_directory` for persistent ones.
         standby_directory: where a standby keeps warm copies of tables on this machine; "" for none.
         on_change: what to do with a store's rows when it is declared otherwise than they were written.
-        restore: what a job without a checkpoint goes on from; None: it starts at `start`.
+        restore: whether a job without a checkpoint takes its state from the changelogs.
         restore_only: whether it ends once the states are restored.
         align: whether a job that ends by itself first moves all closing times of a stage on to the latest of them.
+        tombstone_ms: how long the changelogs keep deletes.
     """
 
     service: str
     application: str
     tasks: int
-    state_partitions: int
+    groups: int
     kafka: KafkaSettings
     logic: Mapping[str, Any]
     schema_ids: Mapping[str, int]
@@ -71,22 +71,23 @@ class JobSpec:
     standby_directory: str = ""
     start: StartFrom = StartFrom()
     limits: Limits = field(default_factory=Limits)
-    transaction_timeout_ms: int = 300_000
+    transaction_timeout_ms: int = 60_000
     log_format: str = "text"
     on_change: OnChange = OnChange.REFUSE
-    restore: RestorePoint | None = None
+    restore: bool = False
     restore_only: bool = False
     align: bool = False
+    tombstone_ms: int = 86_400_000
 
     @property
     def marker_group(self) -> str:
-        """Consumer group that holds the markers: read back, reserved."""
+        """Consumer group that is told where the tasks stand: for lag tools, and to see whose they are."""
         return identities.marker_group(self.application)
 
     @property
-    def lag_group(self) -> str:
-        """Consumer group for lag tools: written only."""
-        return identities.lag_group(self.application)
+    def control_group(self) -> str:
+        """Consumer group by whose offsets' metadata driver and workers talk."""
+        return identities.control_group(self.application)
 
     @property
     def probe_group(self) -> str:
@@ -98,6 +99,6 @@ class JobSpec:
         """Consumer group that tells how far a restore has read; written only."""
         return identities.restore_group(self.application)
 
-    def transactional_id(self, stage: int, task: int) -> str:
-        """Give the transactional id of a stage's task."""
-        return identities.transactional_id(self.application, stage, task)
+    def transactional_id(self, group: int) -> str:
+        """Return the transactional id of a task group."""
+        return identities.transactional_id(self.application, group)

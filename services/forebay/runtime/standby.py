@@ -10,19 +10,13 @@ from forebay.catalog import Service
 from forebay.kafka.identities import standby_group
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.changelog_reader import ChangelogRows
-from forebay.runtime.committed import CommittedPosition
 from forebay.runtime.follower import FollowedTask, Follower, Offsets, count_followed, follower_of
 from forebay.runtime.stage_log import stage_logs
 from forebay.stores.copies import CopyTable, copy_file
 
-_QUIET_ROUNDS = 10
-
 
 class TaskCopy(FollowedTask):
-    """One task's copy.
-
-    It stays one batch behind what is committed: the job's state may not contain the latest yet, and a copy that is
-    ahead of the state is of no use to it. Once nothing has come for a while, the state has the latest too.
+    """One task's copy, as of its last commit that was seen whole.
 
     Args:
         rows: of the task's stage.
@@ -31,25 +25,18 @@ class TaskCopy(FollowedTask):
     def __init__(self, table: CopyTable, rows: ChangelogRows) -> None:
         super().__init__(rows)
         self.table = table
-        self._ended: tuple[Offsets, CommittedPosition] | None = None
-        self._quiet = 0
 
     @property
     def row_count(self) -> int:
         return len(self.table)
 
     def batches_end(self, ends: Offsets) -> int:
-        """Apply the batches before the last; the last one after ten calls that brought no other."""
+        """Apply what is committed up to `ends`."""
         found = self._newest(ends)
-        self._quiet = self._quiet + 1 if found is None else 0
-        if found is None and self._quiet < _QUIET_ROUNDS:
+        if found is None:
             return -1
-        ready, self._ended = self._ended, None if found is None else (ends, found)
-        if ready is None:
-            return -1
-        until, position = ready
-        self.table.apply(self._changes(until).items(), bytes.fromhex(position.marker.tag))
-        return position.marker.batch
+        self.table.apply(self._changes(ends).items(), found.tag)
+        return found.n
 
 
 def standby_of(

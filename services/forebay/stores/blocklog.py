@@ -72,8 +72,8 @@ def append(directory: Directory, blocks: list[bytes], tag: bytes, table: Table, 
     folding = _fold(folding, table, encode, put)
     delta = Delta(directory.sequence + 1, tag, directory.next_block, len(blocks), size)
     result = replace(folding, deltas=_live(folding, delta))
-    kept = _blocks_of(result)
-    return Append(result, put, tuple(sorted(_blocks_of(directory) - kept)))
+    kept = blocks_of(result)
+    return Append(result, put, tuple(sorted(blocks_of(directory) - kept)))
 
 
 def snapshot(table: Table, tag: bytes, encode: Encode, put: Callable[[int, bytes], None]) -> Directory:
@@ -136,7 +136,8 @@ def _live(directory: Directory, newest: Delta) -> tuple[Delta, ...]:
     return deltas[kept:]
 
 
-def _blocks_of(directory: Directory) -> set[int]:
+def blocks_of(directory: Directory) -> set[int]:
+    """Return the numbers of the live blocks."""
     blocks = {chunk.block for chunk in directory.chunks if chunk.block != NO_BLOCK}
     for delta in directory.deltas:
         blocks.update(range(delta.block, delta.block + delta.count))

@@ -89,6 +89,7 @@ def stage_codecs(service: Service, job: Job, stage: int, settings: Any) -> Codec
             for _, store in declared_stores(job.logic(stage)(settings))
         },
         outputs={topic: local_codec(service.name, record) for topic, record in job.outputs.items()},
-        onward=None if following is None else (following.name, local_codec(service.name, following.record)),
+        repartitions={} if following is None else {following.name: local_codec(service.name, following.record)},
         tables=frozenset() if stage else job.tables,
+        handed=frozenset(here) if stage else frozenset(),
     )

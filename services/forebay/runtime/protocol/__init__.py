@@ -1,0 +1,1 @@
+"""What driver and workers agree on: leases, positions, task groups."""

@@ -1,0 +1,139 @@
+"""Leases: what the driver tells a task group of one Spark batch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from forebay.runtime.errors import StateConflict
+
+FORMAT = 2
+
+Partitioned = dict[str, tuple[int, ...]]
+"""One offset per partition, by topic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """One Spark batch of one task group.
+
+    Args:
+        checkpoint: identity of the checkpoint, made at first start.
+        number: of the Spark batch, from 1; carried in the source's offsets.
+        group: the group's number.
+        groups: their number, fixed at first start.
+        tasks: number of state tasks, fixed at first start.
+        planned_at: wall clock of the driver in ms: a command to end holds for leases planned before it.
+        start: where reading begins, for tasks that never committed anything.
+        until: ends up to which the job reads before it ends by itself; None: it goes on.
+        topic_ids: the broker's ids of the changelogs, which local copies of tables must be of.
+        restore: whether state is taken from changelogs that another checkpoint wrote.
+        restore_only: whether the job ends once it has its state.
+        close_until: time (ms) that closing times are moved on to before the job ends; -1: none.
+    """
+
+    checkpoint: str
+    number: int
+    group: int
+    groups: int
+    tasks: int
+    planned_at: int
+    start: Partitioned
+    until: Partitioned | None = None
+    topic_ids: Mapping[str, str] | None = None
+    restore: bool = False
+    restore_only: bool = False
+    close_until: int = -1
+
+    @property
+    def numbers(self) -> range:
+        """Return the numbers of the group's tasks."""
+        return range(self.group, self.tasks, self.groups)
+
+    def to_json(self) -> str:
+        """Return the lease as the source's row holds it."""
+        return json.dumps(asdict(self), separators=(",", ":"), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> Lease:
+        """Read a source row."""
+        fields: dict[str, Any] = json.loads(text)
+        fields["start"] = _tuples(fields["start"])
+        fields["until"] = None if fields["until"] is None else _tuples(fields["until"])
+        return cls(**fields)
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseOffset:
+    """The source's offset, as kept in Spark's checkpoint: the number of the last lease, and what all leases share.
+
+    Args:
+        topic_ids: the broker's ids of inputs and changelogs.
+        lease: what the lease that ends here said beyond its number: see Lease.
+    """
+
+    checkpoint: str
+    number: int
+    groups: int
+    tasks: int
+    planned_at: int
+    start: Partitioned
+    topic_ids: Mapping[str, str]
+    until: Partitioned | None = None
+    restore: bool = False
+    restore_only: bool = False
+    close_until: int = -1
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the offset as Spark keeps it. Keys are always in the same order: Spark compares the text."""
+        fields = {"v": FORMAT, **asdict(self)}
+        fields["topic_ids"] = dict(sorted(self.topic_ids.items()))
+        for name in ("start", "until"):
+            ends = fields[name]
+            fields[name] = None if ends is None else {topic: list(ends[topic]) for topic in sorted(ends)}
+        return fields
+
+    @classmethod
+    def from_json(cls, offset: Mapping[str, Any]) -> LeaseOffset | None:
+        """Read an offset; None for the sentinel that stands before the first lease. Raises StateConflict."""
+        if offset == SENTINEL:
+            return None
+        fields = dict(offset)
+        if fields.pop("v", None) != FORMAT:
+            raise StateConflict(
+                "the checkpoint was written by another release: move it away, and `forebay run --restore` makes one "
+                "from the changelogs, with everything that was committed"
+            )
+        fields["start"] = _tuples(fields["start"])
+        fields["until"] = None if fields["until"] is None else _tuples(fields["until"])
+        return cls(**fields)
+
+    def leases(self) -> list[Lease]:
+        """Return the lease of every group."""
+        return [
+            Lease(
+                self.checkpoint,
+                self.number,
+                group,
+                self.groups,
+                self.tasks,
+                self.planned_at,
+                self.start,
+                self.until,
+                self.topic_ids,
+                self.restore,
+                self.restore_only,
+                self.close_until,
+            )
+            for group in range(self.groups)
+        ]
+
+
+SENTINEL: dict[str, Any] = {"v": FORMAT, "start": None}
+"""Stands before the first lease: Spark asks for it again when that lease is replayed, so it never changes."""
+
+
+def _tuples(ends: Mapping[str, Any]) -> Partitioned:
+    return {topic: tuple(values) for topic, values in ends.items()}

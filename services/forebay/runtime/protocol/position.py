@@ -1,0 +1,163 @@
+"""Where a task's last transaction left it, as its internal changelog says: the truth that everything goes on from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from forebay.runtime.errors import StateConflict
+from forebay.runtime.protocol.errorcount import NO_ERRORS, ErrorCount
+
+POSITION = b"\x01position"
+"""Key of the one record of the internal changelog that is no row."""
+
+FORMAT = 2
+
+Ends = tuple[tuple[str, int, int], ...]
+"""(topic, partition, offset after the last record used)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SenderTime:
+    """What a sender of a repartition told of itself, as far as a reader has used its records.
+
+    Args:
+        sender: the sub-topology and task that forwards, as `<sub-topology>-<task>`.
+        next_offset: its records from here on are not used yet; -1: none beyond where the partition is read from.
+        stream_time: in ms; what it forwards in order is not older.
+        caught_up: whether it had read all that was there.
+    """
+
+    topic: str
+    sender: str
+    next_offset: int
+    stream_time: int
+    caught_up: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPosition:
+    """A task's position, sent with every transaction of the task under POSITION.
+
+    Args:
+        checkpoint: identity of the checkpoint it runs from.
+        n: number of the task's commits.
+        stream_time, closing_time: in ms.
+        code_version: of library, logic and settings; told, never compared.
+        ends: of its input partitions, repartitions included.
+        senders: of its repartitions.
+        recent: how many of the latest records failed.
+        groups: number of groups the job had.
+        handed_to: in positions of releases that handed records over through Spark: tasks that were handed any.
+    """
+
+    checkpoint: str
+    n: int
+    stream_time: int = -1
+    closing_time: int = -1
+    code_version: str = ""
+    ends: Ends = ()
+    senders: tuple[SenderTime, ...] = ()
+    recent: ErrorCount = NO_ERRORS
+    groups: int = 0
+    handed_to: int = 0
+
+    @property
+    def tag(self) -> bytes:
+        """What a table that stands here is marked with."""
+        return tag_of(self.checkpoint, self.n)
+
+    def to_json(self) -> bytes:
+        """Return the record's value."""
+        fields: dict[str, Any] = {
+            "v": FORMAT,
+            "checkpoint": self.checkpoint,
+            "n": self.n,
+            "s": self.stream_time,
+            "c": self.closing_time,
+            "code": self.code_version,
+            "ends": self.ends,
+            "senders": [(s.topic, s.sender, s.next_offset, s.stream_time, int(s.caught_up)) for s in self.senders],
+            "recent": (self.recent.records, self.recent.errors),
+            "groups": self.groups,
+        }
+        return json.dumps(fields, separators=(",", ":")).encode()
+
+    @classmethod
+    def from_json(cls, data: bytes) -> TaskPosition:
+        """Read the record's value, of this release or the one before. Raises StateConflict for anything else."""
+        try:
+            fields = json.loads(data)
+            if "marker" in fields:
+                return _of_release_before(fields)
+            return cls(
+                checkpoint=fields["checkpoint"],
+                n=fields["n"],
+                stream_time=fields["s"],
+                closing_time=fields["c"],
+                code_version=fields["code"],
+                ends=_ends(fields["ends"]),
+                senders=tuple(SenderTime(t, s, o, time, bool(c)) for t, s, o, time, c in fields["senders"]),
+                recent=ErrorCount(*fields["recent"]),
+                groups=fields["groups"],
+            )
+        except (ValueError, KeyError, TypeError) as error:
+            raise StateConflict(
+                f"the position {data[:200]!r} in an internal changelog was not written by Forebay"
+            ) from error
+
+    def restored(self, checkpoint: str) -> TaskPosition:
+        """Return the position under which a task goes on in another checkpoint."""
+        return replace(self, checkpoint=checkpoint, handed_to=0)
+
+    def metadata(self) -> str:
+        """Return what is committed beside the input offsets: enough to see whose they are."""
+        return json.dumps({"v": FORMAT, "checkpoint": self.checkpoint, "n": self.n}, separators=(",", ":"))
+
+
+def owner(metadata: str) -> tuple[str, int]:
+    """Return the checkpoint and number of commits that offset metadata tells. Raises StateConflict."""
+    try:
+        fields = json.loads(metadata)
+        return (str(fields["checkpoint"]), int(fields["n"])) if "n" in fields and "checkpoint" in fields else (
+            str(fields["job"]),
+            int(fields["n"]),
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise StateConflict(
+            f"the metadata {metadata!r} of a job's marker group was not written by Forebay: no other program may commit "
+            "offsets to that group. Stop it, delete the group, and start again: the changelogs tell where the job stands"
+        ) from error
+
+
+def tag_of(checkpoint: str, n: int) -> bytes:
+    """Return the tag of a table that holds a task's first `n` commits under a checkpoint."""
+    return n.to_bytes(8, "big") + hashlib.blake2b(checkpoint.encode(), digest_size=8).digest()
+
+
+def commits_in(tag: bytes, checkpoint: str) -> int:
+    """Return how many commits a table marked with `tag` holds; -1 where it is of another checkpoint or not filled."""
+    if len(tag) != 16 or tag != tag_of(checkpoint, int.from_bytes(tag[:8], "big")):
+        return -1
+    return int.from_bytes(tag[:8], "big")
+
+
+def _ends(found: Any) -> Ends:
+    return tuple((str(topic), int(partition), int(end)) for topic, partition, end in found)
+
+
+def _of_release_before(fields: Mapping[str, Any]) -> TaskPosition:
+    marker = json.loads(fields["marker"])
+    closing_time = marker.get("c")
+    return TaskPosition(
+        checkpoint=marker["job"],
+        n=marker["n"],
+        stream_time=marker["s"],
+        closing_time=-1 if closing_time is None else closing_time,
+        code_version=marker["code"],
+        ends=_ends(fields["ends"]),
+        handed_to=int(marker.get("to", "0"), 16),
+    )

@@ -1,0 +1,1 @@
+"""Where Spark comes in: it hands out leases and keeps snapshots."""

@@ -1,0 +1,128 @@
+"""How driver and workers talk while a Spark batch runs: by the metadata of offsets in the job's control group.
+
+No topic, no open port: what both sides need is the right to commit to one group. The driver commits, for the first
+input partition, a time in ms as an offset: leases planned before it end. A worker commits, for each task's partition of
+the internal changelog, the task's figures.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import time
+from collections.abc import Iterable
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from forebay.catalog import find_service
+from forebay.runtime.changelog import internal_topic
+from forebay.runtime.protocol.lease import Lease
+from forebay.runtime.spec import JobSpec
+from forebay.runtime.task.figures import TaskFigures
+
+log = logging.getLogger(__name__)
+
+_LOOK_SECONDS = 0.5
+_TELL_SECONDS = 1.0
+_ANSWER_SECONDS = 5.0
+
+_CONSUMERS: dict[str, Consumer] = {}
+"""A worker's connection, by application."""
+
+
+def _command(spec: JobSpec) -> TopicPartition:
+    return TopicPartition(find_service(spec.service).inputs[0].name, 0)
+
+
+def connection(spec: JobSpec) -> Consumer:
+    """Return a consumer of the control group."""
+    return Consumer(spec.kafka.consumer(**{"group.id": spec.control_group}))
+
+
+class WorkerControl:
+    """A worker's side, during one lease."""
+
+    def __init__(self, spec: JobSpec, lease: Lease, consumer: Consumer) -> None:
+        self._spec = spec
+        self._lease = lease
+        self._consumer = consumer
+        self._looked_at = self._told_at = 0.0
+        self._ended = False
+        self._trouble = ""
+
+    @classmethod
+    def of(cls, spec: JobSpec, lease: Lease) -> WorkerControl:
+        """Return the control of a lease; the worker's connection is made once."""
+        consumer = _CONSUMERS.get(spec.application)
+        if consumer is None:
+            consumer = _CONSUMERS[spec.application] = connection(spec)
+        return cls(spec, lease, consumer)
+
+    @property
+    def is_told_to_end(self) -> bool:
+        """Whether the driver wants this lease to end; asked about twice a second. A broker that is away says nothing."""
+        now = time.monotonic()
+        if not self._ended and now - self._looked_at >= _LOOK_SECONDS:
+            self._looked_at = now
+            try:
+                (found,) = self._consumer.committed([_command(self._spec)], _ANSWER_SECONDS)
+                self._ended = found.error is None and found.offset >= self._lease.planned_at
+            except KafkaException as error:
+                log.debug("the control group can't be read: %s", error)
+        return self._ended
+
+    def tell(self, figures: Iterable[TaskFigures], trouble: str = "") -> None:
+        """Tell the driver the tasks' figures, once a second."""
+        now = time.monotonic()
+        if now - self._told_at < _TELL_SECONDS:
+            return
+        self._told_at = now
+        offsets = []
+        for item in figures:
+            item.worker, item.at = os.getpid(), time.time_ns() // 1_000_000
+            metadata = json.dumps({"figures": item.to_json(), "trouble": trouble[:300]})
+            topic = internal_topic(self._spec.application, item.part)
+            offsets.append(TopicPartition(topic, item.task, item.commits, metadata))
+        try:
+            self._consumer.commit(offsets=offsets, asynchronous=True)
+            self._consumer.poll(0)
+        except KafkaException as error:
+            log.debug("figures were not told: %s", error)
+
+    def trouble(self, text: str) -> None:
+        """Tell the driver what a group waits for that is not open yet."""
+        self.tell([TaskFigures(0, number) for number in self._lease.numbers], text)
+
+
+class DriverControl:
+    """The driver's side."""
+
+    def __init__(self, spec: JobSpec) -> None:
+        self._spec = spec
+        self._consumer = connection(spec)
+        self._places = [
+            TopicPartition(internal_topic(spec.application, part), task)
+            for part in range(find_service(spec.service).stages)
+            for task in range(spec.tasks)
+        ]
+
+    def end_leases(self) -> None:
+        """Have every lease end that was planned before now. Raises KafkaException."""
+        place = _command(self._spec)
+        place.offset = time.time_ns() // 1_000_000
+        self._consumer.commit(offsets=[place], asynchronous=False)
+
+    def figures(self) -> tuple[list[TaskFigures], str]:
+        """Return the tasks' figures as last told, and what a group waits for. Raises KafkaException."""
+        found, trouble = [], ""
+        for answer in self._consumer.committed(self._places, _ANSWER_SECONDS):
+            if answer.error is None and answer.offset >= 0 and answer.metadata:
+                told = json.loads(answer.metadata)
+                found.append(TaskFigures.from_json(told["figures"]))
+                trouble = trouble or told["trouble"]
+        return found, trouble
+
+    def close(self) -> None:
+        """Leave the broker."""
+        self._consumer.close()

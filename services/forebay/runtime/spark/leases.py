@@ -1,0 +1,224 @@
+"""A task group inside Spark: a transformWithState processor that holds a lease and keeps snapshots."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from pyspark.sql import Row
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from forebay.runtime.errors import Unavailable
+from forebay.runtime.logs import configure_logging
+from forebay.runtime.protocol.lease import Lease
+from forebay.runtime.spark.control import WorkerControl
+from forebay.runtime.spec import JobSpec
+from forebay.runtime.stateformat import TaskSnapshot, decode_state, encode_state
+from forebay.runtime.task.build import build_group
+from forebay.runtime.task.runner import GroupRunner
+from forebay.runtime.task.snapshot import Piece, Place
+
+log = logging.getLogger(__name__)
+
+OUTPUT_SCHEMA = "reports string"
+
+_WAIT_SECONDS = 0.1
+_PIECE_ROWS = 20_000
+_RETRY_SECONDS = 1.0
+
+_RUNNERS: dict[tuple[str, str, int], GroupRunner] = {}
+"""This worker's loops, by (application, checkpoint, group)."""
+
+
+class SparkBlocks:
+    """One task's blocks (implements `BlockStorage`)."""
+
+    def __init__(self, state: Any, place: Place) -> None:
+        self._state = state
+        self._place = place
+
+    def get_block(self, number: int) -> bytes:
+        row = self._state.getValue((*self._place, number))
+        if row is None:
+            raise KeyError(number)
+        return bytes(row[0])
+
+    def put_block(self, number: int, data: bytes) -> None:
+        self._state.updateValue((*self._place, number), (data,))
+
+    def delete_block(self, number: int) -> None:
+        self._state.removeKey((*self._place, number))
+
+
+class SparkStorage:
+    """A group's snapshots in Spark's state (implements `GroupStorage`)."""
+
+    def __init__(self, handle: StatefulProcessorHandle) -> None:
+        self._tasks = handle.getMapState("tasks", "part int, task int", "data binary")
+        self._blocks = handle.getMapState("blocks", "part int, task int, number long", "data binary")
+
+    def read(self, place: Place) -> TaskSnapshot | None:
+        row = self._tasks.getValue(place)
+        return None if row is None else decode_state(bytes(row[0]))
+
+    def write(self, place: Place, snapshot: TaskSnapshot) -> None:
+        self._tasks.updateValue(place, (encode_state(snapshot),))
+
+    def blocks(self, place: Place) -> SparkBlocks:
+        return SparkBlocks(self._blocks, place)
+
+    def put(self, piece: Piece) -> None:
+        """Put a piece of a task's snapshot."""
+        blocks = self.blocks(piece.place)
+        for number, data in piece.put.items():
+            blocks.put_block(number, data)
+        for number in piece.delete:
+            blocks.delete_block(number)
+
+
+class LeaseHolder(StatefulProcessor):
+    """Holds the lease of whichever group Spark hands it, until it is over."""
+
+    def __init__(self, spec: JobSpec) -> None:
+        self._spec = spec
+        self._storage: SparkStorage | None = None
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._storage = SparkStorage(handle)
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:
+        configure_logging(self._spec.log_format)
+        assert self._storage is not None
+        for row in rows:
+            yield Row(reports=json.dumps(_Holding(self._spec, Lease.from_json(row["lease"]), self._storage).run()))
+
+    def close(self) -> None:
+        self._storage = None
+
+
+class _Holding:
+    """One lease from its beginning to its end."""
+
+    def __init__(self, spec: JobSpec, lease: Lease, storage: SparkStorage) -> None:
+        self._spec = spec
+        self._lease = lease
+        self._storage = storage
+        self._ident = spec.application, lease.checkpoint, lease.group
+        self._seconds = spec.limits.checkpoint_interval_ms / 1000
+        self._begun = time.monotonic()
+        self._control = WorkerControl.of(spec, lease)
+
+    def run(self) -> list[str]:
+        """Hold the lease; return the tasks' reports."""
+        runner = self._opened()
+        if runner is not None:
+            try:
+                self._hold(runner)
+                self._write(runner)
+            except Unavailable as error:
+                log.warning("%s: no snapshot is written with this lease: %s", runner.group.settings.name, error)
+            if runner.failure is not None:
+                self._drop(runner)
+                raise runner.failure
+            if self._control.is_told_to_end:
+                self._drop(runner)
+        return [] if runner is None else self._reports(runner)
+
+    def _opened(self) -> GroupRunner | None:
+        """Return the group's loop, running; None where the lease was over before the broker answered."""
+        runner = _RUNNERS.get(self._ident)
+        if runner is not None:
+            if runner.is_alive and self._renewed(runner):
+                return runner
+            self._drop(runner)
+        while True:
+            runner = build_group(self._spec, self._lease, self._storage)
+            try:
+                runner.start(self._lease)
+            except Unavailable as error:
+                log.warning("%s: %s: trying again until it answers", runner.group.settings.name, error)
+                runner.stop()
+                self._control.trouble(str(error))
+                time.sleep(_RETRY_SECONDS)
+                if self._is_over:
+                    return None
+                continue
+            _RUNNERS[self._ident] = runner
+            self._put_all(runner)
+            return runner
+
+    def _renewed(self, runner: GroupRunner) -> bool:
+        """Go on with the loop of the lease before, where Spark's state is what it wrote."""
+        group = runner.group
+        stored = {task.place: self._storage.read(task.place) for task in group.tasks}
+        try:
+            known = runner.between_commits(
+                lambda: all([group.writers[place].renew(found) for place, found in stored.items()])
+            )
+        except Unavailable:
+            return False
+        if known:
+            runner.renew(self._lease)
+        return known
+
+    def _put_all(self, runner: GroupRunner) -> None:
+        """Put all rows where Spark's state has none, before more come: as after a restore."""
+        group = runner.group
+        if not group.incomplete or not any(len(task.table) for task in group.tasks):
+            return
+
+        def put() -> None:
+            for task in group.tasks:
+                group.writers[task.place].all_rows(self._storage.blocks(task.place))
+
+        runner.between_commits(put, seconds=3_600.0)
+        group.incomplete = False
+
+    def _hold(self, runner: GroupRunner) -> None:
+        while not self._is_over and not runner.finished.wait(_WAIT_SECONDS):
+            if not runner.is_alive:
+                return
+            for task in runner.group.tasks:
+                if runner.group.writers[task.place].waiting > _PIECE_ROWS:
+                    self._storage.put(runner.between_commits(runner.group.writers[task.place].cut))
+            self._control.tell([task.figures for task in runner.group.tasks], runner.trouble)
+
+    @property
+    def _is_over(self) -> bool:
+        if self._lease.until is None and time.monotonic() - self._begun >= self._seconds:
+            return True
+        return self._control.is_told_to_end
+
+    def _write(self, runner: GroupRunner) -> None:
+        """Put what is missing, task by task, so that the loop never waits for long."""
+        group = runner.group
+        if not runner.is_alive:
+            return
+        for task in group.tasks:
+            self._storage.put(runner.between_commits(group.writers[task.place].cut))
+        for place, snapshot in runner.between_commits(lambda: self._snapshots(runner)).items():
+            self._storage.write(place, snapshot)
+
+    def _snapshots(self, runner: GroupRunner) -> dict[Place, TaskSnapshot]:
+        group = runner.group
+        for task in group.tasks:
+            self._storage.put(group.writers[task.place].cut())
+        group.mark()
+        group.look_at_changelogs()
+        offsets = group.offsets()
+        return {task.place: group.writers[task.place].finished(offsets[task.place]) for task in group.tasks}
+
+    def _drop(self, runner: GroupRunner) -> None:
+        _RUNNERS.pop(self._ident, None)
+        runner.stop()
+
+    def _reports(self, runner: GroupRunner) -> list[str]:
+        reports = []
+        for task in runner.group.tasks:
+            task.figures.worker = os.getpid()
+            reports.append(task.figures.to_json())
+        return reports

@@ -1,0 +1,242 @@
+"""The source as a PySpark Python data source: it hands out leases, records never pass through Spark."""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from confluent_kafka import Consumer
+from confluent_kafka.admin import AdminClient
+from pyspark.errors import PySparkNotImplementedError
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, SimpleDataSourceStreamReader
+from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
+from pyspark.sql.types import StructType
+
+from forebay.catalog import find_service
+from forebay.kafka.errors import NotAuthorized
+from forebay.runtime.broker import BrokerView
+from forebay.runtime.buckets import bucket_ids
+from forebay.runtime.errors import StateConflict, TopicChanged, Unavailable
+from forebay.runtime.logs import configure_logging
+from forebay.runtime.positions import closing_times, committed_positions
+from forebay.runtime.protocol.lease import SENTINEL, LeaseOffset, Partitioned
+from forebay.runtime.spec import JobSpec
+
+log = logging.getLogger(__name__)
+
+SCHEMA = "bucket int, lease string"
+
+Row = tuple[int, str]
+
+
+class LeasePlanner:
+    """Plans leases for a job. Lives in Spark's source process."""
+
+    def __init__(self, spec: JobSpec) -> None:
+        self.spec = spec
+        service = find_service(spec.service)
+        topics = tuple(sorted(topic.name for topic in service.inputs))
+        own = tuple(topic.name for topic in service.topics(spec.application) if topic.name not in topics)
+        changelogs = {topic.name for topic in service.own_topics(spec.application, spec.tasks)}
+        admin = AdminClient(spec.kafka.admin())
+        probe = Consumer(spec.kafka.consumer(**{"group.id": spec.probe_group}))
+        self.broker = BrokerView(admin, probe, topics, own=own)
+        self._remembered = changelogs.union(topics)
+        self._until: Partitioned | None = None
+        self._is_planned = False
+        self._unreachable_since: float | None = None
+
+    def freeze(self) -> None:
+        """Fix the ends for good: what comes later is for the next run."""
+        self._until = {} if self.spec.restore_only else self.broker.latest()
+
+    def plan(self, start: dict[str, Any]) -> dict[str, Any]:
+        """Return the end of the next lease; `start` itself when there is nothing left to do."""
+        begin = LeaseOffset.from_json(start)
+        if begin is None:
+            self._is_planned = True
+            return self._first().to_json()
+        if begin.tasks != self.spec.tasks:
+            raise StateConflict(
+                f"the checkpoint has {begin.tasks} tasks, the changelogs {self.spec.tasks}: it is from before the "
+                "number changed. Move it away, and `forebay restore` makes one from the changelogs"
+            )
+        close_until = -1
+        if self._until is not None and self._is_planned:
+            close_until = self._unaligned()
+            if close_until < 0:
+                return start
+        self._is_planned = True
+        return self._checked(
+            replace(
+                begin,
+                number=begin.number + 1,
+                planned_at=_now(),
+                until=self._until,
+                restore=False,
+                restore_only=False,
+                close_until=close_until,
+            )
+        ).to_json()
+
+    def check_topics(self, offset: LeaseOffset) -> dict[str, str]:
+        """Return the ids of inputs and own topics, the same as `offset` knows them; one it does not know is new.
+
+        Raises:
+            TopicChanged: one was made again, or any of the job's topics is gone. Unavailable.
+        """
+        ids = self._topic_ids()
+        for topic, found in ids.items():
+            known = offset.topic_ids.get(topic, found)
+            if known != found:
+                raise TopicChanged(
+                    f"{topic}: the checkpoint was made with topic id {known}, the broker has {found}: the topic was "
+                    "deleted and made again. Start over with `forebay reset`, or restore the old topic"
+                )
+        return ids
+
+    def _checked(self, offset: LeaseOffset) -> LeaseOffset:
+        """Return the offset as the topics are now. While the broker is away it is as they were."""
+        try:
+            ids = self.check_topics(offset)
+            start = adopted(offset.start, self.broker.earliest(), offset.tasks)
+        except Unavailable as error:
+            self._outage(error)
+            return offset
+        self._outage(None)
+        return replace(offset, topic_ids=ids, start=start)
+
+    def _first(self) -> LeaseOffset:
+        spec = self.spec
+        return LeaseOffset(
+            checkpoint=uuid.uuid4().hex,
+            number=1,
+            groups=spec.groups,
+            tasks=spec.tasks,
+            planned_at=_now(),
+            start=self._start_positions(),
+            topic_ids=self._topic_ids(),
+            until=self._until,
+            restore=spec.restore,
+            restore_only=spec.restore_only,
+        )
+
+    def _start_positions(self) -> Partitioned:
+        start = self.spec.start
+        if start.position == "latest":
+            return self.broker.latest()
+        return self.broker.earliest() if start.position == "earliest" else self.broker.from_time(start.timestamp_ms)
+
+    def _unaligned(self) -> int:
+        """Return the time up to which all tasks' results must be final, where that is wanted and not so; else -1."""
+        spec = self.spec
+        if not spec.align:
+            return -1
+        times = closing_times(committed_positions(spec.kafka, find_service(spec.service), spec.application, spec.tasks))
+        latest = max(times.values(), default=-1)
+        return -1 if all(time == latest for time in times.values()) else latest
+
+    def _topic_ids(self) -> dict[str, str]:
+        return {topic: found for topic, found in self.broker.topic_ids().items() if topic in self._remembered}
+
+    def _outage(self, error: Unavailable | None) -> None:
+        if error is not None:
+            if self._unreachable_since is None:
+                self._unreachable_since = time.monotonic()
+                what = "the broker refuses" if isinstance(error, NotAuthorized) else "the broker can't be reached"
+                log.warning("%s: %s: trying again until it answers", what, error)
+        elif self._unreachable_since is not None:
+            log.warning("the broker answers again after %.1f s", time.monotonic() - self._unreachable_since)
+            self._unreachable_since = None
+
+
+def adopted(start: Partitioned, earliest: Partitioned, tasks: int) -> Partitioned:
+    """Return where reading begins, with the partitions that were added to a topic since: read from their beginning.
+
+    Raises:
+        TopicChanged: partitions are gone, or their number does not fit the tasks.
+    """
+    for topic, begins in start.items():
+        found = len(earliest.get(topic, ()))
+        if found < len(begins):
+            raise TopicChanged(
+                f"{topic}: {len(begins)} partitions were read so far, the topic has {found} now: it was deleted or "
+                "recreated. Restore it, or start over with `forebay reset`"
+            )
+        if found % tasks:
+            raise TopicChanged(
+                f"{topic}: {found} partitions can't be spread over {tasks} tasks without moving keys between "
+                f"them: use a multiple of {tasks} partitions, or start over with another number of tasks"
+            )
+    return {topic: (*begins, *earliest[topic][len(begins) :]) for topic, begins in start.items()}
+
+
+def rows(start: dict[str, Any], end: dict[str, Any]) -> list[Row]:
+    """Return one row per group: its bucket and its lease."""
+    finish = LeaseOffset.from_json(end)
+    if finish is None or start == end:
+        return []
+    buckets = bucket_ids(finish.groups, finish.groups)
+    return [(buckets[lease.group], lease.to_json()) for lease in finish.leases()]
+
+
+class LeaseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Hands out leases. It opens its planner where it is first needed: readers are pickled, connections can't be."""
+
+    def __init__(self, spec: JobSpec) -> None:
+        self._spec = spec
+        self._opened: LeasePlanner | None = None
+
+    @property
+    def _planner(self) -> LeasePlanner:
+        if self._opened is None:
+            self._opened = LeasePlanner(self._spec)
+        return self._opened
+
+    def initialOffset(self) -> dict[str, Any]:
+        return dict(SENTINEL)
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self._planner.freeze()
+
+    def read(self, start: dict[str, Any]) -> tuple[Iterator[Row], dict[str, Any]]:
+        end = self._planner.plan(start)
+        return iter(rows(start, end)), end
+
+    def readBetweenOffsets(self, start: dict[str, Any], end: dict[str, Any]) -> Iterator[Row]:
+        offset = LeaseOffset.from_json(end)
+        if offset is not None and start != end:
+            self._planner.check_topics(offset)
+        return iter(rows(start, end))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_spec": self._spec, "_opened": None}
+
+
+def data_source(spec: JobSpec) -> type[DataSource]:
+    """Return the data source of a job, named `forebay`; it carries the job's spec, so no option holds a secret."""
+
+    class LeaseSource(DataSource):
+        @classmethod
+        def name(cls) -> str:
+            return "forebay"
+
+        def schema(self) -> str:
+            return SCHEMA
+
+        def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+            raise PySparkNotImplementedError(errorClass="NOT_IMPLEMENTED", messageParameters={"feature": "streamReader"})
+
+        def simpleStreamReader(self, schema: StructType) -> SimpleDataSourceStreamReader:
+            configure_logging(spec.log_format)
+            return LeaseReader(spec)
+
+    return LeaseSource
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,52 @@
+"""Decides when a task tells its time to the tasks behind it: no more often than they can use it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from forebay.runtime.protocol.times import TaskTime
+
+_MESSAGES_PER_SECOND = 4_000
+
+
+def idle_interval(tasks: int) -> float:
+    """Return how often (seconds) an idle task tells so: every second, or less often where many tell many."""
+    return max(1.0, tasks * tasks / _MESSAGES_PER_SECOND)
+
+
+class Announcer:
+    """What was told last, and whether that will do.
+
+    Who is behind waits for a task that has not caught up, so it is told how the time moves; of one that has, only that
+    it has. That a task is idle must be told again and again: silence may be death.
+
+    Args:
+        interval: seconds between two messages of an idle task.
+    """
+
+    def __init__(self, interval: float = 1.0, clock: Callable[[], float] = time.monotonic) -> None:
+        self._interval = interval
+        self._clock = clock
+        self.forget()
+
+    def forget(self) -> None:
+        """Take it that nothing was told."""
+        self.last = TaskTime()
+        self._told_at = float("-inf")
+        self._is_new = True
+
+    def is_due(self, now: TaskTime) -> bool:
+        """Tell whether those behind have to be told."""
+        last = self.last
+        if self._is_new or last.caught_up != now.caught_up or last.done != now.done:
+            return True
+        if not now.caught_up:
+            return now.stream_time != last.stream_time
+        if not now.idle_ms:
+            return last.idle_ms > 0
+        return now.idle_ms >= 1_000 * self._interval and self._clock() - self._told_at >= self._interval
+
+    def told(self, time: TaskTime) -> None:
+        """Note what was told, with a commit."""
+        self.last, self._told_at, self._is_new = time, self._clock(), False

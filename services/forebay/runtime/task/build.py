@@ -1,0 +1,175 @@
+"""Builds a task group in a worker from the job's spec."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+
+from confluent_kafka import Consumer, Producer
+from confluent_kafka.admin import AdminClient
+
+from forebay.catalog import Service, find_service
+from forebay.job import Job, SubTopology, load_job
+from forebay.kafka.codecs import registry_codec
+from forebay.partitioner import Partitioner
+from forebay.processor.api import AnyProcessor
+from forebay.processor.engine import Codecs, EngineSettings, TaskEngine, declared_stores
+from forebay.runtime.changelog import changelog_topic, repartition_topic
+from forebay.runtime.protocol.lease import Lease
+from forebay.runtime.spec import JobSpec, Tables
+from forebay.runtime.stage_log import stage_log
+from forebay.runtime.stateformat import TaskSnapshot
+from forebay.runtime.task.announce import Announcer, idle_interval
+from forebay.runtime.task.group import GroupSettings, TaskGroup
+from forebay.runtime.task.pacing import Pacing
+from forebay.runtime.task.reader import GroupReader
+from forebay.runtime.task.runner import GroupRunner
+from forebay.runtime.task.snapshot import GroupStorage, Place, SnapshotWriter
+from forebay.runtime.task.state_task import StateTask, TaskSettings
+from forebay.runtime.task.surroundings import GroupSurroundings
+from forebay.runtime.task.transaction import Destinations, GroupProducer
+from forebay.stores.copies import copy_file, load_copy
+from forebay.stores.disk import DiskTable
+from forebay.stores.table import MemoryTable, Table
+
+log = logging.getLogger(__name__)
+
+_ANY = 1 << 62
+
+
+def places_of(job: Job, lease: Lease) -> list[Place]:
+    """Return the sub-topology and number of each of a group's tasks, in order."""
+    return [(part, number) for part in range(len(job.topology)) for number in lease.numbers]
+
+
+def build_group(spec: JobSpec, lease: Lease, storage: GroupStorage) -> GroupRunner:
+    """Return the runner of a lease's group: its tables as the snapshots have them, connected to broker and registry."""
+    service = find_service(spec.service)
+    job = load_job(service.job)
+    tasks, writers, snapshots = [], {}, []
+    for place in places_of(job, lease):
+        task = _task(spec, service, job, place, lease)
+        stored = storage.read(place)
+        writer = SnapshotWriter(task, stored)
+        writer.load(storage.blocks(place), _ANY)
+        tasks.append(task)
+        writers[place] = writer
+        snapshots.append(stored)
+    return _runner(spec, service, job, lease, tasks, writers, snapshots)
+
+
+def _runner(
+    spec: JobSpec,
+    service: Service,
+    job: Job,
+    lease: Lease,
+    tasks: list[StateTask],
+    writers: dict[Place, SnapshotWriter],
+    snapshots: Sequence[TaskSnapshot | None],
+) -> GroupRunner:
+    name = spec.transactional_id(lease.group)
+    identity = {"transactional.id": name, "transaction.timeout.ms": spec.transaction_timeout_ms}
+    admin = AdminClient(spec.kafka.admin())
+    markers = Consumer(spec.kafka.consumer(**{"group.id": spec.marker_group, "isolation.level": "read_uncommitted"}))
+    producer = GroupProducer(
+        markers,
+        lambda: Producer(spec.kafka.producer(**identity)),
+        Destinations(
+            service.errors.name,
+            service.late.name,
+            repartition_topics(spec.application, job),
+            Partitioner(lease.tasks),
+        ),
+        transaction_seconds=spec.transaction_timeout_ms / 1000,
+    )
+    pacing = Pacing(spec.limits)
+    group = TaskGroup(
+        tasks,
+        writers,
+        GroupReader(Consumer(spec.kafka.consumer(**{"group.id": spec.marker_group, **_READING})), admin),
+        producer,
+        GroupSurroundings(spec, job, markers, admin),
+        pacing,
+        GroupSettings(name, spec.tombstone_ms, spec.limits.idle),
+    )
+    group.begin_with(snapshots)
+    return GroupRunner(group, pacing, spec.limits.checkpoint_interval_ms / 1000)
+
+
+_READING = {"fetch.wait.max.ms": 100, "queued.max.messages.kbytes": 65_536}
+
+
+def _task(spec: JobSpec, service: Service, job: Job, place: Place, lease: Lease) -> StateTask:
+    part, number = place
+    topology = job.topology[part]
+    processor = topology.processor(job.settings(**spec.logic))
+    table = _table(spec, part, number)
+    engine = TaskEngine(
+        processor,
+        build_codecs(spec, service, job, topology, processor),
+        table,
+        EngineSettings(
+            service=service.name,
+            emit=spec.emit,
+            dedupe_retention_ms=spec.dedupe_retention_ms,
+            max_future_ms=spec.max_future_ms,
+            max_record_bytes=spec.max_record_bytes,
+            cached_objects=spec.cached_objects,
+            on_change=spec.on_change,
+        ),
+    )
+    logged = stage_log(spec.application, part, processor)
+    settings = TaskSettings(
+        f"{spec.application}-{part}-{number}",
+        part,
+        number,
+        tuple(sorted(topology.sends)),
+        spec.code_version,
+        lease.groups,
+        spec.max_state_bytes,
+        spec.max_error_rate,
+    )
+    return StateTask(
+        engine, table, logged.router(number), logged.rows(), Announcer(idle_interval(lease.tasks)), settings
+    )
+
+
+def repartition_topics(application: str, job: Job) -> dict[str, str]:
+    """Return the topic of each repartition."""
+    return {name: repartition_topic(application, name) for part in job.topology for name in part.repartitions}
+
+
+def build_codecs(
+    spec: JobSpec, service: Service, job: Job, topology: SubTopology, processor: AnyProcessor
+) -> Codecs:
+    """Return the codecs of a sub-topology: contracts of its topics and stores, ids as registered."""
+    topics = repartition_topics(spec.application, job)
+    records: Mapping[str, type] = {name: record for part in job.topology for name, record in part.repartitions.items()}
+
+    def codec(record: type, topic: str):  # type: ignore[no-untyped-def]
+        return registry_codec(spec.kafka, service.name, record, spec.schema_ids[topic])
+
+    handed = {topics[name]: codec(record, topics[name]) for name, record in topology.repartitions.items()}
+    return Codecs(
+        inputs={**{topic: codec(record, topic) for topic, record in topology.inputs.items()}, **handed},
+        stores={
+            store.name: codec(store.value, changelog_topic(spec.application, store.name))
+            for _, store in declared_stores(processor)
+        },
+        outputs={topic.name: codec(job.outputs[topic.name], topic.name) for topic in service.outputs},
+        repartitions={name: codec(records[name], topics[name]) for name in sorted(topology.sends)},
+        tables=topology.tables,
+        handed=frozenset(handed),
+    )
+
+
+def _table(spec: JobSpec, part: int, number: int) -> Table:
+    name = f"{spec.application}-{part}-{number}"
+    table = DiskTable(spec.table_directory, name) if spec.tables is Tables.PERSISTENT else MemoryTable()
+    if spec.standby_directory:
+        file = copy_file(spec.standby_directory, spec.application, part, number)
+        if load_copy(file, table):
+            log.info("%s: began with the warm copy %s: %d rows", name, file, len(table))
+        else:
+            log.info("%s: there is no warm copy %s", name, file)
+    return table

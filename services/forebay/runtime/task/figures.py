@@ -1,0 +1,92 @@
+"""What a task has done since its worker opened it: for operators; nothing depends on it."""
+
+from __future__ import annotations
+
+import bisect
+import json
+import time
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from forebay.runtime.task.transaction import TaskCommit
+from forebay.stores.table import Table
+
+LATENCY_MS = (5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000)
+"""Upper bounds of the latency counts' steps, in ms; what is above the last is counted behind it."""
+
+_SAMPLES = 10
+
+
+@dataclass(slots=True)
+class TaskFigures:
+    """Counts since `opened` (ms since the epoch, of the worker's clock), and where the task stands.
+
+    Args:
+        latencies: outputs by time from their timestamp to their commit, in steps of LATENCY_MS; of samples.
+        latency_ms: the samples' sum.
+        seconds: wall time by part of the loop; `cpu_seconds` the thread's.
+    """
+
+    part: int
+    task: int
+    opened: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
+    at: int = 0
+    commits: int = 0
+    n: int = 0
+    records_in: dict[str, int] = field(default_factory=dict)
+    outputs: int = 0
+    errors: int = 0
+    late: int = 0
+    duplicates: int = 0
+    timers_fired: int = 0
+    changes: int = 0
+    conversions: list[str] = field(default_factory=list)
+    stream_time: int = -1
+    closing_time: int = -1
+    state_rows: int = 0
+    state_bytes: int = 0
+    restored_rows: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+    cpu_seconds: dict[str, float] = field(default_factory=dict)
+    latencies: list[int] = field(default_factory=lambda: [0] * (len(LATENCY_MS) + 1))
+    latency_ms: int = 0
+    worker: int = 0
+
+    def add(self, commit: TaskCommit, table: Table) -> None:
+        """Count a commit that is through."""
+        result, position = commit.result, commit.position
+        self.commits += 1
+        self.n = position.n
+        for topic, count in result.records_by_topic.items():
+            self.records_in[topic] = self.records_in.get(topic, 0) + count
+        self.outputs += len(result.outputs)
+        self.errors += len(result.errors)
+        self.late += len(result.late)
+        self.duplicates += result.duplicates
+        self.timers_fired += result.timers_fired
+        self.changes += len(result.changes)
+        self.conversions += [str(conversion) for conversion in result.conversions]
+        self.stream_time, self.closing_time = position.stream_time, position.closing_time
+        self.stand(table)
+        now, outputs = time.time_ns() // 1_000_000, result.outputs
+        for output in outputs[:: max(1, len(outputs) // _SAMPLES)]:
+            latency = max(0, now - output.timestamp)
+            self.latencies[bisect.bisect_left(LATENCY_MS, latency)] += 1
+            self.latency_ms += latency
+
+    def stand(self, table: Table) -> None:
+        """Note the table's size."""
+        self.state_rows, self.state_bytes = len(table), table.size_bytes
+
+    def to_json(self) -> str:
+        """Return the figures as a report holds them."""
+        fields = asdict(self)
+        for name in ("seconds", "cpu_seconds"):
+            fields[name] = {part: round(value, 3) for part, value in fields[name].items()}
+        return json.dumps(fields, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> TaskFigures:
+        """Read a report."""
+        fields: dict[str, Any] = json.loads(text)
+        return cls(**fields)

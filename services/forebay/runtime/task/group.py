@@ -1,0 +1,321 @@
+"""A task group: the tasks of one Spark state partition, with one reader, one producer, one transaction at a time."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+from forebay.runtime.errors import StateConflict
+from forebay.runtime.protocol.lease import Lease
+from forebay.runtime.protocol.position import TaskPosition, owner
+from forebay.runtime.stateformat import TaskSnapshot
+from forebay.runtime.task.inputs import TaskInput
+from forebay.runtime.task.pacing import Pacing
+from forebay.runtime.task.reader import GroupReader, now_ms
+from forebay.runtime.task.snapshot import Place, SnapshotWriter
+from forebay.runtime.task.state_task import StateTask
+from forebay.runtime.task.tail import Tail, completed, foreign
+from forebay.runtime.task.transaction import GroupProducer, TaskCommit
+
+log = logging.getLogger(__name__)
+
+_MARK_SECONDS = 1.0
+_OPEN_LOOK_SECONDS = 1.0
+_AFTER_LOOK_SECONDS = 0.05
+
+
+class Surroundings(Protocol):
+    """What a group needs of the broker beside its reader and producer."""
+
+    def markers(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], str]:
+        """Return the metadata last committed to the marker group, whatever transaction is open. Raises Unavailable."""
+        ...
+
+    def read_tails(self, tails: list[Tail]) -> None:
+        """Read tails: see `tail.read_tails`."""
+        ...
+
+    def ends(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        """Return the last stable offsets. Raises Unavailable."""
+        ...
+
+    def inputs(self, place: Place, lease: Lease, position: TaskPosition) -> TaskInput:
+        """Return what a task reads, from where it stands."""
+        ...
+
+    def purge(self, ends: dict[tuple[str, int], int]) -> None:
+        """Have the broker delete the records of repartition partitions before these offsets, some time."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSettings:
+    """How a group works.
+
+    Args:
+        name: `<application>-group-<number>`: its transactional id.
+        tombstone_ms: how long changelogs keep deletes: a snapshot that is older can't be completed by a tail.
+        idle: whether idle time passes on idle topics.
+    """
+
+    name: str
+    tombstone_ms: int = 86_400_000
+    idle: bool = True
+
+
+class TaskGroup:
+    """Runs one cycle after the other: poll, process, commit. One thread at a time uses it.
+
+    Args:
+        tasks: by sub-topology and number, in that order.
+        writers: of the same tasks.
+    """
+
+    def __init__(
+        self,
+        tasks: list[StateTask],
+        writers: dict[Place, SnapshotWriter],
+        reader: GroupReader,
+        producer: GroupProducer,
+        surroundings: Surroundings,
+        pacing: Pacing,
+        settings: GroupSettings,
+        clock: Callable[[], int] = now_ms,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.tasks = tasks
+        self.writers = writers
+        self.settings = settings
+        self._reader = reader
+        self._producer = producer
+        self._surroundings = surroundings
+        self._pacing = pacing
+        self._clock = clock
+        self._monotonic = monotonic
+        self._offsets: dict[Place, dict[str, int]] = {task.place: {} for task in tasks}
+        self._quiet_since = dict.fromkeys((task.place for task in tasks), 0.0)
+        self._known_at = now_ms()
+        self._marked_at = float("-inf")
+        self._is_marked = True
+        self._opened_at = float("-inf")
+        self.hidden: dict[tuple[str, int], int] = {}
+        """Offsets behind a foreign transaction that is open, by input partition."""
+        self._looks = any(len(task.settings.sends) or task.settings.part for task in tasks)
+        self.incomplete = False
+        """Whether Spark's state lacks so much that all rows have to be put there."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the group is ours, as far as we know, and its tasks stand where they were committed."""
+        return self._producer.is_open
+
+    def open(self, lease: Lease) -> None:
+        """Make the group ours: see whose it is, fence off everybody else, complete the tables, begin to read.
+
+        Raises:
+            StateConflict: it belongs to another checkpoint, and nobody was fenced. Unavailable.
+        """
+        self._refuse_foreign(lease)
+        self._producer.fence()
+        positions = self._complete(lease)
+        inputs = {}
+        for task in self.tasks:
+            found = positions[task.place] or TaskPosition(lease.checkpoint, 0)
+            inputs[task.place] = self._surroundings.inputs(task.place, lease, found)
+            task.stand_at(found, inputs[task.place])
+            task.figures.stand(task.table)
+            self._quiet_since[task.place] = self._monotonic()
+        self._looks = self._looks or any(item.merges for item in inputs.values())
+        self._reader.assign(inputs.values())
+        self._marked_at = float("-inf")
+
+    def cycle(self, lease: Lease, seconds: float) -> bool:
+        """Read, process what is there, commit; tell whether anything was committed.
+
+        Args:
+            seconds: to wait for records at most.
+
+        Raises:
+            Unavailable: nothing of it counts unless the changelogs say so: `abandon`, then `open`.
+            StopJob: the job must not go on.
+        """
+        most = self._gather(seconds)
+        commits = [commit for task in self.tasks if (commit := self._compute(task, lease, most)) is not None]
+        self._reader.balance(task.input for task in self.tasks)
+        if not commits:
+            return False
+        self._commit(commits)
+        self._pacing.committed()
+        return True
+
+    def is_done(self, lease: Lease) -> bool:
+        """Tell whether a lease that ends by itself has nothing left to do."""
+        return lease.restore_only or all(task.is_done(lease) for task in self.tasks)
+
+    def abandon(self) -> None:
+        """Give up what is not committed: the tables stand at the last commit, `open` finds out whether more counts."""
+        self._producer.discard()
+
+    def offsets(self) -> dict[Place, dict[str, int]]:
+        """Return from where the changelogs' tails complete what the tables hold, at least."""
+        return {place: dict(offsets) for place, offsets in self._offsets.items()}
+
+    def begin_with(self, snapshots: Iterable[TaskSnapshot | None]) -> None:
+        """Take in from which snapshots the tables were filled, in the order of the tasks."""
+        for task, snapshot in zip(self.tasks, snapshots, strict=True):
+            if snapshot is None:
+                self._offsets[task.place], self.incomplete = {}, True
+            else:
+                task.position = snapshot.position
+                self._offsets[task.place] = dict(snapshot.offsets)
+                self._known_at = min(self._known_at, snapshot.written_at)
+
+    def look_at_changelogs(self) -> None:
+        """Learn where the changelogs end now, between two commits: what is before that the tables hold.
+
+        Raises:
+            Unavailable.
+        """
+        if not self.is_open:
+            return
+        places = [(topic, task.settings.number) for task in self.tasks for topic in task.changelog_rows.topics]
+        ends = self._surroundings.ends(places)
+        for task in self.tasks:
+            number = task.settings.number
+            self._offsets[task.place] = {topic: ends[topic, number] for topic in task.changelog_rows.topics}
+        self._known_at = self._clock()
+
+    def _refuse_foreign(self, lease: Lease) -> None:
+        if lease.restore:
+            return
+        first = self.tasks[0]
+        places = [(topic, part) for topic, ends in lease.start.items() for part in range(len(ends))]
+        mine = [place for place in places if place[1] % lease.tasks in lease.numbers]
+        for metadata in self._surroundings.markers(mine).values():
+            found, _ = owner(metadata)
+            if found != lease.checkpoint:
+                raise StateConflict(foreign(first.settings.name, found, lease.checkpoint))
+
+    def _complete(self, lease: Lease) -> dict[Place, TaskPosition | None]:
+        """Bring the tables up to the last commit, from where they stand."""
+        tails = []
+        too_old = self._clock() - self._known_at > self.settings.tombstone_ms // 2
+        for task in self.tasks:
+            if too_old:
+                self.incomplete = True
+                self._offsets[task.place] = {}
+                task.table.clear()
+            rows = task.changelog_rows
+            tails.append(
+                Tail(task.settings.name, rows, task.settings.number, task.table, dict(self._offsets[task.place]))
+            )
+        if too_old:
+            log.warning("%s: the snapshot is older than deletes are kept: reading all changelogs", self.settings.name)
+        self._surroundings.read_tails(tails)
+        positions = {}
+        for task, tail in zip(self.tasks, tails, strict=True):
+            known = task.position if task.position.n else None
+            found = completed(task.settings.name, tail, known, lease.checkpoint, lease.restore)
+            positions[task.place] = found
+            task.dirty.update(tail.keys)
+            self._offsets[task.place] = tail.offsets
+            task.table.apply((), b"" if found is None else found.tag)
+            if tail.keys and not known:
+                task.figures.restored_rows = len(task.table)
+        self._known_at = self._clock()
+        return positions
+
+    def _gather(self, seconds: float) -> int:
+        """Read until the next commit is due, or nothing came for `seconds`; return how many records it may have."""
+        pacing, reader = self._pacing, self._reader
+        pacing.begin(sum(task.input.waiting for task in self.tasks))
+        until, looked = self._monotonic() + seconds, False
+        while True:
+            wait = _AFTER_LOOK_SECONDS if looked else min(pacing.wait(), max(0.0, until - self._monotonic()))
+            count = reader.read(wait, pacing.room)
+            pacing.took(count, reader.bytes)
+            reader.bytes = 0
+            if looked:
+                if pacing.is_full or pacing.is_spent or self._has_what_was_there():
+                    return pacing.most
+            elif pacing.is_due(count):
+                if not self._looks:
+                    return pacing.most
+                # What is there now belongs to this commit, so that streams are merged in order.
+                reader.look()
+                looked = True
+                if pacing.is_full or self._has_what_was_there():
+                    return pacing.most
+            elif pacing.is_empty and self._monotonic() >= until:
+                return pacing.most
+
+    def _has_what_was_there(self) -> bool:
+        return all(self._reader.has_all(task.input) for task in self.tasks)
+
+    def _compute(self, task: StateTask, lease: Lease, most: int) -> TaskCommit | None:
+        now = self._monotonic()
+        if task.input.waiting or not task.input.is_caught_up or not self._may_idle(lease):
+            self._quiet_since[task.place] = now
+        idle = (now - self._quiet_since[task.place]) * 1_000
+        idle_ms = int(min(idle, task.input.idle_ms))
+        if idle_ms >= 1_000 and self._hides_records(task):
+            self._quiet_since[task.place], idle_ms = now, 0
+        with _timed(task, "process"):
+            return task.compute(lease, self._clock(), idle_ms, most)
+
+    def _may_idle(self, lease: Lease) -> bool:
+        return self.settings.idle and lease.until is None
+
+    def _hides_records(self, task: StateTask) -> bool:
+        """Tell whether a foreign transaction is open in an input: what waits behind it is not idleness."""
+        now = self._monotonic()
+        if now - self._opened_at >= _OPEN_LOOK_SECONDS:
+            self._opened_at = now
+            self.hidden = self._reader.open_transactions()
+        return any((part.topic, part.partition) in self.hidden for part in task.input.partitions)
+
+    def _commit(self, commits: list[TaskCommit]) -> None:
+        begun = time.perf_counter()
+        positions = {commit.name: commit.position for commit in commits}
+        due = self._monotonic() - self._marked_at >= _MARK_SECONDS
+        marked = [positions.get(task.settings.name, task.position) for task in self.tasks] if due else []
+        self._producer.commit(commits, [position for position in marked if position.n])
+        self._is_marked = due
+        if due:
+            self._marked_at = self._monotonic()
+        seconds = time.perf_counter() - begun
+        by_name = {task.settings.name: task for task in self.tasks}
+        for commit in commits:
+            task = by_name[commit.name]
+            task.committed(commit)
+            task.figures.seconds["commit"] = task.figures.seconds.get("commit", 0.0) + seconds / len(commits)
+
+    def mark(self) -> None:
+        """Tell the marker group where the tasks stand, where the last commits did not, and have what is used purged."""
+        if self.is_open and not self._is_marked:
+            self._producer.commit([], [task.position for task in self.tasks if task.position.n])
+            self._is_marked = True
+        self._surroundings.purge(
+            {
+                (topic, number): end
+                for task in self.tasks
+                for part in task.input.repartitions
+                for topic, number, end in task.position.ends
+                if (topic, number) == (part.topic, part.partition)
+            }
+        )
+
+
+@contextmanager
+def _timed(task: StateTask, part: str) -> Iterator[None]:
+    wall, cpu = time.perf_counter(), time.thread_time()
+    try:
+        yield
+    finally:
+        figures = task.figures
+        figures.seconds[part] = figures.seconds.get(part, 0.0) + time.perf_counter() - wall
+        figures.cpu_seconds[part] = figures.cpu_seconds.get(part, 0.0) + time.thread_time() - cpu

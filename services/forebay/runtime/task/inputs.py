@@ -1,0 +1,101 @@
+"""What a task reads: its partitions' records, merged by time (semantics.md, order of processing)."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+
+from forebay.processor.messages import Message
+from forebay.runtime.protocol.position import Ends, SenderTime
+from forebay.runtime.task.partition_queue import EVER, InputPartition, Stream, take_out
+from forebay.runtime.task.repartition_queue import RepartitionPartition
+
+MOST_WAITING = 20_000
+"""Records of an external partition that may wait for other partitions before its reading pauses."""
+
+
+class TaskInput:
+    """One task's partitions.
+
+    While a partition is known to hold unread records its head is waited for; when all are read, what is there goes.
+
+    Args:
+        partitions: of external topics.
+        repartitions: of repartition topics.
+    """
+
+    def __init__(self, partitions: Sequence[InputPartition], repartitions: Sequence[RepartitionPartition] = ()) -> None:
+        self.partitions = list(partitions)
+        self.repartitions = list(repartitions)
+        streams: list[Stream] = [*partitions]
+        for item in repartitions:
+            streams.extend(item.senders.values())
+        self._streams = sorted(streams, key=lambda stream: stream.order)
+
+    @property
+    def parts(self) -> tuple[InputPartition | RepartitionPartition, ...]:
+        """All partitions."""
+        return (*self.partitions, *self.repartitions)
+
+    @property
+    def merges(self) -> bool:
+        """Whether there is more than one stream."""
+        return len(self._streams) > 1
+
+    @property
+    def waiting(self) -> int:
+        """Number of records queued."""
+        return sum(len(stream.queue) for stream in self._streams)
+
+    def ready(self, most: int) -> list[list[Message]]:
+        """Return the records whose turn has come, about `most`: one list per stream, in the order that breaks ties."""
+        if not self.merges:
+            return [take_out(stream, most) for stream in self._streams]
+        streams = self._streams
+        taken: list[list[Message]] = [[] for _ in streams]
+        floor = min((stream.promise() for stream in streams if not stream.queue), default=EVER)
+        heads = [(stream.queue[0].timestamp()[1], index) for index, stream in enumerate(streams) if stream.queue]
+        heapq.heapify(heads)
+        while heads and most > 0 and heads[0][0] <= floor:
+            timestamp, index = heads[0]
+            stream = streams[index]
+            taken[index].append(stream.queue.popleft())
+            stream.last = max(stream.last, timestamp)
+            most -= 1
+            if stream.queue:
+                heapq.heapreplace(heads, (stream.queue[0].timestamp()[1], index))
+            else:
+                heapq.heappop(heads)
+                floor = min(floor, stream.promise())
+        return taken
+
+    @property
+    def is_read(self) -> bool:
+        """Whether everything that was there at the last look is queued or used."""
+        return all(item.is_read for item in self.parts)
+
+    @property
+    def is_caught_up(self) -> bool:
+        """Whether all that was there is used, and the tasks that forward to this one said the same of themselves."""
+        return self.is_read and not self.waiting and all(item.senders_caught_up for item in self.repartitions)
+
+    def is_done(self, lease: int) -> bool:
+        """Tell whether nothing more is to be read in a lease that ends by itself."""
+        return all(item.is_done for item in self.partitions) and all(i.is_done(lease) for i in self.repartitions)
+
+    @property
+    def idle_ms(self) -> int:
+        """How long the tasks before this one have had nothing, as they said; for ever where there is none."""
+        return min((item.idle_ms for item in self.repartitions), default=EVER)
+
+    @property
+    def ends(self) -> Ends:
+        """Offsets from which a reader must go on."""
+        return tuple((item.topic, item.partition, item.resume) for item in self.parts)
+
+    @property
+    def senders(self) -> tuple[SenderTime, ...]:
+        """What a reader that goes on must know of the senders."""
+        return tuple(
+            stream.position(item.resume) for item in self.repartitions for stream in item.senders.values()
+        )

@@ -1,0 +1,106 @@
+"""When a commit is due: soon while caught up, less often in a backlog, never beyond limits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+BACKLOG_SECONDS = 1.0
+_FULL_READ = 1_000
+"""Records that arrive at once where there are more behind them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Admission control of one commit.
+
+    Args:
+        max_records: of a commit, over all partitions of a group.
+        max_bytes: of a commit; 0: no limit.
+        commit_interval_ms: time between two commits while caught up.
+        checkpoint_interval_ms: how long a lease, one Spark batch, lasts.
+        idle: whether idle time passes on idle topics.
+    """
+
+    max_records: int = 50_000
+    max_bytes: int = 0
+    commit_interval_ms: int = 100
+    checkpoint_interval_ms: int = 30_000
+    idle: bool = True
+
+
+class Pacing:
+    """Decides when what was read is processed and committed."""
+
+    def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
+        self._limits = limits
+        self._clock = clock
+        self._most_records, self._most_bytes = limits.max_records, limits.max_bytes
+        self._committed_at = float("-inf")
+        self.begin(0)
+
+    def begin(self, waiting: int) -> None:
+        """Begin to gather; `waiting` records are there."""
+        self._records, self._bytes = 0, 0
+        self._begun = self._clock()
+        self._first_at = self._begun if waiting else None
+
+    def took(self, records: int, size: int) -> None:
+        """Count what was read."""
+        self._records += records
+        self._bytes += size
+        if records and self._first_at is None:
+            self._first_at = self._clock()
+
+    def wait(self) -> float:
+        """Return how long (seconds) to wait for more: until the commit is due."""
+        if self._first_at is None:
+            return 3_600.0
+        return max(0.0, self._due_at() - self._clock())
+
+    def is_due(self, count: int) -> bool:
+        """Tell whether what is there should be processed now; `count` records came last."""
+        if self._first_at is None:
+            return False
+        if self.is_full or self.is_spent:
+            return True
+        return self._clock() >= self._due_at() and count < _FULL_READ
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is there."""
+        return self._first_at is None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a commit can't take more."""
+        return self._records >= self._most_records or 0 < self._most_bytes <= self._bytes
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether a backlog has been gathered for long enough."""
+        return self._clock() - self._begun >= BACKLOG_SECONDS
+
+    @property
+    def room(self) -> int:
+        """Records that may be read at once."""
+        return max(1, self._most_records - self._records)
+
+    @property
+    def most(self) -> int:
+        """Records a task may process in this commit."""
+        return self._most_records
+
+    def committed(self) -> None:
+        """Note that a commit is through."""
+        self._committed_at = self._clock()
+
+    def halve(self) -> int:
+        """Make commits half as large, for good; return how many records they may have now."""
+        self._most_records = max(1, self._most_records // 2)
+        self._most_bytes //= 2
+        return self._most_records
+
+    def _due_at(self) -> float:
+        return self._committed_at + self._limits.commit_interval_ms / 1_000

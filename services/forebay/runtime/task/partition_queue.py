@@ -1,0 +1,91 @@
+"""The records of one input partition that wait for their turn."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from forebay.processor.messages import Message
+
+EVER = 1 << 62
+UNKNOWN = -1
+
+
+class Stream:
+    """Records in the order in which one writer sent them. Its head may have to wait for other streams' heads."""
+
+    __slots__ = ("last", "order", "queue")
+
+    def __init__(self, order: tuple[int, str, int, str]) -> None:
+        self.order = order
+        self.queue: deque[Message] = deque()
+        self.last = -1
+        """Largest timestamp taken (ms)."""
+
+    def promise(self) -> int:
+        """Return the time (ms) before which nothing more comes in order, while nothing is queued."""
+        raise NotImplementedError
+
+
+class InputPartition(Stream):
+    """A partition of an external topic: its records are one stream.
+
+    Args:
+        rank: 0 for a topic read as a table: at equal timestamps tables come first (semantics.md).
+        start: offset to read from.
+        until: offset to end at; -1: none.
+    """
+
+    __slots__ = ("at_end", "end", "next", "partition", "topic", "until")
+
+    def __init__(self, topic: str, partition: int, rank: int, start: int, until: int = -1) -> None:
+        super().__init__((rank, topic, partition, ""))
+        self.topic = topic
+        self.partition = partition
+        self.next = start
+        self.until = until
+        self.end = UNKNOWN
+        self.at_end = False
+
+    def take(self, message: Message, offset: int) -> None:
+        """Queue a record, unless it was queued before or lies beyond `until`."""
+        if offset < self.next:
+            return
+        if 0 <= self.until <= offset:
+            self.next, self.at_end = max(self.next, self.until), True
+            return
+        self.next, self.at_end = offset + 1, False
+        self.queue.append(message)
+
+    def reached(self, offset: int) -> None:
+        """Note that the partition ended at `offset`."""
+        self.next, self.at_end = max(self.next, offset if self.until < 0 else min(offset, self.until)), True
+
+    @property
+    def resume(self) -> int:
+        """Offset of the first record that is not used."""
+        return self.queue[0].offset() if self.queue else self.next
+
+    @property
+    def is_read(self) -> bool:
+        """Whether everything that was there at the last look is queued or used."""
+        if 0 <= self.until <= self.next:
+            return True
+        return self.at_end if self.end == UNKNOWN else self.next >= self.end
+
+    @property
+    def is_done(self) -> bool:
+        """Whether everything up to `until` is used."""
+        return not self.queue and 0 <= self.until <= self.next
+
+    def promise(self) -> int:
+        return EVER if self.is_read else -1
+
+
+def take_out(stream: Stream, most: int) -> list[Message]:
+    """Return up to `most` records from the front of a stream's queue, and forget them."""
+    queue = stream.queue
+    if len(queue) <= most:
+        found = list(queue)
+        queue.clear()
+        return found
+    return [queue.popleft() for _ in range(most)]

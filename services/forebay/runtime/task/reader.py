@@ -1,0 +1,150 @@
+"""Reads all input partitions of a task group with one consumer."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Message as KafkaMessage
+from confluent_kafka.admin import AdminClient
+
+from forebay.kafka.errors import failed, is_forbidden
+from forebay.processor.messages import Message
+from forebay.runtime.errors import OffsetsLost, Unavailable
+from forebay.runtime.task.ends import high_watermarks, last_stable
+from forebay.runtime.task.inputs import MOST_WAITING, TaskInput
+from forebay.runtime.task.partition_queue import InputPartition
+from forebay.runtime.task.repartition_queue import RepartitionPartition
+
+log = logging.getLogger(__name__)
+
+_FETCH = 5_000
+_LOOK_SECONDS = 10.0
+
+Place = tuple[str, int]
+Part = InputPartition | RepartitionPartition
+
+
+class GroupReader:
+    """Hands records to the inputs of a group's tasks.
+
+    Args:
+        consumer: read_committed, with partition end events and auto.offset.reset=error; assigned here.
+        admin: asked where partitions end.
+    """
+
+    def __init__(self, consumer: Consumer, admin: AdminClient) -> None:
+        self._consumer = consumer
+        self._admin = admin
+        self._parts: dict[Place, Part] = {}
+        self._paused: set[Place] = set()
+        self.bytes = 0
+        """Of the records read, as far as they count for a limit: reset by who asks."""
+
+    def assign(self, inputs: Iterable[TaskInput]) -> None:
+        """Begin to read, from where each partition stands."""
+        self._parts = {(part.topic, part.partition): part for item in inputs for part in item.parts}
+        self._paused.clear()
+        self._consumer.assign([TopicPartition(*place, part.next) for place, part in self._parts.items()])
+
+    def read(self, seconds: float, most: int) -> int:
+        """Hand over what has arrived, up to about `most` records; wait up to `seconds` for the first.
+
+        Returns:
+            The number of records.
+
+        Raises:
+            OffsetsLost: records are gone that were not read. NotAuthorized.
+        """
+        messages = self._consumer.consume(min(most, _FETCH), 0)
+        if not messages and seconds > 0:
+            first = self._consumer.poll(seconds)
+            messages = [] if first is None else [first, *self._consumer.consume(min(most, _FETCH), 0)]
+        parts, count, size = self._parts, 0, 0
+        for message in messages:
+            error = message.error()
+            if error is not None:
+                self._event(error, message)
+                continue
+            offset = message.offset()
+            assert offset is not None
+            parts[message.topic(), message.partition()].take(message, offset)  # type: ignore[index,arg-type]
+            size += len(message)
+            count += 1
+        self.bytes += size
+        return count
+
+    def balance(self, inputs: Iterable[TaskInput]) -> None:
+        """Pause what waits for other partitions for long, go on with what waits no longer, read again what was cut."""
+        for item in inputs:
+            if not item.merges:
+                continue
+            for part in item.partitions:
+                self._pause(part)
+            for repartition in item.repartitions:
+                offset = repartition.rewind()
+                if offset >= 0:
+                    self._seek(repartition, offset)
+
+    def has_all(self, item: TaskInput) -> bool:
+        """Tell whether everything that was there at the last look has come, but for what is paused."""
+        return all(part.is_read or (part.topic, part.partition) in self._paused for part in item.parts)
+
+    def look(self) -> None:
+        """Ask where all partitions end. Raises Unavailable."""
+        for place, end in last_stable(self._admin, self._parts).items():
+            self._parts[place].end = end
+
+    def open_transactions(self) -> dict[Place, int]:
+        """Return how many offsets lie behind the last stable one, where that is not the end. Raises Unavailable."""
+        highs = high_watermarks(self._admin, self._parts)
+        stable = last_stable(self._admin, self._parts)
+        return {place: high - stable[place] for place, high in highs.items() if high > stable[place]}
+
+    def close(self) -> None:
+        """Leave the broker."""
+        self._consumer.close()
+
+    def _pause(self, part: InputPartition) -> None:
+        place, waiting = (part.topic, part.partition), len(part.queue)
+        if waiting > MOST_WAITING and place not in self._paused:
+            self._paused.add(place)
+            self._consumer.pause([TopicPartition(*place)])
+        elif place in self._paused and waiting < MOST_WAITING // 2:
+            self._paused.discard(place)
+            self._consumer.resume([TopicPartition(*place)])
+
+    def _seek(self, part: RepartitionPartition, offset: int) -> None:
+        try:
+            self._consumer.seek(TopicPartition(part.topic, part.partition, offset))
+        except KafkaException as error:
+            raise Unavailable(f"{part.topic}-{part.partition}: can't read again from {offset}: {error}") from error
+
+    def _event(self, error: KafkaError, message: KafkaMessage | Message) -> None:
+        topic, number, offset = message.topic(), message.partition(), message.offset()
+        if error.code() == KafkaError._PARTITION_EOF:
+            part = self._parts.get((topic or "", -1 if number is None else number))
+            if part is not None and offset is not None:
+                part.reached(offset)
+        elif error.code() == KafkaError._AUTO_OFFSET_RESET:
+            raise self._lost(topic or "", number or 0)
+        elif error.fatal() or is_forbidden(error):
+            raise failed(error, f"can't read {'the input' if topic is None else f'{topic}-{number}'}")
+        else:
+            log.warning("reading %s-%s: %s: still trying", topic, number, error)
+
+    def _lost(self, topic: str, number: int) -> OffsetsLost:
+        part = self._parts.get((topic, number))
+        low, high = self._consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=_LOOK_SECONDS)
+        return OffsetsLost(
+            f"{topic}-{number}: offset {-1 if part is None else part.next} is wanted, but the topic holds {low} to "
+            f"{high}: records were deleted before they were read (retention, truncation, topic recreated). Restore "
+            "them, or start over with `forebay reset`; give topics with old event times retention.ms=-1"
+        )
+
+
+def now_ms() -> int:
+    """Return the wall clock, in ms."""
+    return time.time_ns() // 1_000_000

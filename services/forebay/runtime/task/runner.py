@@ -1,0 +1,174 @@
+"""Runs a group's loop on a thread of its own, from lease to lease."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TypeVar
+
+from forebay.runtime.errors import TransactionTooLong, Unavailable
+from forebay.runtime.protocol.lease import Lease
+from forebay.runtime.task.group import TaskGroup
+from forebay.runtime.task.pacing import Pacing
+
+log = logging.getLogger(__name__)
+
+GRACE_SECONDS = 10.0
+"""How long a loop goes on after its lease, for the next one to come."""
+
+_CYCLE_SECONDS = 0.1
+_PAUSE_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
+
+T = TypeVar("T")
+
+
+class LoopEnded(Unavailable):
+    """The loop does not run any more: its group has to be opened anew."""
+
+
+class GroupRunner:
+    """A group's loop. It outlives its lease by a short grace, so that nobody waits while Spark plans the next one.
+
+    Args:
+        seconds: how long a lease lasts.
+    """
+
+    def __init__(
+        self,
+        group: TaskGroup,
+        pacing: Pacing,
+        seconds: float,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.group = group
+        self._pacing = pacing
+        self._seconds = seconds
+        self._monotonic = monotonic
+        self._lease: Lease | None = None
+        self._deadline = float("-inf")
+        self._calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._ending = threading.Event()
+        self.finished = threading.Event()
+        """Set once a lease that ends by itself has nothing left to do."""
+        self.failure: BaseException | None = None
+        self.trouble = ""
+        """What the loop waits for, such as the broker."""
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the loop runs."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def start(self, lease: Lease) -> None:
+        """Open the group and begin to work under a lease. Raises what `TaskGroup.open` raises."""
+        self.group.open(lease)
+        self.renew(lease)
+        self._thread = threading.Thread(target=self._run, name=self.group.settings.name, daemon=True)
+        self._thread.start()
+
+    def renew(self, lease: Lease) -> None:
+        """Go on under another lease."""
+        self.finished.clear()
+        self._lease = lease
+        self._deadline = self._monotonic() + self._seconds + GRACE_SECONDS
+
+    def between_commits(self, call: Callable[[], T], seconds: float = 120.0) -> T:
+        """Run `call` on the loop's thread between two commits and return what it gives.
+
+        Raises:
+            LoopEnded: the loop ended meanwhile. Whatever `call` raises.
+        """
+        answer: Future[T] = Future()
+
+        def run() -> None:
+            try:
+                answer.set_result(call())
+            except BaseException as error:
+                answer.set_exception(error)
+
+        self._calls.put(run)
+        until = self._monotonic() + seconds
+        while True:
+            try:
+                return answer.result(0.2)
+            except TimeoutError as error:
+                if answer.done():
+                    raise
+                if not self.is_alive or self._monotonic() > until:
+                    raise LoopEnded(f"{self.group.settings.name}: the loop does not answer") from error
+
+    def stop(self) -> None:
+        """End the loop after the running commit, and wait for it."""
+        self._ending.set()
+        if self._thread is not None:
+            self._thread.join(60.0)
+        self.group.abandon()
+
+    def _run(self) -> None:
+        try:
+            self._loop()
+        except BaseException as error:
+            self.failure = error
+            self.group.abandon()
+        finally:
+            self.finished.set()
+
+    def _loop(self) -> None:
+        failures = 0
+        while not self._ending.is_set():
+            self._answer()
+            lease = self._lease
+            assert lease is not None
+            if self._monotonic() > self._deadline:
+                self._give_up()
+                return
+            try:
+                if not self.group.is_open:
+                    self.group.open(lease)
+                    log.info("%s: goes on", self.group.settings.name)
+                if not self.finished.is_set() and self.group.is_done(lease):
+                    self.group.mark()
+                    self.finished.set()
+                if self.finished.is_set():
+                    self._rest()
+                else:
+                    self.group.cycle(lease, _CYCLE_SECONDS)
+                failures, self.trouble = 0, ""
+            except (Unavailable, MemoryError) as error:
+                self._take_back(error, failures)
+                failures += 1
+
+    def _rest(self) -> None:
+        try:
+            self._calls.get(timeout=_CYCLE_SECONDS)()
+        except queue.Empty:
+            return
+
+    def _answer(self) -> None:
+        while True:
+            try:
+                call = self._calls.get_nowait()
+            except queue.Empty:
+                return
+            call()
+
+    def _take_back(self, error: Exception, failures: int) -> None:
+        """Forget what is not committed, and try again after a pause."""
+        self.group.abandon()
+        self.trouble = str(error) or type(error).__name__
+        if isinstance(error, MemoryError | TransactionTooLong):
+            most = self._pacing.halve()
+            log.warning("%s: %s: commits have at most %d records now", self.group.settings.name, self.trouble, most)
+        if failures:
+            self._ending.wait(_PAUSE_SECONDS[min(failures, len(_PAUSE_SECONDS)) - 1])
+        if failures in (0, 3):
+            log.warning("%s: %s: trying again until it answers", self.group.settings.name, self.trouble)
+
+    def _give_up(self) -> None:
+        log.warning("%s: no lease has come for %.0f s: waiting without commits", self.group.settings.name, GRACE_SECONDS)
+        self.group.abandon()

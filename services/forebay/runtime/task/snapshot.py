@@ -1,0 +1,138 @@
+"""A task's snapshot in Spark's state: rows as blocks, and the offsets from which the changelogs complete them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from forebay.runtime.protocol.position import TaskPosition, commits_in
+from forebay.runtime.stateformat import TaskSnapshot, decode_block, encode_block
+from forebay.runtime.task.state_task import StateTask
+from forebay.stores.blocklog import BlockStorage, append, blocks_of, catch_up, snapshot, split_changes
+from forebay.stores.directory import Directory
+from forebay.stores.table import Change
+
+Place = tuple[int, int]
+
+
+class GroupStorage(Protocol):
+    """Where the snapshots of a group's tasks are kept; writes count only when the Spark batch does."""
+
+    def read(self, place: Place) -> TaskSnapshot | None: ...
+
+    def write(self, place: Place, snapshot: TaskSnapshot) -> None: ...
+
+    def blocks(self, place: Place) -> BlockStorage: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Blocks of one task that are to be put, and those that go."""
+
+    place: Place
+    put: dict[int, bytes]
+    delete: tuple[int, ...]
+
+
+class SnapshotWriter:
+    """What of one task is in Spark's state, and what has to be put there. Used between two commits only.
+
+    A snapshot may hold rows that are newer than the offsets it goes with: the changelogs' tail puts them again.
+
+    Args:
+        stored: what Spark's state holds now.
+    """
+
+    def __init__(self, task: StateTask, stored: TaskSnapshot | None) -> None:
+        self._task = task
+        self._stored = stored
+        self._directory = Directory() if stored is None else stored.directory
+        self._written: TaskSnapshot | None = None
+        self._unconfirmed: dict[bytes, None] = {}
+
+    def load(self, storage: BlockStorage, position_n: int) -> TaskPosition | None:
+        """Fill the table as the snapshot left it, unless it holds that and more already.
+
+        Args:
+            position_n: commits that the table may hold at most.
+
+        Returns:
+            Where the snapshot stands; None where there is none.
+        """
+        table, stored = self._task.table, self._stored
+        if stored is None:
+            if commits_in(table.tag, "") < 0:
+                table.clear()
+            return None
+        held = commits_in(table.tag, stored.position.checkpoint)
+        if not stored.position.n <= held <= position_n:
+            catch_up(table, self._directory, storage, decode_block)
+        return stored.position
+
+    def renew(self, stored: TaskSnapshot | None) -> bool:
+        """Take in what a new lease finds in Spark's state; False where somebody else wrote it."""
+        if self._written is not None and stored is not None and stored.directory == self._written.directory:
+            self._unconfirmed.clear()
+        elif stored == self._stored:
+            # The batch before was taken back: what it put has to be put again.
+            self._task.dirty.update(self._unconfirmed)
+            self._directory = Directory() if stored is None else stored.directory
+        else:
+            return False
+        self._stored, self._written = stored, None
+        return True
+
+    @property
+    def waiting(self) -> int:
+        """Number of rows that have to be put."""
+        return len(self._task.dirty)
+
+    def cut(self) -> Piece:
+        """Return the blocks of all rows that have changed since the last cut, folding included."""
+        task = self._task
+        get, dirty = task.table.get, task.dirty
+        changes: list[Change] = [(key, get(key)) for key in dirty]
+        self._unconfirmed.update(dirty)
+        task.dirty = {}
+        blocks = [encode_block(part) for part in split_changes(changes)]
+        if not blocks:
+            return Piece(task.place, {}, ())
+        before = self._directory
+        written = append(before, blocks, task.position.tag, task.table, encode_block)
+        self._directory = written.directory
+        return Piece(task.place, written.put, written.delete)
+
+    def all_rows(self, storage: BlockStorage) -> None:
+        """Put all rows, in place of what Spark's state holds."""
+        task = self._task
+        for number in blocks_of(self._directory):
+            storage.delete_block(number)
+        self._unconfirmed.update(task.dirty)
+        task.dirty = {}
+        first = self._directory.next_block
+        directory = snapshot(task.table, task.position.tag, encode_block, lambda number, data: storage.put_block(first + number, data))
+        shifted = tuple(
+            replace(chunk, block=chunk.block + first if chunk.block >= 0 else chunk.block) for chunk in directory.chunks
+        )
+        deltas = tuple(replace(delta, block=delta.block + first) for delta in directory.deltas)
+        self._directory = replace(
+            directory, chunks=shifted, deltas=deltas, next_block=directory.next_block + first
+        )
+
+    def finished(self, offsets: dict[str, int]) -> TaskSnapshot:
+        """Return the snapshot that goes with everything cut so far.
+
+        Args:
+            offsets: by changelog topic, from which its tail completes the rows.
+        """
+        task = self._task
+        self._written = TaskSnapshot(
+            position=task.position,
+            offsets=offsets,
+            written_at=time.time_ns() // 1_000_000,
+            rows=len(task.table),
+            bytes=task.table.size_bytes,
+            directory=self._directory,
+        )
+        return self._written

@@ -1,0 +1,205 @@
+"""One state task in the loop: its engine, table and inputs, and what of its rows is not in Spark's state yet."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+
+from forebay.processor.engine import BatchResult, Position, StateEncoding, TaskEngine
+from forebay.processor.messages import Message
+from forebay.runtime.changelog import ChangelogRouter
+from forebay.runtime.changelog_reader import ChangelogRows
+from forebay.runtime.errors import StoreChanged, TaskTooLarge
+from forebay.runtime.protocol.lease import Lease
+from forebay.runtime.protocol.position import TaskPosition
+from forebay.runtime.protocol.times import TaskTime, sender_name
+from forebay.runtime.task.announce import Announcer
+from forebay.runtime.task.error_rate import check_error_rate
+from forebay.runtime.task.figures import TaskFigures
+from forebay.runtime.task.inputs import TaskInput
+from forebay.runtime.task.transaction import TaskCommit
+from forebay.stores.kinds import KindChanged
+from forebay.stores.rows import StoreEncodeError
+from forebay.stores.table import Table
+
+log = logging.getLogger(__name__)
+
+_TOLD_UNNOTED = 10_000
+"""Records that tell time, after which a task notes that it has read them: else they are read again at each start."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSettings:
+    """Limits of one task, and where it stands in the topology.
+
+    Args:
+        name: `<application>-<sub-topology>-<task>`, used in errors.
+        part: number of the task's sub-topology.
+        number: of the task.
+        sends: names of the repartitions it forwards to.
+        code_version: of library, logic and settings; only told.
+        groups: number of the job's groups.
+        max_state_bytes: bytes of the task's table above which the job stops.
+        max_error_rate: share of the latest records that may fail; 1: any.
+    """
+
+    name: str
+    part: int
+    number: int
+    sends: tuple[str, ...] = ()
+    code_version: str = ""
+    groups: int = 1
+    max_state_bytes: int = 4_000_000_000
+    max_error_rate: float = 1.0
+
+
+class StateTask:
+    """Computes what a task adds to each transaction, and keeps its table as the last commit left it.
+
+    Args:
+        table: as of the last commit; changed only here.
+        changelogs: turns changed rows into records, and `changelog_rows` records into rows.
+        announcer: decides when those behind are told this task's time.
+    """
+
+    def __init__(
+        self,
+        engine: TaskEngine,
+        table: Table,
+        changelogs: ChangelogRouter,
+        changelog_rows: ChangelogRows,
+        announcer: Announcer,
+        settings: TaskSettings,
+    ) -> None:
+        self.engine = engine
+        self.table = table
+        self.changelogs = changelogs
+        self.changelog_rows = changelog_rows
+        self.settings = settings
+        self.figures = TaskFigures(settings.part, settings.number)
+        self.position = TaskPosition("", 0)
+        self.input = TaskInput(())
+        self.dirty: dict[bytes, None] = {}
+        """Keys of rows that changed since they were last put into Spark's state."""
+        self._announcer = announcer
+        self._lease = 0
+        self._is_closed = False
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Return the sub-topology's number and the task's."""
+        return self.settings.part, self.settings.number
+
+    def stand_at(self, position: TaskPosition, inputs: TaskInput) -> None:
+        """Start over from the table, which holds what was committed up to `position`.
+
+        Raises:
+            StoreChanged: a store is declared otherwise than its rows were written.
+        """
+        self.position, self.input = position, inputs
+        try:
+            self.engine.load(Position(position.stream_time, position.closing_time))
+        except KindChanged as error:
+            raise StoreChanged(f"{self.settings.name}: {error}") from error
+        self._announcer.forget()
+
+    def compute(self, lease: Lease, clock: int, idle_ms: int, most: int) -> TaskCommit | None:
+        """Process the records whose turn has come; return what has to be committed, None where nothing has.
+
+        Args:
+            clock: wall clock, ms.
+            idle_ms: how long nothing has come and nothing waits; 0: not idle, or not to be noticed.
+            most: records to process, about.
+
+        Raises:
+            TooManyErrors, Unavailable.
+        """
+        streams = self.input.ready(most)
+        if lease.number != self._lease:
+            self._lease, self._is_closed = lease.number, False
+        closes = lease.close_until >= 0 and not self._is_closed and self._is_done(lease)
+        result = self._computed(streams, clock, idle_ms, lease.close_until if closes else -1)
+        self._is_closed = self._is_closed or closes
+        times = self._times(lease, result, idle_ms)
+        position = replace(
+            self.position,
+            checkpoint=lease.checkpoint,
+            n=self.position.n + 1,
+            stream_time=result.position.stream_time,
+            closing_time=result.position.closing_time,
+            code_version=self.settings.code_version,
+            ends=self.input.ends,
+            senders=self.input.senders,
+            recent=self.position.recent.after(result),
+            groups=self.settings.groups,
+            handed_to=0,
+        )
+        if result.is_empty and not times and not self._moves(position):
+            return None
+        check_error_rate(self.settings.name, position.n, position.recent, result, self.settings.max_error_rate)
+        position = replace(position, recent=position.recent.faded())
+        sender = sender_name(self.settings.part, self.settings.number)
+        return TaskCommit(self.settings.name, sender, result, position, self.changelogs, times)
+
+    def committed(self, commit: TaskCommit) -> None:
+        """Take in that a commit is through. Raises TaskTooLarge."""
+        self.table.apply(commit.result.changes, commit.position.tag)
+        self.engine.settle(commit.position.n)
+        self.dirty.update(dict.fromkeys(key for key, _ in commit.result.changes))
+        self.position = commit.position
+        for _, time in commit.times:
+            self._announcer.told(time)
+        self.figures.add(commit, self.table)
+        if self.table.size_bytes > self.settings.max_state_bytes:
+            raise TaskTooLarge(
+                f"{self.settings.name}: the task's state has {self.table.size_bytes} bytes, above the limit of "
+                f"{self.settings.max_state_bytes} (max_state_bytes): use more tasks, a shorter retention, or raise it"
+            )
+
+    def is_done(self, lease: Lease) -> bool:
+        """Tell whether a lease that ends by itself needs nothing more of this task, all of it committed."""
+        closed = lease.close_until < 0 or (self._is_closed and self._lease == lease.number)
+        told = not self.settings.sends or self._announcer.last.done == lease.number
+        return self._is_done(lease) and closed and told
+
+    def _is_done(self, lease: Lease) -> bool:
+        return lease.until is not None and self.input.is_done(lease.number)
+
+    def _moves(self, position: TaskPosition) -> bool:
+        """Tell whether a position without records has to be kept: time moved, or much of what tells time was read."""
+        before = self.position
+        time = (before.stream_time, before.closing_time) != (position.stream_time, position.closing_time)
+        passed = sum(end for _, _, end in position.ends) - sum(end for _, _, end in before.ends)
+        return time or before.checkpoint != position.checkpoint or (bool(before.ends) and passed > _TOLD_UNNOTED)
+
+    def _times(self, lease: Lease, result: BatchResult, idle_ms: int) -> tuple[tuple[str, TaskTime], ...]:
+        if not self.settings.sends:
+            return ()
+        is_closed = lease.close_until < 0 or self._is_closed
+        time = TaskTime(
+            result.position.stream_time,
+            self.input.is_caught_up,
+            idle_ms,
+            lease.number if self._is_done(lease) and is_closed else 0,
+        )
+        return tuple((name, time) for name in self.settings.sends) if self._announcer.is_due(time) else ()
+
+    def _computed(self, streams: list[list[Message]], clock: int, idle_ms: int, close_until: int) -> BatchResult:
+        before = self.engine.position
+        try:
+            return self._attempt(streams, clock, idle_ms, close_until, StateEncoding.AT_END)
+        except StoreEncodeError as error:
+            log.warning("%s: after %d commits: %s: looking for the record", self.settings.name, self.position.n, error)
+            self.engine.load(before)
+            return self._attempt(streams, clock, idle_ms, close_until, StateEncoding.EACH)
+
+    def _attempt(
+        self, streams: list[list[Message]], clock: int, idle_ms: int, close_until: int, encoding: StateEncoding
+    ) -> BatchResult:
+        engine = self.engine
+        engine.run(streams, clock, encoding)
+        if close_until >= 0:
+            engine.close(close_until, clock)
+        elif idle_ms > 0:
+            engine.tick(idle_ms, clock)
+        return engine.finish(self.position.n + 1)

@@ -1,0 +1,105 @@
+"""What a task group asks the broker beside its reader and producer."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Mapping
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from forebay.job import Job
+from forebay.kafka.errors import failed
+from forebay.runtime.changelog import repartition_topic
+from forebay.runtime.protocol.lease import Lease
+from forebay.runtime.protocol.position import TaskPosition
+from forebay.runtime.protocol.times import sender_name
+from forebay.runtime.spec import JobSpec
+from forebay.runtime.task.ends import last_stable
+from forebay.runtime.task.inputs import TaskInput
+from forebay.runtime.task.partition_queue import InputPartition
+from forebay.runtime.task.repartition_queue import RepartitionPartition
+from forebay.runtime.task.tail import Tail, read_tails
+
+log = logging.getLogger(__name__)
+
+_COORDINATOR_MOVES = (
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+)
+"""What a broker says that was just started."""
+
+_SECONDS = 60.0
+
+
+class GroupSurroundings:
+    """Implements `Surroundings` (see `group`).
+
+    Args:
+        markers: of the marker group, does not wait for transactions in flight.
+    """
+
+    def __init__(self, spec: JobSpec, job: Job, markers: Consumer, admin: AdminClient) -> None:
+        self._spec = spec
+        self._job = job
+        self._markers = markers
+        self._admin = admin
+        self._purged: dict[tuple[str, int], int] = {}
+
+    def markers(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], str]:
+        asked = [TopicPartition(*place) for place in places]
+        deadline = time.monotonic() + _SECONDS
+        while True:
+            try:
+                answers = self._markers.committed(asked, _SECONDS)
+                break
+            except KafkaException as error:
+                if error.args[0].code() not in _COORDINATOR_MOVES or time.monotonic() > deadline:
+                    raise failed(error.args[0], "can't read the marker group") from error
+                time.sleep(0.1)
+        for answer in answers:
+            if answer.error is not None:
+                raise failed(answer.error, f"can't read the marker of {answer.topic}-{answer.partition}")
+        return {(a.topic, a.partition): a.metadata or "" for a in answers if a.offset >= 0}
+
+    def read_tails(self, tails: list[Tail]) -> None:
+        group = {"group.id": self._spec.restore_group}
+        read_tails(tails, lambda: Consumer(self._spec.kafka.consumer(**group)), telling=True)
+
+    def ends(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        return last_stable(self._admin, places)
+
+    def inputs(self, place: tuple[int, int], lease: Lease, position: TaskPosition) -> TaskInput:
+        part, number = place
+        topology = self._job.topology[part]
+        ends = {(topic, partition): end for topic, partition, end in position.ends}
+        until = lease.until or {}
+        partitions = []
+        for topic in sorted(topology.inputs):
+            start = lease.start[topic]
+            rank = 0 if topic in topology.tables else 1
+            for partition in range(number, len(start), lease.tasks):
+                begin = ends.get((topic, partition), start[partition])
+                stop = until[topic][partition] if topic in until else -1
+                partitions.append(InputPartition(topic, partition, rank, begin, max(stop, begin) if stop >= 0 else -1))
+        repartitions = []
+        for name in sorted(topology.repartitions):
+            topic = repartition_topic(self._spec.application, name)
+            senders = [sender_name(at, task) for at in self._job.senders(name) for task in range(lease.tasks)]
+            begin = ends.get((topic, number), 0)
+            repartitions.append(RepartitionPartition(topic, number, senders, position.senders, begin))
+        return TaskInput(partitions, repartitions)
+
+    def purge(self, ends: Mapping[tuple[str, int], int]) -> None:
+        moved = {place: end for place, end in ends.items() if end > self._purged.get(place, 0)}
+        if not moved:
+            return
+        try:
+            futures = self._admin.delete_records([TopicPartition(*place, end) for place, end in moved.items()])
+            for place, future in futures.items():
+                future.result(10.0)
+                self._purged[place.topic, place.partition] = moved[place.topic, place.partition]
+        except (KafkaException, TimeoutError) as error:
+            log.warning("records of repartition topics that are used can't be deleted yet: %s", error)
