@@ -122,9 +122,13 @@ def owner(metadata: str) -> tuple[str, int]:
     """Return the checkpoint and number of commits that offset metadata tells. Raises StateConflict."""
     try:
         fields = json.loads(metadata)
-        return (str(fields["checkpoint"]), int(fields["n"])) if "n" in fields and "checkpoint" in fields else (
-            str(fields["job"]),
-            int(fields["n"]),
+        return (
+            (str(fields["checkpoint"]), int(fields["n"]))
+            if "n" in fields and "checkpoint" in fields
+            else (
+                str(fields["job"]),
+                int(fields["n"]),
+            )
         )
     except (ValueError, KeyError, TypeError) as error:
         raise StateConflict(

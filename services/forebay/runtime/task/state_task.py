@@ -18,9 +18,10 @@ from forebay.runtime.task.error_rate import check_error_rate
 from forebay.runtime.task.figures import TaskFigures
 from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.transaction import TaskCommit
-from forebay.stores.kinds import KindChanged
+from forebay.stores.kinds import KindChanged, recorded_kinds
 from forebay.stores.rows import StoreEncodeError
 from forebay.stores.table import Table
+from forebay.stores.upgrade import row_value_of
 
 log = logging.getLogger(__name__)
 
@@ -89,6 +90,11 @@ class StateTask:
     def place(self) -> tuple[int, int]:
         """Return the sub-topology's number and the task's."""
         return self.settings.part, self.settings.number
+
+    def rows_as_written(self) -> ChangelogRows:
+        """Return what turns changelog records into rows, of the kinds the table's rows have been written as so far."""
+        recorded = {name: row_value_of(kind) for name, kind in recorded_kinds(self.table).items()}
+        return self.changelog_rows.of_kinds(recorded)
 
     def stand_at(self, position: TaskPosition, inputs: TaskInput) -> None:
         """Start over from the table, which holds what was committed up to `position`.

@@ -50,11 +50,16 @@ class Tail:
 
 
 def read_tails(
-    tails: list[Tail], new_consumer: Callable[[], Consumer], telling: bool = False, stall_seconds: float = 60.0
+    name: str,
+    tails: list[Tail],
+    new_consumer: Callable[[], Consumer],
+    telling: bool = False,
+    stall_seconds: float = 60.0,
 ) -> None:
     """Read every task's changelogs to their last stable offsets, and apply what is found.
 
     Args:
+        name: of the group, for the log.
         new_consumer: makes a read_committed consumer with partition end events; closed after use.
         telling: whether the consumer's group is told how far reading came (see `restore_progress`).
 
@@ -63,7 +68,7 @@ def read_tails(
     """
     consumer = new_consumer()
     try:
-        _Reading(tails, consumer, telling, stall_seconds).run()
+        _Reading(name, tails, consumer, telling, stall_seconds).run()
     except KafkaException as error:
         raise Unavailable(f"can't read the changelogs: {error}") from error
     finally:
@@ -71,12 +76,12 @@ def read_tails(
 
 
 class _Reading:
-    def __init__(self, tails: list[Tail], consumer: Consumer, telling: bool, stall_seconds: float) -> None:
+    def __init__(self, name: str, tails: list[Tail], consumer: Consumer, telling: bool, stall_seconds: float) -> None:
         self._tail_of = {(topic, tail.number): tail for tail in tails for topic in tail.rows.topics}
         self._tails = tails
         self._consumer = consumer
         self._stall_seconds = stall_seconds
-        self._pace = Pace(", ".join(tail.name for tail in tails)[:200], consumer if telling else None)
+        self._pace = Pace(name, consumer if telling else None)
 
     def run(self) -> None:
         begun = time.monotonic()
@@ -189,4 +194,3 @@ def foreign(name: str, found: str, checkpoint: str) -> str:
         "delete this one, and `forebay run --restore` makes it anew from the changelogs; or give this job another "
         "application id, or `forebay reset` forgets its state"
     )
-

@@ -205,9 +205,7 @@ class GroupProducer:
         for name, time in commit.times:
             telling: Headers = [*time_headers(commit.sender, time)]
             for number in range(partitioner.partitions):
-                queue.produce(
-                    topics[name], None, None, number, timestamp=max(time.stream_time, 0), headers=[*telling]
-                )
+                queue.produce(topics[name], None, None, number, timestamp=max(time.stream_time, 0), headers=[*telling])
 
     def _send_side(self, queue: SendQueue, topic: str, records: list[SideRecord]) -> None:
         for index, (key, value, timestamp, headers) in enumerate(records):
