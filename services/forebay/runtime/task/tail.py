@@ -191,6 +191,6 @@ def foreign(name: str, found: str, checkpoint: str) -> str:
     return (
         f"{name}: its last commit belongs to checkpoint {found}, but checkpoint {checkpoint} is running: the "
         "checkpoint was deleted or replaced, or another job runs under the same application id. Put the old checkpoint "
-        "back; or delete this one, and `forebay run --restore` makes it anew from the changelogs; or give this job another "
-        "application id, or `forebay reset` forgets its state"
+        "back; or delete this one, and `forebay run --restore` makes it anew from the changelogs; or give this job "
+        "another application id, or `forebay reset` forgets its state"
     )
