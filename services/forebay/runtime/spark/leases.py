@@ -19,6 +19,7 @@ from forebay.runtime.spark.control import WorkerControl
 from forebay.runtime.spec import JobSpec
 from forebay.runtime.stateformat import TaskSnapshot, decode_state, encode_state
 from forebay.runtime.task.build import build_group
+from forebay.runtime.task.reader import now_ms
 from forebay.runtime.task.runner import GroupRunner
 from forebay.runtime.task.snapshot import Piece, Place
 
@@ -121,6 +122,7 @@ class _Holding:
             try:
                 self._hold(runner)
                 self._write(runner)
+                runner.release()
             except Unavailable as error:
                 log.warning("%s: no snapshot is written with this lease: %s", runner.group.settings.name, error)
             if runner.failure is not None:
@@ -144,7 +146,7 @@ class _Holding:
             except Unavailable as error:
                 log.warning("%s: %s: trying again until it answers", runner.group.settings.name, error)
                 runner.stop()
-                self._control.trouble(str(error))
+                self._control.tell([task.figures for task in runner.group.tasks], now_ms(), str(error))
                 time.sleep(_RETRY_SECONDS)
                 if self._is_over:
                     return None
@@ -187,7 +189,7 @@ class _Holding:
             for task in runner.group.tasks:
                 if runner.group.writers[task.place].waiting > _PIECE_ROWS:
                     self._storage.put(runner.between_commits(runner.group.writers[task.place].cut))
-            self._control.tell([task.figures for task in runner.group.tasks], runner.trouble)
+            self._control.tell([task.figures for task in runner.group.tasks], runner.beat_ms, runner.trouble)
 
     @property
     def _is_over(self) -> bool:
@@ -225,6 +227,6 @@ class _Holding:
     def _reports(self, runner: GroupRunner) -> list[str]:
         reports = []
         for task in runner.group.tasks:
-            task.figures.worker = os.getpid()
+            task.figures.worker, task.figures.at = os.getpid(), now_ms()
             reports.append(task.figures.to_json())
         return reports

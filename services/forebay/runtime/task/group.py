@@ -166,6 +166,13 @@ class TaskGroup:
         """Give up what is not committed: the tables stand at the last commit, `open` finds out whether more counts."""
         self._producer.discard()
 
+    def close(self) -> None:
+        """Give back everything: connections, and the tables' memory or files."""
+        self.abandon()
+        self._reader.close()
+        for task in self.tasks:
+            task.table.close()
+
     def offsets(self) -> dict[Place, dict[str, int]]:
         """Return from where the changelogs' tails complete what the tables hold, at least."""
         return {place: dict(offsets) for place, offsets in self._offsets.items()}
