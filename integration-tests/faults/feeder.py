@@ -67,3 +67,20 @@ class Feeder:
             ),
             self._closed.is_set,
         )
+
+
+class Steady:
+    """Sends events at a steady rate, with the clock's times, from a thread of its own until it is closed."""
+
+    def __init__(self, bench: ServiceBench, rate: int, keys: int = 200, seed: int = 11) -> None:
+        options = Options(
+            rate=rate, keys=keys, seed=seed, out_of_order=0.1, duplicates=0.05, malformed=0.01, max_delay_ms=500
+        )
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=bench.produce, args=(options, self._closed.is_set), daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Send no more."""
+        self._closed.set()
+        self._thread.join()

@@ -77,7 +77,7 @@ class Life:
         return (
             *_ARGUMENTS.get(self.plan.service, ()),
             *("--bootstrap-servers", self.platform.proxied_servers),
-            *("--max-records-per-batch", str(BATCH), "--tick-ms", "0"),
+            *("--max-records-per-commit", str(BATCH)),
             *("--transaction-timeout-ms", str(timeout)),
         )
 
