@@ -48,7 +48,7 @@ def reset(
     yes: bool,
     **connection: Any,
 ) -> None:
-    """Delete SERVICE's checkpoint, changelogs, repartitions and offsets: its job starts over from its input. Stop the job first."""
+    """Delete SERVICE's checkpoint, own topics and offsets: its job starts over from its input. Stop the job first."""
     settings = connect(home=home, **connection)
     app = application or service.name
     place = checkpoint or str(home / "checkpoints" / app)

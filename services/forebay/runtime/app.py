@@ -185,9 +185,7 @@ class JobApplication:
             self._options.plan.checkpoint,
         )
         with quiet_children(), kept_interrupt():
-            session = build_session(
-                spec.application, spec.groups, self._options.plan.checkpoint, self._options.spark
-            )
+            session = build_session(spec.application, spec.groups, self._options.plan.checkpoint, self._options.spark)
         try:
             runner = self._runner = JobRunner(session, spec, self._options.plan, self._observe, self._failed)
             if self._stopping.is_set():

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from forebay.runtime.changelog import NO_FORMATS, STAMPED
-from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.runtime.errors import StateConflict, Unavailable
+from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.stores.binding import RowValue
 from forebay.stores.keys import pack_time
 from forebay.stores.table import Change, Table
@@ -36,10 +36,16 @@ class ChangelogRows:
 
     def __init__(self, topics: Mapping[str, str], internal: str, formats: Mapping[str, RowValue] = NO_FORMATS) -> None:
         self.internal = internal
+        self._topics = topics
+        self._formats = formats
         self._prefixes = {internal: (b"", False)}
         for store, topic in topics.items():
             self._prefixes[topic] = store.encode() + b"\0", formats.get(store) in STAMPED
         self.topics = tuple(self._prefixes)
+
+    def of_kinds(self, recorded: Mapping[str, RowValue]) -> ChangelogRows:
+        """Return the same for rows that were written as these kinds, by store; as declared where none is given."""
+        return ChangelogRows(self._topics, self.internal, {**self._formats, **recorded})
 
     def row(self, topic: str, key: bytes, value: bytes | None, timestamp: int) -> Change:
         """Give the table row of a record; `timestamp` in ms."""

@@ -164,6 +164,9 @@ class JobRunner:
         if self._plan.trigger is Trigger.AVAILABLE_NOW:
             writer = writer.trigger(availableNow=True)
         control = DriverControl(self._spec)
+        # A lease that an earlier run planned is handed out again: there is nothing left to do in it.
+        with suppress(KafkaException):
+            control.end_leases()
         query = self.query = writer.start()
         asked_at = told_at = 0.0
         try:

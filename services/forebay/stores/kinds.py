@@ -9,7 +9,7 @@ from typing import Any
 from forebay.codec import Codec
 from forebay.stores.binding import Store, TaskStores
 from forebay.stores.rows import Rows
-from forebay.stores.table import Change, Table
+from forebay.stores.table import Change, Table, prefix_end
 from forebay.stores.upgrade import Conversion, Way, convert, described, way_to
 
 PREFIX = b"\x01kind\0"
@@ -24,6 +24,12 @@ class OnChange(Enum):
 
 class KindChanged(Exception):
     """A store is declared otherwise than its rows were written; the message names both and the remedy."""
+
+
+def recorded_kinds(table: Table) -> dict[str, str]:
+    """Return as what each store's rows were written, by store; nothing for stores that have none recorded."""
+    found = table.scan(PREFIX, prefix_end(PREFIX))
+    return {key[len(PREFIX) :].decode(): value.decode() for key, value in found}
 
 
 class Kinds:

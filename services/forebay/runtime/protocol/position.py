@@ -122,14 +122,18 @@ def owner(metadata: str) -> tuple[str, int]:
     """Return the checkpoint and number of commits that offset metadata tells. Raises StateConflict."""
     try:
         fields = json.loads(metadata)
-        return (str(fields["checkpoint"]), int(fields["n"])) if "n" in fields and "checkpoint" in fields else (
-            str(fields["job"]),
-            int(fields["n"]),
+        return (
+            (str(fields["checkpoint"]), int(fields["n"]))
+            if "n" in fields and "checkpoint" in fields
+            else (
+                str(fields["job"]),
+                int(fields["n"]),
+            )
         )
     except (ValueError, KeyError, TypeError) as error:
         raise StateConflict(
-            f"the metadata {metadata!r} of a job's marker group was not written by Forebay: no other program may commit "
-            "offsets to that group. Stop it, delete the group, and start again: the changelogs tell where the job stands"
+            f"the metadata {metadata!r} of a job's marker group was not written by Forebay: no other program may "
+            "commit offsets to that group. Stop it, delete the group, and start again: the changelogs tell the rest"
         ) from error
 
 

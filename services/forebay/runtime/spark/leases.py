@@ -114,6 +114,8 @@ class _Holding:
 
     def run(self) -> list[str]:
         """Hold the lease; return the tasks' reports."""
+        if self._control.is_told_to_end and not self._lease.restore:
+            return []
         runner = self._opened()
         if runner is not None:
             try:
@@ -157,7 +159,7 @@ class _Holding:
         stored = {task.place: self._storage.read(task.place) for task in group.tasks}
         try:
             known = runner.between_commits(
-                lambda: all([group.writers[place].renew(found) for place, found in stored.items()])
+                lambda: False not in [group.writers[place].renew(found) for place, found in stored.items()]
             )
         except Unavailable:
             return False
@@ -189,6 +191,10 @@ class _Holding:
 
     @property
     def _is_over(self) -> bool:
+        """Whether the lease's time is up. One that restores lasts until its state is the checkpoint's own."""
+        runner = _RUNNERS.get(self._ident)
+        if self._lease.restore and runner is not None and not runner.group.is_taken_over(self._lease):
+            return False
         if self._lease.until is None and time.monotonic() - self._begun >= self._seconds:
             return True
         return self._control.is_told_to_end

@@ -229,7 +229,9 @@ def data_source(spec: JobSpec) -> type[DataSource]:
             return SCHEMA
 
         def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-            raise PySparkNotImplementedError(errorClass="NOT_IMPLEMENTED", messageParameters={"feature": "streamReader"})
+            raise PySparkNotImplementedError(
+                errorClass="NOT_IMPLEMENTED", messageParameters={"feature": "streamReader"}
+            )
 
         def simpleStreamReader(self, schema: StructType) -> SimpleDataSourceStreamReader:
             configure_logging(spec.log_format)

@@ -139,9 +139,7 @@ def repartition_topics(application: str, job: Job) -> dict[str, str]:
     return {name: repartition_topic(application, name) for part in job.topology for name in part.repartitions}
 
 
-def build_codecs(
-    spec: JobSpec, service: Service, job: Job, topology: SubTopology, processor: AnyProcessor
-) -> Codecs:
+def build_codecs(spec: JobSpec, service: Service, job: Job, topology: SubTopology, processor: AnyProcessor) -> Codecs:
     """Return the codecs of a sub-topology: contracts of its topics and stores, ids as registered."""
     topics = repartition_topics(spec.application, job)
     records: Mapping[str, type] = {name: record for part in job.topology for name, record in part.repartitions.items()}

@@ -154,7 +154,13 @@ class TaskGroup:
 
     def is_done(self, lease: Lease) -> bool:
         """Tell whether a lease that ends by itself has nothing left to do."""
-        return lease.restore_only or all(task.is_done(lease) for task in self.tasks)
+        if lease.restore_only:
+            return self.is_taken_over(lease)
+        return all(task.is_done(lease) for task in self.tasks)
+
+    def is_taken_over(self, lease: Lease) -> bool:
+        """Tell whether everything committed so far is under the lease's checkpoint."""
+        return all(not task.position.n or task.position.checkpoint == lease.checkpoint for task in self.tasks)
 
     def abandon(self) -> None:
         """Give up what is not committed: the tables stand at the last commit, `open` finds out whether more counts."""
@@ -209,7 +215,7 @@ class TaskGroup:
                 self.incomplete = True
                 self._offsets[task.place] = {}
                 task.table.clear()
-            rows = task.changelog_rows
+            rows = task.rows_as_written()
             tails.append(
                 Tail(task.settings.name, rows, task.settings.number, task.table, dict(self._offsets[task.place]))
             )

@@ -96,6 +96,4 @@ class TaskInput:
     @property
     def senders(self) -> tuple[SenderTime, ...]:
         """What a reader that goes on must know of the senders."""
-        return tuple(
-            stream.position(item.resume) for item in self.repartitions for stream in item.senders.values()
-        )
+        return tuple(stream.position(item.resume) for item in self.repartitions for stream in item.senders.values())

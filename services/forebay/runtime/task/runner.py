@@ -170,5 +170,7 @@ class GroupRunner:
             log.warning("%s: %s: trying again until it answers", self.group.settings.name, self.trouble)
 
     def _give_up(self) -> None:
-        log.warning("%s: no lease has come for %.0f s: waiting without commits", self.group.settings.name, GRACE_SECONDS)
+        log.warning(
+            "%s: no lease has come for %.0f s: waiting without commits", self.group.settings.name, GRACE_SECONDS
+        )
         self.group.abandon()

@@ -66,7 +66,8 @@ class GroupSurroundings:
 
     def read_tails(self, tails: list[Tail]) -> None:
         group = {"group.id": self._spec.restore_group}
-        read_tails(tails, lambda: Consumer(self._spec.kafka.consumer(**group)), telling=True)
+        name = self._spec.application
+        read_tails(name, tails, lambda: Consumer(self._spec.kafka.consumer(**group)), telling=True)
 
     def ends(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
         return last_stable(self._admin, places)

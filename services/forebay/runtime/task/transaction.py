@@ -1,4 +1,4 @@
-"""One Kafka transaction per task group and commit: outputs, errors, late records, repartitions, changelogs, positions."""
+"""One Kafka transaction per task group and commit: all that its tasks send, their changelogs and positions."""
 
 from __future__ import annotations
 
@@ -205,9 +205,7 @@ class GroupProducer:
         for name, time in commit.times:
             telling: Headers = [*time_headers(commit.sender, time)]
             for number in range(partitioner.partitions):
-                queue.produce(
-                    topics[name], None, None, number, timestamp=max(time.stream_time, 0), headers=[*telling]
-                )
+                queue.produce(topics[name], None, None, number, timestamp=max(time.stream_time, 0), headers=[*telling])
 
     def _send_side(self, queue: SendQueue, topic: str, records: list[SideRecord]) -> None:
         for index, (key, value, timestamp, headers) in enumerate(records):
