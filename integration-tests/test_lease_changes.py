@@ -38,6 +38,8 @@ def test_results_stay_exact_while_leases_change_and_a_signal_ends_a_long_one(ben
         over, commits = bench.leases(), positions.commits()
         job = bench.job(*LONG)
         job.until(lambda: positions.commits() >= commits + 20, "it goes on under a lease of ten minutes")
+        load.close()
+        job.until(bench.has_read_everything, "lag tools see that all is read, within the lease", 10)
         assert bench.leases() == over
         asked = time.monotonic()
         assert job.terminate() == 0, job.text()
