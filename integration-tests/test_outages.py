@@ -12,6 +12,7 @@ import fastavro
 import pytest
 from bench import INPUT, OUTPUT, Bench
 from faults.feeder import Feeder
+from faults.watch import PositionSampler
 from job_process import JobProcess
 from topic_reading import parse, read_topic
 
@@ -29,10 +30,12 @@ def bench(platform: Platform, tmp_path: Path) -> Iterator[Bench]:
 
 @pytest.fixture
 def load(bench: Bench, platform: Platform) -> Iterator[Feeder]:
-    load = Feeder(bench, 3)
+    positions = PositionSampler(bench)
+    load = Feeder(bench, 3, positions.ends)
     yield load
     platform.up()
     load.close()
+    positions.close()
 
 
 @pytest.mark.timeout(500)

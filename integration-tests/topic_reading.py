@@ -18,6 +18,9 @@ from forebay.kafka.settings import KafkaSettings
 POSITION = b"\x01position"
 """Key of a task's position in its internal changelog."""
 
+Positions = dict[tuple[str, int], dict[str, Any]]
+"""What the tasks' commits last said of themselves, by their internal changelogs' topic and partition."""
+
 Markers = dict[int, dict[str, Any]]
 """What the transactions of a job committed last, by input partition."""
 
@@ -87,9 +90,9 @@ class PositionWatch:
     def __init__(self, settings: KafkaSettings, places: Iterable[tuple[str, int]]) -> None:
         self._consumer = Consumer(settings.consumer(**{"group.id": "tests-positions"}))
         self._consumer.assign([TopicPartition(*place, OFFSET_BEGINNING) for place in places])
-        self._positions: dict[tuple[str, int], dict[str, Any]] = {}
+        self._positions: Positions = {}
 
-    def read(self) -> dict[tuple[str, int], dict[str, Any]]:
+    def read(self) -> Positions:
         """Give the newest committed position of each task that has one, by its changelog's topic and partition."""
         while messages := self._consumer.consume(5_000, 0.05):
             for message in messages:
