@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import time
 from collections.abc import Iterable
 
@@ -80,7 +79,7 @@ class WorkerControl:
         self._told_at = now
         offsets = []
         for item in figures:
-            item.worker, item.at = os.getpid(), beat_ms
+            item.sign(beat_ms)
             metadata = json.dumps({"figures": item.to_json(), "trouble": trouble[:300]})
             topic = internal_topic(self._spec.application, item.part)
             offsets.append(TopicPartition(topic, item.task, item.commits, metadata))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -227,6 +226,6 @@ class _Holding:
     def _reports(self, runner: GroupRunner) -> list[str]:
         reports = []
         for task in runner.group.tasks:
-            task.figures.worker, task.figures.at = os.getpid(), now_ms()
+            task.figures.sign(now_ms())
             reports.append(task.figures.to_json())
         return reports

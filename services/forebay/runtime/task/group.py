@@ -147,6 +147,8 @@ class TaskGroup:
         commits = [commit for task in self.tasks if (commit := self._compute(task, lease, most)) is not None]
         self._reader.balance(task.input for task in self.tasks)
         if not commits:
+            if self._monotonic() - self._marked_at >= _MARK_SECONDS:
+                self._mark_the_rest()
             return False
         self._commit(commits)
         self._pacing.committed()
@@ -307,11 +309,15 @@ class TaskGroup:
             task.committed(commit)
             task.figures.seconds["commit"] = task.figures.seconds.get("commit", 0.0) + seconds / len(commits)
 
-    def mark(self) -> None:
-        """Tell the marker group where the tasks stand, where the last commits did not, and have what is used purged."""
+    def _mark_the_rest(self) -> None:
+        """Tell the marker group what the last commits did not: the lag of a job that has read everything is 0."""
         if self.is_open and not self._is_marked:
             self._producer.commit([], [task.position for task in self.tasks if task.position.n])
             self._is_marked = True
+
+    def mark(self) -> None:
+        """Tell the marker group where the tasks stand, where the last commits did not, and have what is used purged."""
+        self._mark_the_rest()
         self._surroundings.purge(
             {
                 (topic, number): end
