@@ -73,11 +73,7 @@ class SparkStorage:
 
     def put(self, piece: Piece) -> None:
         """Put a piece of a task's snapshot."""
-        blocks = self.blocks(piece.place)
-        for number, data in piece.put.items():
-            blocks.put_block(number, data)
-        for number in piece.delete:
-            blocks.delete_block(number)
+        piece.write(self.blocks(piece.place))
 
 
 class LeaseHolder(StatefulProcessor):
