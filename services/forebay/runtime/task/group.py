@@ -7,49 +7,24 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
 
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.position import TaskPosition, owner
 from forebay.runtime.stateformat import TaskSnapshot
-from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.pacing import Pacing
-from forebay.runtime.task.reader import GroupReader, now_ms
+from forebay.runtime.task.ports import Committer, Reader, Surroundings
+from forebay.runtime.task.reader import now_ms
 from forebay.runtime.task.snapshot import Place, SnapshotWriter
 from forebay.runtime.task.state_task import StateTask
 from forebay.runtime.task.tail import Tail, completed, foreign
-from forebay.runtime.task.transaction import GroupProducer, TaskCommit
+from forebay.runtime.task.transaction import TaskCommit
 
 log = logging.getLogger(__name__)
 
 _MARK_SECONDS = 1.0
 _OPEN_LOOK_SECONDS = 1.0
 _AFTER_LOOK_SECONDS = 0.05
-
-
-class Surroundings(Protocol):
-    """What a group needs of the broker beside its reader and producer."""
-
-    def markers(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], str]:
-        """Return the metadata last committed to the marker group, whatever transaction is open. Raises Unavailable."""
-        ...
-
-    def read_tails(self, tails: list[Tail]) -> None:
-        """Read tails: see `tail.read_tails`."""
-        ...
-
-    def ends(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
-        """Return the last stable offsets. Raises Unavailable."""
-        ...
-
-    def inputs(self, place: Place, lease: Lease, position: TaskPosition) -> TaskInput:
-        """Return what a task reads, from where it stands."""
-        ...
-
-    def purge(self, ends: dict[tuple[str, int], int]) -> None:
-        """Have the broker delete the records of repartition partitions before these offsets, some time."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +54,8 @@ class TaskGroup:
         self,
         tasks: list[StateTask],
         writers: dict[Place, SnapshotWriter],
-        reader: GroupReader,
-        producer: GroupProducer,
+        reader: Reader,
+        producer: Committer,
         surroundings: Surroundings,
         pacing: Pacing,
         settings: GroupSettings,
@@ -98,7 +73,7 @@ class TaskGroup:
         self._monotonic = monotonic
         self._offsets: dict[Place, dict[str, int]] = {task.place: {} for task in tasks}
         self._quiet_since = dict.fromkeys((task.place for task in tasks), 0.0)
-        self._known_at = now_ms()
+        self._known_at = clock()
         self._marked_at = float("-inf")
         self._is_marked = True
         self._opened_at = float("-inf")
