@@ -84,6 +84,9 @@ class StepReader:
     def open_transactions(self) -> dict[Place, int]:
         return {}
 
+    def close(self) -> None:
+        """Nothing is held."""
+
 
 class OutcomeProducer:
     """Keeps what is committed as outcomes (implements `Committer`)."""

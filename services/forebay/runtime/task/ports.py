@@ -29,6 +29,8 @@ class Reader(Protocol):
 
     def open_transactions(self) -> dict[tuple[str, int], int]: ...
 
+    def close(self) -> None: ...
+
 
 class Committer(Protocol):
     """Commits for a group (see `transaction.GroupProducer`)."""
