@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 Native: TypeAlias = "type[native.Codec]"
 
 SWITCH = "FOREBAY_NATIVE"
-"""Environment variable; `off` leaves the native codec out."""
+"""Environment variable: `off` leaves the native codec out, `required` makes its absence an error."""
 
 
 def native_codec() -> Native | None:
@@ -24,16 +24,19 @@ def missing() -> str:
     """Return a line that says that the native codec is missing and what that means; empty if it is there."""
     if _NATIVE is not None:
         return ""
-    return f"the native codec is not in use ({_REASON}): records take the slow path, ten times the CPU per record"
+    return f"the native codec is not in use ({_REASON}): each record costs a multiple of the CPU time"
 
 
 def _load() -> tuple[ModuleType | None, str]:
-    if os.environ.get(SWITCH, "").lower() == "off":
+    switch = os.environ.get(SWITCH, "").lower()
+    if switch == "off":
         return None, f"{SWITCH}=off"
     try:
         from forebay.serde import native  # noqa: PLC0415 (may be missing)
     except ImportError as error:
-        return None, f"{error}; a C compiler and Python's headers build it: pip install --force-reinstall forebay"
+        if switch == "required":
+            raise
+        return None, f"{error}; a C compiler and Python's headers are needed where forebay is installed"
     return native, ""
 
 
