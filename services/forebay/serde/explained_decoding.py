@@ -59,7 +59,6 @@ class _Reader:
         self._data = data
         self._path: list[str] = []
         self._values = most_values(len(data))
-        self._items = 0
         self.position = HEADER_BYTES
 
     def where(self) -> str:
@@ -141,11 +140,6 @@ class _Reader:
             count, self.position = read_count(self._data, self.position)
             if not count:
                 return
-            self._items += count
-            if self._items > len(self._data):
-                raise Malformed(
-                    f"{self._items} items up to here, more than {len(self._data)} bytes of a record can hold"
-                )
             yield from range(count)
 
     def _branch(self, count: int) -> int:

@@ -14,10 +14,10 @@ MAX_PRECISION = 1_000
 """Digits of a decimal."""
 
 FREE_VALUES = 10_000
-VALUES_PER_BYTE = 16
+VALUES_PER_BYTE = 8
 """A record of so many bytes may hold FREE_VALUES and so many values for each byte, nulls and records counted.
 
-Values of no bytes are what bombs are made of. Items of arrays and maps are limited to one for each byte.
+Values of no bytes are what bombs are made of.
 """
 
 

@@ -106,8 +106,8 @@ cdef struct Node:
 cdef struct Cursor:
     const unsigned char *at
     const unsigned char *end
-    Py_ssize_t items  # that may yet come
-    Py_ssize_t values
+    Py_ssize_t most_items  # of a block
+    Py_ssize_t values  # that may yet come
 
 cdef struct Buffer:
     char *start
@@ -343,12 +343,11 @@ cdef inline Py_ssize_t _read_count(Cursor *c) except -1:
     _read_long(c, &count)
     if count < 0:
         _read_length(c)
-        if count < -c.items:
+        if count < -c.most_items:
             raise _Doubt
         count = -count
-    if count > c.items:
+    if count > c.most_items:
         raise _Doubt
-    c.items -= count
     return count
 
 
@@ -798,8 +797,8 @@ cdef class Codec:
             if plan is not None:
                 c.at = <const unsigned char *>PyBytes_AS_STRING(data) + 5
                 c.end = c.at + PyBytes_GET_SIZE(data) - 5
-                c.items = PyBytes_GET_SIZE(data)
-                c.values = _free_values + _values_per_byte * c.items
+                c.most_items = PyBytes_GET_SIZE(data)
+                c.values = _free_values + _values_per_byte * c.most_items
                 record = _read(&plan.root, &c)
                 if c.at == c.end:
                     return record
