@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
@@ -104,6 +105,24 @@ def test_damaged_bytes_give_the_same_on_both_paths(record: Everything, data: st.
         damaged[data.draw(st.integers(5, len(damaged) - 1))] = data.draw(st.integers(0, 255))
     with contextlib.suppress(DecodeError):
         EVERYTHING.decode(bytes(damaged))
+
+
+@dataclass(frozen=True, slots=True)
+class Percentage:
+    value: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.value <= 100:
+            raise ValueError(f"{self.value} is no percentage")
+
+
+def test_a_record_class_that_refuses_its_values() -> None:
+    codec = codec_of(
+        Percentage, {"type": "record", "name": "Percentage", "fields": [{"name": "value", "type": "long"}]}
+    )
+    assert codec.decode(header(1) + b"\x64") == Percentage(50)
+    with pytest.raises(DecodeError, match=r"^Percentage: Percentage refuses these values: ValueError: 101 is no perc"):
+        codec.decode(header(1) + b"\xca\1")
 
 
 class Registry:

@@ -1,4 +1,4 @@
-"""Random contracts and records: both paths and fastavro agree (a part of what `python -m tests.serde.fuzz 24000` runs)."""
+"""Random contracts and records: both paths and fastavro agree. `python -m tests.serde.fuzz 24000` runs more."""
 
 from __future__ import annotations
 

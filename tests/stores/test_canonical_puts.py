@@ -146,9 +146,13 @@ def test_what_would_be_read_back_as_something_else_is_refused(
     bench: Bench, codec: AvroCodec[Measured], fields: dict[str, Any], complaint: str
 ) -> None:
     store = bench.open(KeyValueStore("plain", Measured), codec)
-    with pytest.raises((EncodeError, StoreEncodeError)) as caught:
+
+    def put() -> None:
         store.put("k", replace(BLANK, **fields))
         bench.commit()
+
+    with pytest.raises((EncodeError, StoreEncodeError)) as caught:
+        put()
     assert complaint in str(caught.value)
     bench.roll_back()
     assert store.get("k") is None
