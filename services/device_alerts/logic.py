@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from device_alerts.model import AlertType, Device, DeviceAlert, DeviceEvent, Status
 from device_alerts.reports import HEARTBEAT, STATUS_UPDATE, report_of
 from device_alerts.settings import DeviceAlertsSettings
 from forebay.processor import Context, Processor, Timer
+from forebay.records import replace
 from forebay.stores import KeyValueStore
 
 SILENCE = "silence"

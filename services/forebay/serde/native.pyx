@@ -21,6 +21,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from decimal import Decimal
+from inspect import getattr_static
 
 from forebay.codec import DecodeError
 from forebay.records import FrozenMap
@@ -166,7 +167,7 @@ cdef class _Plan:
 
 cdef Py_ssize_t _slot(object record_type, object name) except 0:
     """Give where instances keep a field. `record_type` has a slot for it."""
-    member = record_type.__dict__[name]
+    member = getattr_static(record_type, name)
     if Py_TYPE(member) is not &PyMemberDescr_Type:
         raise TypeError(f"{record_type.__name__}.{name} is no slot")
     return (<PyMemberDescrObject *>member).d_member.offset

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from forebay.records import fields_of
 from forebay.serde.avro_types import DecimalType
 
 
@@ -99,7 +99,7 @@ class ReadRecord:
     @property
     def names(self) -> tuple[str, ...]:
         """Return the names of the arguments: the record's fields in its own order."""
-        return () if self.record_type is None else tuple(field.name for field in dataclasses.fields(self.record_type))
+        return () if self.record_type is None else fields_of(self.record_type)
 
     def make(self, values: Sequence[Any]) -> Any:
         """Return the record of the values read, in the order written; None if the reader skips it."""
