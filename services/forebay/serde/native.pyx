@@ -48,6 +48,8 @@ cdef extern from "Python.h":
     ctypedef struct PyMemberDescrObject:
         PyMemberDef *d_member
     PyTypeObject PyMemberDescr_Type
+    void PyObject_GC_UnTrack(void *op)
+    bint PyObject_GC_IsTracked(PyObject *op)
     object PyType_GenericAlloc(PyTypeObject *type, Py_ssize_t items)
     object PyUnicode_DecodeUTF8(const char *text, Py_ssize_t size, const char *errors)
     const char *PyUnicode_AsUTF8AndSize(object text, Py_ssize_t *size) except NULL
@@ -86,6 +88,8 @@ _KINDS = {
     "string": STRING,
 }
 
+_FLAT = frozenset({ReadPrimitive, ReadFixed, ReadDecimal, ReadEnumeration, ReadUnion})  # a union if its branches are
+
 cdef struct Filler:  # a slot that no field of the wire fills
     Py_ssize_t slot
     Py_ssize_t copied_from  # a slot filled before, or 0
@@ -95,6 +99,8 @@ cdef struct Node:
     Kind kind
     bint to_float
     bint canonical  # no value in here has another form that means the same
+    bint flat  # values refer to nothing that the cyclic collector would have to look at
+    bint flat_fields  # a record's values don't
     Py_ssize_t count  # children, symbols, or bytes of a fixed type (a decimal: -1 if its bytes have a length)
     Node *children
     PyObject *thing  # a record's class, a decimal's function, an enumeration's symbols; MADE_RECORD: function
@@ -182,6 +188,7 @@ cdef _Plan _reading(object plan):
 cdef int _lay_out_reading(_Plan made, Node *node, object plan) except -1:
     cdef Py_ssize_t index
     kind = type(plan)
+    node.flat = kind in _FLAT
     if kind is ReadPrimitive:
         node.kind = _KINDS[plan.name]
         node.to_float = plan.conversion is Conversion.TO_FLOAT
@@ -198,6 +205,7 @@ cdef int _lay_out_reading(_Plan made, Node *node, object plan) except -1:
         made.branch(node, UNION, len(plan.branches))
         for index, branch in enumerate(plan.branches):
             _lay_out_reading(made, &node.children[index], branch)
+            node.flat = node.flat and node.children[index].flat
     elif kind is ReadArray:
         made.branch(node, ARRAY, 1)
         _lay_out_reading(made, &node.children[0], plan.item)
@@ -225,6 +233,9 @@ cdef int _lay_out_making(_Plan made, Node *node, object plan) except -1:
         node.thing = made.keep(plan.make)
         return 0
     node.thing = made.keep(plan.record_type)
+    node.flat_fields = True
+    for slot in range(node.count):
+        node.flat_fields = node.flat_fields and node.children[slot].flat
     node.filler = <Filler *>made.take(len(plan.arguments) * sizeof(Filler))
     for name, argument in zip(plan.names, plan.arguments):
         slot = _slot(plan.record_type, name)
@@ -235,6 +246,7 @@ cdef int _lay_out_making(_Plan made, Node *node, object plan) except -1:
         filler.slot = slot
         if type(argument) is Constant:
             filler.constant = made.keep(argument.value)
+            node.flat_fields = node.flat_fields and not PyObject_GC_IsTracked(filler.constant)
         else:
             filler.copied_from = node.slots[argument.index]
         node.fillers += 1
@@ -446,6 +458,8 @@ cdef object _read_record(Node *node, Cursor *c):
                          (<PyObject **>(start + filler.copied_from))[0])
         Py_INCREF(value)
         (<PyObject **>(start + filler.slot))[0] = <PyObject *>value
+    if node.flat_fields:
+        PyObject_GC_UnTrack(<PyObject *>record)
     return record
 
 
@@ -478,6 +492,8 @@ cdef object _read_map(Node *item, Cursor *c):
             key = _read_text(c)
             PyDict_SetItem(entries, key, _read(item, c))
         count = _read_count(c)
+    if item.flat:
+        PyObject_GC_UnTrack(<PyObject *>entries)
     return entries
 
 
