@@ -48,7 +48,7 @@ class ErrorStage:
 
 
 def error_record(message: Message, service: str, stage: str, error: Exception, clock: int) -> SideRecord:
-    """Give the record that tells of `error`: key, value and headers unchanged, error.* headers added.
+    """Return the record that tells of `error`: key, value and headers unchanged, error.* headers added.
 
     Args:
         clock: the batch's clock (ms), used where the record has no timestamp of its own.
@@ -56,7 +56,7 @@ def error_record(message: Message, service: str, stage: str, error: Exception, c
     timestamp = message.timestamp()[1]
     facts: dict[str, str] = {
         "error.class": type(error).__name__,
-        "error.message": str(error),
+        "error.message": _said(error),
         "error.stage": stage,
         "error.topic": message.topic(),
         "error.partition": str(message.partition()),
@@ -64,14 +64,37 @@ def error_record(message: Message, service: str, stage: str, error: Exception, c
         "error.timestamp": str(timestamp),
         "error.service": service,
     }
-    headers = list(message.headers() or []) + [(name, text.encode()) for name, text in facts.items()]
+    headers = _original_headers(message, "error") + [(name, as_bytes(text)) for name, text in facts.items()]
     return SideRecord(message.key(), message.value(), timestamp if timestamp >= 0 else clock, headers)
 
 
 def late_record(message: Message, by_ms: int, stream_time: int, clock: int) -> SideRecord:
-    """Give the record that came too late: unchanged, with late.by_ms and late.stream_time headers."""
+    """Return the record that came too late: unchanged, with late.by_ms and late.stream_time headers."""
     timestamp = message.timestamp()[1]
     added: Headers = [("late.by_ms", str(by_ms).encode()), ("late.stream_time", str(stream_time).encode())]
-    return SideRecord(
-        message.key(), message.value(), timestamp if timestamp >= 0 else clock, list(message.headers() or []) + added
-    )
+    headers = _original_headers(message, "late") + added
+    return SideRecord(message.key(), message.value(), timestamp if timestamp >= 0 else clock, headers)
+
+
+def as_bytes(text: str) -> bytes:
+    """Return a header's value; a lone surrogate, which UTF-8 has no place for, is written as an escape."""
+    return text.encode(errors="backslashreplace")
+
+
+def _original_headers(message: Message, kind: str) -> Headers:
+    """Return the record's headers, or one `<kind>.headers` that says why there are none.
+
+    The client gives all headers of a record or, where one name is not UTF-8, none.
+    """
+    try:
+        return list(message.headers() or [])
+    except UnicodeDecodeError as error:
+        return [(f"{kind}.headers", as_bytes(f"left out: the name of one of them is not UTF-8: {error}"))]
+
+
+def _said(error: Exception) -> str:
+    """Return an error's text; an error whose text can't be made is no reason to stop."""
+    try:
+        return str(error)
+    except Exception as failure:
+        return f"(its text can't be made: {type(failure).__name__})"
