@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from sortedcontainers import SortedList
 
-from forebay.codec import Codec, EncodeError
+from forebay.codec import Codec, DecodeError, EncodeError, Unavailable
 from forebay.stores.table import Change, Table, prefix_end
 
 V = TypeVar("V")
@@ -36,6 +36,10 @@ class Journal:
 
 class StoreEncodeError(Exception):
     """A put value does not fit its store's contract; found when a batch's changes are encoded."""
+
+
+class StateUnreadable(Unavailable):
+    """A row of the state can't be decoded: no record's fault, so the batch stops and is tried again."""
 
 
 class Rows(Generic[V]):
@@ -147,7 +151,12 @@ class Rows(Generic[V]):
 
     def _load(self, key: bytes) -> V | None:
         data = self._table.get(self.prefix + key)
-        value = None if data is None else self._codec.decode(data)
+        try:
+            value = None if data is None else self._codec.decode(data)
+        except (Unavailable, MemoryError):
+            raise
+        except Exception as error:
+            raise StateUnreadable(_unreadable(self.store, key, error)) from error
         self._objects[key] = value
         return value
 
@@ -200,6 +209,16 @@ class Rows(Generic[V]):
             value = self.get(key)
             if value is not None:
                 yield key, value
+
+
+def _unreadable(store: str, key: bytes, error: Exception) -> str:
+    remedy = (
+        "is the schema registry the one the job always had, with all its schemas? Then the state is damaged: move the "
+        "checkpoint away and `forebay restore` makes it anew from the changelogs"
+        if isinstance(error, DecodeError)
+        else "the job goes on by itself once it can be"
+    )
+    return f"store {store}, key {key[:100]!r}: the row can't be read: {type(error).__name__}: {error}; {remedy}"
 
 
 def _key_of(confirmed: Iterator[tuple[bytes, bytes]], cut: int) -> bytes | None:
