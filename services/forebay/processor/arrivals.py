@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from forebay.codec import Codec, DecodeError
+from forebay.codec import Codec, DecodeError, Unavailable
 from forebay.processor.api import AnyProcessor, Timer
 from forebay.processor.handover import HandedRecord
 from forebay.processor.messages import Headers, Message
@@ -77,21 +77,35 @@ def _decoded(
                 raise DecodeError("the record's key is null" if key is None else "the record's value is null")
             text = key.decode()
             event = None if value is None else decode(value)
-            timestamp = message.timestamp()[1] if is_handed or event is None else timestamp_of(event)
-            if not 0 <= timestamp <= limit:
-                raise DecodeError(
-                    f"event time {timestamp} is negative"
-                    if timestamp < 0
-                    else f"event time {timestamp} lies {timestamp - limit} ms beyond the allowed future (max_future_ms)"
-                )
         except UnicodeDecodeError as error:
             yield message, "", None, -1, DecodeError(f"the record's key is not UTF-8: {error}")
+            continue
         except DecodeError as error:
             yield message, "", None, -1, error
+            continue
+        try:
+            timestamp = message.timestamp()[1] if is_handed or event is None else timestamp_of(event)
+            if timestamp.__class__ is not int or not 0 <= timestamp <= limit:
+                raise DecodeError(_unusable_time(timestamp, limit))
+        except (Unavailable, MemoryError):
+            raise
+        except DecodeError as error:
+            yield message, "", None, -1, error
+        except Exception as error:
+            failure = DecodeError(f"the record's event time can't be told: {type(error).__name__}: {error}")
+            yield message, "", None, -1, failure
         else:
             yield message, text, event, timestamp, None
     if read:
         counts[topic] = counts.get(topic, 0) + read
+
+
+def _unusable_time(timestamp: Any, limit: int) -> str:
+    if timestamp.__class__ is not int:
+        return f"event time {timestamp!r} is {type(timestamp).__name__}: timestamp() must give a whole number of ms"
+    if timestamp < 0:
+        return f"event time {timestamp} is negative"
+    return f"event time {timestamp} lies {timestamp - limit} ms beyond the allowed future (max_future_ms)"
 
 
 class TimerMessage:

@@ -197,9 +197,15 @@ class TaskEngine:
                 continue
             now = timestamp if timestamp > stream_time else stream_time
             identity = None
-            if deduping and event is not None and (name := event_id(event)) is not None:
-                identity = digest(name)
-                if seen(identity, now):
+            if deduping and event is not None:
+                try:
+                    identity = None if (name := event_id(event)) is None else digest(name)
+                except (Unavailable, MemoryError):
+                    raise
+                except Exception as error:
+                    result.errors.append(error_record(message, self.settings.service, ErrorStage.PROCESS, error, clock))
+                    continue
+                if identity is not None and seen(identity, now):
                     result.duplicates += 1
                     continue
             stream_time = now

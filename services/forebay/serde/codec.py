@@ -77,7 +77,14 @@ class AvroCodec(Generic[T]):
                 self._add(head, schema)
             except InvalidSchema as error:
                 raise DecodeError(f"the writer's schema {schema_id} can't be used: {error}") from error
-        return decode_checked(data, self._plans[head], self._name)  # type: ignore[no-any-return]
+        try:
+            return decode_checked(data, self._plans[head], self._name)  # type: ignore[no-any-return]
+        except (DecodeError, MemoryError):
+            raise
+        except Exception as error:
+            # The bytes are sound, but a record's own __post_init__ refuses what they say.
+            reason = f"no {self._name} can be made of these values: {type(error).__name__}: {error}"
+            raise DecodeError(reason) from error
 
     def _add(self, head: bytes, writer: Schema) -> None:
         ours = self._registered.schema
