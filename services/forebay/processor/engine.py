@@ -145,6 +145,7 @@ class TaskEngine:
         self.dedupe = Dedupe(settings.dedupe_retention_ms)
         self.position = Position()
         self._result = BatchResult()
+        self._encoding = StateEncoding.AT_END
 
     def load(self, position: Position) -> None:
         """Start over from the table, at `position`: whatever is not in the table is forgotten.
@@ -185,6 +186,7 @@ class TaskEngine:
             Unavailable: the batch can't be computed now.
         """
         result = self._result = BatchResult(outputs=self._reset_context())
+        self._encoding = encoding
         limit = clock + self.settings.max_future_ms
         seen, event_id, digest = self.dedupe.seen, self.processor.event_id, self.dedupe.digest
         stream_time = self.position.stream_time
@@ -193,7 +195,7 @@ class TaskEngine:
             streams, self._codecs.inputs, self._codecs.tables, self.processor, limit, result.records_by_topic
         ):
             if failure is not None:
-                result.errors.append(error_record(message, self.settings.service, ErrorStage.DECODE, failure, clock))
+                self._report(message, failure, clock, ErrorStage.DECODE)
                 continue
             now = timestamp if timestamp > stream_time else stream_time
             identity = None
@@ -203,7 +205,7 @@ class TaskEngine:
                 except (Unavailable, MemoryError):
                     raise
                 except Exception as error:
-                    result.errors.append(error_record(message, self.settings.service, ErrorStage.PROCESS, error, clock))
+                    self._report(message, error, clock)
                     continue
                 if identity is not None and seen(identity, now):
                     result.duplicates += 1
@@ -215,7 +217,7 @@ class TaskEngine:
             if self.timers.first <= context.closing_time:
                 self._fire(clock)
             context.key, context.timestamp = key, timestamp
-            if self._attempt(message, event, clock, encoding) and identity is not None:
+            if self._attempt(message, event, clock) and identity is not None:
                 self.dedupe.add(identity, now)
         self.position = Position(stream_time, self.position.closing_time)
 
@@ -278,14 +280,14 @@ class TaskEngine:
         context.closing_time = max(self.position.stream_time, self.position.closing_time)
         return context.outputs
 
-    def _attempt(self, message: Message, event: Any, clock: int, encoding: StateEncoding) -> bool:
+    def _attempt(self, message: Message, event: Any, clock: int) -> bool:
         mark = len(self._context.outputs)
         try:
             if event is None:
                 self.processor.removed(message.topic(), self._context)
             else:
                 self.processor.process(event, self._context)
-            if encoding is StateEncoding.EACH:
+            if self._encoding is StateEncoding.EACH:
                 self._check_puts()
         except (Unavailable, MemoryError):
             raise
@@ -295,8 +297,7 @@ class TaskEngine:
             return False
         except Exception as error:
             self._undo(mark)
-            stage = ErrorStage.ENCODE if isinstance(error, EncodeError) else ErrorStage.PROCESS
-            self._result.errors.append(error_record(message, self.settings.service, stage, error, clock))
+            self._report(message, error, clock)
             return False
         if self._context.late_by != IN_TIME:
             self._result.late.append(late_record(message, self._context.late_by, self._context.stream_time, clock))
@@ -314,18 +315,22 @@ class TaskEngine:
                 self.processor.on_timer(timer, context)
                 if context.late_by != IN_TIME:
                     raise RuntimeError("a timer has no record that could be late: call ctx.late() in process() only")
+                if self._encoding is StateEncoding.EACH:
+                    self._check_puts()
             except (Unavailable, MemoryError):
                 raise
             except Exception as error:
                 self._undo(mark)
-                failed = TimerMessage(timer)
-                self._result.errors.append(
-                    error_record(failed, self.settings.service, ErrorStage.PROCESS, error, clock)
-                )
+                self._report(TimerMessage(timer), error, clock)
             else:
                 self._keep()
         self._result.timers_fired += fired
         return fired
+
+    def _report(self, message: Message, error: Exception, clock: int, stage: str = ErrorStage.PROCESS) -> None:
+        if isinstance(error, EncodeError):
+            stage = ErrorStage.ENCODE
+        self._result.errors.append(error_record(message, self.settings.service, stage, error, clock))
 
     def _check_puts(self) -> None:
         for rows, key, _, _ in self._journal.entries:

@@ -6,6 +6,7 @@ import logging
 from dataclasses import dataclass
 
 from forebay.partitioner import Partitioner
+from forebay.processor.attempts import compute
 from forebay.processor.engine import BatchResult, Position, StateEncoding, TaskEngine
 from forebay.processor.handover import by_task
 from forebay.processor.messages import Output
@@ -20,7 +21,6 @@ from forebay.runtime.stateformat import TaskState, decode_block, decode_state, e
 from forebay.stores.blocklog import append, catch_up, snapshot, split_changes
 from forebay.stores.directory import Directory
 from forebay.stores.kinds import KindChanged
-from forebay.stores.rows import StoreEncodeError
 from forebay.stores.table import NO_TAG, Change, Table
 
 log = logging.getLogger(__name__)
@@ -209,13 +209,11 @@ class StateTask:
             )
 
     def _compute(self, batch: TaskBatch) -> tuple[BatchResult, list[bytes]]:
-        position = self._engine.position
-        try:
-            result = self._attempt(batch, StateEncoding.AT_END)
-        except StoreEncodeError as error:
-            log.warning("%s: batch %d: %s: looking for the record", self._settings.name, batch.batch, error)
-            self._engine.load(position)
-            result = self._attempt(batch, StateEncoding.EACH)
+        result = compute(
+            f"{self._settings.name}: batch {batch.batch}",
+            self._engine,
+            lambda encoding: self._attempt(batch, encoding),
+        )
         return result, [encode_block(part) for part in split_changes(result.changes)]
 
     def _attempt(self, batch: TaskBatch, encoding: StateEncoding) -> BatchResult:
