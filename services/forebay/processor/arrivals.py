@@ -23,12 +23,14 @@ def arrivals(
     limit: int,
     counts: dict[str, int],
 ) -> Iterator[Decoded]:
-    """Give the records of all streams by event time, ties in order of the streams (semantics.md, order of processing).
+    """Return the records of all streams by event time (semantics.md, order of processing).
 
+    At equal times tables come first, so that a look-up as of t sees what became valid at t; then the streams' order.
     A record that can't be used comes right after its predecessor in its own stream.
 
     Args:
-        tables: topics in which a null value is a delete.
+        streams: one per input partition, each of one topic, sorted by (topic, partition).
+        tables: topics read as tables, in which a null value is a delete.
         limit: event times above it (ms) are failures.
         counts: records read are added here by topic, once their stream ends.
     """
@@ -36,15 +38,18 @@ def arrivals(
         yield from _decoded(streams[0], codecs, tables, processor, limit, counts)
         return
     heap: list[tuple[int, int, Decoded, Iterator[Decoded]]] = []
+    behind = len(streams)
     last = [-1] * len(streams)
     for index, stream in enumerate(streams):
         records = _decoded(stream, codecs, tables, processor, limit, counts)
         first = next(records, None)
         if first is not None:
-            heap.append((first[3], index, first, records))
+            rank = index if first[0].topic() in tables else index + behind
+            heap.append((first[3], rank, first, records))
     heapq.heapify(heap)
     while heap:
-        timestamp, index, record, records = heap[0]
+        timestamp, rank, record, records = heap[0]
+        index = rank % behind
         last[index] = max(last[index], timestamp)
         yield record
         following = next(records, None)
@@ -52,7 +57,7 @@ def arrivals(
             heapq.heappop(heap)
         else:
             at = following[3] if following[4] is None else last[index]
-            heapq.heapreplace(heap, (at, index, following, records))
+            heapq.heapreplace(heap, (at, rank, following, records))
 
 
 def _decoded(

@@ -179,7 +179,7 @@ class TaskEngine:
 
         Args:
             streams: one per input partition, each in offset order, sorted by (topic, partition); they are
-                merged by event time, ties by their order here.
+                merged by event time (see `arrivals`).
             clock: the batch's clock (ms); event times beyond clock + max_future_ms are errors.
 
         Raises:
