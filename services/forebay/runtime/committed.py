@@ -38,7 +38,7 @@ class CommittedPosition:
             fields = json.loads(data)
             ends = tuple((str(topic), int(partition), int(end)) for topic, partition, end in fields["ends"])
             return cls(Marker.from_metadata(fields["marker"]), ends)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise StateConflict(
                 f"the position {data[:200]!r} in an internal changelog was not written by Forebay"
             ) from error

@@ -58,9 +58,9 @@ class Marker:
             fields = json.loads(text)
             closing_time, handed_to = fields.get("c"), int(fields.get("to", "0"), 16)
             return cls(fields["job"], fields["n"], fields["s"], fields["tag"], fields["code"], closing_time, handed_to)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise StateConflict(
-                f"the marker's metadata {text!r} was not written by Forebay: no other program may commit offsets "
+                f"the marker's metadata {text[:200]!r} was not written by Forebay: no other program may commit offsets "
                 "to a job's marker group. Delete the checkpoint and `forebay restore` makes it anew from the changelogs"
             ) from error
 
