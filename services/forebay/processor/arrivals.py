@@ -10,6 +10,7 @@ from forebay.codec import Codec, DecodeError, Unavailable
 from forebay.processor.api import AnyProcessor, Timer
 from forebay.processor.handover import HandedRecord
 from forebay.processor.messages import Headers, Message
+from forebay.room import EventTimes
 
 Decoded = tuple[Message, str, Any, int, DecodeError | None]
 """Message, key, event (None: a table's row is deleted), event time (ms), and the failure if it can't be used."""
@@ -20,7 +21,7 @@ def arrivals(
     codecs: Mapping[str, Codec[Any]],
     tables: Collection[str],
     processor: AnyProcessor,
-    limit: int,
+    times: EventTimes,
     counts: dict[str, int],
 ) -> Iterator[Decoded]:
     """Return the records of all streams by event time (semantics.md, order of processing).
@@ -31,17 +32,17 @@ def arrivals(
     Args:
         streams: one per input partition, each of one topic, sorted by (topic, partition).
         tables: topics read as tables, in which a null value is a delete.
-        limit: event times above it (ms) are failures.
+        times: event times outside of them are failures.
         counts: records read are added here by topic, once their stream ends.
     """
     if len(streams) == 1:
-        yield from _decoded(streams[0], codecs, tables, processor, limit, counts)
+        yield from _decoded(streams[0], codecs, tables, processor, times, counts)
         return
     heap: list[tuple[int, int, Decoded, Iterator[Decoded]]] = []
     behind = len(streams)
     last = [-1] * len(streams)
     for index, stream in enumerate(streams):
-        records = _decoded(stream, codecs, tables, processor, limit, counts)
+        records = _decoded(stream, codecs, tables, processor, times, counts)
         first = next(records, None)
         if first is not None:
             rank = index if first[0].topic() in tables else index + behind
@@ -65,10 +66,10 @@ def _decoded(
     codecs: Mapping[str, Codec[Any]],
     tables: Collection[str],
     processor: AnyProcessor,
-    limit: int,
+    times: EventTimes,
     counts: dict[str, int],
 ) -> Iterator[Decoded]:
-    timestamp_of = processor.timestamp
+    timestamp_of, first, last = processor.timestamp, times.first, times.last
     topic, decode, read, is_handed = "", None, 0, False
     for read, message in enumerate(stream, 1):  # noqa: B007 (counted after the loop)
         if message.topic() != topic:
@@ -90,8 +91,8 @@ def _decoded(
             continue
         try:
             timestamp = message.timestamp()[1] if is_handed or event is None else timestamp_of(event)
-            if timestamp.__class__ is not int or not 0 <= timestamp <= limit:
-                raise DecodeError(_unusable_time(timestamp, limit))
+            if timestamp.__class__ is not int or not first <= timestamp <= last:
+                raise DecodeError(_unusable_time(timestamp, times))
         except (Unavailable, MemoryError):
             raise
         except DecodeError as error:
@@ -105,12 +106,10 @@ def _decoded(
         counts[topic] = counts.get(topic, 0) + read
 
 
-def _unusable_time(timestamp: Any, limit: int) -> str:
+def _unusable_time(timestamp: Any, times: EventTimes) -> str:
     if timestamp.__class__ is not int:
         return f"event time {timestamp!r} is {type(timestamp).__name__}: timestamp() must give a whole number of ms"
-    if timestamp < 0:
-        return f"event time {timestamp} is negative"
-    return f"event time {timestamp} lies {timestamp - limit} ms beyond the allowed future (max_future_ms)"
+    return f"event time {timestamp} {times.refusal(timestamp)}"
 
 
 class TimerMessage:

@@ -8,12 +8,15 @@ from enum import Enum
 from typing import Any
 
 from forebay.codec import Codec, EncodeError, Unavailable
+from forebay.limits import TaskLimits
 from forebay.processor.api import AnyProcessor, LateRecord
 from forebay.processor.arrivals import TimerMessage, arrivals
 from forebay.processor.context import IN_TIME, TaskContext
 from forebay.processor.dedupe import Dedupe
-from forebay.processor.messages import ErrorStage, Message, Output, SideRecord, error_record, late_record
+from forebay.processor.messages import ErrorStage, Message, Output, SideRecord
+from forebay.processor.side_topics import error_record, late_record
 from forebay.processor.timers import Timers
+from forebay.room import Rooms
 from forebay.stores.binding import Store, TaskStores
 from forebay.stores.kinds import Kinds, OnChange
 from forebay.stores.rows import Journal
@@ -49,6 +52,7 @@ class EngineSettings:
         dedupe_retention_ms: stream time for which event ids are remembered; 0 switches it off.
         max_future_ms: how far an event time may lie ahead of the batch's clock.
         max_record_bytes: largest output value.
+        limits: what the topics take that the task writes to: larger is refused, on the record that caused it.
         cached_objects: decoded rows kept per store from batch to batch.
         on_change: what to do with a store's rows when it is declared otherwise than they were written.
     """
@@ -58,6 +62,7 @@ class EngineSettings:
     dedupe_retention_ms: int = 600_000
     max_future_ms: int = 3_600_000
     max_record_bytes: int = 1_000_000
+    limits: TaskLimits = field(default_factory=TaskLimits)
     cached_objects: int = 50_000
     on_change: OnChange = OnChange.REFUSE
 
@@ -134,9 +139,14 @@ class TaskEngine:
         self._codecs = codecs
         self._journal = Journal()
         targets = codecs.targets
-        self._context = TaskContext(targets, next(iter(targets)), settings.max_record_bytes)
         self._onward = None if codecs.onward is None else codecs.onward[0]
-        lent = TaskStores(table, self._journal, self._context, settings.cached_objects)
+        rooms = self._rooms = Rooms(settings.limits)
+        fitted = {
+            name: (codec, rooms.onward(name) if name == self._onward else rooms.output(name))
+            for name, codec in targets.items()
+        }
+        self._context = TaskContext(fitted, next(iter(targets)), settings.max_record_bytes, rooms.internal)
+        lent = TaskStores(table, self._journal, self._context, settings.cached_objects, rooms)
         stores = _bind_stores(processor, codecs, lent)
         self._stores = lent.opened
         self._kinds = Kinds(settings.service, stores, lent, codecs.stores, settings.on_change)
@@ -180,19 +190,21 @@ class TaskEngine:
         Args:
             streams: one per input partition, each in offset order, sorted by (topic, partition); they are
                 merged by event time (see `arrivals`).
-            clock: the batch's clock (ms); event times beyond clock + max_future_ms are errors.
+            clock: the batch's clock (ms); event times beyond clock + max_future_ms, or that the changelogs don't take,
+                are errors.
 
         Raises:
             Unavailable: the batch can't be computed now.
         """
         result = self._result = BatchResult(outputs=self._reset_context())
         self._encoding = encoding
-        limit = clock + self.settings.max_future_ms
+        self._rooms.begin(clock)
+        times = self._rooms.event_times(clock, self.settings.max_future_ms)
         seen, event_id, digest = self.dedupe.seen, self.processor.event_id, self.dedupe.digest
         stream_time = self.position.stream_time
         context, deduping = self._context, self.settings.dedupe_retention_ms > 0
         for message, key, event, timestamp, failure in arrivals(
-            streams, self._codecs.inputs, self._codecs.tables, self.processor, limit, result.records_by_topic
+            streams, self._codecs.inputs, self._codecs.tables, self.processor, times, result.records_by_topic
         ):
             if failure is not None:
                 self._report(message, failure, clock, ErrorStage.DECODE)
@@ -293,14 +305,14 @@ class TaskEngine:
             raise
         except LateRecord as late:
             self._undo(mark)
-            self._result.late.append(late_record(message, late.by_ms, self._context.stream_time, clock))
+            self._report_late(message, late.by_ms, clock)
             return False
         except Exception as error:
             self._undo(mark)
             self._report(message, error, clock)
             return False
         if self._context.late_by != IN_TIME:
-            self._result.late.append(late_record(message, self._context.late_by, self._context.stream_time, clock))
+            self._report_late(message, self._context.late_by, clock)
             self._context.late_by = IN_TIME
         self._keep()
         return True
@@ -330,7 +342,12 @@ class TaskEngine:
     def _report(self, message: Message, error: Exception, clock: int, stage: str = ErrorStage.PROCESS) -> None:
         if isinstance(error, EncodeError):
             stage = ErrorStage.ENCODE
-        self._result.errors.append(error_record(message, self.settings.service, stage, error, clock))
+        service, room = self.settings.service, self._rooms.errors
+        self._result.errors.append(error_record(message, service, stage, error, clock, room))
+
+    def _report_late(self, message: Message, by_ms: int, clock: int) -> None:
+        stream_time, room = self._context.stream_time, self._rooms.late
+        self._result.late.append(late_record(message, by_ms, stream_time, clock, room))
 
     def _check_puts(self) -> None:
         for rows, key, _, _ in self._journal.entries:

@@ -7,8 +7,11 @@ from typing import Any, Generic, TypeVar
 
 from sortedcontainers import SortedList
 
-from forebay.codec import Codec, DecodeError, EncodeError, Unavailable
+from forebay.codec import Codec, DecodeError, Unavailable
+from forebay.room import Room
+from forebay.stores.keys import unpack_time
 from forebay.stores.table import Change, Table, prefix_end
+from forebay.stores.values import StampedCodec
 
 V = TypeVar("V")
 
@@ -49,10 +52,15 @@ class Rows(Generic[V]):
         store: the store's name; table keys are `store`, a zero byte, the row's key.
         journal: shared by all stores of the task.
         cached: decoded objects kept from batch to batch at most.
+        room: what the rows' changelog takes; any row by default.
     """
 
-    def __init__(self, store: str, table: Table, codec: Codec[V], journal: Journal, cached: int) -> None:
+    def __init__(
+        self, store: str, table: Table, codec: Codec[V], journal: Journal, cached: int, room: Room | None = None
+    ) -> None:
         self.store = store
+        self._room = room
+        self._is_stamped = isinstance(codec, StampedCodec)
         self.prefix = store.encode() + b"\0"
         self._table = table
         self._codec = codec
@@ -117,20 +125,22 @@ class Rows(Generic[V]):
         return bool(self._dirty)
 
     def check(self, key: bytes) -> None:
-        """Encode the row's present value. Raises EncodeError where it does not fit the store's contract."""
+        """Encode the row's present value. Raises EncodeError where contract or changelog don't take it."""
         value = self._objects.get(key)
         if value is not None:
-            self._codec.encode(value)
+            self._encoded(key, value)
 
     def changes(self) -> Iterator[Change]:
         """Give this batch's changes, one per row, in order of first change. Raises StoreEncodeError."""
-        encode, objects, prefix = self._codec.encode, self._objects, self.prefix
+        encode, objects, prefix = self._encoded, self._objects, self.prefix
         for key in self._dirty:
             value = objects[key]
             try:
-                yield prefix + key, None if value is None else encode(value)
-            except EncodeError as error:
-                raise StoreEncodeError(f"store {self.store}, key {key!r}: {error}") from error
+                yield prefix + key, None if value is None else encode(key, value)
+            except (Unavailable, MemoryError):
+                raise
+            except Exception as error:
+                raise StoreEncodeError(f"store {self.store}, key {key[:100]!r}: {error}") from error
 
     def settle(self) -> None:
         """Begin a batch on the confirmed table: the changes so far are in it."""
@@ -148,6 +158,16 @@ class Rows(Generic[V]):
         self._dirty.clear()
         self._dirty_sorted = None
         self._objects.clear()
+
+    def _encoded(self, key: bytes, value: V) -> bytes:
+        data = self._codec.encode(value)
+        room = self._room
+        if room is not None:
+            size = len(self.prefix) + len(key) + len(data)
+            at = unpack_time(data) if self._is_stamped else room.first
+            if size > room.most or not room.first <= at <= room.last:
+                room.check(f"store {self.store}, key {key[:100]!r}: a row", size, at)
+        return data
 
     def _load(self, key: bytes) -> V | None:
         data = self._table.get(self.prefix + key)

@@ -8,6 +8,7 @@ from typing import Any
 
 from forebay.catalog import find_service
 from forebay.job import load_job
+from forebay.limits import TaskLimits, task_limits
 from forebay.partitioner import partition_of
 from forebay.processor.engine import EngineSettings
 from forebay.processor.messages import Headers, Message
@@ -38,7 +39,7 @@ class JobDriver:
         chosen = self._job.settings() if settings is None else settings
         how = replace(EngineSettings(service=service), **engine)
         self.stages = [
-            StageTasks(self._service, self._job, number, chosen, tasks, how)
+            StageTasks(self._service, self._job, number, chosen, tasks, self._limited(how, number))
             for number in range(len(self._job.then) + 1)
         ]
         self._clock = 1 << 52
@@ -97,6 +98,12 @@ class JobDriver:
         """Start over from the committed tables, as tasks do in a new process."""
         for stage in self.stages:
             stage.restart()
+
+    def _limited(self, engine: EngineSettings, stage: int) -> EngineSettings:
+        """Return the settings with what the topics take as they are created, unless others are given."""
+        if engine.limits != TaskLimits():
+            return engine
+        return replace(engine, limits=task_limits(self._service, stage=stage))
 
     def _record(
         self, topic: str, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers
