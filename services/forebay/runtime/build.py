@@ -11,6 +11,8 @@ from confluent_kafka import Consumer, Producer
 from forebay.catalog import Service, find_service
 from forebay.job import Job, load_job
 from forebay.kafka.codecs import registry_codec
+from forebay.kafka.topic_limits import batch_limit
+from forebay.limits import task_limits
 from forebay.partitioner import Partitioner
 from forebay.processor.api import AnyProcessor
 from forebay.processor.engine import Codecs, EngineSettings, TaskEngine, declared_stores
@@ -58,13 +60,18 @@ def _build(
         dedupe_retention_ms=spec.dedupe_retention_ms,
         max_future_ms=spec.max_future_ms,
         max_record_bytes=spec.max_record_bytes,
+        limits=task_limits(service, spec.application, stage, spec.topic_limits),
         cached_objects=spec.cached_objects,
         on_change=spec.on_change,
     )
     topics = stage_log(spec.application, stage, processor)
     engine = TaskEngine(processor, build_codecs(spec, service, job, stage, processor), table, engine_settings)
     name = spec.transactional_id(stage, task)
-    identity = {"transactional.id": name, "transaction.timeout.ms": spec.transaction_timeout_ms}
+    identity = {
+        "transactional.id": name,
+        "transaction.timeout.ms": spec.transaction_timeout_ms,
+        **batch_limit(spec.kafka, spec.topic_limits),
+    }
     sink = TransactionalSink(
         consumer,
         _observer(spec),
