@@ -171,4 +171,5 @@ def shown(output: Output, codecs: Mapping[str, Codec[Any]]) -> Forwarded[Any]:
 
 def failure(record: SideRecord) -> Failure:
     """Give a side record with its headers as text."""
-    return Failure(record.key, record.value, {name: (value or b"").decode() for name, value in record.headers})
+    headers = {name: (value or b"").decode(errors="backslashreplace") for name, value in record.headers}
+    return Failure(record.key, record.value, headers)

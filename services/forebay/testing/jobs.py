@@ -19,18 +19,27 @@ from forebay.testing.stages import StageTasks
 class JobDriver:
     """Pipes records into a service of the table and shows what it does (in the manner of TopologyTestDriver).
 
-    Each pipe is a batch of its own. The wall clock stands far in the future, so that event times are free.
+    Each pipe is a batch of its own. The wall clock stands far in the future, so that event times are free, unless it is
+    given.
 
     Args:
         service: name in the table of services.
         tasks: number of state tasks.
         partitions: of every input; a multiple of the tasks; as many as tasks by default.
         settings: of the logic; its defaults unless given.
+        clock: the wall clock to begin with, in ms.
         engine: fields of EngineSettings that differ from their defaults.
     """
 
     def __init__(
-        self, service: str, *, tasks: int = 1, partitions: int = 0, settings: Any = None, **engine: Any
+        self,
+        service: str,
+        *,
+        tasks: int = 1,
+        partitions: int = 0,
+        settings: Any = None,
+        clock: int = 1 << 52,
+        **engine: Any,
     ) -> None:
         self._service = find_service(service)
         self._job = load_job(self._service.job)
@@ -42,7 +51,7 @@ class JobDriver:
             StageTasks(self._service, self._job, number, chosen, tasks, self._limited(how, number))
             for number in range(len(self._job.then) + 1)
         ]
-        self._clock = 1 << 52
+        self._clock = clock
         self._batch = 0
         self._idle_ms = 0
         self._offsets = 0
