@@ -97,8 +97,8 @@ def server_properties(listeners: Listeners, data: Path, further: Mapping[str, st
         "process.roles": "broker,controller",
         "inter.broker.listener.name": "PLAINTEXT",
         "auto.create.topics.enable": "false",
-        # Data is replayed: nothing expires. How far ahead a timestamp may be is left to Kafka's default, an hour, so
-        # that what works here works elsewhere.
+        # Data is replayed with the event times it had, and a laptop rests for weeks: nothing expires. What a broker
+        # refuses, this one refuses as well: its limits are Kafka's.
         "log.retention.ms": -1,
         "offsets.retention.minutes": _TEN_YEARS_MINUTES,
         "offsets.topic.replication.factor": 1,
