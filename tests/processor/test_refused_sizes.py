@@ -12,7 +12,8 @@ from forebay.processor.engine import EngineSettings
 from forebay.processor.messages import Headers
 from forebay.room import FRAME_BYTES
 from forebay.testing import JobDriver, TestDriver
-from tests.runtime.task_harness import CODECS, Bench, Number, Sum, Total
+from tests.processor.batches import Batches, sent
+from tests.runtime.task_harness import CODECS, Number, Sum, Total
 from user_sessions.model import UserActivity
 
 SMALL = TaskLimits(
@@ -73,11 +74,10 @@ def test_what_just_fits_is_taken(sizes: str) -> None:
 
 
 def test_in_a_batch_only_the_record_that_put_too_much_is_refused() -> None:
-    bench = Bench(Quiet, limits=SMALL, dedupe_retention_ms=0)
-    for number, sizes in enumerate(("1-0-0", f"{PUT + 1}-0-0", "2-0-0")):
-        bench.input.add("a", Number(sizes, number, 7))
-    assert bench.run().errors == 1
-    assert set(bench.totals()) == {"p", "pp"}
+    task = Batches(Quiet(), limits=SMALL, dedupe_retention_ms=0)
+    result = task.run(*(sent("a", Number(sizes, 5, 7)) for sizes in ("1-0-0", f"{PUT + 1}-0-0", "2-0-0")))
+    assert len(result.errors) == 1
+    assert set(task.totals()) == {"p", "pp"}
 
 
 class Growing(Sum):

@@ -9,12 +9,11 @@ import pytest
 
 from forebay.limits import TaskLimits, TopicLimits
 from forebay.processor import Context, LateRecord, Timer
-from forebay.processor.attempts import compute
-from forebay.processor.engine import BatchResult, Codecs, EngineSettings, TaskEngine
+from forebay.processor.engine import BatchResult, Codecs
 from forebay.stores import TimestampedKeyValueStore
-from forebay.stores.table import MemoryTable
 from forebay.testing.driver import PipedRecord
-from tests.runtime.task_harness import CODECS, Bench, Number, Sum, Total
+from tests.processor.batches import Batches, sent
+from tests.runtime.task_harness import CODECS, Number, Sum, Total
 
 CLOCK, HOUR = 1_700_000_000_000, 3_600_000
 KAFKAS_DEFAULT = {"message.timestamp.type": "CreateTime", "message.timestamp.after.max.ms": str(HOUR)}
@@ -42,10 +41,7 @@ class At(Sum):
 
 
 def run(processor: Sum, *records: PipedRecord, codecs: Codecs = CODECS, **settings: Any) -> BatchResult:
-    how = EngineSettings(service="sums", limits=settings.pop("limits", limits()), **settings)
-    engine = TaskEngine(processor, codecs, MemoryTable(), how)
-    engine.run([records], CLOCK)
-    return engine.finish(1)
+    return Batches(processor, codecs, CLOCK, **{"limits": limits(), **settings}).run(*records)
 
 
 def event(amount: int, name: str = "e", at: int = CLOCK, sent_at: int = CLOCK) -> PipedRecord:
@@ -111,20 +107,8 @@ class Stamping(Sum):
 @pytest.mark.parametrize(("at", "said"), [(0, "takes 0 for none"), (CLOCK + HOUR + 1, "log takes")])
 def test_a_row_whose_own_time_can_not_be_written_goes_to_errors(at: int, said: str) -> None:
     codecs = replace(CODECS, stores={"totals": CODECS.stores["totals"], "stamped": CODECS.stores["totals"]})
-    log = limits().stores["totals"]
-    engine = TaskEngine(
-        Stamping(),
-        codecs,
-        MemoryTable(),
-        EngineSettings(service="sums", limits=replace(limits(), stores={"stamped": log})),
-    )
-
-    def attempt(encoding: Any) -> BatchResult:
-        engine.run([[event(at, "odd"), event(CLOCK, "next")]], CLOCK, encoding)
-        return engine.finish(1)
-
-    engine.load(engine.position)
-    result = compute("task", engine, attempt)
+    kept = replace(limits(), stores={"stamped": limits().stores["totals"]})
+    result = Batches(Stamping(), codecs, CLOCK, limits=kept).run(event(at, "odd"), event(CLOCK, "next"))
     assert said in reason(result)
     assert [key for key, value in result.changes if key.startswith(b"stamped")] == [b"stamped\0next"]
 
@@ -149,7 +133,5 @@ class Timed(Sum):
 
 @pytest.mark.parametrize("name", ["float", "large"])
 def test_a_timer_whose_time_can_not_be_written_goes_to_errors(name: str) -> None:
-    bench = Bench(Timed)
-    bench.input.add("a", Number(name, 1, 1))
-    bench.input.add("a", Number("next", 2, 1))
-    assert bench.run().errors == 1
+    result = Batches(Timed()).run(sent("a", Number(name, 1, 1)), sent("a", Number("next", 2, 1)))
+    assert len(result.errors) == 1

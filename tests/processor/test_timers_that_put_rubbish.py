@@ -5,7 +5,8 @@ from __future__ import annotations
 from forebay.processor import Context, Timer
 from forebay.processor.engine import EngineSettings
 from forebay.testing import TestDriver
-from tests.runtime.task_harness import CODECS, Bench, Number, Sum, Total
+from tests.processor.batches import Batches, sent
+from tests.runtime.task_harness import CODECS, Number, Sum, Total
 
 
 class Spoiling(Sum):
@@ -23,22 +24,19 @@ class Spoiling(Sum):
 
 
 def test_in_a_job_the_timers_failure_is_reported_and_the_others_fire() -> None:
-    bench = Bench(Spoiling)
-    bench.feed(("bad", 10, 1), ("good", 11, 2))
-    bench.run()
-    bench.run(idle_ms=5_000)
-    (error,) = bench.kafka.transactions[-1].result.errors
+    task = Batches(Spoiling())
+    task.run(sent("bad", Number("e1", 10, 1)), sent("good", Number("e2", 11, 2)))
+    (error,) = task.run(idle_ms=5_000).errors
     headers = dict(error.headers)
     assert (error.key, headers["error.timer"], headers["error.stage"]) == (b"bad", b"idle", b"encode")
-    assert bench.totals() == {"bad": Total(1, 1), "good": Total(99, 0)}
+    assert task.totals() == {"bad": Total(1, 1), "good": Total(99, 0)}
 
 
 def test_in_a_job_a_timer_that_fires_before_a_record_is_found_too() -> None:
-    bench = Bench(Spoiling)
-    bench.feed(("bad", 10, 1), ("good", 5_000, 2))
-    bench.run()
-    assert len(bench.kafka.transactions[-1].result.errors) == 1
-    assert bench.totals() == {"bad": Total(1, 1), "good": Total(2, 1)}
+    task = Batches(Spoiling())
+    result = task.run(sent("bad", Number("e1", 10, 1)), sent("good", Number("e2", 5_000, 2)))
+    assert len(result.errors) == 1
+    assert task.totals() == {"bad": Total(1, 1), "good": Total(2, 1)}
 
 
 def test_the_driver_shows_what_a_job_does() -> None:
