@@ -66,7 +66,7 @@ def test_contracts_are_written_and_the_views_run(package: Path, capsys: pytest.C
     for number, (sensor, area, value) in enumerate(
         [("a", "x", 1.0), ("b", "x", 2.0), ("b", None, 9.0), ("c", "y", None)]
     ):
-        job.pipe(sensor, model.Reading(sensor, area, value, number))
+        job.pipe(sensor, model.Reading(sensor, area, value, 1 + number))
     assert [plain(out.value) for out in job.outputs] == [
         {"area": "x", "avg_reading": 1.0},
         {"area": "x", "avg_reading": 1.5},

@@ -18,6 +18,7 @@ from forebay.job import load_job
 from forebay.kafka.acls import Role
 from forebay.kafka.patience import keep_trying
 from forebay.kafka.settings import KafkaSettings
+from forebay.kafka.topic_limits import read_topic_limits
 from forebay.runtime.checkpoint import held_checkpoint, is_begun
 from forebay.runtime.compacted_inputs import check_compacted_inputs
 from forebay.runtime.errors import StopJob
@@ -140,6 +141,8 @@ class JobApplication:
             tasks = count_tasks(options.kafka, service, self._application, options.tasks)
             check_topics(options.kafka, service, self._application, tasks)
             ids = register_contracts(options.kafka, service, self._application)
+            written = [topic.name for topic in service.topics(self._application)[len(service.inputs) :]]
+            limits = read_topic_limits(options.kafka, written)
             check_compacted_inputs(options.kafka, service, options.max_downtime_ms)
             restore = self._restores(tasks)
         except Exception as error:
@@ -153,6 +156,7 @@ class JobApplication:
             kafka=options.kafka,
             logic=self._logic,
             schema_ids=ids,
+            topic_limits=limits,
             code_version=code_version(service, self._logic),
             restore=restore,
             restore_only=options.restore is Restore.ONLY,

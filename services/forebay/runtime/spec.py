@@ -9,6 +9,7 @@ from typing import Any
 
 from forebay.kafka import identities
 from forebay.kafka.settings import KafkaSettings
+from forebay.limits import TopicLimits
 from forebay.processor.engine import Emit
 from forebay.runtime.task.pacing import Limits
 from forebay.stores.kinds import OnChange
@@ -41,6 +42,7 @@ class JobSpec:
         kafka: connection settings (secrets included: never logged, never written).
         logic: settings of the service's logic, by name.
         schema_ids: registered id of each contract written, by topic.
+        topic_limits: what the topics written take, by name, as the brokers said at the start.
         code_version: of library, logic and settings.
         tables: where tables are kept; `table_directory` for persistent ones.
         standby_directory: where a standby keeps warm copies of tables on this machine; "" for none.
@@ -65,6 +67,7 @@ class JobSpec:
     max_record_bytes: int = 1_000_000
     max_state_bytes: int = 4_000_000_000
     max_error_rate: float = 0.5
+    topic_limits: Mapping[str, TopicLimits] = field(default_factory=dict)
     cached_objects: int = 50_000
     tables: Tables = Tables.IN_MEMORY
     table_directory: str = ""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, replace
 
+from forebay.processor.attempts import compute
 from forebay.processor.engine import BatchResult, Position, StateEncoding, TaskEngine
 from forebay.processor.messages import Message
 from forebay.runtime.changelog import ChangelogRouter
@@ -19,11 +19,8 @@ from forebay.runtime.task.figures import TaskFigures
 from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.transaction import TaskCommit
 from forebay.stores.kinds import KindChanged, recorded_kinds
-from forebay.stores.rows import StoreEncodeError
 from forebay.stores.table import Table
 from forebay.stores.upgrade import row_value_of
-
-log = logging.getLogger(__name__)
 
 _TOLD_UNNOTED = 10_000
 """Records that tell time, after which a task notes that it has read them: else they are read again at each start."""
@@ -202,13 +199,11 @@ class StateTask:
         return tuple((name, time) for name in self.settings.sends) if self._announcer.is_due(time) else ()
 
     def _computed(self, streams: list[list[Message]], clock: int, idle_ms: int, close_until: int) -> BatchResult:
-        before = self.engine.position
-        try:
-            return self._attempt(streams, clock, idle_ms, close_until, StateEncoding.AT_END)
-        except StoreEncodeError as error:
-            log.warning("%s: after %d commits: %s: looking for the record", self.settings.name, self.position.n, error)
-            self.engine.load(before)
-            return self._attempt(streams, clock, idle_ms, close_until, StateEncoding.EACH)
+        return compute(
+            f"{self.settings.name}: after {self.position.n} commits",
+            self.engine,
+            lambda encoding: self._attempt(streams, clock, idle_ms, close_until, encoding),
+        )
 
     def _attempt(
         self, streams: list[list[Message]], clock: int, idle_ms: int, close_until: int, encoding: StateEncoding
