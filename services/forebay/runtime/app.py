@@ -12,6 +12,7 @@ from typing import Any
 
 from py4j.protocol import Py4JError
 
+from forebay.agreement import check_agreement
 from forebay.catalog import Service, find_service
 from forebay.job import load_job
 from forebay.kafka.acls import Role
@@ -89,6 +90,8 @@ class JobApplication:
         roles = (Role.RUN,) if options.restore is Restore.NO else (Role.RUN, Role.RESTORE)
         self._rights = JobRights(options.kafka, self._service, self._application, roles)
         self._logic = parse_logic(self._service, options.logic)
+        job = load_job(self._service.job)
+        check_agreement(self._service, job, job.settings(**self._logic))
         self.metrics = JobMetrics(self._service.name)
         self.health = Health()
         self._stopping = threading.Event()
