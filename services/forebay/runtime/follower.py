@@ -12,14 +12,14 @@ from confluent_kafka import (
     Consumer,
     IsolationLevel,
     KafkaError,
-    KafkaException,
     Message,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka.admin import AdminClient
 
 from forebay.kafka.admin import TopicAdmin
-from forebay.kafka.errors import TopicMissing, failed
+from forebay.kafka.ends import Place, partition_ends
+from forebay.kafka.errors import TopicMissing
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.changelog_reader import ChangelogRows
 from forebay.runtime.committed import POSITION, CommittedPosition
@@ -29,9 +29,7 @@ from forebay.stores.table import Change
 
 _FETCH = 10_000
 _POLL_SECONDS = 0.2
-_SECONDS = 30.0
 
-Place = tuple[str, int]
 Offsets = Mapping[str, int]
 """Ends by topic, of one task's partition."""
 
@@ -148,14 +146,7 @@ class Follower:
         return max(batches, default=-1)
 
     def _ends(self, places: Iterable[Place], isolation: IsolationLevel) -> dict[Place, int]:
-        asked = {TopicPartition(*place): OffsetSpec.latest() for place in places}
-        try:
-            futures = self._admin.list_offsets(asked, isolation_level=isolation, request_timeout=_SECONDS)
-            return {(place.topic, place.partition): future.result(_SECONDS).offset for place, future in futures.items()}
-        except KafkaException as error:
-            raise failed(error.args[0], "can't ask for the changelogs' ends") from error
-        except TimeoutError as error:
-            raise Unavailable("can't ask for the changelogs' ends: no answer") from error
+        return partition_ends(self._admin, places, isolation)
 
     def _read_to(self, ends: Mapping[Place, int], stop: threading.Event) -> None:
         while not stop.is_set() and any(self._read.get(place, 0) < end for place, end in ends.items()):
