@@ -11,13 +11,14 @@ from forebay.processor.handover import by_task
 from forebay.processor.messages import Output
 from forebay.runtime.batch import TaskBatch, TaskReport
 from forebay.runtime.error_rate import NO_ERRORS, ErrorCount, check_error_rate
-from forebay.runtime.errors import StoreChanged, TaskTooLarge
+from forebay.runtime.errors import StateConflict, StoreChanged, TaskTooLarge
 from forebay.runtime.marker import Marker, Step, Stored, chain, check_replay, decide
 from forebay.runtime.ports import Changelog, Input, Sink, StateStorage
 from forebay.runtime.reporting import describe, latencies, timed
 from forebay.runtime.restore import agreed_position
 from forebay.runtime.stateformat import TaskState, decode_block, decode_state, encode_block, encode_state
 from forebay.stores.blocklog import append, catch_up, snapshot, split_changes
+from forebay.stores.checksum import DamagedBlock
 from forebay.stores.directory import Directory
 from forebay.stores.kinds import KindChanged
 from forebay.stores.rows import StoreEncodeError
@@ -194,7 +195,10 @@ class StateTask:
             if pending is not None:
                 self._engine.settle(pending.batch)
         else:
-            read = catch_up(self._table, directory, storage, decode_block)
+            try:
+                read = catch_up(self._table, directory, storage, decode_block)
+            except DamagedBlock as error:
+                raise StateConflict(f"{self._settings.name}: {error}") from error
             if read:
                 log.info("%s: read %d blocks, %d rows now", self._settings.name, read, len(self._table))
             try:
