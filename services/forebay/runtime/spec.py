@@ -43,6 +43,7 @@ class JobSpec:
         logic: settings of the service's logic, by name.
         schema_ids: registered id of each contract written, by topic.
         code_version: of library, logic and settings.
+        max_state_bytes: of a task's state; 0: what the worker's memory allows.
         tables: where tables are kept; `table_directory` for persistent ones.
         standby_directory: where a standby keeps warm copies of tables on this machine; "" for none.
         on_change: what to do with a store's rows when it is declared otherwise than they were written.
@@ -63,7 +64,7 @@ class JobSpec:
     dedupe_retention_ms: int = 600_000
     max_future_ms: int = 3_600_000
     max_record_bytes: int = 1_000_000
-    max_state_bytes: int = 4_000_000_000
+    max_state_bytes: int = 0
     max_error_rate: float = 0.5
     cached_objects: int = 50_000
     tables: Tables = Tables.IN_MEMORY

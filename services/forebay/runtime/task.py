@@ -37,7 +37,7 @@ class TaskSettings:
         name: `<application>-<stage>-<task>`, used in errors and as transactional id.
         stage: number of the task's stage, reported.
         code_version: of library, logic and settings; only reported when a replay differs.
-        max_state_bytes: bytes of the task's table above which the job stops.
+        max_state_bytes: bytes of the task's state above which the job stops.
         max_error_rate: share of the latest records that may fail; 1: any.
         remark_after_ms: age at which an idle task's marker is committed again (group offsets expire).
     """
@@ -206,10 +206,12 @@ class StateTask:
             except KindChanged as error:
                 raise StoreChanged(f"{self._settings.name}: {error}") from error
         self._loaded = True
-        if self._table.size_bytes > self._settings.max_state_bytes:
+        taken = self._engine.footprint_bytes
+        if taken > self._settings.max_state_bytes:
             raise TaskTooLarge(
-                f"{self._settings.name}: the task's state has {self._table.size_bytes} bytes, above the limit of "
-                f"{self._settings.max_state_bytes} (max_state_bytes): use more tasks, a shorter retention, or raise it"
+                f"{self._settings.name}: the task's state takes {taken} bytes ({len(self._table)} rows of "
+                f"{self._table.size_bytes}), above the limit of {self._settings.max_state_bytes} (max_state_bytes): "
+                "use more tasks, a shorter retention, persistent tables, more memory, or raise it"
             )
 
     def _compute(self, batch: TaskBatch) -> tuple[BatchResult, list[bytes]]:

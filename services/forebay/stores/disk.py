@@ -16,6 +16,7 @@ _ROWS = "CREATE TABLE IF NOT EXISTS rows (key BLOB PRIMARY KEY, value BLOB NOT N
 _PUT = "INSERT INTO rows VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
 _FIRST_PAGE = 8
 _LARGEST_PAGE = 1_000
+_ROW_BYTES = 16
 
 
 class DiskTable:
@@ -65,6 +66,10 @@ class DiskTable:
     @property
     def size_bytes(self) -> int:
         return self._bytes
+
+    @property
+    def footprint_bytes(self) -> int:
+        return self._bytes + _ROW_BYTES * self._count
 
     def __len__(self) -> int:
         return self._count
