@@ -5,15 +5,25 @@ Adding a service is one entry here and one folder beside it.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from forebay.plugins import PluginError, brought
 
+TIMESTAMPS: Mapping[str, str] = MappingProxyType(
+    {"message.timestamp.type": "CreateTime", "message.timestamp.after.max.ms": str(2**63 - 1)}
+)
+"""Of topics that a job writes: times are those of events, whatever a broker's defaults say of them."""
+
 KEEP_FOREVER: Mapping[str, str] = MappingProxyType({"retention.ms": "-1"})
-COMPACTED: Mapping[str, str] = MappingProxyType({"cleanup.policy": "compact", "max.message.bytes": "2097152"})
-SIDE_TOPIC: Mapping[str, str] = MappingProxyType({"retention.ms": "-1", "max.message.bytes": "4194304"})
+COMPACTED: Mapping[str, str] = MappingProxyType(
+    {"cleanup.policy": "compact", "max.message.bytes": "2097152", **TIMESTAMPS}
+)
+SIDE_TOPIC: Mapping[str, str] = MappingProxyType(
+    {"cleanup.policy": "delete", "retention.ms": "-1", "max.message.bytes": "4194304", **TIMESTAMPS}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +51,8 @@ class Service:
         name: as given to the CLI; also the contracts' folder and the default application id.
         summary: what it does, in a line.
         inputs: topics it reads; co-partitioned.
-        outputs: topics it writes; the first is the one results go to by default.
+        outputs: topics it writes; the first is the one results go to by default. Their configuration says TIMESTAMPS
+            unless it says otherwise.
         stores: its stores' names with the contracts of their values.
         job: module that wires model and logic (`JOB`).
         stages: number of processors in a chain, each behind a repartition of what the one before forwards.
@@ -56,6 +67,10 @@ class Service:
     job: str
     stages: int = 1
     producers: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        outputs = (dataclasses.replace(topic, config={**TIMESTAMPS, **topic.config}) for topic in self.outputs)
+        object.__setattr__(self, "outputs", tuple(outputs))
 
     @property
     def output(self) -> Topic:

@@ -52,3 +52,7 @@ def test_a_file_that_is_none_of_settings_is_refused(tmp_path: Path, text: str | 
         file.write_text(text)
     with pytest.raises(PlatformError, match=says):
         read_properties(file)
+
+
+def test_the_embedded_broker_refuses_the_timestamps_that_kafka_refuses() -> None:
+    assert not [name for name in properties(Listeners(9092, 9093)) if "timestamp" in name]

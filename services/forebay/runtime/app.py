@@ -19,6 +19,7 @@ from forebay.kafka.acls import Role
 from forebay.kafka.patience import keep_trying
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.batch import TaskReport
+from forebay.runtime.broker_check import check_broker
 from forebay.runtime.checkpoint import held_checkpoint, is_begun
 from forebay.runtime.compacted_inputs import check_compacted_inputs
 from forebay.runtime.errors import StopJob
@@ -35,7 +36,7 @@ from forebay.runtime.query import JobRunner, Plan
 from forebay.runtime.restore import Restore, RestorePoint, restore_point
 from forebay.runtime.rights import JobRights
 from forebay.runtime.session import SparkOptions, build_session
-from forebay.runtime.spec import JobSpec
+from forebay.runtime.spec import JobSpec, needs_of
 from forebay.runtime.watch import Watcher
 
 log = logging.getLogger(__name__)
@@ -142,6 +143,7 @@ class JobApplication:
             check_topics(options.kafka, service, self._application, tasks)
             ids = register_contracts(options.kafka, service, self._application)
             check_compacted_inputs(options.kafka, service, options.max_downtime_ms)
+            check_broker(options.kafka, service, self._application, needs_of(options.engine))
             point = self._restore_point(tasks)
         except Exception as error:
             self.health.failing(str(error))

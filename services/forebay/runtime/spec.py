@@ -10,6 +10,7 @@ from typing import Any
 from forebay.kafka import identities
 from forebay.kafka.settings import KafkaSettings
 from forebay.processor.engine import Emit
+from forebay.runtime.broker_findings import Needs
 from forebay.runtime.planner import Limits
 from forebay.runtime.restore import RestorePoint
 from forebay.stores.kinds import OnChange
@@ -102,3 +103,12 @@ class JobSpec:
     def transactional_id(self, stage: int, task: int) -> str:
         """Give the transactional id of a stage's task."""
         return identities.transactional_id(self.application, stage, task)
+
+
+def needs_of(fields: Mapping[str, Any]) -> Needs:
+    """Return what a job with these fields of its spec, and defaults for the others, asks of its broker."""
+
+    def value(name: str) -> int:
+        return int(fields.get(name, JobSpec.__dataclass_fields__[name].default))
+
+    return Needs(value("transaction_timeout_ms"), value("max_future_ms"), value("max_record_bytes"))
