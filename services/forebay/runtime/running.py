@@ -10,11 +10,13 @@ from confluent_kafka.admin import AdminClient
 
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.ends import Place, partition_ends
+from forebay.kafka.patience import keep_trying
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.changelog import internal_topic
 from forebay.runtime.errors import StopJob
 
 WATCH_SECONDS = 3.0
+_PATIENCE_SECONDS = 30.0
 
 Look = Callable[[IsolationLevel], dict[Place, int]]
 """Gives the ends of the job's internal changelogs, which each of its transactions writes."""
@@ -37,7 +39,12 @@ def refuse_running(
     found = TopicAdmin(kafka).partitions(internal_topic(application, stage) for stage in range(stages))
     places = [(topic, partition) for topic, partitions in found.items() for partition in range(partitions)]
     admin = AdminClient(kafka.admin())
-    sign = sign_of_life(lambda isolation: partition_ends(admin, places, isolation), pause) if places else ""
+
+    def look(isolation: IsolationLevel) -> dict[Place, int]:
+        # New partitions, and those of a broker that just came back, have no leader for a moment.
+        return keep_trying(lambda: partition_ends(admin, places, isolation), _PATIENCE_SECONDS)
+
+    sign = sign_of_life(look, pause) if places else ""
     if sign:
         raise JobRuns(
             f"the job {application} runs: {sign}: stop it first. If it was killed, its transaction is given up after "
