@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -47,6 +48,14 @@ def test_the_embedded_broker_keeps_kafkas_limits_on_timestamps(endpoints: Endpoi
     assert config["log.message.timestamp.type"] == "CreateTime"
 
 
+def until_told(admin: TopicAdmin, topic: str, setting: str, value: str) -> None:
+    """Wait until the broker tells of a configuration that was set."""
+    deadline = time.monotonic() + 30
+    while admin.describe([topic])[topic].config[setting] != value:
+        assert time.monotonic() < deadline, f"{topic} did not get {setting}={value} within 30 s"
+        time.sleep(0.05)
+
+
 @pytest.mark.parametrize(
     ("setting", "value"),
     [("message.timestamp.type", "LogAppendTime"), ("cleanup.policy", "delete"), ("min.insync.replicas", "2")],
@@ -57,6 +66,7 @@ def test_a_changelog_that_does_not_fit_stops_the_start(
     settings: KafkaSettings = settings_of(endpoints)
     changelog = f"{service.name}-user-profiles-changelog"
     set_topic_config(settings, changelog, setting, value)
+    until_told(TopicAdmin(settings), changelog, setting, value)
     with pytest.raises(BrokerUnfit, match=f"{changelog}: {setting}={value} .*--entity-name {changelog} --add-config"):
         check_broker(settings, service, service.name, needs_of({}))
 
