@@ -9,7 +9,7 @@ from typing import TypeVar
 from forebay.catalog import Service
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.brokers import Cluster, describe_brokers
-from forebay.kafka.errors import KafkaForbidden, KafkaRefused
+from forebay.kafka.errors import KafkaRefused
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import TopicDescription
 from forebay.runtime.broker_findings import Finding, Needs, broker_findings
@@ -36,12 +36,11 @@ def check_broker(kafka: KafkaSettings, service: Service, application: str, needs
         BrokerUnfit: says what to change. KafkaUnavailable.
     """
     names = [topic.name for topic in service.topics(application)]
-    topics: Mapping[str, TopicDescription] = _seen(
-        lambda: TopicAdmin(kafka, _ANSWER_SECONDS).describe(names), {}, "its topics are configured as they should"
-    )
-    cluster = _seen(
-        lambda: describe_brokers(kafka, _ANSWER_SECONDS), _UNKNOWN, "the brokers are configured as they should"
-    )
+    admin = TopicAdmin(kafka, _ANSWER_SECONDS)
+    nothing: Mapping[str, TopicDescription] = {}
+    topics = _seen(lambda: admin.describe(names), nothing, "its topics fit (DescribeConfigs on them shows it)")
+    brokers = "the brokers fit (DescribeConfigs on the cluster shows it)"
+    cluster = _seen(lambda: describe_brokers(kafka, _ANSWER_SECONDS), _UNKNOWN, brokers)
     judge(
         application,
         [
@@ -64,9 +63,7 @@ def judge(application: str, findings: list[Finding]) -> None:
 def _seen(ask: Callable[[], T], unknown: T, what: str) -> T:
     try:
         return ask()
-    except KafkaForbidden as error:
-        log.warning("whether %s is not known: %s", what, error)
     except KafkaRefused as error:
-        # Brokers that speak Kafka's protocol without being Kafka don't all tell of themselves.
+        # We lack the right; or it speaks Kafka's protocol without being Kafka, and does not tell of itself.
         log.warning("whether %s is not known: %s", what, error)
     return unknown
