@@ -159,6 +159,11 @@ class TaskEngine:
         self._result = BatchResult()
         self._encoding = StateEncoding.AT_END
 
+    @property
+    def footprint_bytes(self) -> int:
+        """Bytes that the state takes: its table, and event ids and timers, which are in memory as well."""
+        return self.table.footprint_bytes + self.dedupe.footprint_bytes + self.timers.footprint_bytes
+
     def load(self, position: Position) -> None:
         """Start over from the table, at `position`: whatever is not in the table is forgotten.
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from forebay.agreement import check_agreement
 from forebay.catalog import find_service
 from forebay.job import load_job
 from forebay.limits import TaskLimits, task_limits
@@ -29,6 +30,9 @@ class JobDriver:
         settings: of the logic; its defaults unless given.
         clock: the wall clock to begin with, in ms.
         engine: fields of EngineSettings that differ from their defaults.
+
+    Raises:
+        Disagreement: the service's entry and its job say different things.
     """
 
     def __init__(
@@ -46,6 +50,7 @@ class JobDriver:
         self._partitions = partitions or tasks
         self._tasks = tasks
         chosen = self._job.settings() if settings is None else settings
+        check_agreement(self._service, self._job, chosen)
         how = replace(EngineSettings(service=service), **engine)
         self.stages = [
             StageTasks(self._service, self._job, number, chosen, tasks, self._limited(how, number))

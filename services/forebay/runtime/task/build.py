@@ -17,6 +17,7 @@ from forebay.partitioner import Partitioner
 from forebay.processor.api import AnyProcessor
 from forebay.processor.engine import Codecs, EngineSettings, TaskEngine, declared_stores
 from forebay.runtime.changelog import changelog_topic, repartition_topic
+from forebay.runtime.memory import memory_bytes, state_bytes
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spec import JobSpec, Tables
 from forebay.runtime.stage_log import stage_log
@@ -133,7 +134,7 @@ def _task(spec: JobSpec, service: Service, job: Job, place: Place, lease: Lease)
         tuple(sorted(topology.sends)),
         spec.code_version,
         lease.groups,
-        spec.max_state_bytes,
+        spec.max_state_bytes or state_bytes(memory_bytes(), spec.tables is Tables.PERSISTENT),
         spec.max_error_rate,
     )
     return StateTask(

@@ -37,7 +37,7 @@ class TaskSettings:
         sends: names of the repartitions it forwards to.
         code_version: of library, logic and settings; only told.
         groups: number of the job's groups.
-        max_state_bytes: bytes of the task's table above which the job stops.
+        max_state_bytes: bytes of the task's state above which the job stops.
         max_error_rate: share of the latest records that may fail; 1: any.
     """
 
@@ -157,10 +157,12 @@ class StateTask:
         for _, time in commit.times:
             self._announcer.told(time)
         self.figures.add(commit, self.table)
-        if self.table.size_bytes > self.settings.max_state_bytes:
+        taken = self.engine.footprint_bytes
+        if taken > self.settings.max_state_bytes:
             raise TaskTooLarge(
-                f"{self.settings.name}: the task's state has {self.table.size_bytes} bytes, above the limit of "
-                f"{self.settings.max_state_bytes} (max_state_bytes): use more tasks, a shorter retention, or raise it"
+                f"{self.settings.name}: the task's state takes {taken} bytes ({len(self.table)} rows of "
+                f"{self.table.size_bytes}), above the limit of {self.settings.max_state_bytes} (max_state_bytes): "
+                "use more tasks, a shorter retention, persistent tables, more memory, or raise it"
             )
 
     def is_done(self, lease: Lease) -> bool:
