@@ -81,7 +81,7 @@ def until_output(home: Path, kafka: KafkaSettings, *arguments: str) -> float:
     begun = time.perf_counter()
     job = JobProcess(home, SERVICE, *arguments)
     if fresh:
-        job.wait_for_batch()
+        job.wait_until_it_runs()
         waited = time.perf_counter() - begun
         consumer.close()
         job.stop()

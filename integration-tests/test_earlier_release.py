@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from join_replays import check_bills, check_prices
-from released import DATA, GRACE_MS, HOME, SERVICES, SMALL_BATCHES, ReleasedBench, application, unpack
+from released import DATA, GRACE_MS, HOME, SERVICES, SMALL_COMMITS, ReleasedBench, application, unpack
 from replays import check
 
 from forebay.platform import Platform, Ports
@@ -49,7 +49,7 @@ def platform(folder: Path) -> Iterator[Platform]:
 def test_this_code_goes_on_where_the_earlier_release_was_killed(platform: Platform, folder: Path, service: str) -> None:
     bench = ReleasedBench(platform, service, application(service), folder, SERVICES[service])
     try:
-        job = bench.job("--trigger", "available-now", *SMALL_BATCHES)
+        job = bench.job("--trigger", "available-now", *SMALL_COMMITS)
         assert job.finish(400) == 0, job.text()
     finally:
         bench.close()

@@ -21,7 +21,7 @@ from released import (
     HOME,
     PLATFORM,
     SERVICES,
-    SMALL_BATCHES,
+    SMALL_COMMITS,
     application,
     checkpoint,
     pack,
@@ -36,7 +36,7 @@ def leave(bench: ServiceBench, service: str) -> None:
     for topic in bench.service.inputs:
         bench.produce(EVENTS, topic=topic.name)
     markers = bench.markers()
-    job = bench.job(*SMALL_BATCHES)
+    job = bench.job(*SMALL_COMMITS)
     job.until(lambda: len(job.batches()) >= 4, "four batches are through")
     job.until(
         lambda: len({marker["n"] for marker in markers.read().values()}) > 1, "a batch is committed by some tasks only"
