@@ -13,7 +13,7 @@ from forebay.catalog import Service
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import KafkaForbidden
 from forebay.kafka.settings import KafkaSettings
-from forebay.kafka.topics import COMPACTION_LAG, TopicDescription
+from forebay.kafka.topics import COMPACTION_LAG, TopicDescription, alter_command
 from forebay.runtime.prepare import TopicsUnfit
 
 _ANSWER_SECONDS = 8.0
@@ -49,8 +49,8 @@ def compacted_too_soon(topics: Iterable[TopicDescription], max_downtime_ms: int)
     }
     return "; ".join(
         f"the input {name} is compacted with {COMPACTION_LAG}={lag}: after a longer downtime a batch that was cut off "
-        "can't be read again as it was. `kafka-configs --alter --entity-type topics --entity-name "
-        f"{name} --add-config {COMPACTION_LAG}={max_downtime_ms}`, or say what is enough: --max-downtime-ms {lag}"
+        f"can't be read again as it was. `{alter_command(name, COMPACTION_LAG, str(max_downtime_ms))}`, or say "
+        f"what is enough: --max-downtime-ms {lag}"
         for name, lag in lags.items()
         if int(lag) < max_downtime_ms
     )
