@@ -54,7 +54,7 @@ def standby(
 
     def told(batch: int, rows: int) -> None:
         if batch >= 0:
-            log.info("%s: copies stand at batch %d: %d rows", app, batch, rows)
+            log.info("%s: copies stand at commit %d: %d rows", app, batch, rows)
 
     with stop_requests() as stop:
 
