@@ -112,6 +112,9 @@ class Processor(abc.ABC, Generic[E, O]):
     idle: IdleClose | None = None
     """None: an idle task's closing time is stream time plus its idle time, and timers due by then fire."""
 
+    wall_clock_interval_ms: int = 0
+    """How often `on_wall_clock` is called; 0: never."""
+
     def timestamp(self, event: E) -> int:
         """Give the event time of an input record, in ms since the epoch; of a handed one it is the forwarded one."""
         return int(event.timestamp)  # type: ignore[attr-defined]
@@ -144,6 +147,17 @@ class Processor(abc.ABC, Generic[E, O]):
         Its event time is the Kafka record's timestamp, for there is no value that could carry one.
         """
         raise NotImplementedError(f"{topic} is a table of the job, but {type(self).__name__} has no removed()")
+
+    def on_wall_clock(self, now: int, ctx: Context[O]) -> None:
+        """Do what has to be done every `wall_clock_interval_ms` of wall-clock time (Punctuation.WALL_CLOCK).
+
+        Not a record's doing: `ctx.key` is "", `ctx.timestamp` is `now`. A call that was due while nobody ran the task
+        is not made up for.
+
+        Args:
+            now: ms since the epoch.
+        """
+        raise NotImplementedError(f"{type(self).__name__} sets wall_clock_interval_ms but has no on_wall_clock()")
 
     def on_timer(self, timer: Timer, ctx: Context[O]) -> None:
         """Handle a due timer."""

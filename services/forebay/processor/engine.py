@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from forebay.codec import Codec, EncodeError, Unavailable
-from forebay.processor.api import AnyProcessor, LateRecord
+from forebay.processor.api import AnyProcessor, LateRecord, Timer
 from forebay.processor.arrivals import TimerMessage, arrivals
 from forebay.processor.context import IN_TIME, TaskContext
 from forebay.processor.dedupe import Dedupe
@@ -238,6 +238,22 @@ class TaskEngine:
         self._context.closing_time = max(closing_time, idle_until)
         if self._fire(clock):
             self.position = Position(stream_time, max(closing_time, idle_until))
+
+    def punctuate(self, now: int) -> None:
+        """Call the processor's `on_wall_clock` at `now` (ms); a failure goes to .errors and undoes what it did."""
+        context = self._context
+        context.key, context.timestamp = "", now
+        mark = len(context.outputs)
+        try:
+            self.processor.on_wall_clock(now, context)
+        except (Unavailable, MemoryError):
+            raise
+        except Exception as error:
+            self._undo(mark)
+            failed = TimerMessage(Timer(now, "wall clock", ""))
+            self._result.errors.append(error_record(failed, self.settings.service, ErrorStage.PROCESS, error, now))
+        else:
+            self._keep()
 
     def _idle_until(self, idle_ms: int) -> int:
         idle = self.processor.idle

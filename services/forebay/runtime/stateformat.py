@@ -79,8 +79,8 @@ def decode_state(data: bytes) -> TaskSnapshot:
     """Return a task's snapshot. Raises StateConflict for a layout this release does not know."""
     if data[:1] != _FORMAT_BYTE:
         raise StateConflict(
-            "the checkpoint's state has another format than this release writes: run the release that wrote it, or move "
-            "the checkpoint away and `forebay run --restore`"
+            "the checkpoint's state has another format than this release writes: run the release that wrote it, or "
+            "move the checkpoint away and `forebay run --restore`"
         )
     record: Any = fastavro.schemaless_reader(io.BytesIO(data), _STATE, None)
     directory = Directory(

@@ -45,6 +45,9 @@ class StageTasks:
             engine.run(streams[task], clock)
             if not any(streams[task]):
                 engine.tick(idle_ms, clock)
+            interval = engine.processor.wall_clock_interval_ms
+            if interval and not any(streams[task]) and idle_ms >= interval:
+                engine.punctuate(clock)
             result = engine.finish(batch)
             self.tables[task].apply(result.changes, str(batch).encode())
             engine.settle(batch)

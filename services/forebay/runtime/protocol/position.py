@@ -132,8 +132,8 @@ def owner(metadata: str) -> tuple[str, int]:
         )
     except (ValueError, KeyError, TypeError) as error:
         raise StateConflict(
-            f"the metadata {metadata!r} of a job's marker group was not written by Forebay: no other program may commit "
-            "offsets to that group. Stop it, delete the group, and start again: the changelogs tell where the job stands"
+            f"the metadata {metadata!r} of a job's marker group was not written by Forebay: no other program may "
+            "commit offsets to that group. Stop it, delete the group, and start again: the changelogs tell the rest"
         ) from error
 
 

@@ -61,7 +61,7 @@ class WorkerControl:
 
     @property
     def is_told_to_end(self) -> bool:
-        """Whether the driver wants this lease to end; asked about twice a second. A broker that is away says nothing."""
+        """Whether the driver wants this lease to end; looked up twice a second. A broker that is away says nothing."""
         now = time.monotonic()
         if not self._ended and now - self._looked_at >= _LOOK_SECONDS:
             self._looked_at = now

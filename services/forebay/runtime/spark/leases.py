@@ -159,7 +159,7 @@ class _Holding:
         stored = {task.place: self._storage.read(task.place) for task in group.tasks}
         try:
             known = runner.between_commits(
-                lambda: all([group.writers[place].renew(found) for place, found in stored.items()])
+                lambda: False not in [group.writers[place].renew(found) for place, found in stored.items()]
             )
         except Unavailable:
             return False

@@ -85,6 +85,7 @@ class StateTask:
         self._announcer = announcer
         self._lease = 0
         self._is_closed = False
+        self._punctuated_at = 0
 
     @property
     def place(self) -> tuple[int, int]:
@@ -124,8 +125,11 @@ class StateTask:
         if lease.number != self._lease:
             self._lease, self._is_closed = lease.number, False
         closes = lease.close_until >= 0 and not self._is_closed and self._is_done(lease)
+        due = self._punctuates(clock)
         result = self._computed(streams, clock, idle_ms, lease.close_until if closes else -1)
         self._is_closed = self._is_closed or closes
+        if due:
+            self._punctuated_at = clock
         times = self._times(lease, result, idle_ms)
         position = replace(
             self.position,
@@ -171,6 +175,13 @@ class StateTask:
     def _is_done(self, lease: Lease) -> bool:
         return lease.until is not None and self.input.is_done(lease.number)
 
+    def _punctuates(self, clock: int) -> bool:
+        """Tell whether wall-clock punctuation is due; its interval begins with the first cycle."""
+        interval = self.engine.processor.wall_clock_interval_ms
+        if interval and not self._punctuated_at:
+            self._punctuated_at = clock
+        return interval > 0 and clock >= self._punctuated_at + interval
+
     def _moves(self, position: TaskPosition) -> bool:
         """Tell whether a position without records has to be kept: time moved, or much of what tells time was read."""
         before = self.position
@@ -204,6 +215,8 @@ class StateTask:
     ) -> BatchResult:
         engine = self.engine
         engine.run(streams, clock, encoding)
+        if self._punctuated_at and clock >= self._punctuated_at + engine.processor.wall_clock_interval_ms:
+            engine.punctuate(clock)
         if close_until >= 0:
             engine.close(close_until, clock)
         elif idle_ms > 0:

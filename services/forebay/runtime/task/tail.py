@@ -141,8 +141,8 @@ class _Reading:
         elif error.code() == KafkaError._AUTO_OFFSET_RESET and tail is not None:
             raise StateConflict(
                 f"{name}: the changelog {place[0]}-{place[1]} does not reach back to offset "
-                f"{tail.offsets.get(place[0], 0)}, where the checkpoint's snapshot ends: it was truncated or made anew. "
-                "Put it back, or move the checkpoint away and `forebay run --restore`"
+                f"{tail.offsets.get(place[0], 0)}, where the checkpoint's snapshot ends: it was truncated or made "
+                "anew. Put it back, or move the checkpoint away and `forebay run --restore`"
             )
         elif error.fatal():
             raise Unavailable(f"{name}: reading {place[0]}: {error}")
@@ -171,16 +171,16 @@ def completed(
     if found is None:
         if len(tail.table):
             raise StateConflict(
-                f"{name}: the changelogs hold rows, but the internal changelog says nothing of where they stand: it was "
-                "deleted or made anew. Put it back, or `forebay reset` starts over"
+                f"{name}: the changelogs hold rows, but the internal changelog says nothing of where they stand: it "
+                "was deleted or made anew. Put it back, or `forebay reset` starts over"
             )
         return None
     if found.checkpoint != checkpoint and not restore:
         raise StateConflict(foreign(name, found.checkpoint, checkpoint))
     if snapshot is not None and found.n < snapshot.n and found.checkpoint == snapshot.checkpoint:
         raise StateConflict(
-            f"{name}: the changelogs stand at commit {found.n}, the checkpoint's snapshot at {snapshot.n}: the topics are "
-            "older than the checkpoint. Put back those that belong together; or move the checkpoint away, and "
+            f"{name}: the changelogs stand at commit {found.n}, the checkpoint's snapshot at {snapshot.n}: the topics "
+            "are older than the checkpoint. Put back those that belong together; or move the checkpoint away, and "
             "`forebay run --restore` goes on from the changelogs"
         )
     return found
@@ -189,8 +189,8 @@ def completed(
 def foreign(name: str, found: str, checkpoint: str) -> str:
     """Return what to say of a task that another checkpoint's job committed."""
     return (
-        f"{name}: its last commit belongs to checkpoint {found}, but checkpoint {checkpoint} is running: the checkpoint "
-        "was deleted or replaced, or another job runs under the same application id. Put the old checkpoint back; or "
-        "delete this one, and `forebay run --restore` makes it anew from the changelogs; or give this job another "
-        "application id, or `forebay reset` forgets its state"
+        f"{name}: its last commit belongs to checkpoint {found}, but checkpoint {checkpoint} is running: the "
+        "checkpoint was deleted or replaced, or another job runs under the same application id. Put the old checkpoint "
+        "back; or delete this one, and `forebay run --restore` makes it anew from the changelogs; or give this job "
+        "another application id, or `forebay reset` forgets its state"
     )

@@ -1,4 +1,4 @@
-"""One Kafka transaction per task group and commit: outputs, errors, late records, repartitions, changelogs, positions."""
+"""One Kafka transaction per task group and commit: all that its tasks send, their changelogs and positions."""
 
 from __future__ import annotations
 
