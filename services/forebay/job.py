@@ -57,7 +57,7 @@ class Job:
         outputs: record type by output topic; the first is where the last stage forwards to by default.
         settings: frozen dataclass of the logic's settings, all with defaults.
         processor: makes the logic that reads the inputs.
-        then: the stages behind it, in order, inside the same micro-batch.
+        then: the stages behind it, in order, each behind a repartition topic.
         tables: inputs in which a record without value deletes its key (see Processor.removed); in others it can't be
             used.
 
