@@ -47,7 +47,10 @@ COPY docker/fetch_jars.py /
 RUN --mount=type=cache,target=/root/.m2 /opt/forebay/bin/python /fetch_jars.py /extra-jars ${JARS}
 
 FROM tools AS wheel
+RUN --mount=type=cache,target=/var/cache/apt,sharing=locked --mount=type=cache,target=/var/lib/apt,sharing=locked \
+    apt-get update -qq && apt-get install -y -qq --no-install-recommends gcc libc6-dev python3-dev >/dev/null
 COPY . /src/
+ENV FOREBAY_NATIVE=required
 RUN --mount=type=cache,target=/root/.cache/pip \
     /opt/tools/bin/pip wheel -q --no-deps -w /wheel . && mkdir /site && /opt/tools/bin/pip install -q --no-deps --target /site /wheel/*.whl
 

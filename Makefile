@@ -5,6 +5,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 VENV := .venv
+PACKAGES := $(VENV)/.packages
 STAMP := $(VENV)/.installed
 CLASSES := $(VENV)/.classes
 BIN := $(VENV)/bin
@@ -83,14 +84,15 @@ e2e: $(STAMP) ## Run the tests in a cluster: KUBECONFIG's (E2E_LOAD loads images
 
 lock: $(STAMP) ## Write uv.lock anew after pyproject.toml has changed
 	@$(BIN)/uv lock
-	@touch $(STAMP)
+	@touch $(PACKAGES) $(STAMP)
 
 clean: ## Delete .venv and everything generated; the platform's data (.forebay) stays
 	@rm -rf $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log
+	@rm -f services/forebay/serde/*.so
 	@find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 
 # The lock's exact versions and hashes, from whichever package index pip is configured with.
-$(STAMP): pyproject.toml uv.lock
+$(PACKAGES): pyproject.toml uv.lock
 	@if [ -L $(VENV) ]; then echo "error: $(VENV) is a link, what it points to would be emptied: delete the link" >&2; exit 1; fi
 	@set +e; for candidate in $(PYTHON) python3 python3.13 python3.12 python3.11; do \
 	    "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && python="$$candidate" && break; \
@@ -105,7 +107,17 @@ $(STAMP): pyproject.toml uv.lock
 	@$(BIN)/uv export --quiet --frozen --no-emit-project --no-header --no-annotate --output-file $(VENV)/requirements.txt
 	@echo "== downloading and installing $$(grep -c '==' $(VENV)/requirements.txt) packages (pyspark is 450 MB; this takes a minute or two)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --use-pep517 --require-hashes -r $(VENV)/requirements.txt
+	@touch $@
+
+# With the native codec (see hatch_build.py): the compiler is the system's, or one from the package index.
+$(STAMP): $(PACKAGES) hatch_build.py services/forebay/serde/native.pyx
+	@if [ -n "$$($(BIN)/python -c 'import hatch_build; print(*hatch_build.compiler_packages())')" ]; then \
+	    echo "== there is no C compiler: fetching one (100 MB)"; \
+	    $(BIN)/uv export --quiet --frozen --only-group compiler --no-header --no-annotate --output-file $(VENV)/compiler.txt; \
+	    $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $(VENV)/compiler.txt; \
+	fi
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -c 'from forebay.serde.extension import missing; print("== warning:", missing()) if missing() else None'
 	@touch $@
 
 # Optional: an archive of the classes Spark loads, with which its JVM starts with half the work.

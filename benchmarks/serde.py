@@ -7,7 +7,6 @@ Each figure is the best of some rounds, in microseconds of this process's CPU ti
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import time
 from collections.abc import Callable
@@ -16,7 +15,7 @@ from typing import Any
 
 import fastavro
 
-from forebay.records import FrozenMap
+from forebay.records import FrozenMap, as_dict
 from forebay.serde import AvroCodec, LocalSchemas, load_contract
 from user_sessions import model
 
@@ -78,13 +77,6 @@ def microseconds(call: Callable[[], object]) -> float:
     return best / CALLS * 1e6
 
 
-def plain(value: Any) -> Any:
-    """Give a record as the dicts that fastavro takes."""
-    if dataclasses.is_dataclass(value):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    return value
-
-
 def compare(record: Any) -> None:
     """Print the figures of one record type."""
     name = type(record).__name__
@@ -93,7 +85,7 @@ def compare(record: Any) -> None:
     codec = AvroCodec(type(record), schemas.register(contract), schemas)
     data = codec.encode(record)
     body = data[5:]
-    document = plain(record)
+    document = as_dict(record)
     parsed = fastavro.parse_schema(json.loads(contract.text))
 
     def write() -> bytes:

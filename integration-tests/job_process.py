@@ -61,13 +61,18 @@ class JobProcess:
         """Give its log's messages."""
         return [line["message"] for line in self.lines()]
 
-    def batches(self) -> list[dict[str, Any]]:
-        """Give the figures of the batches it has told of."""
+    def told(self) -> list[dict[str, Any]]:
+        """Give the sums since its start that it has told of, every 2 s or so."""
         return [line for line in self.lines() if "records_in" in line]
+
+    def total(self, name: str) -> int:
+        """Give the newest of these sums by name."""
+        told = self.told()
+        return int(told[-1][name]) if told else 0
 
     def records_in(self) -> int:
         """Give the number of records it has told of."""
-        return sum(batch["records_in"] for batch in self.batches())
+        return self.total("records_in")
 
     def is_running(self) -> bool:
         """Tell whether the driver runs."""
@@ -81,10 +86,10 @@ class JobProcess:
             assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {description}\n{self.text()}"
             time.sleep(0.01)
 
-    def until_batch(self, seconds: float = START_SECONDS) -> None:
-        """Wait until one more batch is through."""
-        before = len(self.batches())
-        self.until(lambda: len(self.batches()) > before, "a batch is through", seconds)
+    def until_commits(self, count: int = 1, seconds: float = START_SECONDS) -> None:
+        """Wait until it has told of so many more commits."""
+        wanted = self.total("commits") + count
+        self.until(lambda: self.total("commits") >= wanted, f"{count} commits are through", seconds)
 
     def finish(self, seconds: float = START_SECONDS) -> int:
         """Wait for its end and give its exit code."""
@@ -109,7 +114,7 @@ class JobProcess:
         return [worker for daemon in daemons for worker in _children(daemon)]
 
     def sources(self) -> list[psutil.Process]:
-        """Give the Python process that plans the batches, once there is one."""
+        """Give the Python process that plans the leases, once there is one."""
         return [p for p in self.jvm().children() if "python_streaming_source_runner" in _command(p)]
 
     def kill(self) -> None:

@@ -21,7 +21,7 @@ PLATFORM = (STATE_FILE, f"{Broker.name}/data", "registry")
 """What of a platform's directory outlives it; settings and logs are made anew."""
 
 BATCH_RECORDS = 150
-SMALL_BATCHES = ("--max-records-per-batch", str(BATCH_RECORDS), "--tick-ms", "0")
+SMALL_COMMITS = ("--max-records-per-commit", str(BATCH_RECORDS))
 COUNT = 1_000
 """Records of each input topic."""
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
 from job_process import JobProcess
-from topic_reading import Decoder, MarkerWatch, UndecodableError, fold, parse, read_topic
+from topic_reading import Decoder, MarkerWatch, PositionWatch, UndecodableError, fold, parse, read_topic
 
 from forebay.catalog import find_service
 from forebay.job import load_job
@@ -21,6 +21,7 @@ from forebay.kafka.registry import SchemaRegistry
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import spec_of
 from forebay.platform import Platform
+from forebay.runtime.changelog import internal_topic
 from forebay.serde import Schema, load_contract
 from producers.base import Options
 from producers.catalog import source_of
@@ -126,6 +127,18 @@ class ServiceBench:
     def markers(self) -> MarkerWatch:
         """Watch the job's markers."""
         return MarkerWatch(self.settings, self.application, self.input, PARTITIONS)
+
+    def positions(self) -> PositionWatch:
+        """Watch the positions of all tasks."""
+        parts = range(self.service.stages)
+        return PositionWatch(
+            self.settings,
+            [(internal_topic(self.application, part), task) for part in parts for task in range(PARTITIONS)],
+        )
+
+    def leases(self) -> int:
+        """Give the number of leases that are over, their snapshots written."""
+        return sum(file.name.isdecimal() for file in (self.checkpoint / "commits").glob("*"))
 
     def marker_reader(self) -> Consumer:
         """Give a consumer of the job's markers, to close after use."""

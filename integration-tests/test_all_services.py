@@ -13,7 +13,7 @@ from forebay.platform import Platform
 from producers.base import Options
 
 ARGUMENTS = {"windowed-metrics": ("--set", "emit_results=both")}
-SMALL_BATCHES = ("--max-records-per-batch", "700", "--tick-ms", "0")
+SMALL_COMMITS = ("--max-records-per-commit", "200")
 START_MS = 1_735_689_600_000
 STEP_MS = 1_200_000
 
@@ -44,15 +44,17 @@ def benches(platform: Platform, tmp_path: Path) -> Iterator[dict[str, ServiceBen
 def test_five_jobs_side_by_side_are_exact_although_each_is_killed(benches: dict[str, ServiceBench]) -> None:
     for bench in benches.values():
         bench.produce(events(21, START_MS))
-        job = bench.job(*SMALL_BATCHES)
-        job.until(lambda job=job: len(job.batches()) >= 2, "two batches are through")  # type: ignore[misc]
+        job = bench.job(*SMALL_COMMITS)
+        positions = bench.positions()
+        job.until(lambda watch=positions: watch.commits() >= 8, "some commits are through")  # type: ignore[misc]
         job.kill()
+        positions.close()
         assert not bench.has_read_everything(), "the kill came too late to interrupt anything"
 
     jobs = {}
     for name, bench in benches.items():
-        jobs[name] = bench.job(*SMALL_BATCHES)
-        jobs[name].until_batch()
+        jobs[name] = bench.job(*SMALL_COMMITS)
+        jobs[name].until_commits()
     for bench in benches.values():
         bench.produce(events(22, START_MS + STEP_MS))
     for name, bench in benches.items():

@@ -122,7 +122,7 @@ def seen(bench: Bench, writer: Writer) -> Seen:
         (b"older", writer.encode({**CONTRACT, "fields": without_location}, page="/older"), {}),
         (b"newer", writer.encode({**CONTRACT, "fields": [*CONTRACT["fields"], colour]}, page="/newer"), {}),
     )
-    job = bench.drain("--tick-ms", "0")
+    job = bench.drain()
     assert job.records_in() == 3 * len(CASES) + 2
     outputs: dict[str, list[dict[str, Any]]] = {}
     for key, value, _ in (output for part in bench.outputs().values() for output in part):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,22 +46,21 @@ def bench(platform: Platform, tmp_path: Path) -> Iterator[Bench]:
 @pytest.mark.timeout(420)
 def test_everything_equals_a_replay_and_goes_on_after_a_restart(bench: Bench) -> None:
     bench.produce(FIRST)
-    job = bench.drain("--max-records-per-batch", "4000")
+    job = bench.drain("--max-records-per-commit", "4000")
     expected = bench.check()
     assert len(expected.errors) == malformed(FIRST)
     assert job.records_in() == FIRST.count
-    assert len(job.batches()) > 3
-    figures = total(job.batches())
+    assert job.total("commits") > 3
     sent = sum(map(len, expected.outputs.values()))
-    assert (figures["records_out"], figures["errors"], figures["late"]) == (sent, malformed(FIRST), 0)
+    assert [job.total(name) for name in ("records_out", "errors", "late")] == [sent, malformed(FIRST), 0]
     idle_ends = sum(value["activity"] is None for part in expected.outputs.values() for _, value, _ in part)
     repeated = FIRST.count - malformed(FIRST) - (sent - idle_ends)
-    assert figures["duplicates"] == repeated
+    assert job.total("duplicates") == repeated
     assert repeated > 100, "the input must hold duplicates within the retention"
     assert idle_ends > 100, "the input must hold sessions that end for lack of activity"
 
     bench.produce(SECOND)
-    again = bench.drain("--max-records-per-batch", "2000", "--reader", "partitioned")
+    again = bench.drain("--max-records-per-commit", "2000")
     assert again.records_in() == SECOND.count
     expected = bench.check()
     assert len(expected.errors) == malformed(FIRST) + malformed(SECOND)
@@ -70,10 +68,3 @@ def test_everything_equals_a_replay_and_goes_on_after_a_restart(bench: Bench) ->
 
 def malformed(options: Options) -> int:
     return sum(event.defect is not None for event in generate(INPUT, options))
-
-
-def total(batches: list[dict[str, int]]) -> Counter[str]:
-    figures: Counter[str] = Counter()
-    for batch in batches:
-        figures.update({name: batch[name] for name in ("records_out", "errors", "late", "duplicates")})
-    return figures

@@ -46,7 +46,7 @@ def test_what_is_open_closes_on_an_idle_topic(
         job.until(lambda: len(finals(bench)) == len(opened(bench)) > 0, "everything open is closed")
         closed = finals(bench)
         assert job.terminate() == 0, job.text()
-        again = bench.job("--tick-ms", "0")
+        again = bench.job()
         again.until(lambda: any("http" in line for line in again.messages()), "it serves its state")
         again.until(lambda: again.http("/readyz")[0] == 200, "it is ready with nothing to read")
         assert again.terminate() == 0, again.text()

@@ -20,7 +20,7 @@ WaitUntil = Callable[..., None]
 LONGEST_DELAY_MS = 30_000
 GRACE_MS = 4 * LONGEST_DELAY_MS
 HISTORY = ("--set", "history_retention_ms=3600000")
-SMALL_BATCHES = ("--max-records-per-batch", "700", "--tick-ms", "0")
+SMALL_COMMITS = ("--max-records-per-commit", "200")
 START_MS = 1_735_689_600_000
 STEP_MS = 1_200_000
 
@@ -41,18 +41,20 @@ def events(seed: int, start_ms: int) -> Options:
 
 @pytest.fixture
 def drained(platform: Platform, tmp_path: Path, wait_until: WaitUntil) -> Iterator[Open]:
-    """Give a function that has a service process its input, killed after two batches and started again."""
+    """Give a function that has a service process its input, killed after some commits and started again."""
     benches: list[ServiceBench] = []
 
     def drain(service: str, *arguments: str) -> ServiceBench:
         bench = ServiceBench(platform, service, f"joins-{service}", tmp_path, arguments)
         benches.append(bench)
         feed(bench, events(21, START_MS))
-        job = bench.job(*SMALL_BATCHES)
-        wait_until(lambda: len(job.batches()) >= 2, f"two batches of {service}", seconds=200)
+        job = bench.job(*SMALL_COMMITS)
+        positions = bench.positions()
+        wait_until(lambda: positions.commits() >= 8, f"some commits of {service}", seconds=200)
         job.kill()
+        positions.close()
         feed(bench, events(22, START_MS + STEP_MS))
-        rest = bench.job("--trigger", "available-now", *SMALL_BATCHES)
+        rest = bench.job("--trigger", "available-now", *SMALL_COMMITS)
         assert rest.finish(400) == 0, rest.text()
         return bench
 

@@ -75,7 +75,7 @@ def test_large_records_go_through_in_several_batches_under_a_memory_limit(
     bench: Bench, neighbours: tuple[str, ...]
 ) -> None:
     send(bench, 1, 10, USER)
-    job = bench.job("--tick-ms", "0", *SMALL_QUEUES)
+    job = bench.job(*SMALL_QUEUES)
     job.until(lambda: job.records_in() == 1, "the first record is through")
     limit_memory(job)
     job.process.suspend()

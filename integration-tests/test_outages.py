@@ -12,6 +12,7 @@ import fastavro
 import pytest
 from bench import INPUT, OUTPUT, Bench
 from faults.feeder import Feeder
+from faults.watch import PositionSampler
 from job_process import JobProcess
 from topic_reading import parse, read_topic
 
@@ -29,35 +30,37 @@ def bench(platform: Platform, tmp_path: Path) -> Iterator[Bench]:
 
 @pytest.fixture
 def load(bench: Bench, platform: Platform) -> Iterator[Feeder]:
-    load = Feeder(bench, 3)
+    positions = PositionSampler(bench)
+    load = Feeder(bench, 3, positions.ends)
     yield load
     platform.up()
     load.close()
+    positions.close()
 
 
 @pytest.mark.timeout(500)
 def test_the_job_outlives_every_outage(bench: Bench, platform: Platform, load: Feeder) -> None:
     platform.broker.stop()
-    job = bench.job("--tick-ms", "0")
+    job = bench.job()
     until_told(job, "does not answer|not reachable", 0)
     assert job.http("/healthz")[0] == 200
     status, body = job.http("/readyz")
     assert (status, json.loads(body)["ok"]) == (503, False)
     platform.broker.start()
-    job.until_batch()
+    job.until_commits()
     job.until(lambda: job.http("/readyz")[0] == 200, "the job is ready")
 
     told = len(job.lines())
     platform.broker.kill()
     until_told(job, "not reachable|can't be reached", told)
     platform.broker.start()
-    job.until_batch()
+    job.until_commits()
 
     told = len(job.lines())
     platform.broker.stop()
     until_told(job, "not reachable|can't be reached", told)
     platform.broker.start()
-    job.until_batch()
+    job.until_commits()
 
     told = len(job.lines())
     newer = newer_record(bench)

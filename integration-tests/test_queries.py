@@ -128,14 +128,14 @@ def logged(bench: ServiceBench, store: str) -> dict[str, Any]:
 
 
 def test_a_store_is_queried_while_its_job_is_killed_and_restored(platform: Platform, folder: Path) -> None:
-    bench = QueryBench(platform, "user-sessions", folder, ("--max-records-per-batch", "700"))
+    bench = QueryBench(platform, "user-sessions", folder, ("--max-records-per-commit", "700"))
     try:
         server = bench.server()
         assert pull(server, "/stores/user-profiles")["batches"] == dict.fromkeys("0123", -1)
         followed = Followed(server, "user-profiles")
         bench.feed(1)
         job = bench.job()
-        job.until(lambda: len(job.batches()) >= 3, "three batches are through")
+        job.until_commits(3)
         job.kill()
         bench.feed(2)
         bench.drain()
@@ -180,9 +180,9 @@ def test_windows_and_versions_are_those_of_the_changelog(platform: Platform, fol
     versions = QueryBench(platform, "price-join", folder)
     try:
         windows.feed(1)
-        windows.drain("--tick-ms", "0")
+        windows.drain()
         versions.feed(1, "menu_prices")
-        versions.drain("--tick-ms", "0")
+        versions.drain()
         check_windows(windows.server(2), windows)
         check_versions(versions.server(3), versions)
     finally:
@@ -196,7 +196,7 @@ def test_rows_of_views_are_pushed_and_pulled_with_their_averages(platform: Platf
         server = bench.server(4)
         followed = [Followed(server, store) for store in bench.service.stores]
         bench.feed(1)
-        bench.drain("--tick-ms", "0")
+        bench.drain()
         check_view(server, bench, followed[0], "avg-readings", "sensor")
         check_view(server, bench, followed[1], "part-avg", "area")
     finally:

@@ -26,7 +26,7 @@ class Sales(ServiceBench):
     """ticket-sales over 24 partitions."""
 
     def __init__(self, platform: Platform, folder: Path) -> None:
-        super().__init__(platform, "ticket-sales", "rescaled-sales", folder, ("--tick-ms", "0"))
+        super().__init__(platform, "ticket-sales", "rescaled-sales", folder)
         admin = AdminClient(self.settings.admin())
         admin.create_partitions([NewPartitions(self.input, 24)])[self.input].result(30)
         self._fed = 0

@@ -18,7 +18,7 @@ CLIENT = "slow-sink"
 BYTES_PER_SECOND = 150_000
 FAST = 1_000_000_000
 EVENTS = Options(count=8_000, keys=100, seed=41, duplicates=0.02, malformed=0.02)
-BATCHES = ("--max-records-per-batch", "800", "--tick-ms", "0", "-X", f"client.id={CLIENT}")
+COMMITS = ("--max-records-per-commit", "800", "-X", f"client.id={CLIENT}")
 QUEUE = 64 << 20
 """Most a task's producer holds."""
 
@@ -46,10 +46,10 @@ def memory(job: JobProcess) -> int:
 @pytest.mark.timeout(600)
 def test_the_job_waits_for_the_broker_tells_its_lag_and_loses_nothing(bench: Bench) -> None:
     bench.produce(EVENTS)
-    job = bench.job(*BATCHES)
-    job.until(lambda: job.records_in() > 0, "a batch with records is through")
+    job = bench.job(*COMMITS)
+    job.until(lambda: job.records_in() > 0, "a commit with records is through")
     before = memory(job)
-    job.until(lambda: len(job.batches()) >= 5, "batches go through although the broker takes little")
+    job.until_commits(5)
     waiting = metric(job, "forebay_lag_records")
     assert 0 < waiting < EVENTS.count, "the lag that is told is not that of a job on its way"
     assert memory(job) - before < QUEUE

@@ -20,7 +20,7 @@ START_MS = 1_735_689_600_000
 
 @pytest.fixture
 def bench(platform: Platform, tmp_path: Path) -> Iterator[ServiceBench]:
-    bench = ServiceBench(platform, "user-sessions", "copied-sessions", tmp_path, ("--max-records-per-batch", "1000"))
+    bench = ServiceBench(platform, "user-sessions", "copied-sessions", tmp_path, ("--max-records-per-commit", "1000"))
     yield bench
     bench.close()
 
@@ -46,7 +46,7 @@ def test_a_killed_job_begins_with_the_warm_copies(bench: ServiceBench, tmp_path:
     where = ("--tables", "persistent", "--standby-directory", copies)
     feed(bench, 1)
     job = bench.job(*where)
-    job.until(lambda: len(job.batches()) >= 2, "two batches are through")
+    job.until_commits(2)
     standby = JobProcess(
         [
             *(bench.service.name, "--application", bench.application, "--directory", copies, "--every-ms", "50"),

@@ -28,7 +28,7 @@ def bench(platform: Platform, tmp_path: Path) -> Iterator[Bench]:
 
 @pytest.mark.parametrize("topic", [OUTPUT, "gone-user-profiles-changelog"])
 def test_a_deleted_topic_of_the_job_s_own_stops_it(bench: Bench, topic: str) -> None:
-    job = bench.job("--tick-ms", "0")
+    job = bench.job()
     job.until(bench.has_read_everything, "what waited is read")
     TopicAdmin(bench.settings).delete([topic])
     bench.produce(MANY)
@@ -39,7 +39,7 @@ def test_a_deleted_topic_of_the_job_s_own_stops_it(bench: Bench, topic: str) -> 
 def test_an_input_made_again_with_more_records_than_were_read_stops_the_job(
     bench: Bench, platform: Platform, tmp_path: Path
 ) -> None:
-    job = bench.job("--tick-ms", "0")
+    job = bench.job()
     job.until(lambda: job.records_in() == FEW.count, "what waited is read")
     with job.frozen():
         Bench(platform, "another", tmp_path / "another").produce(MANY)

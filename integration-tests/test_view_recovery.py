@@ -41,7 +41,7 @@ class Views(ServiceBench):
 
 @pytest.fixture
 def views(platform: Platform, tmp_path: Path) -> Iterator[Views]:
-    views = Views(platform, "sensor-views", "recovered-views", tmp_path, ("--tick-ms", "0"))
+    views = Views(platform, "sensor-views", "recovered-views", tmp_path)
     yield views
     views.close()
 

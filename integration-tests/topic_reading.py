@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import io
 import json
+from collections.abc import Iterable
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -13,6 +14,12 @@ import fastavro
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, TopicPartition
 
 from forebay.kafka.settings import KafkaSettings
+
+POSITION = b"\x01position"
+"""Key of a task's position in its internal changelog."""
+
+Positions = dict[tuple[str, int], dict[str, Any]]
+"""What the tasks' commits last said of themselves, by their internal changelogs' topic and partition."""
 
 Markers = dict[int, dict[str, Any]]
 """What the transactions of a job committed last, by input partition."""
@@ -71,6 +78,44 @@ class MarkerWatch:
 
 class UndecodableError(Exception):
     """No record of our schema can be made of these bytes."""
+
+
+class PositionWatch:
+    """Follows the positions that a job's commits leave in its internal changelogs; fails when one goes back.
+
+    Args:
+        places: topic and partition of each task's internal changelog.
+    """
+
+    def __init__(self, settings: KafkaSettings, places: Iterable[tuple[str, int]]) -> None:
+        self._consumer = Consumer(settings.consumer(**{"group.id": "tests-positions"}))
+        self._consumer.assign([TopicPartition(*place, OFFSET_BEGINNING) for place in places])
+        self._positions: Positions = {}
+
+    def read(self) -> Positions:
+        """Give the newest committed position of each task that has one, by its changelog's topic and partition."""
+        while messages := self._consumer.consume(5_000, 0.05):
+            for message in messages:
+                if message.error() is None and message.key() == POSITION:
+                    self._take((message.topic() or "", message.partition() or 0), json.loads(message.value() or b""))
+        return self._positions
+
+    def commits(self) -> int:
+        """Give the number of commits of all tasks together."""
+        return sum(position["n"] for position in self.read().values())
+
+    def close(self) -> None:
+        """Leave the broker."""
+        self._consumer.close()
+
+    def _take(self, place: tuple[str, int], position: dict[str, Any]) -> None:
+        before = self._positions.get(place)
+        if before is not None:
+            assert position["n"] == before["n"] + 1, f"{place}: commit {position['n']} came after {before['n']}"
+            ends = {(topic, partition): end for topic, partition, end in before["ends"]}
+            for topic, partition, end in position["ends"]:
+                assert end >= ends.get((topic, partition), 0), f"{place}: {topic}-{partition} went back to {end}"
+        self._positions[place] = position
 
 
 class Decoder:

@@ -61,6 +61,12 @@ class DeviceEventsGenerator:
         self._number = number = self._number + 1
         name = device.name
         report = DeviceEvent(
-            f"{self._run}-{number:08x}", name, event_type, value, timestamp, device.facility, device.zone
+            event_id=f"{self._run}-{number:08x}",
+            device_id=name,
+            event_type=event_type,
+            value=value,
+            timestamp=timestamp,
+            facility=device.facility,
+            zone=device.zone,
         )
         return Event(name, report, timestamp)

@@ -38,4 +38,14 @@ class FoodOrdersGenerator:
         item = self._items[index]
         customer = self._guests[int(random.random() * _GUESTS)]
         quantity = _QUANTITIES[random.getrandbits(12)]
-        return Event(item, FoodOrder(f"{self._run}-{number:08x}", customer, item, quantity, timestamp), timestamp)
+        return Event(
+            item,
+            FoodOrder(
+                order_id=f"{self._run}-{number:08x}",
+                customer=customer,
+                item=item,
+                quantity=quantity,
+                timestamp=timestamp,
+            ),
+            timestamp,
+        )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import io
 import json
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from typing import Any, TypeVar
 
 import fastavro
 
+from forebay.records import as_dict, fields_of
 from producers.base import Defect, Event
 
 V = TypeVar("V")
@@ -73,13 +73,13 @@ class Frames:
         if defect in _ALTERED:
             return key, self._encode_altered(event.value, defect)
         if defect in _TIMESTAMPS:
-            return key, self._encode(dataclasses.replace(event.value, timestamp=_TIMESTAMPS[defect]))
+            return key, self._encode(_at(event.value, _TIMESTAMPS[defect]))
         data = self._encode(event.value)
         return key, _DAMAGE[defect](data) if defect in _DAMAGE else data
 
     def _encode_altered(self, value: Any, defect: Defect) -> bytes:
         header, parsed = self._writer_of(defect)
-        fields = dataclasses.asdict(value)
+        fields = as_dict(value)
         fields[self._field] = True if defect is Defect.WRONG_TYPE else None
         body = io.BytesIO()
         fastavro.schemaless_writer(body, parsed, fields)
@@ -92,6 +92,11 @@ class Frames:
             parsed = fastavro.parse_schema(schema, named_schemas={})
             self._altered[defect] = (b"\0" + schema_id.to_bytes(4, "big"), parsed)
         return self._altered[defect]
+
+
+def _at(value: Any, timestamp: int) -> Any:
+    fields = {name: getattr(value, name) for name in fields_of(type(value))}
+    return type(value)(**{**fields, "timestamp": timestamp})
 
 
 def altered_contract(contract: dict[str, Any], field: str, defect: Defect) -> dict[str, Any]:

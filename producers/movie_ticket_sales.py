@@ -54,5 +54,11 @@ class MovieTicketSalesGenerator:
         bits = random.getrandbits(24)
         value = None if random.random() < _UNKNOWN else self._prices[index] * _TICKETS[bits >> 12]
         cinema = self._cinemas[index]
-        sale = MovieTicketSale(f"{self._run}-{number:08x}", _SHOWN[bits & MASK], value, cinema, timestamp)
+        sale = MovieTicketSale(
+            event_id=f"{self._run}-{number:08x}",
+            title=_SHOWN[bits & MASK],
+            ticket_total_value=value,
+            cinema=cinema,
+            timestamp=timestamp,
+        )
         return Event(cinema, sale, timestamp)

@@ -67,14 +67,14 @@ class OrderEventsGenerator:
                 self._begin(order)
         self._number = number = self._number + 1
         value = OrderEvent(
-            f"{self._run}-{number:08x}",
-            order.order_id,
-            order.status,
-            order.product_id,
-            order.quantity,
-            order.price,
-            order.customer_id,
-            timestamp,
+            event_id=f"{self._run}-{number:08x}",
+            order_id=order.order_id,
+            status=order.status,
+            product_id=order.product_id,
+            quantity=order.quantity,
+            price=order.price,
+            customer_id=order.customer_id,
+            timestamp=timestamp,
         )
         return Event(order.order_id, value, timestamp)
 

@@ -48,4 +48,8 @@ class ReadingsGenerator:
         sensor, area, usual, off, phase = self._sensors[self._turns.next()]
         swing = 0.05 * usual * math.sin(2 * math.pi * (timestamp % _PERIOD_MS / _PERIOD_MS + phase))
         value = round(usual + off + swing + self._noise[self._random.getrandbits(12)], 2)
-        return Event(sensor, Reading(f"{self._run}-{number:08x}", sensor, area, value, timestamp), timestamp)
+        return Event(
+            sensor,
+            Reading(event_id=f"{self._run}-{number:08x}", sensor=sensor, area=area, reading=value, timestamp=timestamp),
+            timestamp,
+        )

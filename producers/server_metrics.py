@@ -103,15 +103,15 @@ class ServerMetricsGenerator:
         if metric.unit == "percent" and value > 100.0:
             value = 100.0
         event = ServerMetric(
-            f"{self._run}-{self._number:08x}",
-            metric.name,
-            round(value, 3),
-            metric.unit,
-            timestamp,
-            server.datacenter,
-            server.environment,
-            server.service,
-            server.alerting[place],
+            metric_id=f"{self._run}-{self._number:08x}",
+            metric_name=metric.name,
+            value=round(value, 3),
+            unit=metric.unit,
+            timestamp=timestamp,
+            datacenter=server.datacenter,
+            environment=server.environment,
+            service=server.service,
+            alerting=server.alerting[place],
         )
         return Event(server.name, event, timestamp)
 

@@ -86,16 +86,16 @@ class UserActivityGenerator:
         user_id = visit.user_id
         setting = visit.setting
         value = UserActivity(
-            f"{self._run}-{number:08x}",
-            user_id,
-            action,
-            visit.session_id,
-            self._durations[bits >> 12],
-            timestamp,
-            page,
-            setting.browser,
-            setting.device_type,
-            setting.location,
+            event_id=f"{self._run}-{number:08x}",
+            user_id=user_id,
+            action=action,
+            session_id=visit.session_id,
+            duration_ms=self._durations[bits >> 12],
+            timestamp=timestamp,
+            page=page,
+            browser=setting.browser,
+            device_type=setting.device_type,
+            location=setting.location,
         )
         return Event(user_id, value, timestamp)
 

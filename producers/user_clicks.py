@@ -173,18 +173,18 @@ class UserClicksGenerator:
         self._number += 1
         device, agent = visitor.using
         value = UserClick(
-            f"{self._run}-{self._number:08x}",
-            visitor.name,
-            page,
-            self._times_on_page[bits >> 24],
-            timestamp,
-            visitor.clicks,
-            agent,
-            device,
-            visitor.referrer,
-            info,
-            metadata,
-            interaction,
+            click_id=f"{self._run}-{self._number:08x}",
+            user_id=visitor.name,
+            page=page,
+            duration_on_page=self._times_on_page[bits >> 24],
+            timestamp=timestamp,
+            sequence_number=visitor.clicks,
+            user_agent=agent,
+            device_info=device,
+            referrer=visitor.referrer,
+            session_info=info,
+            page_metadata=metadata,
+            interaction=interaction,
         )
         return Event(visitor.name, value, timestamp)
 

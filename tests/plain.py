@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing
 from typing import Any
 
-from forebay.records import FrozenMap
+from forebay.records import FrozenMap, fields_of, is_record_type
 
 
 def plain(record: Any) -> Any:
-    """Give dicts and lists in place of dataclasses and tuples."""
-    if dataclasses.is_dataclass(record):
-        return {field.name: plain(getattr(record, field.name)) for field in dataclasses.fields(record)}
+    """Give dicts and lists in place of records and tuples."""
+    if is_record_type(type(record)):
+        return {name: plain(getattr(record, name)) for name in fields_of(type(record))}
     if isinstance(record, tuple):
         return [plain(item) for item in record]
     return record
@@ -29,7 +28,7 @@ def build(hint: Any, value: Any) -> Any:
         return FrozenMap(value)
     if len(options) == 1:
         return build(options[0], value)
-    if dataclasses.is_dataclass(hint):
+    if is_record_type(hint):
         hints = typing.get_type_hints(hint)
         return typing.cast("Any", hint)(**{name: build(hints[name], item) for name, item in value.items()})
     return value

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 
-from confluent_kafka import KafkaException
-from service_bench import ServiceBench
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+from service_bench import PARTITIONS, ServiceBench
 
 from forebay.codec import Unavailable
 from producers.base import FIXED_START_MS, Options
@@ -17,6 +18,8 @@ ENOUGH = 4_000
 STEP_MS = 1_200_000
 """Event time from chunk to chunk: more than a chunk's own, less than what ends a session."""
 
+Ends = dict[tuple[str, int], int]
+
 log = logging.getLogger(__name__)
 
 
@@ -25,13 +28,16 @@ class Feeder:
 
     There is always a backlog, so no task is ever idle: results depend on the records alone, whatever the clock does and
     however long an outage lasts, and the replay can tell them.
+
+    Args:
+        used: tells the offsets up to which the job has used each partition.
     """
 
-    def __init__(self, bench: ServiceBench, seed: int) -> None:
-        self._bench, self._seed = bench, seed
+    def __init__(self, bench: ServiceBench, seed: int, used: Callable[[], Ends]) -> None:
+        self._bench, self._seed, self._used = bench, seed, used
         self._chunks = 0
         self._closed = threading.Event()
-        self._consumer = bench.marker_reader()
+        self._consumer = Consumer(bench.settings.consumer(**{"group.id": "faults-feeder"}))
         for _ in range(2):
             self._send()
         self._thread = threading.Thread(target=self._feed, name="feeder", daemon=True)
@@ -47,8 +53,14 @@ class Feeder:
     def _feed(self) -> None:
         while not self._closed.wait(0.2):
             with suppress(KafkaException, Unavailable):
-                if self._bench.unread(self._consumer, 5) < ENOUGH:
+                if self._unread() < ENOUGH:
                     self._send()
+
+    def _unread(self) -> int:
+        used = self._used()
+        places = [(self._bench.input, number) for number in range(PARTITIONS)]
+        ends = {place: self._consumer.get_watermark_offsets(TopicPartition(*place), 5)[1] for place in places}
+        return sum(end - used.get(place, 0) for place, end in ends.items())
 
     def _send(self) -> None:
         number = self._chunks
@@ -67,3 +79,20 @@ class Feeder:
             ),
             self._closed.is_set,
         )
+
+
+class Steady:
+    """Sends events at a steady rate, with the clock's times, from a thread of its own until it is closed."""
+
+    def __init__(self, bench: ServiceBench, rate: int, keys: int = 200, seed: int = 11) -> None:
+        options = Options(
+            rate=rate, keys=keys, seed=seed, out_of_order=0.1, duplicates=0.05, malformed=0.01, max_delay_ms=500
+        )
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=bench.produce, args=(options, self._closed.is_set), daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Send no more."""
+        self._closed.set()
+        self._thread.join()

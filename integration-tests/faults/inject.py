@@ -17,7 +17,7 @@ from faults.proxy import Network
 
 FIRING_SECONDS = 240.0
 SLOW_WRITES_PER_SECOND = 40
-ZOMBIES = (Kind.ZOMBIE_SAME, Kind.ZOMBIE_COPY, Kind.ZOMBIE_FROZEN, Kind.ZOMBIE_JVM)
+ZOMBIES = (Kind.TWO_WORKERS, Kind.ZOMBIE_SAME, Kind.ZOMBIE_COPY, Kind.ZOMBIE_FROZEN, Kind.ZOMBIE_JVM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Recovery:
 
 def suffer(life: Life, fault: Fault) -> Recovery:
     """Do a fault to a job and wait until an output of a later transaction arrives. Raises NotRecovered."""
-    life.until_batches(1)
+    life.until_commits(1)
     life.rest(fault.pause)
     ends = None
     if fault.kind in _LASTING:
@@ -88,6 +88,14 @@ def _at_once(life: Life, fault: Fault) -> Injected:
             life.armory.jump(life.armory.shift() + int(fault.seconds * 1000))
         case Kind.CLOCK_BACK:
             life.armory.jump(life.armory.shift() - int(fault.seconds * 1000))
+        case Kind.SNAPSHOT_OLD:
+            life.armory.jump(life.armory.shift() + int(fault.seconds * 1000))
+            at = _killed(life, Kind.MACHINE_KILL)
+        case Kind.REPARTITION_PURGED:
+            at = _killed(life, Kind.WORKER_KILL)
+            life.purge()
+        case Kind.TWO_WORKERS:
+            at = zombies.second_worker(life)
         case Kind.ZOMBIE_SAME:
             at = zombies.on_the_same_checkpoint(life)
         case Kind.ZOMBIE_COPY:
@@ -180,6 +188,7 @@ _LASTING: dict[Kind, Callable[[Life], None]] = {
     Kind.JVM_FREEZE: _suspend,
     Kind.BROKER_RESTART: lambda life: life.platform.broker.stop(),
     Kind.BROKER_KILL: lambda life: life.platform.broker.kill(),
+    Kind.LEASE_ENDS_AWAY: lambda life: life.platform.broker.kill(),
     Kind.REGISTRY_OUTAGE: _registry_away,
     Kind.NETWORK_SLOW: _network(Network.SLOW),
     Kind.NETWORK_SILENT: _network(Network.SILENT),
@@ -192,6 +201,7 @@ _REPAIRS: dict[Kind, Callable[[Life], None]] = {
     Kind.JVM_FREEZE: _resume,
     Kind.BROKER_RESTART: lambda life: life.platform.broker.start(),
     Kind.BROKER_KILL: lambda life: life.platform.broker.start(),
+    Kind.LEASE_ENDS_AWAY: lambda life: life.platform.broker.start(),
     Kind.REGISTRY_OUTAGE: lambda life: life.platform.registry.start(),
     Kind.NETWORK_SLOW: _network(Network.FINE),
     Kind.NETWORK_SILENT: _network(Network.FINE),

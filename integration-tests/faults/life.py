@@ -7,20 +7,25 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
 from job_process import PYTHON_PATH, JobProcess
-from service_bench import ServiceBench
+from service_bench import PARTITIONS, ServiceBench
 
 from faults.broker import FaultyPlatform
 from faults.disk import SmallDisk
 from faults.feeder import Feeder
-from faults.plan import ON_A_DISK, TRANSACTION_TIMEOUT_MS, Kind, Plan
+from faults.plan import CHECKPOINT_INTERVAL_MS, ON_A_DISK, TRANSACTION_TIMEOUT_MS, Kind, Plan
 from faults.points import VARIABLE, Armory
-from faults.watch import MarkerSampler, OutputWatch
+from faults.watch import OutputWatch, PositionSampler
 
 HERE = Path(__file__).resolve().parent
-BATCH = 1_000
-_ARGUMENTS = {"windowed-metrics": ("--set", "emit_results=both")}
+COMMIT = 100
+"""Records of a commit at most: there are many, and the load always has more."""
+
+LOGIC = {"windowed-metrics": {"emit_results": "both"}}
+"""Settings of services' logic."""
+
 _STARTS_WITHOUT_OUTPUT = 8
 _POLL_SECONDS = 0.03
 _ASK_SECONDS = 0.5
@@ -68,16 +73,21 @@ class Life:
         self._starts = 0
         self._received = 0
         self.outputs = OutputWatch(self.bench)
-        self.markers = MarkerSampler(self.bench)
-        self.feeder = Feeder(self.bench, plan.seed)
+        self.positions = PositionSampler(self.bench)
+        self.feeder = Feeder(self.bench, plan.seed, self.positions.ends)
         self.job = self.start()
+
+    @property
+    def logic(self) -> dict[str, str]:
+        """Give the settings of the service's logic."""
+        return LOGIC.get(self.plan.service, {})
 
     def _arguments(self) -> tuple[str, ...]:
         timeout = TRANSACTION_TIMEOUT_MS if self.plan.has(Kind.TRANSACTION_TIMEOUT) else 300_000
         return (
-            *_ARGUMENTS.get(self.plan.service, ()),
+            *(item for name, value in self.logic.items() for item in ("--set", f"{name}={value}")),
             *("--bootstrap-servers", self.platform.proxied_servers),
-            *("--max-records-per-batch", str(BATCH), "--tick-ms", "0"),
+            *("--max-records-per-commit", str(COMMIT), "--checkpoint-interval-ms", str(CHECKPOINT_INTERVAL_MS)),
             *("--transaction-timeout-ms", str(timeout)),
         )
 
@@ -87,8 +97,8 @@ class Life:
 
     def tend(self) -> None:
         """Start the job again if it has ended, as Kubernetes would. Raises NotRecovered if that leads nowhere."""
-        if self.markers.failure is not None:
-            raise self.markers.failure
+        if self.positions.failure is not None:
+            raise self.positions.failure
         if self.job.is_running():
             return
         if self.outputs.received > self._received:
@@ -118,13 +128,20 @@ class Life:
         end = time.monotonic() + seconds
         self.until(lambda: time.monotonic() >= end, "time passes", seconds + 60)
 
-    def until_batches(self, count: int) -> None:
-        """Wait until some more batches are committed."""
-        wanted = self.markers.batch() + count
-        self.until(lambda: self.markers.batch() >= wanted, f"{count} more batches are committed")
+    def until_commits(self, count: int) -> None:
+        """Wait for some more commits of tasks."""
+        wanted = self.positions.commits() + count
+        self.until(lambda: self.positions.commits() >= wanted, f"{count} commits more")
+
+    def purge(self) -> None:
+        """Delete from the repartition topics what is used."""
+        names = {topic.name for topic in self.bench.service.repartitions(self.bench.application, PARTITIONS)}
+        used = [TopicPartition(*place, end) for place, end in self.positions.ends().items() if place[0] in names]
+        for future in AdminClient(self.bench.settings.admin()).delete_records(used).values():
+            future.result(30)
 
     def finish(self) -> None:
-        """Let the job read what waits, and end it after its running batch."""
+        """Let the job read what waits, and end it."""
         self.armory.disarm()
         self.feeder.close()
         self._until_read()
@@ -146,6 +163,6 @@ class Life:
         self.feeder.close()
         self.bench.close()
         self.outputs.close()
-        self.markers.close()
+        self.positions.close()
         if self.disk is not None:
             self.disk.close()

@@ -18,10 +18,14 @@ class Kind(Enum):
     JVM_KILL = "JVM killed"
     WORKER_KILL = "Python worker killed"
     SOURCE_KILL = "source process killed"
+    TWO_WORKERS = "two workers of one group"
+    SNAPSHOT_OLD = "all killed, snapshot older than deletes are kept"
+    REPARTITION_PURGED = "worker killed, repartition topic purged"
     MACHINE_KILL = "all processes killed"
     JVM_FREEZE = "JVM frozen"
     BROKER_RESTART = "broker stopped and started"
     BROKER_KILL = "broker killed and started"
+    LEASE_ENDS_AWAY = "a lease ends while the broker is away"
     REGISTRY_OUTAGE = "registry and job killed, registry back later"
     NETWORK_SLOW = "network slow"
     NETWORK_SILENT = "network silent"
@@ -41,17 +45,24 @@ POINT_ACTIONS: dict[Point, tuple[Action, ...]] = {
     Point.PLANNING: (Action.KILL_SELF, Action.KILL_JVM, Action.KILL_ALL, Action.RAISE, Action.STALL),
     Point.BEFORE_COMMIT: tuple(Action),
     Point.AFTER_COMMIT: tuple(Action),
+    Point.BEFORE_SNAPSHOT: tuple(Action),
     Point.AFTER_STATE: tuple(Action),
     Point.BEFORE_COMMIT_LOG: (Action.KILL_SELF, Action.KILL_JVM, Action.KILL_ALL, Action.RAISE, Action.STALL),
+    Point.LEASE_CHANGE: tuple(Action),
 }
 """In the driver (before Spark's commit log) killing itself is killing the driver."""
 
 TRANSACTION_TIMEOUT_MS = 5_000
+CHECKPOINT_INTERVAL_MS = 4_000
+"""How long a job's leases last: changes of leases are frequent."""
+
 _WEIGHTS: dict[Kind, int] = {Kind.POINT: 16, Kind.WORKER_KILL: 2}
 _SECONDS: dict[Kind, tuple[float, float]] = {
     Kind.JVM_FREEZE: (0.5, 4.0),
     Kind.BROKER_RESTART: (0.0, 3.0),
     Kind.BROKER_KILL: (0.0, 3.0),
+    Kind.LEASE_ENDS_AWAY: (CHECKPOINT_INTERVAL_MS / 1000 + 1, CHECKPOINT_INTERVAL_MS / 1000 + 4),
+    Kind.SNAPSHOT_OLD: (50_000.0, 90_000.0),
     Kind.REGISTRY_OUTAGE: (2.0, 8.0),
     Kind.NETWORK_SLOW: (1.0, 4.0),
     Kind.NETWORK_SILENT: (1.0, 6.0),
@@ -110,6 +121,9 @@ class Plan:
         return any(fault.kind in kinds for fault in self.faults)
 
 
+_ONLY: dict[Kind, tuple[str, ...]] = {Kind.REPARTITION_PURGED: ("order-stores",)}
+"""Services that a kind needs: with repartition topics."""
+
 SERVICES = ("user-sessions",) * 4 + ("order-stores", "windowed-metrics")
 
 
@@ -117,6 +131,7 @@ def plan_of(seed: int, faults: int, services: Sequence[str] = SERVICES, kinds: S
     """Give the run of a seed: the same seed gives the same plan."""
     random = Random(seed)
     service = random.choice(services)
+    kinds = [kind for kind in kinds if service in _ONLY.get(kind, (service,))]
     weights = [_WEIGHTS.get(kind, 1) for kind in kinds]
     chosen = random.choices(kinds, weights, k=faults)
     return Plan(seed, service, tuple(_fault(kind, random) for kind in chosen))

@@ -22,8 +22,10 @@ class Point(Enum):
     PLANNING = "planning"
     BEFORE_COMMIT = "before-kafka-commit"
     AFTER_COMMIT = "after-kafka-commit"
+    BEFORE_SNAPSHOT = "before-snapshot"
     AFTER_STATE = "after-state-write"
     BEFORE_COMMIT_LOG = "before-spark-commit-log"
+    LEASE_CHANGE = "change-of-leases"
 
 
 class Action(Enum):
@@ -42,7 +44,7 @@ class Armed:
     """One fault that waits.
 
     Args:
-        where: text the place's name must contain (a transactional id such as `app-1-0`); "" for any.
+        where: text the place's name must contain (a transactional id such as `app-group-0`); "" for any.
         seconds: of a stall.
     """
 
@@ -123,7 +125,7 @@ class Armory:
         )
 
     def jump(self, milliseconds: int) -> None:
-        """Shift the clock that the job's planning sees."""
+        """Shift the clock that driver, source and workers see."""
         draft = self._clock.with_suffix(".tmp")
         draft.write_text(str(milliseconds))
         draft.replace(self._clock)

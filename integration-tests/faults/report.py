@@ -41,7 +41,7 @@ class Run:
 
     Args:
         outputs: committed outputs compared.
-        marker_samples: how often the markers were looked at.
+        samples: how often the tasks' positions were looked at.
         failure: "" for an exact run.
         seconds: of the whole run.
     """
@@ -50,7 +50,7 @@ class Run:
     service: str
     suffered: tuple[Suffered, ...]
     outputs: int = 0
-    marker_samples: int = 0
+    samples: int = 0
     lost: int = 0
     doubled: int = 0
     failure: str = ""

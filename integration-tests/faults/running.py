@@ -30,7 +30,7 @@ def run_plan(platform: FaultyPlatform, plan: Plan, folder: Path) -> Run:
     suffered: list[Suffered] = []
     verdict = Verdict()
     try:
-        life.until_batches(1)
+        life.until_commits(1)
         for fault in plan.faults:
             if fault in skipped:
                 suffered.append(Suffered(fault.label, Status.SKIPPED, reason=skipped[fault]))
@@ -49,7 +49,7 @@ def run_plan(platform: FaultyPlatform, plan: Plan, folder: Path) -> Run:
         plan.service,
         tuple(suffered),
         life.outputs.received,
-        life.markers.samples,
+        life.positions.samples,
         verdict.lost,
         verdict.doubled,
         verdict.failure,

@@ -30,7 +30,7 @@ def check(run: Run, plan: Plan) -> None:
     assert (run.lost, run.doubled) == (0, 0)
     assert [fault.status for fault in run.suffered] == [Status.RECOVERED] * len(plan.faults)
     assert run.outputs > 1_000
-    assert run.marker_samples > 10
+    assert run.samples > 10
 
 
 @pytest.mark.timeout(600)
@@ -40,7 +40,22 @@ def test_killed_at_each_named_point_a_job_is_exact(faulty: FaultyPlatform, tmp_p
 
 
 @pytest.mark.timeout(600)
+def test_a_lease_that_ends_without_a_broker_and_an_old_snapshot_leave_a_job_exact(
+    faulty: FaultyPlatform, tmp_path: Path
+) -> None:
+    faults = (Fault(Kind.LEASE_ENDS_AWAY, seconds=6.0), Fault(Kind.SNAPSHOT_OLD, seconds=60_000.0))
+    plan = Plan(9_003, "windowed-metrics", faults)
+    check(run_plan(faulty, plan, tmp_path / "leases"), plan)
+
+
+@pytest.mark.timeout(600)
 def test_two_stages_and_a_second_driver_leave_a_job_exact(faulty: FaultyPlatform, tmp_path: Path) -> None:
-    later = Fault(Kind.POINT, 0.0, 0.0, Point.AFTER_COMMIT, Action.KILL_SELF, 2, "-1-")
-    plan = Plan(9_002, "order-stores", (later, Fault(Kind.ZOMBIE_SAME), Fault(Kind.ZOMBIE_JVM)))
+    faults = (
+        killed_at(Point.AFTER_COMMIT),
+        Fault(Kind.TWO_WORKERS),
+        Fault(Kind.REPARTITION_PURGED),
+        Fault(Kind.ZOMBIE_SAME),
+        Fault(Kind.ZOMBIE_JVM),
+    )
+    plan = Plan(9_002, "order-stores", faults)
     check(run_plan(faulty, plan, tmp_path / "stages"), plan)

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPartition
 from service_bench import PARTITIONS, ServiceBench
-from topic_reading import MarkerWatch
+from topic_reading import Positions
 
 Ends = dict[int, int]
 
@@ -95,33 +95,32 @@ class OutputWatch:
             self.received += len(messages)
 
 
-class MarkerSampler:
-    """Samples the markers of all stages and fails when one goes back."""
+class PositionSampler:
+    """Follows the positions of all tasks and fails when one goes back or a commit comes twice."""
 
     def __init__(self, bench: ServiceBench) -> None:
-        later = [f"{bench.application}-{stage}-task" for stage in range(1, bench.service.stages)]
-        self._watches = [
-            MarkerWatch(bench.settings, bench.application, topic, PARTITIONS) for topic in (bench.input, *later)
-        ]
+        self._watch = bench.positions()
         self.samples = 0
-        self._thread = _Thread("markers", self._look, 0.05)
+        self.newest: Positions = {}
+        self._thread = _Thread("positions", self._look, 0.05)
 
     @property
     def failure(self) -> AssertionError | None:
-        """The first marker that went back."""
+        """The first position that went back."""
         return self._thread.failure
 
-    def batch(self) -> int:
-        """Give the number of the last batch that all first-stage tasks have committed."""
-        batches = self._watches[0].batches
-        return min(batches.values()) if len(batches) == PARTITIONS else 0
+    def commits(self) -> int:
+        """Give the number of commits of all tasks together."""
+        return sum(position["n"] for position in self.newest.values())
+
+    def ends(self) -> dict[tuple[str, int], int]:
+        """Give the offsets up to which each partition read is used."""
+        return {(topic, number): end for position in self.newest.values() for topic, number, end in position["ends"]}
 
     def close(self) -> None:
         self._thread.close()
-        for watch in self._watches:
-            watch.close()
+        self._watch.close()
 
     def _look(self) -> None:
-        for watch in self._watches:
-            watch.read()
+        self.newest = dict(self._watch.read())
         self.samples += 1

@@ -1,4 +1,4 @@
-"""A second driver of the same application: it must be refused, or stop by itself, and disturb nothing."""
+"""A second driver or worker of the same application: it is refused, or what it does is exact as well."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from pathlib import Path
 
 import psutil
 from job_process import JobProcess
+from loop_worker import LoopWorker
 
 from faults.life import Life
+from forebay.codec import Unavailable
+from forebay.runtime.app import parse_logic
 
-_STOPS = (
-    "the checkpoint is older or newer than the topics",
-    "replay differs",
-)
 _WAITS = "the JVM of an earlier driver still holds the checkpoint"
 END_SECONDS = 300.0
 
@@ -27,17 +26,17 @@ def on_the_same_checkpoint(life: Life) -> float:
 
 
 def on_an_old_copy(life: Life) -> float:
-    """Start a second driver on a copy of the checkpoint that the first has left behind."""
+    """Start a second driver on a copy of the checkpoint that the first has left behind; end it after a while."""
     with life.job.frozen():
         old = _copy(life)
-    life.until_batches(3)
+    life.until_commits(30)
     own, life.bench.checkpoint = life.bench.checkpoint, old
     at = time.monotonic()
     try:
         zombie = life.start("-zombie")
     finally:
         life.bench.checkpoint = own
-    _must_stop(life, zombie, *_STOPS)
+    _side_by_side(life, zombie)
     return at
 
 
@@ -47,9 +46,23 @@ def woken_after_its_successor(life: Life) -> float:
     with first.frozen():
         life.bench.checkpoint = _copy(life)
         life.job = life.start("-successor")
-        life.until_batches(3)
+        life.until_commits(30)
         at = time.monotonic()
-    _must_stop(life, first, *_STOPS)
+    _side_by_side(life, first)
+    return at
+
+
+def second_worker(life: Life) -> float:
+    """Take the job's group over, as an executor that comes back would, and commit until the job has it again."""
+    position = next(iter(life.positions.newest.values()))
+    at = time.monotonic()
+    logic = parse_logic(life.bench.service, life.logic)
+    rival = LoopWorker(life.bench, lease={"checkpoint": position["checkpoint"]}, logic=logic)
+    try:
+        rival.open()
+        rival.until(lambda: False, END_SECONDS)
+    except Unavailable:
+        rival.group.abandon()
     return at
 
 
@@ -69,9 +82,18 @@ def jvm_outlives_its_driver(life: Life) -> float:
 
 
 def _copy(life: Life) -> Path:
-    copy = life.folder / f"copy-{life.markers.samples}"
+    copy = life.folder / f"copy-{life.positions.samples}"
     shutil.copytree(life.bench.checkpoint, copy)
     return copy
+
+
+def _side_by_side(life: Life, zombie: JobProcess) -> None:
+    """Let two drivers take the groups from each other for a while, then end one of them."""
+    zombie.until(
+        lambda: zombie.total("commits") > 0 or not zombie.is_running(), "it has the groups for once", END_SECONDS
+    )
+    life.until_commits(30)
+    zombie.kill()
 
 
 def _must_stop(life: Life, zombie: JobProcess, *reasons: str) -> None:

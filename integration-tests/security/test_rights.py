@@ -11,6 +11,10 @@ from contextlib import closing, contextmanager
 import pytest
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
+from forebay.runtime.batch import Range
+from forebay.runtime.marker import Marker
+from forebay.runtime.reader import RangeReader
+from forebay.runtime.transaction import Topics, TransactionalSink
 from secured import Secured
 
 from forebay.catalog import Service, find_service
@@ -25,15 +29,11 @@ from forebay.kafka.topics import spec_of
 from forebay.processor.engine import BatchResult, Position
 from forebay.processor.messages import Output, SideRecord
 from forebay.queries.replica import TaskReplica
-from forebay.runtime.batch import Range
 from forebay.runtime.broker import BrokerView
 from forebay.runtime.changelog import ChangelogRouter, changelog_topics, internal_topic
 from forebay.runtime.follower import follower_of
-from forebay.runtime.marker import Marker
-from forebay.runtime.reader import RangeReader
 from forebay.runtime.rights import JobRights
 from forebay.runtime.stage_log import stage_logs
-from forebay.runtime.transaction import Topics, TransactionalSink
 
 SERVICE = find_service("ticket-sales")
 PASSWORD = "pass-word"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from device_alerts.model import AlertType, Device, DeviceAlert, DeviceEvent, Status
 from device_alerts.reports import HEARTBEAT, STATUS_UPDATE, report_of
 from device_alerts.settings import DeviceAlertsSettings
 from forebay.processor import Context, Processor, Timer
+from forebay.records import replace
 from forebay.stores import KeyValueStore
 
 SILENCE = "silence"
@@ -49,36 +48,46 @@ class DeviceAlerts(Processor[DeviceEvent, DeviceAlert]):
         errors = device.error_count if error_code is None else device.error_count + 1
         heartbeats = device.heartbeat_count + 1 if event.event_type == HEARTBEAT else device.heartbeat_count
         is_newest = ts >= device.last_seen
+        reported, reported_at = _status(device, status, ts)
+        last_temp, last_temp_at = _temperature(device, temperature, ts)
         self.devices.put(
             key,
-            Device(
-                *_status(device, status, ts),
-                *_temperature(device, temperature, ts),
-                errors,
-                heartbeats,
-                ts if is_newest else device.last_seen,
-                facility if is_newest else device.facility or facility,
-                zone if is_newest else device.zone or zone,
-                ts if is_hot and (device.alerted_at is None or ts > device.alerted_at) else device.alerted_at,
-                device.offline_since,
-                watched,
+            replace(
+                device,
+                status=reported,
+                status_at=reported_at,
+                last_temp=last_temp,
+                last_temp_at=last_temp_at,
+                error_count=errors,
+                heartbeat_count=heartbeats,
+                last_seen=ts if is_newest else device.last_seen,
+                facility=facility if is_newest else device.facility or facility,
+                zone=zone if is_newest else device.zone or zone,
+                alerted_at=max(ts, device.alerted_at or ts) if is_hot else device.alerted_at,
+                watched=watched,
             ),
         )
         if status is None:
             return
-        event_id = event.event_id
+        update = DeviceAlert(
+            alert_type=_STATUS_UPDATE,
+            device_id=key,
+            timestamp=ts,
+            status=status,
+            event_id=event.event_id,
+            facility=facility,
+            zone=zone,
+        )
         if is_hot:
             ctx.forward(
-                DeviceAlert(_TEMPERATURE_ALERT, key, ts, status, event_id, facility, zone, temperature, self._threshold)
+                replace(update, alert_type=_TEMPERATURE_ALERT, temperature=temperature, threshold=self._threshold)
             )
         elif error_code is not None:
-            ctx.forward(DeviceAlert(_ERROR, key, ts, status, event_id, facility, zone, None, None, error_code, errors))
+            ctx.forward(replace(update, alert_type=_ERROR, error_code=error_code, error_count=errors))
         elif event.event_type == STATUS_UPDATE:
-            ctx.forward(DeviceAlert(_STATUS_UPDATE, key, ts, status, event_id, facility, zone))
+            ctx.forward(update)
         elif event.event_type == HEARTBEAT and heartbeats % self._heartbeat_every == 0:
-            ctx.forward(
-                DeviceAlert(_HEARTBEAT_SUMMARY, key, ts, status, event_id, facility, zone, heartbeat_count=heartbeats)
-            )
+            ctx.forward(replace(update, alert_type=_HEARTBEAT_SUMMARY, heartbeat_count=heartbeats))
 
     def on_timer(self, timer: Timer, ctx: Context[DeviceAlert]) -> None:
         """Call the device offline if it has been silent long enough, else look again when it may have been."""
@@ -112,7 +121,20 @@ class DeviceAlerts(Processor[DeviceEvent, DeviceAlert]):
 
 
 def _unknown(ts: int) -> Device:
-    return Device(Status.UNKNOWN, None, None, None, 0, 0, ts, None, None, None, None, False)
+    return Device(
+        status=Status.UNKNOWN,
+        status_at=None,
+        last_temp=None,
+        last_temp_at=None,
+        error_count=0,
+        heartbeat_count=0,
+        last_seen=ts,
+        facility=None,
+        zone=None,
+        alerted_at=None,
+        offline_since=None,
+        watched=False,
+    )
 
 
 def _status(device: Device, reported: str | None, ts: int) -> tuple[str, int | None]:
@@ -139,13 +161,13 @@ def _presence(
     if event is not None:
         facility, zone, event_id = event.facility or facility, event.zone or zone, event.event_id
     return DeviceAlert(
-        alert.value,
-        key,
-        ts,
-        status,
-        event_id,
-        facility,
-        zone,
+        alert_type=alert.value,
+        device_id=key,
+        timestamp=ts,
+        status=status,
+        event_id=event_id,
+        facility=facility,
+        zone=zone,
         last_seen=device.last_seen,
         silent_ms=ts - device.last_seen,
     )

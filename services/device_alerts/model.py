@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
-from forebay.fastinit import fast_init
+from forebay.records import Record
 
 
 class EventType(StrEnum):
@@ -38,9 +37,7 @@ class Status:
     OFFLINE = "offline"
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class DeviceEvent:
+class DeviceEvent(Record):
     """One thing a device reported (topic device_events). Times in ms."""
 
     event_id: str | None
@@ -52,9 +49,7 @@ class DeviceEvent:
     zone: str | None = None
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class Device:
+class Device(Record):
     """State per device (store devices). Times in ms; null = never."""
 
     status: str
@@ -71,9 +66,7 @@ class Device:
     watched: bool
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class DeviceAlert:
+class DeviceAlert(Record):
     """One alert (topic device_alerts). Times in ms; fields that its type does not have are null."""
 
     alert_type: str

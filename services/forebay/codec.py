@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 T = TypeVar("T")
@@ -32,3 +33,12 @@ class Codec(Protocol[T]):
     def decode(self, data: bytes) -> T:
         """Give the record. Raises DecodeError."""
         ...
+
+
+def canonical_of(codec: Codec[T]) -> Callable[[T], T] | None:
+    """Return the function from a record to what is read back once it was written; None: always the record itself.
+
+    A codec whose records may change on the way (a whole number in a double) has it as `canonical`.
+    """
+    canonical: Callable[[T], T] | None = getattr(codec, "canonical", None)
+    return canonical

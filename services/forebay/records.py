@@ -7,12 +7,26 @@ import types
 import typing
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar, dataclass_transform
+
+import msgspec
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 _SCALARS = (str, int, float, bool, bytes, Decimal, type(None))
+
+
+@dataclass_transform(frozen_default=True)
+class Record(msgspec.Struct, frozen=True):
+    """Base of records: fields with types, and defaults if need be. Native code makes, copies and compares them.
+
+    Equal if all fields are, hashable, and never changed: `replace` gives a changed copy.
+    """
+
+
+replace = msgspec.structs.replace
+"""Return a copy of a record in which the fields given by keyword have these values."""
 
 
 class FrozenMap(dict[K, V]):
@@ -41,21 +55,57 @@ class FrozenMap(dict[K, V]):
         return FrozenMap({k: v for k, v in self.items() if k != key})
 
 
+def is_record_type(hint: Any) -> bool:
+    """Say whether this is a class of records: a Record, or a dataclass."""
+    return isinstance(hint, type) and (issubclass(hint, msgspec.Struct) or dataclasses.is_dataclass(hint))
+
+
+def fields_of(record_type: type) -> tuple[str, ...]:
+    """Return the names of a record type's fields, in order; none of a type that is no record's."""
+    if issubclass(record_type, msgspec.Struct):
+        return record_type.__struct_fields__
+    return tuple(getattr(record_type, "__dataclass_fields__", ()))
+
+
+def as_dict(record: Any) -> dict[str, Any]:
+    """Return a record's fields by name, the records in it as dicts as well."""
+    return {name: _unrecorded(getattr(record, name)) for name in fields_of(type(record))}
+
+
+def _unrecorded(value: Any) -> Any:
+    if is_record_type(type(value)):
+        return as_dict(value)
+    if isinstance(value, FrozenMap):
+        return {key: _unrecorded(item) for key, item in value.items()}
+    return tuple(map(_unrecorded, value)) if isinstance(value, tuple) else value
+
+
 def check_record_type(record_type: type) -> None:
     """Refuse a record type whose instances could be changed in place.
 
     Raises:
-        TypeError: not a frozen dataclass, or a field that is not immutable; names class and field.
+        TypeError: neither a Record nor a frozen dataclass, or a field that is not immutable; names class and field.
     """
-    if not (dataclasses.is_dataclass(record_type) and record_type.__dataclass_params__.frozen):  # type: ignore[attr-defined]
-        raise TypeError(f"{record_type.__name__} must be a frozen dataclass: @dataclass(frozen=True, slots=True)")
+    if not _is_frozen(record_type):
+        raise TypeError(
+            f"{record_type.__name__} must be a frozen dataclass or, better, a record: "
+            f"class {record_type.__name__}(forebay.records.Record)"
+        )
     hints = typing.get_type_hints(record_type)
-    for field in dataclasses.fields(record_type):
-        if not _immutable(hints[field.name]):
+    for name in fields_of(record_type):
+        if not _immutable(hints[name]):
             raise TypeError(
-                f"{record_type.__name__}.{field.name}: {hints[field.name]} can be changed in place; "
+                f"{record_type.__name__}.{name}: {hints[name]} can be changed in place; "
                 "use tuple[...] for lists and FrozenMap[...] for maps"
             )
+
+
+def _is_frozen(record_type: type) -> bool:
+    if not is_record_type(record_type):
+        return False
+    if issubclass(record_type, msgspec.Struct):
+        return record_type.__struct_config__.frozen
+    return bool(record_type.__dataclass_params__.frozen)  # type: ignore[attr-defined]
 
 
 def _immutable(hint: Any) -> bool:
@@ -68,12 +118,12 @@ def _immutable(hint: Any) -> bool:
         return all(_immutable(arg) for arg in typing.get_args(hint))
     if hint in _SCALARS:
         return True
-    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+    if is_record_type(hint):
         check_record_type(hint)
         return True
     return False
 
 
 def freeze_map(mapping: Mapping[K, V]) -> FrozenMap[K, V]:
-    """Give `mapping` as a FrozenMap, without a copy if it is one."""
+    """Return `mapping` as a FrozenMap, without a copy if it is one."""
     return mapping if isinstance(mapping, FrozenMap) else FrozenMap(mapping)

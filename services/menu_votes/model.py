@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from forebay.fastinit import fast_init
+from forebay.records import Record
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class CustomerVote:
+class CustomerVote(Record):
     """The dish a customer votes for from `timestamp` (ms) on (topic customer_votes, store votes)."""
 
     event_id: str | None
@@ -19,9 +16,7 @@ class CustomerVote:
     timestamp: int
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class CustomerRegion:
+class CustomerRegion(Record):
     """Where a customer lives from `timestamp` (ms) on (topic customer_regions, store regions)."""
 
     event_id: str | None
@@ -37,9 +32,7 @@ class RegionalVote(NamedTuple):
     dish: str
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class CountStep:
+class CountStep(Record):
     """What a customer's change does to one count (stage counts).
 
     Args:
@@ -54,18 +47,14 @@ class CountStep:
     timestamp: int
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class VoteCount:
+class VoteCount(Record):
     """How many customers vote for a dish (topic vote_counts, store dish-counts)."""
 
     dish: str
     votes: int
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class RegionVoteCount:
+class RegionVoteCount(Record):
     """How many customers of a region vote for a dish (topic votes_by_region, store region-counts)."""
 
     region: str

@@ -56,9 +56,23 @@ class Orders(Processor[OrderEvent, ProductStep]):
             product_id, quantity, price = order.product_id, order.quantity, order.price
             customer_id = order.customer_id
             updated = ts if ts > order.last_updated else order.last_updated
-        self.orders.put(order_id, Order(order_id, status, product_id, quantity, price, customer_id, updated))
+        self.orders.put(
+            order_id,
+            Order(
+                order_id=order_id,
+                status=status,
+                product_id=product_id,
+                quantity=quantity,
+                price=price,
+                customer_id=customer_id,
+                last_updated=updated,
+            ),
+        )
         amount = amount_of(price, quantity) if status == _PAID else None
-        ctx.forward(ProductStep(order_id, customer_id, status, quantity, amount), product_id)
+        ctx.forward(
+            ProductStep(order_id=order_id, customer_id=customer_id, status=status, quantity=quantity, amount=amount),
+            product_id,
+        )
 
 
 class Products(Processor[ProductStep, CustomerStep]):
@@ -91,7 +105,15 @@ class Products(Processor[ProductStep, CustomerStep]):
                     left += quantity
             self.inventory.put(product_id, ProductStock(left, reserved, sold))
         ctx.forward(
-            CustomerStep(event.order_id, product_id, status, event.amount, left, reserved, sold),
+            CustomerStep(
+                order_id=event.order_id,
+                product_id=product_id,
+                status=status,
+                amount=event.amount,
+                stock_left=left,
+                reserved=reserved,
+                sold=sold,
+            ),
             event.customer_id,
         )
 
@@ -125,17 +147,17 @@ class Customers(Processor[CustomerStep, OrderProcessingResult]):
             self.customers.put(customer_id, Customer(orders, spent, customer.order_history, customer.history_times))
         ctx.forward(
             OrderProcessingResult(
-                order_id,
-                customer_id,
-                event.product_id,
-                status,
-                orders,
-                spent,
-                left,
-                event.reserved,
-                event.sold,
-                left < 0,
-                f"ORDER_PROCESSED:{order_id}:status={status}:customer_orders={orders}:stock_left={left}",
+                order_id=order_id,
+                customer_id=customer_id,
+                product_id=event.product_id,
+                status=status,
+                customer_orders=orders,
+                customer_total_spent=spent,
+                stock_left=left,
+                reserved=event.reserved,
+                sold=event.sold,
+                backordered=left < 0,
+                summary=f"ORDER_PROCESSED:{order_id}:status={status}:customer_orders={orders}:stock_left={left}",
             ),
             order_id,
         )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
-from forebay.fastinit import fast_init
+from forebay.records import Record
 
 
 class Status(StrEnum):
@@ -19,9 +18,7 @@ class Status(StrEnum):
     CANCELLED = "cancelled"
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class OrderEvent:
+class OrderEvent(Record):
     """One step of an order (topic order_events). Time in ms; price of one piece."""
 
     event_id: str | None
@@ -34,9 +31,7 @@ class OrderEvent:
     timestamp: int
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(Record):
     """State per order (store orders): what `created` said, and where the order stands. Time in ms."""
 
     order_id: str
@@ -48,9 +43,7 @@ class Order:
     last_updated: int
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class ProductStep:
+class ProductStep(Record):
     """What an accepted event means for its product: handed to the stage products, keyed by product."""
 
     order_id: str
@@ -60,9 +53,7 @@ class ProductStep:
     amount: Decimal | None
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class ProductStock:
+class ProductStock(Record):
     """State per product (store inventory), in pieces; available_stock below 0: more is ordered than there is."""
 
     available_stock: int
@@ -70,9 +61,7 @@ class ProductStock:
     sold_quantity: int
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class CustomerStep:
+class CustomerStep(Record):
     """The step with the product's stock after it: handed to the stage customers, keyed by customer."""
 
     order_id: str
@@ -84,9 +73,7 @@ class CustomerStep:
     sold: int
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class Customer:
+class Customer(Record):
     """State per customer (store customers). The latest orders, oldest first, and their creation times in ms."""
 
     total_orders: int
@@ -95,9 +82,7 @@ class Customer:
     history_times: tuple[int, ...]
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class OrderProcessingResult:
+class OrderProcessingResult(Record):
     """The three stores after an event (topic order_processing_results)."""
 
     order_id: str

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from forebay.operators import Join, LatestByTimestamp, Result, StreamTableJoin
 from forebay.processor import Context, LateRecord, Processor, RejectedRecord, Timer
+from forebay.records import replace
 from forebay.stores.buffers import JoinBuffer
 from forebay.stores.versioned import NOT_PUT, VersionedKeyValueStore
 from price_join.model import FoodBill, FoodOrder, MenuPrice
@@ -99,11 +100,19 @@ class PriceJoin(Processor[MenuPrice | FoodOrder, FoodBill]):
 
 def bill(order: FoodOrder, price: MenuPrice | None) -> FoodBill:
     """Give an order's bill; without a price, one without a total."""
-    quantity = order.quantity
+    unpriced = FoodBill(
+        order_id=order.order_id,
+        customer=order.customer,
+        item=order.item,
+        quantity=order.quantity,
+        unit_price=None,
+        total=None,
+        price_valid_from=None,
+    )
     if price is None:
-        return FoodBill(order.order_id, order.customer, order.item, quantity, None, None, None)
-    each = price.price
-    return FoodBill(order.order_id, order.customer, order.item, quantity, each, quantity * each, price.timestamp)
+        return unpriced
+    total = order.quantity * price.price
+    return replace(unpriced, unit_price=price.price, total=total, price_valid_from=price.timestamp)
 
 
 def _send(bills: Iterable[Result[FoodBill]], ctx: Context[FoodBill]) -> None:

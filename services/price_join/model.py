@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from forebay.fastinit import fast_init
+from forebay.records import Record
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class MenuPrice:
+class MenuPrice(Record):
     """What an item costs from `timestamp` (ms) on (topic menu_prices, store menu-prices)."""
 
     item: str
@@ -17,9 +13,7 @@ class MenuPrice:
     timestamp: int
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class FoodOrder:
+class FoodOrder(Record):
     """An order of one item (topic food_orders, store waiting-orders). Time in ms."""
 
     order_id: str
@@ -29,9 +23,7 @@ class FoodOrder:
     timestamp: int
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class FoodBill:
+class FoodBill(Record):
     """An order at the price as of its own time (topic food_bills); without a price the last three are None.
 
     `price_valid_from` in ms.

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from forebay.fastinit import fast_init
+from forebay.records import Record
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Record):
     """What a sensor measured in an area (topic readings, keyed by sensor). Time in ms."""
 
     event_id: str | None

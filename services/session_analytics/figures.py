@@ -12,7 +12,7 @@ RECENT = 5
 LONGEST_TEXT = 4096
 """Characters of a text that the state may hold."""
 
-_NOTHING = ClickSession(0, 0, 0, (), (), ())
+_NOTHING = ClickSession(clicks=0, total_time_ms=0, conversions=0, categories=(), recent_pages=(), recent_times=())
 
 
 def nothing() -> ClickSession:
@@ -49,12 +49,12 @@ def add(click: UserClick, session: ClickSession, limit: int) -> ClickSession:
     pages = (*pages[:place], click.page, *pages[place:])[-RECENT:]
     times = (*times[:place], click.timestamp, *times[place:])[-RECENT:]
     return ClickSession(
-        session.clicks + 1,
-        session.total_time_ms + click.duration_on_page,
-        conversions,
-        categories,
-        pages,
-        times,
+        clicks=session.clicks + 1,
+        total_time_ms=session.total_time_ms + click.duration_on_page,
+        conversions=conversions,
+        categories=categories,
+        recent_pages=pages,
+        recent_times=times,
     )
 
 
@@ -62,10 +62,10 @@ def join(earlier: ClickSession, later: ClickSession, limit: int) -> ClickSession
     """Give the figures of two sessions as one; `limit` bounds the categories."""
     categories = earlier.categories + tuple(name for name in later.categories if name not in earlier.categories)
     return ClickSession(
-        earlier.clicks + later.clicks,
-        earlier.total_time_ms + later.total_time_ms,
-        earlier.conversions + later.conversions,
-        categories[-limit:],
-        (earlier.recent_pages + later.recent_pages)[-RECENT:],
-        (earlier.recent_times + later.recent_times)[-RECENT:],
+        clicks=earlier.clicks + later.clicks,
+        total_time_ms=earlier.total_time_ms + later.total_time_ms,
+        conversions=earlier.conversions + later.conversions,
+        categories=categories[-limit:],
+        recent_pages=(earlier.recent_pages + later.recent_pages)[-RECENT:],
+        recent_times=(earlier.recent_times + later.recent_times)[-RECENT:],
     )

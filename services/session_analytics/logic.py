@@ -112,38 +112,38 @@ class SessionAnalyst(Processor[UserClick, SessionAnalytics]):
     ) -> SessionAnalytics:
         page, info, device = event.page_metadata, event.session_info, event.device_info
         return SessionAnalytics(
-            ANALYTICS_TYPE,
-            of.key,
-            f"session_{of.key}_{of.window.start}",
-            ACTIVE,
-            CurrentEvent(
-                event.click_id,
-                event.page,
-                page.category if page is not None else None,
-                event.duration_on_page,
-                event.timestamp,
-                event.sequence_number,
-                event.interaction.click_type if event.interaction is not None else None,
-                page.requires_auth if page is not None else None,
-                page is not None and page.is_conversion_page is True,
+            analytics_type=ANALYTICS_TYPE,
+            user_id=of.key,
+            session_id=f"session_{of.key}_{of.window.start}",
+            session_status=ACTIVE,
+            current_event=CurrentEvent(
+                click_id=event.click_id,
+                page=event.page,
+                page_category=page.category if page is not None else None,
+                duration_on_page=event.duration_on_page,
+                timestamp=event.timestamp,
+                sequence_number=event.sequence_number,
+                interaction_type=event.interaction.click_type if event.interaction is not None else None,
+                requires_auth=page.requires_auth if page is not None else None,
+                is_conversion=page is not None and page.is_conversion_page is True,
             ),
-            _metrics(of, session),
-            profile,
-            DeviceContext(device.type if device is not None else None, event.user_agent, event.referrer),
-            self._insights(session, since, info.has_simulated_gap if info is not None else None),
+            session_metrics=_metrics(of, session),
+            user_profile=profile,
+            device_context=DeviceContext(device.type if device is not None else None, event.user_agent, event.referrer),
+            session_insights=self._insights(session, since, info.has_simulated_gap if info is not None else None),
         )
 
     def _ended(self, of: WindowResult[ClickSession], session: ClickSession, profile: ClickProfile) -> SessionAnalytics:
         return SessionAnalytics(
-            ANALYTICS_TYPE,
-            of.key,
-            f"session_{of.key}_{of.window.start}",
-            ENDED,
-            None,
-            _metrics(of, session),
-            profile,
-            _NO_CONTEXT,
-            self._insights(session, None, None),
+            analytics_type=ANALYTICS_TYPE,
+            user_id=of.key,
+            session_id=f"session_{of.key}_{of.window.start}",
+            session_status=ENDED,
+            current_event=None,
+            session_metrics=_metrics(of, session),
+            user_profile=profile,
+            device_context=_NO_CONTEXT,
+            session_insights=self._insights(session, None, None),
         )
 
     def _insights(self, session: ClickSession, since: int | None, has_gap: bool | None) -> SessionInsights:
@@ -153,14 +153,14 @@ class SessionAnalyst(Processor[UserClick, SessionAnalytics]):
 def _metrics(of: WindowResult[ClickSession], session: ClickSession) -> SessionMetrics:
     start, end = of.window
     return SessionMetrics(
-        session.clicks,
-        session.total_time_ms,
-        end - start,
-        session.recent_pages,
-        len(session.categories),
-        session.conversions,
-        start,
-        end,
+        pages_visited_count=session.clicks,
+        total_time_ms=session.total_time_ms,
+        session_duration_ms=end - start,
+        pages_visited=session.recent_pages,
+        unique_categories=len(session.categories),
+        conversion_events=session.conversions,
+        session_start=start,
+        last_activity=end,
     )
 
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from forebay.fastinit import fast_init
+from forebay.records import Record
 
 ANALYTICS_TYPE = "SESSION_ANALYTICS"
 ACTIVE = "active"
 ENDED = "ended"
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class DeviceInfo:
+class DeviceInfo(Record):
     """What the user held."""
 
     type: str | None = None
@@ -21,17 +17,13 @@ class DeviceInfo:
     screen_resolution: str | None = None
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class SessionInfo:
+class SessionInfo(Record):
     """What the producer knows about sessions."""
 
     has_simulated_gap: bool | None = None
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class PageMetadata:
+class PageMetadata(Record):
     """What kind of page it is."""
 
     category: str | None = None
@@ -39,17 +31,13 @@ class PageMetadata:
     is_conversion_page: bool | None = None
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class Interaction:
+class Interaction(Record):
     """How the user clicked."""
 
     click_type: str | None = None
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class UserClick:
+class UserClick(Record):
     """One click of a user (topic user_clicks)."""
 
     click_id: str | None
@@ -66,9 +54,7 @@ class UserClick:
     interaction: Interaction | None = None
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class ClickSession:
+class ClickSession(Record):
     """State per session (store sessions): its bounds are in the store's key.
 
     `recent_pages` are the last five by event time, `recent_times` their event times.
@@ -82,9 +68,7 @@ class ClickSession:
     recent_times: tuple[int, ...]
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class ClickProfile:
+class ClickProfile(Record):
     """State per user, over all sessions (store profiles), and as sent: sessions so far, the open ones included."""
 
     total_sessions: int
@@ -93,9 +77,7 @@ class ClickProfile:
     referrer_sources: tuple[str, ...]
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class CurrentEvent:
+class CurrentEvent(Record):
     """The click that analytics follow."""
 
     click_id: str | None
@@ -109,9 +91,7 @@ class CurrentEvent:
     is_conversion: bool
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class SessionMetrics:
+class SessionMetrics(Record):
     """One session's own figures."""
 
     pages_visited_count: int
@@ -124,9 +104,7 @@ class SessionMetrics:
     last_activity: int
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class DeviceContext:
+class DeviceContext(Record):
     """What the current click came from; all null when a session ended."""
 
     current_device: str | None
@@ -134,9 +112,7 @@ class DeviceContext:
     current_referrer: str | None
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class SessionInsights:
+class SessionInsights(Record):
     """What follows from the figures."""
 
     time_since_last_activity: int | None
@@ -145,9 +121,7 @@ class SessionInsights:
     avg_time_per_page: float
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class SessionAnalytics:
+class SessionAnalytics(Record):
     """A session after a click of it, or when it ended (topic session_analytics)."""
 
     analytics_type: str

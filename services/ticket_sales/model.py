@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
-from forebay.fastinit import fast_init
+from forebay.records import Record
 
 
 class Operation(StrEnum):
@@ -15,9 +14,7 @@ class Operation(StrEnum):
     UPDATE = "UPDATE"
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class MovieTicketSale:
+class MovieTicketSale(Record):
     """One sale (topic movie_ticket_sales, stage titles). Time in ms."""
 
     event_id: str | None
@@ -27,18 +24,14 @@ class MovieTicketSale:
     timestamp: int
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class TicketsSold:
+class TicketsSold(Record):
     """The count of a title (store tickets-sold)."""
 
     title: str
     tickets_sold: int
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class TicketsSoldChange:
+class TicketsSoldChange(Record):
     """A change of the table of counts (topic movie_tickets_sold).
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from forebay.bounded import appended, counted, ranked
 from forebay.processor import Context, Processor, RejectedRecord, Timer
-from forebay.records import FrozenMap
+from forebay.records import FrozenMap, replace
 from forebay.stores import KeyValueStore
 from user_sessions.model import (
     STATS_TYPE,
@@ -50,7 +50,9 @@ class UserSessions(Processor[UserActivity, UserSessionStats]):
         updated = self._updated(profile, event, session, ended)
         self.profiles.put(key, updated)
 
-        activity = Activity(event.event_id, event.action, event.page, duration_ms, ts)
+        activity = Activity(
+            event_id=event.event_id, action=event.action, page=event.page, duration_ms=duration_ms, timestamp=ts
+        )
         context = CurrentContext(event.device_type, event.browser, event.location)
         ctx.forward(_stats(key, updated, ended, activity, context))
 
@@ -68,19 +70,7 @@ class UserSessions(Processor[UserActivity, UserSessionStats]):
         if due > timer.due:
             ctx.schedule(IDLE, due)
             return
-        updated = UserProfile(
-            None,
-            profile.total_sessions + 1,
-            profile.total_time_ms,
-            profile.actions_count,
-            profile.first_seen,
-            profile.last_activity,
-            profile.devices_used,
-            profile.browsers_used,
-            profile.countries_visited,
-            profile.page_counts,
-            profile.most_visited_pages,
-        )
+        updated = replace(profile, current_session=None, total_sessions=profile.total_sessions + 1)
         self.profiles.put(key, updated)
         ctx.forward(_stats(key, updated, session, None, _NO_CONTEXT))
 
@@ -105,25 +95,33 @@ class UserSessions(Processor[UserActivity, UserSessionStats]):
             pages = counted(pages, event.page, limit)
             most_visited = ranked(most_visited, pages, event.page)
         return UserProfile(
-            session,
-            profile.total_sessions if ended is None else profile.total_sessions + 1,
-            profile.total_time_ms + event.duration_ms,
-            counted(profile.actions_count, event.action, limit),
-            first,
-            last,
-            devices,
-            browsers,
-            countries,
-            pages,
-            most_visited,
+            current_session=session,
+            total_sessions=profile.total_sessions if ended is None else profile.total_sessions + 1,
+            total_time_ms=profile.total_time_ms + event.duration_ms,
+            actions_count=counted(profile.actions_count, event.action, limit),
+            first_seen=first,
+            last_activity=last,
+            devices_used=devices,
+            browsers_used=browsers,
+            countries_visited=countries,
+            page_counts=pages,
+            most_visited_pages=most_visited,
         )
 
 
 def _advance(current: Session | None, session_id: str, ts: int, duration_ms: int) -> tuple[Session, Session | None]:
     if current is None or current.session_id != session_id:
-        return Session(session_id, ts, ts, 1, duration_ms), current
+        session = Session(session_id=session_id, started_at=ts, last_activity=ts, actions=1, duration_ms=duration_ms)
+        return session, current
     first, last = _stretched(current.started_at, current.last_activity, ts)
-    return Session(session_id, first, last, current.actions + 1, current.duration_ms + duration_ms), None
+    session = replace(
+        current,
+        started_at=first,
+        last_activity=last,
+        actions=current.actions + 1,
+        duration_ms=current.duration_ms + duration_ms,
+    )
+    return session, None
 
 
 def _stretched(first: int, last: int, ts: int) -> tuple[int, int]:
@@ -135,7 +133,19 @@ def _stretched(first: int, last: int, ts: int) -> tuple[int, int]:
 
 
 def _first_profile(ts: int) -> UserProfile:
-    return UserProfile(None, 0, 0, _NO_COUNTS, ts, ts, (), (), (), _NO_COUNTS, ())
+    return UserProfile(
+        current_session=None,
+        total_sessions=0,
+        total_time_ms=0,
+        actions_count=_NO_COUNTS,
+        first_seen=ts,
+        last_activity=ts,
+        devices_used=(),
+        browsers_used=(),
+        countries_visited=(),
+        page_counts=_NO_COUNTS,
+        most_visited_pages=(),
+    )
 
 
 def _stats(
@@ -144,23 +154,23 @@ def _stats(
     counts = profile.actions_count
     session = profile.current_session
     return UserSessionStats(
-        STATS_TYPE,
-        key,
-        None if session is None else session.session_id,
-        ended is not None,
-        activity,
-        SessionTotals(profile.total_sessions, profile.total_time_ms, len(counts), counts),
-        ProfileSummary(
-            profile.first_seen,
-            profile.last_activity,
-            profile.devices_used,
-            profile.browsers_used,
-            profile.countries_visited,
-            len(profile.page_counts),
-            profile.most_visited_pages,
+        stats_type=STATS_TYPE,
+        user_id=key,
+        current_session=None if session is None else session.session_id,
+        session_ended=ended is not None,
+        activity=activity,
+        session_totals=SessionTotals(profile.total_sessions, profile.total_time_ms, len(counts), counts),
+        user_profile=ProfileSummary(
+            first_seen=profile.first_seen,
+            last_activity=profile.last_activity,
+            devices_used=profile.devices_used,
+            browsers_used=profile.browsers_used,
+            countries_visited=profile.countries_visited,
+            pages_visited=len(profile.page_counts),
+            most_visited_pages=profile.most_visited_pages,
         ),
-        context,
-        ended,
+        current_context=context,
+        ended_session=ended,
     )
 
 

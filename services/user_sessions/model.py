@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from forebay.fastinit import fast_init
-from forebay.records import FrozenMap
+from forebay.records import FrozenMap, Record
 
 STATS_TYPE = "USER_SESSION_STATS"
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(Record):
     """Where the user was."""
 
     country: str | None = None
     city: str | None = None
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class UserActivity:
+class UserActivity(Record):
     """One thing a user did (topic user_activity). Times in ms."""
 
     event_id: str | None
@@ -36,9 +29,7 @@ class UserActivity:
     location: Location | None = None
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Record):
     """One session's own totals: event times in ms, number of events, sum of their durations in ms."""
 
     session_id: str
@@ -48,9 +39,7 @@ class Session:
     duration_ms: int
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class UserProfile:
+class UserProfile(Record):
     """State per user (store user-profiles). Times in ms."""
 
     current_session: Session | None
@@ -66,9 +55,7 @@ class UserProfile:
     most_visited_pages: tuple[str, ...]
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class Activity:
+class Activity(Record):
     """The event that statistics follow. Times in ms."""
 
     event_id: str | None
@@ -78,9 +65,7 @@ class Activity:
     timestamp: int
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class SessionTotals:
+class SessionTotals(Record):
     """Totals over all of a user's sessions; the open session is not counted."""
 
     total_sessions: int
@@ -89,9 +74,7 @@ class SessionTotals:
     action_counts: FrozenMap[str, int]
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class ProfileSummary:
+class ProfileSummary(Record):
     """What is known about the user. Times in ms."""
 
     first_seen: int
@@ -103,9 +86,7 @@ class ProfileSummary:
     most_visited_pages: tuple[str, ...]
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class CurrentContext:
+class CurrentContext(Record):
     """Where an event came from."""
 
     device_type: str | None
@@ -113,9 +94,7 @@ class CurrentContext:
     location: Location | None
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class UserSessionStats:
+class UserSessionStats(Record):
     """A user's statistics after an event or an idle end (topic user_session_stats)."""
 
     stats_type: str

@@ -37,7 +37,23 @@ _EMISSIONS = {
     EmitResults.FINAL: Emission.FINAL,
     EmitResults.BOTH: Emission.BOTH,
 }
-_EMPTY = MetricWindow("", "", None, 0, 0.0, inf, -inf, FOREVER, -1, (), (), (), (), None, None)
+_EMPTY = MetricWindow(
+    server_id="",
+    metric_name="",
+    unit=None,
+    count=0,
+    sum=0.0,
+    minimum=inf,
+    maximum=-inf,
+    first_timestamp=FOREVER,
+    last_timestamp=-1,
+    samples=(),
+    datacenters=(),
+    environments=(),
+    services=(),
+    alerting=None,
+    latest_metric_id=None,
+)
 _NO_THRESHOLDS = Thresholds(None, None)
 
 
@@ -117,21 +133,21 @@ class WindowedMetrics(Processor[ServerMetric, WindowedMetric]):
         if event.service and event.service not in services:
             services = appended(services, event.service, limit)
         return MetricWindow(
-            server_id,
-            event.metric_name,
-            event.unit if newest else window.unit,
-            window.count + 1,
-            total,
-            value if value < window.minimum else window.minimum,
-            value if value > window.maximum else window.maximum,
-            ts if ts < window.first_timestamp else window.first_timestamp,
-            ts if newest else window.last_timestamp,
-            (*window.samples, value)[-self._settings.samples :],
-            datacenters,
-            environments,
-            services,
-            event.alerting if newest else window.alerting,
-            event.metric_id,
+            server_id=server_id,
+            metric_name=event.metric_name,
+            unit=event.unit if newest else window.unit,
+            count=window.count + 1,
+            sum=total,
+            minimum=value if value < window.minimum else window.minimum,
+            maximum=value if value > window.maximum else window.maximum,
+            first_timestamp=ts if ts < window.first_timestamp else window.first_timestamp,
+            last_timestamp=ts if newest else window.last_timestamp,
+            samples=(*window.samples, value)[-self._settings.samples :],
+            datacenters=datacenters,
+            environments=environments,
+            services=services,
+            alerting=event.alerting if newest else window.alerting,
+            latest_metric_id=event.metric_id,
         )
 
 
@@ -144,33 +160,35 @@ def _result(result: WindowResult[MetricWindow], follows: _Follows, time: int) ->
     alerting = window.alerting
     samples = window.samples
     return WindowedMetric(
-        AGGREGATION_TYPE,
-        window.server_id,
-        window.metric_name,
-        window.unit,
-        WindowSpan(
-            start,
-            end,
-            end - start,
-            window.last_timestamp - window.first_timestamp,
-            WindowKey(window.server_id, window.metric_name, start),
+        aggregation_type=AGGREGATION_TYPE,
+        server_id=window.server_id,
+        metric_name=window.metric_name,
+        unit=window.unit,
+        window=WindowSpan(
+            start_timestamp=start,
+            end_timestamp=end,
+            duration_ms=end - start,
+            actual_duration_ms=window.last_timestamp - window.first_timestamp,
+            window_key=WindowKey(window.server_id, window.metric_name, start),
         ),
-        Statistics(
-            window.count,
-            rounded,
-            round(window.minimum, 2),
-            round(window.maximum, 2),
-            round(window.sum, 2),
-            round(window.maximum - window.minimum, 2),
+        statistics=Statistics(
+            count=window.count,
+            average=rounded,
+            minimum=round(window.minimum, 2),
+            maximum=round(window.maximum, 2),
+            sum=round(window.sum, 2),
+            range=round(window.maximum - window.minimum, 2),
         ),
-        AlertState(
+        alerting=AlertState(
             _status(average, alerting),
             _NO_THRESHOLDS if alerting is None else Thresholds(alerting.threshold_high, alerting.threshold_critical),
             rounded,
         ),
-        Distribution(window.datacenters, window.environments, window.services),
-        Sampling(samples[-RECENT:], len(samples)),
-        ProcessingInfo(follows is _Follows.EVENT, follows is _Follows.CLOSE, window.latest_metric_id, time),
+        distribution=Distribution(window.datacenters, window.environments, window.services),
+        sampling=Sampling(samples[-RECENT:], len(samples)),
+        processing_info=ProcessingInfo(
+            follows is _Follows.EVENT, follows is _Follows.CLOSE, window.latest_metric_id, time
+        ),
     )
 
 

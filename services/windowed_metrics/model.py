@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from forebay.fastinit import fast_init
+from forebay.records import Record
 
 AGGREGATION_TYPE = "WINDOW_AGGREGATION"
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class Alerting:
+class Alerting(Record):
     """When a window's average is worth an alert; a null threshold is never reached."""
 
     enabled: bool = False
@@ -19,9 +15,7 @@ class Alerting:
     threshold_critical: float | None = None
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class ServerMetric:
+class ServerMetric(Record):
     """One measurement of a server (topic server_metrics). Times in ms."""
 
     metric_id: str | None
@@ -35,9 +29,7 @@ class ServerMetric:
     alerting: Alerting | None = None
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class MetricWindow:
+class MetricWindow(Record):
     """State per server, metric and window (store metric-windows). Times in ms, values not rounded."""
 
     server_id: str
@@ -57,9 +49,7 @@ class MetricWindow:
     latest_metric_id: str | None
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class WindowKey:
+class WindowKey(Record):
     """What identifies a window."""
 
     server_id: str
@@ -67,9 +57,7 @@ class WindowKey:
     start_timestamp: int
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class WindowSpan:
+class WindowSpan(Record):
     """A window [start, end) in ms, and the span of its events."""
 
     start_timestamp: int
@@ -79,9 +67,7 @@ class WindowSpan:
     window_key: WindowKey
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class Statistics:
+class Statistics(Record):
     """Over a window's events so far; values rounded to 2 decimals."""
 
     count: int
@@ -92,18 +78,14 @@ class Statistics:
     range: float
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class Thresholds:
+class Thresholds(Record):
     """The newest event's thresholds."""
 
     high: float | None
     critical: float | None
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class AlertState:
+class AlertState(Record):
     """Whether a window's average is worth an alert: status critical, warning or normal."""
 
     status: str
@@ -111,9 +93,7 @@ class AlertState:
     current_average: float
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class Distribution:
+class Distribution(Record):
     """Where a window's events came from."""
 
     datacenters: tuple[str, ...]
@@ -121,18 +101,14 @@ class Distribution:
     services: tuple[str, ...]
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class Sampling:
+class Sampling(Record):
     """The last values, and how many the state holds."""
 
     recent_values: tuple[float, ...]
     total_samples: int
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class ProcessingInfo:
+class ProcessingInfo(Record):
     """What a result follows. Times in ms."""
 
     window_updated: bool
@@ -141,9 +117,7 @@ class ProcessingInfo:
     processing_timestamp: int
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class WindowedMetric:
+class WindowedMetric(Record):
     """A window after an event, or when it is final (topic windowed_metrics)."""
 
     aggregation_type: str

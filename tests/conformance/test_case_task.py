@@ -9,19 +9,19 @@ import pytest
 from forebay.conformance.cases import case_files, load_cases
 from forebay.conformance.runner import make_script
 from forebay.conformance.script import Declarations, Outcome
-from forebay.conformance.task import decode_outcomes, encode_outcomes, run_batch, task_batch
+from forebay.conformance.task import decode_outcomes, encode_outcomes, run_steps
 from tests.conformance.test_public_cases import CASES
-from tests.runtime.task_harness import FakeState
+from tests.runtime.simulator.state import GroupState
 
 PUBLIC = [(case["id"], case) for file in case_files(CASES) for case in load_cases(file)]
 
 
 def outcomes(case: Any, batches: list[range] | None = None) -> list[Outcome]:
-    state, found = FakeState(), {}
-    for number, steps in enumerate(batches or make_script(case, Declarations()).batches(), 1):
-        state.begin()
-        found.update(run_batch(case, task_batch(0, number, steps), state))
-        state.commit()
+    state, found = GroupState(), {}
+    for steps in batches or make_script(case, Declarations()).batches():
+        attempt = state.attempt()
+        found.update(run_steps(case, 3, steps, attempt))
+        state.commit(attempt)
     return [found[step] for step in sorted(found)]
 
 

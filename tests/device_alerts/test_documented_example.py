@@ -2,10 +2,10 @@
 
 import json
 import re
-from dataclasses import asdict
 from pathlib import Path
 
 from device_alerts.model import DeviceEvent
+from forebay.records import as_dict
 from tests.device_alerts.harness import driver
 
 PAGE = Path(__file__).parents[2] / "docs" / "services" / "device-alerts.md"
@@ -16,7 +16,7 @@ def test_example() -> None:
     task = driver()
     for event in events:
         task.pipe(event["device_id"], DeviceEvent(**event))
-    alerts = [asdict(output.value) for output in task.outputs]
+    alerts = [as_dict(output.value) for output in task.outputs]
     assert [{name: value for name, value in alert.items() if value is not None} for alert in alerts] == expected
     assert [list(alert) for alert in expected] == [
         [name for name, value in alert.items() if value is not None] for alert in alerts

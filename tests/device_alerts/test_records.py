@@ -7,7 +7,7 @@ import pytest
 
 from device_alerts.model import AlertType, Device, DeviceAlert, DeviceEvent
 from device_alerts.settings import DeviceAlertsSettings
-from forebay.records import check_record_type
+from forebay.records import check_record_type, fields_of
 from forebay.serde import load_contract, local_codec
 from tests.device_alerts.harness import event
 
@@ -15,7 +15,7 @@ from tests.device_alerts.harness import event
 @pytest.mark.parametrize("record_type", [DeviceEvent, Device, DeviceAlert])
 def test_fields_are_the_contracts_in_its_order(record_type: type) -> None:
     schema = json.loads(load_contract("device-alerts", record_type.__name__).text)
-    assert [field["name"] for field in schema["fields"]] == [f.name for f in dataclasses.fields(record_type)]
+    assert [field["name"] for field in schema["fields"]] == list(fields_of(record_type))
     assert schema["namespace"] == "forebay.device_alerts"
     assert all(field["doc"] for field in schema["fields"])
     check_record_type(record_type)

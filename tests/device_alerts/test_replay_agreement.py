@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from device_alerts.model import DeviceEvent
 from device_alerts.settings import DeviceAlertsSettings
+from forebay.records import as_dict
 from forebay.testing import JobDriver
 from producers.base import Options
 from producers.catalog import generate
@@ -40,10 +41,10 @@ choices = st.builds(
 
 
 def assert_agreement(task: JobDriver, records: list[tuple[str, DeviceEvent]], **options: Any) -> None:
-    plain = [(key, asdict(event), event.timestamp) for key, event in records]
+    plain = [(key, as_dict(event), event.timestamp) for key, event in records]
     outputs, stores = replay(plain, **options)
-    assert [(output.key, asdict(output.value), output.timestamp) for output in task.outputs] == outputs
-    assert {key: asdict(state) for key, state in task.store("devices").items()} == stores["devices"]
+    assert [(output.key, as_dict(output.value), output.timestamp) for output in task.outputs] == outputs
+    assert {key: as_dict(state) for key, state in task.store("devices").items()} == stores["devices"]
 
 
 @settings(deadline=None, max_examples=80)
@@ -85,7 +86,7 @@ def test_the_order_of_arrival_does_not_matter_for_the_state(arrived: list[Device
     for order in (arrived, random.sample(arrived, len(arrived))):
         task = driver(DeviceAlertsSettings(offline_after_ms=0), dedupe_retention_ms=0)
         task.run_batch([("d1", event) for event in order])
-        states.append({key: asdict(state) for key, state in task.store("devices").items()})
+        states.append({key: as_dict(state) for key, state in task.store("devices").items()})
     for state in (state for found in states for state in found.values()):
         del state["facility"], state["zone"]
     assert states[0] == states[1]
@@ -98,5 +99,5 @@ def test_any_number_of_tasks_gives_the_same_states(tasks: int) -> None:
     chosen = DeviceAlertsSettings(offline_after_ms=0)
     task = JobDriver("device-alerts", tasks=tasks, partitions=4, settings=chosen)
     task.run_batch(records)
-    _, stores = replay([(key, asdict(event), event.timestamp) for key, event in records], offline_after_ms=0)
-    assert {key: asdict(state) for key, state in task.store("devices").items()} == stores["devices"]
+    _, stores = replay([(key, as_dict(event), event.timestamp) for key, event in records], offline_after_ms=0)
+    assert {key: as_dict(state) for key, state in task.store("devices").items()} == stores["devices"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import io
 import json
-from dataclasses import asdict
 from typing import Any
 
 import fastavro
@@ -13,6 +12,7 @@ import pytest
 
 from device_alerts.model import DeviceEvent
 from forebay.codec import DecodeError
+from forebay.records import as_dict
 from forebay.serde import AvroCodec, LocalSchemas, Schema, load_contract, local_codec
 from forebay.serde.framing import header
 from producers.base import Defect, Event
@@ -109,7 +109,7 @@ def written(field: str, avro: Any, value: Any) -> tuple[DeviceEvent | None, str]
     schema = copy.deepcopy(json.loads(contract.text))
     schema["fields"] = [f if f["name"] != field else {"name": field, "type": avro} for f in schema["fields"]]
     body = io.BytesIO()
-    fastavro.schemaless_writer(body, fastavro.parse_schema(schema), asdict(event(0)) | {field: value})
+    fastavro.schemaless_writer(body, fastavro.parse_schema(schema), as_dict(event(0)) | {field: value})
     theirs = schemas.register(Schema(json.dumps(schema)))
     codec = AvroCodec(DeviceEvent, schemas.register(contract), schemas)
     try:

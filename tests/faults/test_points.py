@@ -24,15 +24,15 @@ def test_nothing_happens_where_nothing_is_armed(armory: Armory) -> None:
 
 def test_it_fires_at_the_call_it_is_armed_for_and_never_again(armory: Armory) -> None:
     armory.arm(FAULT, calls=3)
-    assert [armory.take(Point.AFTER_COMMIT, "app-0-1") for _ in range(5)] == [None, None, FAULT, None, None]
+    assert [armory.take(Point.AFTER_COMMIT, "app-group-0") for _ in range(5)] == [None, None, FAULT, None, None]
     assert armory.fired_at() is not None
 
 
 def test_other_points_and_places_do_not_count(armory: Armory) -> None:
-    armory.arm(Armed(Point.AFTER_COMMIT, Action.KILL_SELF, where="app-1-"))
-    assert armory.take(Point.BEFORE_COMMIT, "app-1-0") is None
-    assert armory.take(Point.AFTER_COMMIT, "app-0-1") is None
-    assert armory.take(Point.AFTER_COMMIT, "app-1-0") is not None
+    armory.arm(Armed(Point.AFTER_COMMIT, Action.KILL_SELF, where="app-group-1"))
+    assert armory.take(Point.BEFORE_COMMIT, "app-group-1") is None
+    assert armory.take(Point.AFTER_COMMIT, "app-group-0") is None
+    assert armory.take(Point.AFTER_COMMIT, "app-group-1") is not None
 
 
 def test_of_many_calls_at_once_one_fires(armory: Armory) -> None:

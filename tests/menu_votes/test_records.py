@@ -1,11 +1,10 @@
 """Records fit their contracts, field for field."""
 
-import dataclasses
 import json
 
 import pytest
 
-from forebay.records import check_record_type
+from forebay.records import check_record_type, fields_of
 from forebay.serde import load_contract, local_codec
 from menu_votes.model import CountStep, CustomerRegion, CustomerVote, RegionVoteCount, VoteCount
 
@@ -22,7 +21,7 @@ RECORDS = [
 @pytest.mark.parametrize("record_type", sorted({type(record) for record in RECORDS}, key=lambda kind: kind.__name__))
 def test_fields_are_the_contracts_in_its_order(record_type: type) -> None:
     schema = json.loads(load_contract("menu-votes", record_type.__name__).text)
-    assert [field["name"] for field in schema["fields"]] == [f.name for f in dataclasses.fields(record_type)]
+    assert [field["name"] for field in schema["fields"]] == list(fields_of(record_type))
     assert schema["namespace"] == "forebay.menu_votes"
     assert all(field["doc"] for field in schema["fields"])
     check_record_type(record_type)

@@ -112,5 +112,5 @@ def test_a_reduction_without_a_remover_has_none() -> None:
 
 @pytest.mark.parametrize("record", [Cell, Result, int])
 def test_a_record_that_can_not_hold_a_count_is_refused(record: Any) -> None:
-    with pytest.raises(TypeError, match=f"{record.__name__} can't hold a count: give a frozen dataclass with one"):
+    with pytest.raises(TypeError, match=f"{record.__name__} can't hold a count: give a record with one"):
         counting(record)

@@ -1,13 +1,12 @@
 """Records fit their contracts, which say what every field means."""
 
-import dataclasses
 import json
 
 import pytest
 
 from forebay.catalog import find_service
 from forebay.job import load_job
-from forebay.records import check_record_type
+from forebay.records import check_record_type, fields_of
 from forebay.serde import load_contract
 from order_stores import model
 from order_stores.model import Status
@@ -26,7 +25,7 @@ CONTRACT_TYPES = [
 @pytest.mark.parametrize("record_type", CONTRACT_TYPES)
 def test_fields_are_the_contracts_in_its_order(record_type: type) -> None:
     schema = json.loads(load_contract("order-stores", record_type.__name__).text)
-    assert [field["name"] for field in schema["fields"]] == [f.name for f in dataclasses.fields(record_type)]
+    assert [field["name"] for field in schema["fields"]] == list(fields_of(record_type))
     assert schema["namespace"] == "forebay.order_stores"
     assert all(field["doc"] for field in schema["fields"])
     check_record_type(record_type)

@@ -1,6 +1,5 @@
 """Records fit their contracts, and the contracts are those that the views' files ask for."""
 
-import dataclasses
 import json
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from forebay.catalog import find_service
 from forebay.cli.main import run
 from forebay.job import load_job
-from forebay.records import check_record_type
+from forebay.records import check_record_type, fields_of
 from forebay.serde import list_contracts, load_contract, local_codec
 from sensor_views.model import Reading
 
@@ -18,7 +17,7 @@ ROW = JOB.outputs["avg_readings"]
 
 def test_fields_are_the_contracts_in_its_order() -> None:
     schema = json.loads(load_contract("sensor-views", "Reading").text)
-    assert [field["name"] for field in schema["fields"]] == [f.name for f in dataclasses.fields(Reading)]
+    assert [field["name"] for field in schema["fields"]] == list(fields_of(Reading))
     check_record_type(Reading)
 
 

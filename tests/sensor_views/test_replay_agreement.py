@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forebay.partitioner import partition_of
+from forebay.records import replace
 from producers.base import Options
 from producers.catalog import generate
 from sensor_views.model import Reading

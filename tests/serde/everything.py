@@ -9,7 +9,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from forebay.records import FrozenMap
-from forebay.serde import AvroCodec, LocalSchemas, Schema
+from forebay.serde import LocalSchemas, Schema
+from tests.serde.paths import BothPaths
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ def schema(document: object) -> Schema:
     return Schema(json.dumps(document))
 
 
-def codec_of(record_type: type, document: object, schemas: LocalSchemas | None = None) -> AvroCodec[Any]:
-    """Give the codec of a record type whose contract is this JSON."""
+def codec_of(record_type: type, document: object, schemas: LocalSchemas | None = None) -> BothPaths:
+    """Give the codec of a record type whose contract is this JSON: both paths of it, held against each other."""
     schemas = schemas or LocalSchemas()
-    return AvroCodec(record_type, schemas.register(schema(document)), schemas)
+    return BothPaths(record_type, schemas.register(schema(document)), schemas)

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forebay.codec import DecodeError, EncodeError
-from forebay.serde import AvroCodec, ContractMismatch, LocalSchemas
+from forebay.serde import ContractMismatch, LocalSchemas
 from forebay.serde.framing import header
 from tests.serde.everything import codec_of, schema
 
@@ -246,5 +246,5 @@ def test_annotated_bytes_are_read_as_bytes_by_a_contract_that_says_bytes() -> No
 
     schemas = LocalSchemas()
     writer = codec_of(Price, price(decimal(12, 2)), schemas)
-    codec: AvroCodec[Any] = codec_of(Raw, {**price("bytes"), "name": "Price"}, schemas)
+    codec = codec_of(Raw, {**price("bytes"), "name": "Price"}, schemas)
     assert codec.decode(writer.encode(Price(Decimal("1.50")))) == Raw(b"\x00\x96")

@@ -15,6 +15,7 @@ from forebay.records import FrozenMap
 from forebay.serde import AvroCodec, LocalSchemas, load_contract
 from forebay.serde.framing import header
 from tests.serde.everything import CONTRACT, Everything, Inner, Other, codec_of, everything
+from tests.serde.paths import BothPaths
 from user_sessions import model
 
 CODEC = codec_of(Everything, CONTRACT)
@@ -109,7 +110,7 @@ class Words:
 
 
 ARRAY = {"type": "array", "items": "string"}
-INNER_SIZE = [{"name": "size", "type": ["null", "long"]}]
+INNER_SIZE: list[dict[str, object]] = [{"name": "size", "type": ["null", "long"]}]
 PROFILE = model.UserProfile(
     current_session=None,
     total_sessions=1,
@@ -124,4 +125,4 @@ PROFILE = model.UserProfile(
     most_visited_pages=(),
 )
 _schemas = LocalSchemas()
-PROFILES = AvroCodec(model.UserProfile, _schemas.register(load_contract("user-sessions", "UserProfile")), _schemas)
+PROFILES = BothPaths(model.UserProfile, _schemas.register(load_contract("user-sessions", "UserProfile")), _schemas)

@@ -1,12 +1,10 @@
 """Records are frozen, quickly built, and fit their contracts."""
 
-import dataclasses
 import json
 
 import pytest
 
-from forebay.fastinit import fast_init
-from forebay.records import check_record_type
+from forebay.records import check_record_type, fields_of, replace
 from forebay.serde import load_contract
 from tests.user_sessions.harness import activity, codec
 from user_sessions.model import Location, Session, UserActivity, UserProfile, UserSessionStats
@@ -17,7 +15,7 @@ CONTRACT_TYPES = [UserActivity, UserProfile, UserSessionStats]
 @pytest.mark.parametrize("record_type", CONTRACT_TYPES)
 def test_fields_are_the_contracts_in_its_order(record_type: type) -> None:
     schema = json.loads(load_contract("user-sessions", record_type.__name__).text)
-    assert [field["name"] for field in schema["fields"]] == [f.name for f in dataclasses.fields(record_type)]
+    assert [field["name"] for field in schema["fields"]] == list(fields_of(record_type))
     assert schema["namespace"] == "forebay.user_sessions"
     assert all(field["doc"] for field in schema["fields"])
     check_record_type(record_type)
@@ -39,36 +37,16 @@ def test_a_record_survives_its_contract() -> None:
 
 def test_records_refuse_changes_and_compare_by_value() -> None:
     session = Session("s", 1, 2, 3, 4)
-    with pytest.raises(dataclasses.FrozenInstanceError):
+    with pytest.raises(AttributeError):
         session.actions = 9  # type: ignore[misc]
     assert session == Session(session_id="s", started_at=1, last_activity=2, actions=3, duration_ms=4)
     assert hash(session) == hash(Session("s", 1, 2, 3, 4))
     assert type(session) is Session
-    assert dataclasses.replace(session, actions=9).actions == 9
+    assert replace(session, actions=9).actions == 9
     assert Location() == Location(None, None)
     assert repr(Location("NL")) == "Location(country='NL', city=None)"
 
 
-def test_fast_init_keeps_the_signature() -> None:
+def test_a_record_needs_all_its_fields() -> None:
     with pytest.raises(TypeError, match="duration_ms"):
         Session("s", 1, 2, 3)  # type: ignore[call-arg]
-
-
-def test_fast_init_refuses_what_it_would_change() -> None:
-    @dataclasses.dataclass(frozen=True)
-    class WithoutSlots:
-        field: int
-
-    @dataclasses.dataclass(frozen=True, slots=True)
-    class Checked:
-        field: int
-
-        def __post_init__(self) -> None: ...
-
-    @dataclasses.dataclass(frozen=True, slots=True)
-    class Made:
-        field: dict[str, int] = dataclasses.field(default_factory=dict)
-
-    for record_type, reason in ((WithoutSlots, "slots"), (Checked, "__post_init__"), (Made, "plain defaults")):
-        with pytest.raises(TypeError, match=reason):
-            fast_init(record_type)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from forebay.fastinit import fast_init
+from forebay.records import Record
 from forebay.views import Source, View
 from forebay.views.sql import parse_view
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Record):
     sensor: str
     area: str
     note: str | None

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from forebay.builder import job
 from forebay.builder.graph import Kind
 from forebay.processor import RejectedRecord
+from forebay.records import fields_of
 from forebay.stores.keys import split_key
 from forebay.views import Source, load_views, views_job, views_topology
 from forebay.views.contracts import contracts_of, stores_of
@@ -85,7 +86,7 @@ def rows(run: Run, *records: Measured) -> dict[str, dict[str, dict[str, Any]]]:
 def test_each_grouping_but_the_key_s_is_a_stage(folder: Path) -> None:
     graph = views_topology(READINGS, load_views(folder, READINGS)).graph
     crossings = graph.of_kind(Kind.REPARTITION)
-    assert [(node.name, node.stage, list(node.record.__dataclass_fields__)) for node in crossings] == [
+    assert [(node.name, node.stage, list(fields_of(node.record))) for node in crossings] == [
         ("by-area-sensor", 0, ["sensor", "area", "note", "reading", "level", "timestamp"]),
         ("by-area", 1, ["area", "note", "reading", "level", "timestamp"]),
         ("by-note", 2, ["note", "level", "timestamp"]),

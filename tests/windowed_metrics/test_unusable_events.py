@@ -1,6 +1,5 @@
 """Events that can't be used go to .errors and change nothing."""
 
-import dataclasses
 import io
 import json
 import math
@@ -10,6 +9,7 @@ import fastavro
 import pytest
 
 from forebay.codec import DecodeError
+from forebay.records import as_dict
 from forebay.serde import AvroCodec, LocalSchemas, Schema, load_contract, local_codec
 from producers.base import Defect, Event
 from producers.frames import FAR_FUTURE_MS, Frames, altered_contract
@@ -71,7 +71,7 @@ def test_a_required_field_is_required(field: str, defect: Defect) -> None:
     writer = altered_contract(json.loads(CONTRACT.text), field, defect)
     schema_id = schemas.register(Schema(json.dumps(writer))).schema_id
     body = io.BytesIO()
-    values = dataclasses.asdict(metric(0)) | {field: True if defect is Defect.WRONG_TYPE else None}
+    values = as_dict(metric(0)) | {field: True if defect is Defect.WRONG_TYPE else None}
     fastavro.schemaless_writer(body, fastavro.parse_schema(writer, named_schemas={}), values)
     with pytest.raises(DecodeError, match=field):
         codec.decode(b"\0" + schema_id.to_bytes(4, "big") + body.getvalue())
@@ -99,5 +99,5 @@ def test_whole_numbers_are_fine_as_values() -> None:
     schema_id = schemas.register(Schema(text)).schema_id
     body = io.BytesIO()
     writer = fastavro.parse_schema(json.loads(text), named_schemas={})
-    fastavro.schemaless_writer(body, writer, dataclasses.asdict(metric(0)) | {"value": 7})
+    fastavro.schemaless_writer(body, writer, as_dict(metric(0)) | {"value": 7})
     assert codec.decode(b"\0" + schema_id.to_bytes(4, "big") + body.getvalue()) == metric(0, 7.0)

@@ -7,6 +7,7 @@ import importlib.abc
 import importlib.machinery
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -39,8 +40,13 @@ def _build(module: ModuleType) -> None:
     module.Producer = Producer  # type: ignore[attr-defined]
 
 
-def _stateful(module: ModuleType) -> None:
-    _after(module.SparkStorage, "write_state", Point.AFTER_STATE)
+def _leases(module: ModuleType) -> None:
+    _before(module._Holding, "_write", Point.BEFORE_SNAPSHOT)
+    _after(module.SparkStorage, "write", Point.AFTER_STATE)
+
+
+def _runner(module: ModuleType) -> None:
+    _before(module.GroupRunner, "renew", Point.LEASE_CHANGE)
 
 
 def _query(module: ModuleType) -> None:
@@ -48,17 +54,42 @@ def _query(module: ModuleType) -> None:
 
 
 def _source(module: ModuleType) -> None:
-    plan, now = module.RangePlanner.plan, module._now
+    plan = module.LeasePlanner.plan
 
     @functools.wraps(plan)
-    def planned(self: Any, start: dict[str, Any], *arguments: Any) -> Any:
-        end = plan(self, start, *arguments)
+    def planned(self: Any, start: dict[str, Any]) -> Any:
+        end = plan(self, start)
         if end != start:
             reach(Point.PLANNING)
         return end
 
-    module.RangePlanner.plan = planned
-    module._now = lambda: now() + _armory.shift()  # type: ignore[attr-defined]
+    module.LeasePlanner.plan = planned
+    _clock(module)
+
+
+class _ShiftedTime:
+    """The module `time` with a wall clock that the harness can shift."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(time, name)
+
+    def time_ns(self) -> int:
+        return time.time_ns() + _armory.shift() * 1_000_000
+
+
+def _clock(module: ModuleType) -> None:
+    module.time = _ShiftedTime()  # type: ignore[attr-defined]
+
+
+def _before(owner: Any, name: str, point: Point) -> None:
+    original = getattr(owner, name)
+
+    @functools.wraps(original)
+    def wrapped(*arguments: Any) -> Any:
+        reach(point)
+        return original(*arguments)
+
+    setattr(owner, name, wrapped)
 
 
 def _after(owner: Any, name: str, point: Point) -> None:
@@ -74,10 +105,13 @@ def _after(owner: Any, name: str, point: Point) -> None:
 
 
 _PLACES: dict[str, Callable[[ModuleType], None]] = {
-    "forebay.runtime.build": _build,
-    "forebay.runtime.stateful": _stateful,
-    "forebay.runtime.query": _query,
+    "forebay.runtime.task.build": _build,
+    "forebay.runtime.task.reader": _clock,
+    "forebay.runtime.task.runner": _runner,
+    "forebay.runtime.spark.control": _clock,
+    "forebay.runtime.spark.leases": _leases,
     "forebay.runtime.spark.source": _source,
+    "forebay.runtime.query": _query,
 }
 
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from forebay.operators.table import TableView
 from forebay.processor.api import Context, Timer
+from forebay.records import fields_of
 from forebay.stores.binding import Store
 
 S = TypeVar("S", bound=Store[Any])
@@ -149,5 +150,5 @@ class Graph:
 
 def check_timestamped(record: type[Any], where: str) -> None:
     """Refuse a record that does not carry its event time."""
-    if "timestamp" not in getattr(record, "__dataclass_fields__", {}):
+    if "timestamp" not in fields_of(record):
         raise TopologyError(f"{where}: {record.__name__} must carry its event time: give it a field timestamp (ms)")

@@ -14,6 +14,7 @@ from forebay.operators.results import Join, Result
 from forebay.operators.table import Change
 from forebay.operators.table_table import JoinedTable, TableTableJoin
 from forebay.processor.api import Context
+from forebay.records import fields_of
 from forebay.stores.timestamped import TimestampedKeyValueStore
 from forebay.stores.versioned import VersionedKeyValueStore
 
@@ -77,7 +78,7 @@ class Table(Generic[V]):
             name: of the repartition.
             crossing: what crosses it, a record with the fields old, new and timestamp; it needs a contract.
         """
-        if set(getattr(crossing, "__dataclass_fields__", ())) != {"old", "new", "timestamp"}:
+        if set(fields_of(crossing)) != {"old", "new", "timestamp"}:
             raise TopologyError(
                 f"repartition {name}: {crossing.__name__} must have the fields old, new (rows or null) and timestamp"
             )

@@ -20,6 +20,7 @@ from forebay.runtime.logs import configure_logging
 from forebay.runtime.query import Plan, Trigger
 from forebay.runtime.restore import Restore
 from forebay.runtime.session import SparkOptions
+from forebay.serde.extension import missing
 
 ENDING = {"trigger": Trigger.AVAILABLE_NOW.value}
 """The option of a job that ends by itself, for commands that don't offer it."""
@@ -46,6 +47,8 @@ def run(service: Service, restore: bool, home: Path, **options: Any) -> None:
     The topics must exist (`forebay topics create SERVICE`, with the same --application and --tasks). Started again it
     goes on where it stopped.
     """
+    if missing():
+        click.echo(f"warning: {missing()}", err=True)
     wanted = Restore.IF_MISSING if restore else Restore.NO
     run_until_told(application_of(service, home, options, engine_fields(options), wanted))
 

@@ -17,14 +17,13 @@ from forebay.conformance.cases import BadCase, CaseResult, Difference, FileResul
 from forebay.conformance.cell import Json
 from forebay.conformance.runner import case_name, judged, make_script
 from forebay.conformance.script import Declarations, Outcome, Script
-from forebay.conformance.task import decode_outcomes, encode_outcomes, run_batch, task_batch
-from forebay.runtime.batch import TaskBatch
+from forebay.conformance.task import decode_outcomes, encode_outcomes, run_steps
 from forebay.runtime.interrupt import kept_interrupt
 from forebay.runtime.jvmlog import quiet_children
 from forebay.runtime.session import SparkOptions, build_session
-from forebay.runtime.stateful import SparkStorage
+from forebay.runtime.spark.leases import SparkStorage
 
-_BATCHES_SCHEMA = "task int, batch string"
+_STEPS_SCHEMA = "task int, start int, stop int"
 _OUTCOMES_SCHEMA = "task int, outcomes string"
 
 Progress = Callable[[int, int], None]
@@ -44,9 +43,9 @@ class CaseStates(StatefulProcessor):
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:
         assert self._storage is not None
         for row in rows:
-            batch = TaskBatch.from_json(row["batch"])
-            outcomes = run_batch(self._cases[batch.task], batch, self._storage)
-            yield Row(task=batch.task, outcomes=encode_outcomes(outcomes))
+            task, steps = int(row["task"]), range(int(row["start"]), int(row["stop"]))
+            outcomes = run_steps(self._cases[task], task, steps, self._storage)
+            yield Row(task=task, outcomes=encode_outcomes(outcomes))
 
     def close(self) -> None:
         self._storage = None
@@ -121,7 +120,7 @@ def _write_batches(runs: list[_Run], directory: Path) -> int:
     count = max(map(len, batches))
     for number in range(count):
         rows = [
-            json.dumps({"task": task, "batch": task_batch(task, number + 1, own[number]).to_json()})
+            json.dumps({"task": task, "start": own[number].start, "stop": own[number].stop})
             for task, own in enumerate(batches)
             if number < len(own)
         ]
@@ -140,7 +139,7 @@ def _stream(
         progress(batch + 1)
 
     query = (
-        session.readStream.schema(_BATCHES_SCHEMA)
+        session.readStream.schema(_STEPS_SCHEMA)
         .option("maxFilesPerTrigger", 1)
         .json(batches.as_uri())
         .groupBy("task")

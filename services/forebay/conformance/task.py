@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from forebay.conformance.cell import Cell, CellCodec, Json, cell, plain
 from forebay.conformance.runner import make_script
 from forebay.conformance.script import Declarations, Outcome, S
+from forebay.conformance.step_broker import TOPIC, OutcomeProducer, Outcomes, StepReader, StepSurroundings
 from forebay.processor.api import Context, Processor
-from forebay.processor.engine import BatchResult, Codecs, EngineSettings, TaskEngine, declared_stores
-from forebay.processor.messages import Headers, Message
-from forebay.runtime.batch import Range, TaskBatch
-from forebay.runtime.marker import Marker
-from forebay.runtime.ports import StateStorage
-from forebay.runtime.stateformat import decode_state
-from forebay.runtime.task import StateTask, TaskSettings
+from forebay.processor.engine import Codecs, EngineSettings, TaskEngine, declared_stores
+from forebay.runtime.changelog import ChangelogRouter, internal_topic
+from forebay.runtime.changelog_reader import ChangelogRows
+from forebay.runtime.protocol.lease import Lease
+from forebay.runtime.task.announce import Announcer
+from forebay.runtime.task.group import GroupSettings, TaskGroup
+from forebay.runtime.task.pacing import Limits, Pacing
+from forebay.runtime.task.snapshot import GroupStorage, SnapshotWriter
+from forebay.runtime.task.state_task import StateTask, TaskSettings
 from forebay.stores.keyvalue import KeyValueStore
-from forebay.stores.table import MemoryTable, Table
+from forebay.stores.table import MemoryTable
 
-TOPIC = "steps"
 _RESULTS = "results"
 _MEMORY = "memory"
 _CODE = "conformance"
-
-Outcomes = dict[int, Outcome]
-"""What came of steps, by their numbers."""
 
 
 class CaseProcessor(Processor[Cell, Cell]):
@@ -69,93 +67,53 @@ class CaseProcessor(Processor[Cell, Cell]):
         ctx.forward(cell(value), str(step))
 
 
-@dataclass(frozen=True, slots=True)
-class StepRecord:
-    """One record of a case's topic (a `Message`): its offset is the step's number."""
+def run_steps(case: Json, number: int, steps: range, storage: GroupStorage) -> Outcomes:
+    """Run a case's steps as a worker does that has just started: all it knows is in `storage`.
 
-    number: int
-
-    def topic(self) -> str:
-        return TOPIC
-
-    def partition(self) -> int:
-        return 0
-
-    def offset(self) -> int:
-        return self.number
-
-    def key(self) -> bytes | None:
-        return b"case"
-
-    def value(self) -> bytes | None:
-        return CellCodec().encode(cell(self.number))
-
-    def headers(self) -> Headers | None:
-        return None
-
-    def timestamp(self) -> tuple[int, int]:
-        return 1, 0
-
-
-class StepInput:
-    """A topic that holds the steps' numbers (an `Input`)."""
-
-    def read(self, ranges: Sequence[Range]) -> list[Iterator[Message]]:
-        return [iter([StepRecord(number) for number in range(item.start, item.end)]) for item in ranges]
+    Args:
+        number: of the case.
+    """
+    lease = Lease(_CODE, steps.start + 1, number, number + 1, number + 1, 0, {TOPIC: (0,)})
+    task, sent = _task(case, number), Outcomes()
+    stored = storage.read(task.place)
+    writer = SnapshotWriter(task, stored)
+    writer.load(storage.blocks(task.place), stored.position.n if stored else 0)
+    settings = GroupSettings(f"{_CODE}-group-{number}", idle=False)
+    group = TaskGroup(
+        [task],
+        {task.place: writer},
+        StepReader(steps.stop),
+        OutcomeProducer(sent),
+        StepSurroundings(),
+        Pacing(Limits()),
+        settings,
+    )
+    group.begin_with([stored])
+    group.open(lease)
+    while not task.input.is_done(lease.number):
+        group.cycle(lease, 0)
+    writer.cut().write(storage.blocks(task.place))
+    storage.write(task.place, writer.finished(group.offsets()[task.place]))
+    return sent
 
 
-class OutcomeSink:
-    """Takes the place of Kafka (a `Sink`): keeps a batch's outcomes. What the state says is what was sent."""
-
-    def __init__(self, storage: StateStorage) -> None:
-        self._storage = storage
-        self.outcomes: Outcomes = {}
-
-    def marker(self, job: str, batch: int, take_over: bool = False) -> Marker | None:
-        data = self._storage.read_state()
-        if data is None:
-            return None
-        state = decode_state(data)
-        return Marker(state.job, state.batch, state.position.stream_time, state.tag.hex(), state.code_version)
-
-    def commit(self, result: BatchResult, ranges: Sequence[Range], marker: Marker) -> None:
-        for output in result.outputs:
-            value = None if output.value is None else plain(CellCodec().decode(output.value))
-            self.outcomes[int(output.key)] = Outcome(value)
-        for failed in result.errors:
-            headers = {name: (text or b"").decode() for name, text in failed.headers}
-            outcome = Outcome(error=headers["error.class"], text=headers["error.message"])
-            self.outcomes[int(headers["error.offset"])] = outcome
-
-    def discard(self) -> None:
-        self.outcomes.clear()
-
-
-class NoChangelog:
-    """Takes the place of a task's changelogs: there are none."""
-
-    def restore(self, table: Table) -> None:
-        table.clear()
-
-
-def task_batch(task: int, number: int, steps: range) -> TaskBatch:
-    """Give a case's batch `number` (from 1), which holds those steps."""
-    return TaskBatch(_CODE, task, number, 0, 0, (Range(TOPIC, 0, steps.start, steps.stop),))
-
-
-def run_batch(case: Json, batch: TaskBatch, storage: StateStorage) -> Outcomes:
-    """Run a batch of steps as a worker does that has just started: all it knows is in `storage`."""
-    processor, table, sink = CaseProcessor(case), MemoryTable(), OutcomeSink(storage)
-    cells = CellCodec()
+def _task(case: Json, number: int) -> StateTask:
+    processor, table, cells = CaseProcessor(case), MemoryTable(), CellCodec()
     codecs = Codecs(
         inputs={TOPIC: cells},
         stores={store.name: cells for _, store in declared_stores(processor)},
         outputs={_RESULTS: cells},
     )
     engine = TaskEngine(processor, codecs, table, EngineSettings(service=_CODE, dedupe_retention_ms=0))
-    settings = TaskSettings(f"{_CODE}-{batch.task}", _CODE)
-    StateTask(engine, table, StepInput(), sink, NoChangelog(), settings).run(batch, storage)
-    return sink.outcomes
+    internal = internal_topic(_CODE, 0)
+    return StateTask(
+        engine,
+        table,
+        ChangelogRouter({}, internal, number),
+        ChangelogRows({}, internal),
+        Announcer(),
+        TaskSettings(f"{_CODE}-0-{number}", 0, number),
+    )
 
 
 def encode_outcomes(outcomes: Outcomes) -> str:

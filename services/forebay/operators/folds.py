@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
+import typing
 from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeVar, cast
+
+from forebay.records import is_record_type
 
 V = TypeVar("V")
 A = TypeVar("A")
@@ -27,15 +29,15 @@ class Fold(NamedTuple, Generic[V, A]):
 
 
 def counting(record: type[A]) -> Fold[Any, A]:
-    """Give the fold that counts records in `record`, a dataclass with one field, an int.
+    """Give the fold that counts records in `record`, a record with one field, an int.
 
     Raises:
         TypeError: it is another kind of record.
     """
-    fields = dataclasses.fields(cast(Any, record)) if dataclasses.is_dataclass(record) else ()
-    if [field.type for field in fields] not in ([int], ["int"]):
-        raise TypeError(f"{record.__name__} can't hold a count: give a frozen dataclass with one field, an int")
-    name, make = fields[0].name, cast(Callable[[int], A], record)
+    hints = typing.get_type_hints(record) if is_record_type(record) else {}
+    if list(hints.values()) != [int]:
+        raise TypeError(f"{record.__name__} can't hold a count: give a record with one field, an int")
+    name, make = next(iter(hints)), cast(Callable[[int], A], record)
 
     def number(aggregate: A) -> int:
         return int(getattr(aggregate, name))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from decimal import Decimal
 from math import isfinite
 from typing import Any
 
 from forebay.codec import Codec
+from forebay.records import as_dict
 from forebay.stores.binding import RowValue, Store
 from forebay.stores.keys import WIDTH, split_key, split_text, unpack_time
 from forebay.stores.listvalue import ListValueStore
@@ -48,7 +49,7 @@ def shown_value(value: Any) -> Any:
     """Give a record as JSON can hold it: bytes as hexadecimal digits; decimals, NaN and infinities as text."""
     if value is None:
         return None
-    return _plain(asdict(value))
+    return _plain(as_dict(value))
 
 
 def changed_entry(store: Store[Any], row: bytes, data: bytes | None, codec: Codec[Any]) -> Entry:

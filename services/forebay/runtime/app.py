@@ -204,6 +204,7 @@ class JobApplication:
         finally:
             with suppress(Py4JError, OSError):
                 session.stop()
+            self._log(seconds=0.0)
             log.info("%s: stopped", spec.application)
 
     def _failed(self, cause: str) -> str:
@@ -225,9 +226,10 @@ class JobApplication:
             self.restored = figures
         self._log()
 
-    def _log(self) -> None:
+    def _log(self, seconds: float = _LOG_SECONDS) -> None:
+        """Log what was done since the last time, unless that was less than `seconds` ago."""
         now, totals = time.monotonic(), self.metrics.totals
-        if now - self._logged_at < _LOG_SECONDS:
+        if now - self._logged_at < seconds:
             return
         line = as_text(self._logged, totals)
         if line:

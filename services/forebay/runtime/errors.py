@@ -17,12 +17,8 @@ class StopJob(Exception):
         super().__init__(f"[{STOP_MARK}] {message}")
 
 
-class ReplayDiffers(StopJob):
-    """A batch computed again gave other results than the ones already committed."""
-
-
 class StateConflict(StopJob):
-    """State and marker contradict each other: a deleted or foreign checkpoint, a lost marker."""
+    """Checkpoint and changelogs contradict each other: one of them is foreign, older, or lost."""
 
 
 class OffsetsLost(StopJob):
@@ -49,9 +45,13 @@ class TransactionTooLong(Unavailable):
     """A batch can't be through within its transaction's time: only a smaller one can."""
 
 
+class GroupFenced(Unavailable):
+    """Another worker has taken over the task group: this one has nothing to say any more."""
+
+
 __all__ = [
+    "GroupFenced",
     "OffsetsLost",
-    "ReplayDiffers",
     "StateConflict",
     "StopJob",
     "StoreChanged",

@@ -38,7 +38,7 @@ _ROOT = "Caused by: "
 _CALL = "Py4JJavaError: An error occurred while calling "
 """What Python says of any failure in Java; Java's own causes follow it."""
 _SILENT = "a process of the query ended without a word (killed, or out of memory)"
-_PASSES = ("Unavailable", "NotAuthorized", "Python worker failed to connect back", *PASSING)
+_PASSES = ("Unavailable", "GroupFenced", "NotAuthorized", "Python worker failed to connect back", *PASSING)
 """What a broker or registry says that is down or refuses us, Spark (after 10 s) on a busy machine, a full volume."""
 
 _SIZE_SIGNS = ("MemoryError", "Python worker exited unexpectedly", "Python worker exited abnormally")

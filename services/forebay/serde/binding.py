@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import types
 import typing
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from forebay.records import FrozenMap, check_record_type
+from forebay.records import FrozenMap, check_record_type, fields_of, is_record_type
 from forebay.serde.avro_types import Array, AvroType, DecimalType, Enumeration, Map, Primitive, Record, Union, describe
 from forebay.serde.schema import Schema
 
@@ -63,7 +62,7 @@ class _Binder:
                 self.match(typing.get_args(hint)[0], items, f"{path}[]")
             case Map(values) if typing.get_origin(hint) is FrozenMap and typing.get_args(hint)[0] is str:
                 self.match(typing.get_args(hint)[1], values, f"{path}{{}}")
-            case Record() if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+            case Record() if is_record_type(hint):
                 self._match_record(hint, avro, path)
             case Union(branches) if typing.get_origin(hint) in (types.UnionType, typing.Union):
                 self._match_union(hint, branches, path)
@@ -77,7 +76,7 @@ class _Binder:
                 path, f"{record.name} is read as {record_type.__name__} here and as {known.__name__} elsewhere"
             )
         hints = typing.get_type_hints(record_type)
-        ours = {field.name for field in dataclasses.fields(record_type)}
+        ours = set(fields_of(record_type))
         theirs = {field.name for field in record.fields}
         if ours != theirs:
             raise self._mismatch(path, _difference(record_type, record, ours, theirs))
@@ -116,7 +115,7 @@ def _stands_for(member: Any, avro: AvroType) -> bool:
         case Map():
             return typing.get_origin(member) is FrozenMap
         case Record(name):
-            return dataclasses.is_dataclass(member) and member.__name__ == name.rpartition(".")[2]  # type: ignore[union-attr]
+            return is_record_type(member) and member.__name__ == name.rpartition(".")[2]
     return False
 
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from forebay.codec import DecodeError
 from forebay.serde.avro_types import Record, describe
 from forebay.serde.binding import ContractMismatch, bind
-from forebay.serde.checked_decoder import decode_checked
-from forebay.serde.checked_encoder import encode_checked
-from forebay.serde.fast_decoder import generate_decoder
-from forebay.serde.fast_encoder import generate_encoder
-from forebay.serde.framing import HEADER_BYTES, header, schema_id_of
+from forebay.serde.explained_decoding import decode_explained
+from forebay.serde.explained_encoding import always_canonical, encode_explained
+from forebay.serde.extension import Native, native_codec
+from forebay.serde.framing import header, schema_id_of
 from forebay.serde.plan import ReadPlan
 from forebay.serde.resolution import resolve
 from forebay.serde.resolver import SchemaResolver
@@ -24,11 +23,38 @@ T = TypeVar("T")
 class AvroCodec(Generic[T]):
     """Writes records under our schema's id; reads what any compatible schema wrote.
 
-    Each id is resolved once; then its bytes go through a generated decoder. A failure there is looked at again by a
-    slow, checked one, which decides and explains.
+    Native code does it where it was built. What it doubts, and everything where it was not, goes to the explaining
+    path, which decides and says what is wrong.
+
+    Args:
+        native: the native codec; None: the explaining path alone.
     """
 
-    def __init__(self, record_type: type[T], registered: RegisteredSchema, resolver: SchemaResolver) -> None:
+    encode: Callable[[T], bytes]
+    """Return a record's framed bytes. Raises EncodeError: names record and field."""
+
+    decode: Callable[[bytes], T]
+    """Return the record in framed bytes.
+
+    Raises:
+        DecodeError: these bytes can never be read; says why.
+        RegistryUnavailable: the writer's schema is not known yet and can't be asked for now.
+    """
+
+    canonical: Callable[[T], T] | None
+    """Return what is read back once a record was written: the same, or an equal one of our types and forms.
+
+    A whole number in a double becomes a float, a Decimal gets the contract's exponent. None: such types don't occur,
+    and every record that can be written is read back as it was. Raises EncodeError.
+    """
+
+    def __init__(
+        self,
+        record_type: type[T],
+        registered: RegisteredSchema,
+        resolver: SchemaResolver,
+        native: Native | None = native_codec(),  # noqa: B008 (one answer per process)
+    ) -> None:
         """Check that `record_type` fits the schema.
 
         Raises:
@@ -43,50 +69,40 @@ class AvroCodec(Generic[T]):
         self._name = record_type.__name__
         self._registered = registered
         self._resolver = resolver
-        self._header = header(registered.schema_id)
-        self._encode = generate_encoder(contract, self._classes, self._header, contract.name)
-        self._plans: dict[bytes, ReadPlan] = {}
-        self._decoders: dict[bytes, Callable[[bytes], Any]] = {}
-        self._add(self._header, registered.schema)
+        self._plans: dict[int, ReadPlan] = {}
+        self._native = None
+        self.encode, self.decode = self._encode_explained, self._decode_explained
+        if native is not None:
+            self._native = native(self._name, registered.schema_id, contract, self._classes, self.encode, self.decode)
+            self.encode, self.decode = self._native.encode, self._native.decode
+        self.canonical = None if always_canonical(contract) else self._canonical
+        self._add(registered.schema_id, registered.schema)
 
-    def encode(self, record: T) -> bytes:
-        """Give the record's framed bytes. Raises EncodeError: names record and field."""
-        try:
-            return self._encode(record)
-        except Exception:
-            return encode_checked(record, self._contract, self._classes, self._header)
+    def _encode_explained(self, record: T) -> bytes:
+        return encode_explained(record, self._contract, self._classes, header(self._registered.schema_id))
 
-    def decode(self, data: bytes) -> T:
-        """Give the record in framed bytes.
-
-        Raises:
-            DecodeError: these bytes can never be read; says why.
-            RegistryUnavailable: the writer's schema is not known yet and can't be asked for now.
-        """
-        try:
-            return self._decoders[data[:HEADER_BYTES]](data)  # type: ignore[no-any-return]
-        except Exception:
-            return self._decode_checked(data)
-
-    def _decode_checked(self, data: bytes) -> T:
+    def _decode_explained(self, data: bytes) -> T:
         schema_id = schema_id_of(data)
-        head = data[:HEADER_BYTES]
-        if head not in self._plans:
+        if schema_id not in self._plans:
             schema = self._resolver.schema(schema_id)
             try:
-                self._add(head, schema)
+                self._add(schema_id, schema)
             except InvalidSchema as error:
                 raise DecodeError(f"the writer's schema {schema_id} can't be used: {error}") from error
-        return decode_checked(data, self._plans[head], self._name)  # type: ignore[no-any-return]
+            return self.decode(data)
+        return decode_explained(data, self._plans[schema_id], self._name)  # type: ignore[no-any-return]
 
-    def _add(self, head: bytes, writer: Schema) -> None:
-        ours = self._registered.schema
-        if writer.type == ours.type and self._header in self._plans:
-            self._plans[head], self._decoders[head] = self._plans[self._header], self._decoders[self._header]
-            return
-        try:
+    def _canonical(self, record: T) -> T:
+        if self._native is not None and self._native.is_canonical(record):
+            return record
+        return self.decode(self.encode(record))
+
+    def _add(self, schema_id: int, writer: Schema) -> None:
+        ours = self._registered
+        if ours.schema_id in self._plans and writer.type == ours.schema.type:
+            plan = self._plans[ours.schema_id]
+        else:
             plan = resolve(writer.type, self._contract, self._classes)
-            self._decoders[head] = generate_decoder(plan, self._contract.name)
-        except (SyntaxError, RecursionError) as error:
-            raise InvalidSchema(f"its types are nested too deeply: {error}") from error
-        self._plans[head] = plan
+        if self._native is not None:
+            self._native.add(schema_id, plan)
+        self._plans[schema_id] = plan

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from forebay.records import fields_of
 from forebay.serde.avro_types import DecimalType
 
 
@@ -88,6 +90,22 @@ class ReadRecord:
     fields: tuple[tuple[str, ReadPlan], ...]
     record_type: type | None
     arguments: tuple[FromWire | Constant, ...]
+
+    @property
+    def type_name(self) -> str:
+        """Return the name of the class of its records; nothing's is empty."""
+        return "" if self.record_type is None else self.record_type.__name__
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the arguments: the record's fields in its own order."""
+        return () if self.record_type is None else fields_of(self.record_type)
+
+    def make(self, values: Sequence[Any]) -> Any:
+        """Return the record of the values read, in the order written; None if the reader skips it."""
+        if self.record_type is None:
+            return None
+        return self.record_type(*(a.value if isinstance(a, Constant) else values[a.index] for a in self.arguments))
 
 
 @dataclass(frozen=True, slots=True)

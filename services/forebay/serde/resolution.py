@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from forebay.records import FrozenMap
+from forebay.records import FrozenMap, fields_of
 from forebay.serde.avro_types import (
     NO_DEFAULT,
     Array,
@@ -110,7 +109,7 @@ def _record(writer: Record, reader: Record, classes: Mapping[str, type]) -> Read
                 return Refuse(f"the writer's {writer.name} has no field {ours.name}, which is required")
             sources[ours.name] = Constant(_default(ours, classes))
     record_type = classes[reader.name]
-    arguments = tuple(sources[field.name] for field in dataclasses.fields(record_type))
+    arguments = tuple(sources[name] for name in fields_of(record_type))
     return ReadRecord(tuple(fields), record_type, arguments)
 
 

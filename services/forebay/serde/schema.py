@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,6 +23,7 @@ from forebay.serde.avro_types import (
     Record,
     Union,
 )
+from forebay.serde.limits import MAX_DEPTH, MAX_PRECISION, MAX_SCHEMA_CHARACTERS, MAX_TYPES
 
 _PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 _PARSE_ERRORS = (
@@ -50,14 +52,18 @@ class Schema:
 
     @cached_property
     def type(self) -> AvroType:
-        """Give the parsed schema. Raises InvalidSchema."""
+        """Return the parsed schema. Raises InvalidSchema."""
+        if len(self.text) > MAX_SCHEMA_CHARACTERS:
+            raise InvalidSchema(f"its text of {len(self.text)} characters is longer than {MAX_SCHEMA_CHARACTERS}")
         try:
             document = json.loads(self.text)
             if isinstance(document, str) and document in _PRIMITIVES:
                 return Primitive(document)
-            return _Builder().build(fastavro.parse_schema(document))
+            built = _Builder().build(fastavro.parse_schema(document))
         except _PARSE_ERRORS as error:
             raise InvalidSchema(f"not an Avro schema: {type(error).__name__}: {error}") from error
+        _check_size(built)
+        return built
 
     @cached_property
     def canonical(self) -> str:
@@ -134,6 +140,40 @@ class _Builder:
         return avro
 
 
+def _check_size(built: AvroType) -> None:
+    """Refuse a type too large to walk. Raises InvalidSchema."""
+    types, depth = _extent(built, {})
+    if depth > MAX_DEPTH:
+        raise InvalidSchema(f"its types are nested too deeply: {depth} levels, at most {MAX_DEPTH} are supported")
+    if types > MAX_TYPES:
+        raise InvalidSchema(
+            f"it stands for {types} types, counting a named one wherever it is used; at most {MAX_TYPES} are supported"
+        )
+
+
+def _extent(avro: AvroType, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
+    """Return how many types this one stands for, and how deep they go. Each is looked at once, however often used."""
+    found = known.get(id(avro))
+    if found is None:
+        parts = [_extent(part, known) for part in _parts(avro)]
+        found = known[id(avro)] = (
+            1 + sum(types for types, _ in parts),
+            1 + max((depth for _, depth in parts), default=0),
+        )
+    return found
+
+
+def _parts(avro: AvroType) -> Iterable[AvroType]:
+    match avro:
+        case Array(part) | Map(part):
+            return (part,)
+        case Union(branches):
+            return branches
+        case Record(fields=fields):
+            return (field.type for field in fields)
+    return ()
+
+
 def _size(parsed: dict[str, Any]) -> int:
     size = parsed["size"]
     if not isinstance(size, int) or size < 0:
@@ -148,6 +188,8 @@ def _decimal(parsed: dict[str, Any]) -> DecimalType | None:
         return None
     if not (isinstance(precision, int) and isinstance(scale, int) and 0 <= scale <= precision and precision > 0):
         return None
+    if precision > MAX_PRECISION:
+        raise InvalidSchema(f"a decimal of {precision} digits is beyond the {MAX_PRECISION} supported")
     if kind == "bytes":
         return DecimalType(precision, scale)
     return DecimalType(precision, scale, _size(parsed), parsed["name"])

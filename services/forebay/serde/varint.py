@@ -1,11 +1,8 @@
-"""Avro's zigzag integers of variable length, by tables where that is fast."""
+"""Avro's zigzag integers of variable length."""
 
 from __future__ import annotations
 
 from forebay.codec import DecodeError
-
-SHORT = 1 << 14
-"""Zigzag values below this take at most two bytes and stand in a table."""
 
 LONG_MIN, LONG_MAX = -(1 << 63), (1 << 63) - 1
 INT_MIN, INT_MAX = -(1 << 31), (1 << 31) - 1
@@ -17,11 +14,13 @@ class Malformed(DecodeError):
 
 
 def zigzag(value: int) -> int:
-    """Give the unsigned number that stands for `value` on the wire."""
+    """Return the unsigned number that stands for `value` on the wire."""
     return value + value if value >= 0 else -value - value - 1
 
 
-def _encode(number: int) -> bytes:
+def integer_bytes(value: int) -> bytes:
+    """Return the bytes of an int, long, length or count."""
+    number = zigzag(value)
     encoded = bytearray()
     while number > 127:
         encoded.append(number & 127 | 128)
@@ -30,33 +29,8 @@ def _encode(number: int) -> bytes:
     return bytes(encoded)
 
 
-VARINTS = tuple(_encode(number) for number in range(SHORT))
-"""Bytes of each zigzag value below SHORT."""
-
-_CHUNKS = tuple(bytes((number & 127 | 128, number >> 7 | 128)) for number in range(SHORT))
-
-LENGTHS = VARINTS[::2]
-"""Bytes of each length or count below SHORT / 2."""
-
-
-def long_bytes(number: int) -> bytes:
-    """Give the bytes of a zigzag value of any size."""
-    high = number >> 14
-    if high < SHORT:
-        return _CHUNKS[number & 16383] + VARINTS[high] if high else VARINTS[number]
-    top = high >> 14
-    if top < SHORT:
-        return _CHUNKS[number & 16383] + _CHUNKS[high & 16383] + VARINTS[top]
-    return _encode(number)
-
-
-def integer_bytes(value: int) -> bytes:
-    """Give the bytes of an int, long, length or count."""
-    return long_bytes(zigzag(value))
-
-
 def read_varint(data: bytes, position: int) -> tuple[int, int]:
-    """Give the unsigned number at `position` and the position after it. Raises Malformed, IndexError at the end."""
+    """Return the unsigned number at `position` and the position after it. Raises Malformed, IndexError at the end."""
     number = shift = 0
     for index in range(position, position + _MAX_BYTES):
         byte = data[index]
@@ -70,13 +44,13 @@ def read_varint(data: bytes, position: int) -> tuple[int, int]:
 
 
 def read_integer(data: bytes, position: int) -> tuple[int, int]:
-    """Give the signed number at `position` and the position after it. Raises Malformed, IndexError at the end."""
+    """Return the signed number at `position` and the position after it. Raises Malformed, IndexError at the end."""
     number, position = read_varint(data, position)
     return -(number + 1 >> 1) if number & 1 else number >> 1, position
 
 
 def read_length(data: bytes, position: int) -> tuple[int, int]:
-    """Give a length and the position after it. Raises Malformed, IndexError at the end."""
+    """Return a length and the position after it. Raises Malformed, IndexError at the end."""
     length, position = read_integer(data, position)
     if length < 0:
         raise Malformed(f"a length is negative: {length}")
@@ -86,7 +60,7 @@ def read_length(data: bytes, position: int) -> tuple[int, int]:
 
 
 def read_count(data: bytes, position: int) -> tuple[int, int]:
-    """Give the number of items in a block of an array or map and the position after it.
+    """Return the number of items in a block of an array or map and the position after it.
 
     A negative count announces the block's size in bytes, which is not needed here.
     Raises Malformed, IndexError at the end.

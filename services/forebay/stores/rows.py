@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from sortedcontainers import SortedList
 
-from forebay.codec import Codec, EncodeError
+from forebay.codec import Codec, EncodeError, canonical_of
 from forebay.stores.table import Change, Table, prefix_end
 
 V = TypeVar("V")
@@ -52,6 +52,7 @@ class Rows(Generic[V]):
         self.prefix = store.encode() + b"\0"
         self._table = table
         self._codec = codec
+        self._canonical = canonical_of(codec)
         self._journal = journal
         self._cached = cached
         self._objects: dict[bytes, V | None] = {}
@@ -65,7 +66,12 @@ class Rows(Generic[V]):
         return self._load(key) if value is _MISSING else value
 
     def put(self, key: bytes, value: V | None) -> None:
-        """Set the row, or delete it with None; a row that comes and goes within a batch leaves no trace."""
+        """Set the row, or delete it with None; a row that comes and goes within a batch leaves no trace.
+
+        What is kept is what would be read back from the row's bytes. Raises EncodeError where there is no such thing.
+        """
+        if self._canonical is not None and value is not None:
+            value = self._canonical(value)
         objects, dirty = self._objects, self._dirty
         was_dirty = key in dirty
         self._journal.entries.append((self, key, objects.get(key, _MISSING), was_dirty))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Generic, NamedTuple, TypeVar
 
-from forebay.codec import Codec, DecodeError
+from forebay.codec import Codec, DecodeError, canonical_of
 from forebay.stores.keys import WIDTH, pack_time, unpack_time
 
 V = TypeVar("V")
@@ -28,8 +29,13 @@ class Held(NamedTuple, Generic[V]):
 class StampedCodec(Generic[V]):
     """Timestamp (8 bytes), then the value's own bytes."""
 
+    canonical: Callable[[Stamped[V]], Stamped[V]] | None = None
+
     def __init__(self, values: Codec[V]) -> None:
         self._values = values
+        inner = canonical_of(values)
+        if inner is not None:
+            self.canonical = lambda record: Stamped(inner(record.value), record.timestamp)
 
     def encode(self, record: Stamped[V]) -> bytes:
         return pack_time(record.timestamp) + self._values.encode(record.value)
@@ -46,8 +52,13 @@ class HeldCodec(Generic[V]):
     Values that begin with 0xFF, or are empty, get a 0xFF before them (framed Avro begins with zero).
     """
 
+    canonical: Callable[[Held[V]], Held[V]] | None = None
+
     def __init__(self, values: Codec[V]) -> None:
         self._values = values
+        inner = canonical_of(values)
+        if inner is not None:
+            self.canonical = lambda record: record if record.value is None else Held(inner(record.value))
 
     def encode(self, record: Held[V]) -> bytes:
         if record.value is None:

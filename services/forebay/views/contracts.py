@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import types
 import typing
@@ -12,6 +11,7 @@ from typing import Any
 from forebay.builder.compiled import CompiledStage
 from forebay.builder.graph import Kind
 from forebay.job import Job
+from forebay.records import fields_of
 from forebay.views.totals import DoubleTotal, LongTotal
 
 _PRIMITIVES: Mapping[type, str] = types.MappingProxyType({str: "string", int: "long", float: "double", bool: "boolean"})
@@ -93,10 +93,7 @@ def _total(total: type[Any], named: set[str]) -> Any:
         "type": "record",
         "name": total.__name__,
         "doc": doc,
-        "fields": [
-            {"name": field.name, "type": _plain(hints[field.name]), "doc": docs[field.name]}
-            for field in dataclasses.fields(total)
-        ],
+        "fields": [{"name": name, "type": _plain(hints[name]), "doc": docs[name]} for name in fields_of(total)],
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -10,6 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
+
+from forebay.records import fields_of
 
 Predicate = Callable[[Any], bool | None]
 """Says of a source record whether it counts; None (unknown) is no."""
@@ -74,7 +75,7 @@ class Source:
     def columns(self) -> Mapping[str, Column]:
         """The record's fields of simple types, by name; views can't use the others."""
         hints = typing.get_type_hints(self.record)
-        found = (_column(field.name, hints[field.name]) for field in dataclasses.fields(self.record))
+        found = (_column(name, hints[name]) for name in fields_of(self.record))
         return types.MappingProxyType({column.name: column for column in found if column is not None})
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from forebay.fastinit import fast_init
+import msgspec
+
 from forebay.operators.folds import Fold
+from forebay.records import Record
 from forebay.views.model import Aggregate, Group, Source, View, camel_case
 from forebay.views.totals import Accumulator, accumulator
 
@@ -99,6 +100,4 @@ def _hint(each: Group | Aggregate) -> Any:
 
 
 def _record(name: str, fields: Sequence[tuple[str, Any]]) -> type[Any]:
-    made = dataclasses.make_dataclass(name, fields, frozen=True, slots=True)
-    made.__module__ = __name__
-    return fast_init(made)
+    return msgspec.defstruct(name, fields, bases=(Record,), module=__name__)

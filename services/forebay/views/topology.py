@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from forebay.builder import Stream, Topology, job
 from forebay.job import Job
 from forebay.processor.api import RejectedRecord
+from forebay.records import fields_of
 from forebay.stores.keys import join_key
 from forebay.views.model import Group, Source, View, ViewError, camel_case
 from forebay.views.records import RowRecords, crossing_record, row_records
@@ -126,7 +127,7 @@ def _usable(source: Source, views: Iterable[View]) -> Callable[[str, Any], bool]
 
 
 def _projection(crossing: type[Any]) -> Callable[[str, Any], Any]:
-    getters = [attrgetter(name) for name in crossing.__dataclass_fields__]
+    getters = [attrgetter(name) for name in fields_of(crossing)]
     return lambda _, record: crossing(*[get(record) for get in getters])
 
 

@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from forebay.fastinit import fast_init
 from forebay.processor.api import RejectedRecord
+from forebay.records import Record
 from forebay.views.model import Aggregate, Function
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class DoubleTotal:
+class DoubleTotal(Record):
     """Doubles added up.
 
     Args:
@@ -31,9 +28,7 @@ class DoubleTotal:
     sum: tuple[float, ...]
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
-class LongTotal:
+class LongTotal(Record):
     """Whole numbers added up: how many, and their sum."""
 
     count: int

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import time
 from collections.abc import Iterable
 
@@ -72,15 +71,15 @@ class WorkerControl:
                 log.debug("the control group can't be read: %s", error)
         return self._ended
 
-    def tell(self, figures: Iterable[TaskFigures], trouble: str = "") -> None:
-        """Tell the driver the tasks' figures, once a second."""
+    def tell(self, figures: Iterable[TaskFigures], beat_ms: int, trouble: str = "") -> None:
+        """Tell the driver the tasks' figures, once a second; `beat_ms` says when their loop last went round."""
         now = time.monotonic()
         if now - self._told_at < _TELL_SECONDS:
             return
         self._told_at = now
         offsets = []
         for item in figures:
-            item.worker, item.at = os.getpid(), time.time_ns() // 1_000_000
+            item.sign(beat_ms)
             metadata = json.dumps({"figures": item.to_json(), "trouble": trouble[:300]})
             topic = internal_topic(self._spec.application, item.part)
             offsets.append(TopicPartition(topic, item.task, item.commits, metadata))
@@ -89,10 +88,6 @@ class WorkerControl:
             self._consumer.poll(0)
         except KafkaException as error:
             log.debug("figures were not told: %s", error)
-
-    def trouble(self, text: str) -> None:
-        """Tell the driver what a group waits for that is not open yet."""
-        self.tell([TaskFigures(0, number) for number in self._lease.numbers], text)
 
 
 class DriverControl:

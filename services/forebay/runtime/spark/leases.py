@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -19,15 +18,16 @@ from forebay.runtime.spark.control import WorkerControl
 from forebay.runtime.spec import JobSpec
 from forebay.runtime.stateformat import TaskSnapshot, decode_state, encode_state
 from forebay.runtime.task.build import build_group
+from forebay.runtime.task.keeping import SnapshotKeeper
+from forebay.runtime.task.reader import now_ms
 from forebay.runtime.task.runner import GroupRunner
-from forebay.runtime.task.snapshot import Piece, Place
+from forebay.runtime.task.snapshot import Place
 
 log = logging.getLogger(__name__)
 
 OUTPUT_SCHEMA = "reports string"
 
 _WAIT_SECONDS = 0.1
-_PIECE_ROWS = 20_000
 _RETRY_SECONDS = 1.0
 
 _RUNNERS: dict[tuple[str, str, int], GroupRunner] = {}
@@ -71,14 +71,6 @@ class SparkStorage:
     def blocks(self, place: Place) -> SparkBlocks:
         return SparkBlocks(self._blocks, place)
 
-    def put(self, piece: Piece) -> None:
-        """Put a piece of a task's snapshot."""
-        blocks = self.blocks(piece.place)
-        for number, data in piece.put.items():
-            blocks.put_block(number, data)
-        for number in piece.delete:
-            blocks.delete_block(number)
-
 
 class LeaseHolder(StatefulProcessor):
     """Holds the lease of whichever group Spark hands it, until it is over."""
@@ -107,6 +99,7 @@ class _Holding:
         self._spec = spec
         self._lease = lease
         self._storage = storage
+        self._keeper = SnapshotKeeper(storage)
         self._ident = spec.application, lease.checkpoint, lease.group
         self._seconds = spec.limits.checkpoint_interval_ms / 1000
         self._begun = time.monotonic()
@@ -120,7 +113,9 @@ class _Holding:
         if runner is not None:
             try:
                 self._hold(runner)
-                self._write(runner)
+                if runner.is_alive:
+                    self._keeper.write(runner)
+                runner.release()
             except Unavailable as error:
                 log.warning("%s: no snapshot is written with this lease: %s", runner.group.settings.name, error)
             if runner.failure is not None:
@@ -134,7 +129,8 @@ class _Holding:
         """Return the group's loop, running; None where the lease was over before the broker answered."""
         runner = _RUNNERS.get(self._ident)
         if runner is not None:
-            if runner.is_alive and self._renewed(runner):
+            if runner.is_alive and self._keeper.renew(runner):
+                runner.renew(self._lease)
                 return runner
             self._drop(runner)
         while True:
@@ -144,50 +140,21 @@ class _Holding:
             except Unavailable as error:
                 log.warning("%s: %s: trying again until it answers", runner.group.settings.name, error)
                 runner.stop()
-                self._control.trouble(str(error))
+                self._control.tell([task.figures for task in runner.group.tasks], now_ms(), str(error))
                 time.sleep(_RETRY_SECONDS)
                 if self._is_over:
                     return None
                 continue
             _RUNNERS[self._ident] = runner
-            self._put_all(runner)
+            self._keeper.put_all(runner)
             return runner
-
-    def _renewed(self, runner: GroupRunner) -> bool:
-        """Go on with the loop of the lease before, where Spark's state is what it wrote."""
-        group = runner.group
-        stored = {task.place: self._storage.read(task.place) for task in group.tasks}
-        try:
-            known = runner.between_commits(
-                lambda: False not in [group.writers[place].renew(found) for place, found in stored.items()]
-            )
-        except Unavailable:
-            return False
-        if known:
-            runner.renew(self._lease)
-        return known
-
-    def _put_all(self, runner: GroupRunner) -> None:
-        """Put all rows where Spark's state has none, before more come: as after a restore."""
-        group = runner.group
-        if not group.incomplete or not any(len(task.table) for task in group.tasks):
-            return
-
-        def put() -> None:
-            for task in group.tasks:
-                group.writers[task.place].all_rows(self._storage.blocks(task.place))
-
-        runner.between_commits(put, seconds=3_600.0)
-        group.incomplete = False
 
     def _hold(self, runner: GroupRunner) -> None:
         while not self._is_over and not runner.finished.wait(_WAIT_SECONDS):
             if not runner.is_alive:
                 return
-            for task in runner.group.tasks:
-                if runner.group.writers[task.place].waiting > _PIECE_ROWS:
-                    self._storage.put(runner.between_commits(runner.group.writers[task.place].cut))
-            self._control.tell([task.figures for task in runner.group.tasks], runner.trouble)
+            self._keeper.put_waiting(runner)
+            self._control.tell([task.figures for task in runner.group.tasks], runner.beat_ms, runner.trouble)
 
     @property
     def _is_over(self) -> bool:
@@ -199,25 +166,6 @@ class _Holding:
             return True
         return self._control.is_told_to_end
 
-    def _write(self, runner: GroupRunner) -> None:
-        """Put what is missing, task by task, so that the loop never waits for long."""
-        group = runner.group
-        if not runner.is_alive:
-            return
-        for task in group.tasks:
-            self._storage.put(runner.between_commits(group.writers[task.place].cut))
-        for place, snapshot in runner.between_commits(lambda: self._snapshots(runner)).items():
-            self._storage.write(place, snapshot)
-
-    def _snapshots(self, runner: GroupRunner) -> dict[Place, TaskSnapshot]:
-        group = runner.group
-        for task in group.tasks:
-            self._storage.put(group.writers[task.place].cut())
-        group.mark()
-        group.look_at_changelogs()
-        offsets = group.offsets()
-        return {task.place: group.writers[task.place].finished(offsets[task.place]) for task in group.tasks}
-
     def _drop(self, runner: GroupRunner) -> None:
         _RUNNERS.pop(self._ident, None)
         runner.stop()
@@ -225,6 +173,6 @@ class _Holding:
     def _reports(self, runner: GroupRunner) -> list[str]:
         reports = []
         for task in runner.group.tasks:
-            task.figures.worker = os.getpid()
+            task.figures.sign(now_ms())
             reports.append(task.figures.to_json())
         return reports

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import json
+import os
 import time
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -77,6 +78,10 @@ class TaskFigures:
     def stand(self, table: Table) -> None:
         """Note the table's size."""
         self.state_rows, self.state_bytes = len(table), table.size_bytes
+
+    def sign(self, at: int) -> None:
+        """Note who tells these figures, and when (ms) the loop last went round."""
+        self.worker, self.at = os.getpid(), at
 
     def to_json(self) -> str:
         """Return the figures as a report holds them."""

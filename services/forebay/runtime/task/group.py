@@ -7,49 +7,24 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
 
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.position import TaskPosition, owner
 from forebay.runtime.stateformat import TaskSnapshot
-from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.pacing import Pacing
-from forebay.runtime.task.reader import GroupReader, now_ms
+from forebay.runtime.task.ports import Committer, Reader, Surroundings
+from forebay.runtime.task.reader import now_ms
 from forebay.runtime.task.snapshot import Place, SnapshotWriter
 from forebay.runtime.task.state_task import StateTask
 from forebay.runtime.task.tail import Tail, completed, foreign
-from forebay.runtime.task.transaction import GroupProducer, TaskCommit
+from forebay.runtime.task.transaction import TaskCommit
 
 log = logging.getLogger(__name__)
 
 _MARK_SECONDS = 1.0
 _OPEN_LOOK_SECONDS = 1.0
 _AFTER_LOOK_SECONDS = 0.05
-
-
-class Surroundings(Protocol):
-    """What a group needs of the broker beside its reader and producer."""
-
-    def markers(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], str]:
-        """Return the metadata last committed to the marker group, whatever transaction is open. Raises Unavailable."""
-        ...
-
-    def read_tails(self, tails: list[Tail]) -> None:
-        """Read tails: see `tail.read_tails`."""
-        ...
-
-    def ends(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
-        """Return the last stable offsets. Raises Unavailable."""
-        ...
-
-    def inputs(self, place: Place, lease: Lease, position: TaskPosition) -> TaskInput:
-        """Return what a task reads, from where it stands."""
-        ...
-
-    def purge(self, ends: dict[tuple[str, int], int]) -> None:
-        """Have the broker delete the records of repartition partitions before these offsets, some time."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +54,8 @@ class TaskGroup:
         self,
         tasks: list[StateTask],
         writers: dict[Place, SnapshotWriter],
-        reader: GroupReader,
-        producer: GroupProducer,
+        reader: Reader,
+        producer: Committer,
         surroundings: Surroundings,
         pacing: Pacing,
         settings: GroupSettings,
@@ -98,7 +73,7 @@ class TaskGroup:
         self._monotonic = monotonic
         self._offsets: dict[Place, dict[str, int]] = {task.place: {} for task in tasks}
         self._quiet_since = dict.fromkeys((task.place for task in tasks), 0.0)
-        self._known_at = now_ms()
+        self._known_at = clock()
         self._marked_at = float("-inf")
         self._is_marked = True
         self._opened_at = float("-inf")
@@ -147,6 +122,8 @@ class TaskGroup:
         commits = [commit for task in self.tasks if (commit := self._compute(task, lease, most)) is not None]
         self._reader.balance(task.input for task in self.tasks)
         if not commits:
+            if self._monotonic() - self._marked_at >= _MARK_SECONDS:
+                self._mark_the_rest()
             return False
         self._commit(commits)
         self._pacing.committed()
@@ -165,6 +142,13 @@ class TaskGroup:
     def abandon(self) -> None:
         """Give up what is not committed: the tables stand at the last commit, `open` finds out whether more counts."""
         self._producer.discard()
+
+    def close(self) -> None:
+        """Give back everything: connections, and the tables' memory or files."""
+        self.abandon()
+        self._reader.close()
+        for task in self.tasks:
+            task.table.close()
 
     def offsets(self) -> dict[Place, dict[str, int]]:
         """Return from where the changelogs' tails complete what the tables hold, at least."""
@@ -300,11 +284,15 @@ class TaskGroup:
             task.committed(commit)
             task.figures.seconds["commit"] = task.figures.seconds.get("commit", 0.0) + seconds / len(commits)
 
-    def mark(self) -> None:
-        """Tell the marker group where the tasks stand, where the last commits did not, and have what is used purged."""
+    def _mark_the_rest(self) -> None:
+        """Tell the marker group what the last commits did not: the lag of a job that has read everything is 0."""
         if self.is_open and not self._is_marked:
             self._producer.commit([], [task.position for task in self.tasks if task.position.n])
             self._is_marked = True
+
+    def mark(self) -> None:
+        """Tell the marker group where the tasks stand, where the last commits did not, and have what is used purged."""
+        self._mark_the_rest()
         self._surroundings.purge(
             {
                 (topic, number): end

@@ -10,14 +10,15 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypeVar
 
-from forebay.runtime.errors import TransactionTooLong, Unavailable
+from forebay.runtime.errors import GroupFenced, TransactionTooLong, Unavailable
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.task.group import TaskGroup
 from forebay.runtime.task.pacing import Pacing
+from forebay.runtime.task.reader import now_ms
 
 log = logging.getLogger(__name__)
 
-GRACE_SECONDS = 10.0
+GRACE_SECONDS = 20.0
 """How long a loop goes on after its lease, for the next one to come."""
 
 _CYCLE_SECONDS = 0.1
@@ -58,6 +59,10 @@ class GroupRunner:
         self.failure: BaseException | None = None
         self.trouble = ""
         """What the loop waits for, such as the broker."""
+        self.beat_ms = now_ms()
+        """When the loop last went round."""
+        self._is_held = False
+        self._reopens = False
 
     @property
     def is_alive(self) -> bool:
@@ -73,9 +78,16 @@ class GroupRunner:
 
     def renew(self, lease: Lease) -> None:
         """Go on under another lease."""
-        self.finished.clear()
-        self._lease = lease
+        before, self._lease = self._lease, lease
+        self._reopens = before is not None and _shape(before) != _shape(lease)
         self._deadline = self._monotonic() + self._seconds + GRACE_SECONDS
+        self._is_held = True
+        self.finished.clear()
+
+    def release(self) -> None:
+        """Note that the lease is over: the loop goes on for the grace, but makes the group ours no more."""
+        self._is_held = False
+        self._deadline = self._monotonic() + GRACE_SECONDS
 
     def between_commits(self, call: Callable[[], T], seconds: float = 120.0) -> T:
         """Run `call` on the loop's thread between two commits and return what it gives.
@@ -107,7 +119,8 @@ class GroupRunner:
         self._ending.set()
         if self._thread is not None:
             self._thread.join(60.0)
-        self.group.abandon()
+        if not self.is_alive:
+            self.group.close()
 
     def _run(self) -> None:
         try:
@@ -122,11 +135,18 @@ class GroupRunner:
         failures = 0
         while not self._ending.is_set():
             self._answer()
+            self.beat_ms = now_ms()
             lease = self._lease
             assert lease is not None
             if self._monotonic() > self._deadline:
                 self._give_up()
                 return
+            if self._reopens:
+                self._reopens = False
+                self.group.abandon()
+            if not self.group.is_open and not self._is_held:
+                self._rest()
+                continue
             try:
                 if not self.group.is_open:
                     self.group.open(lease)
@@ -139,6 +159,8 @@ class GroupRunner:
                 else:
                     self.group.cycle(lease, _CYCLE_SECONDS)
                 failures, self.trouble = 0, ""
+            except GroupFenced:
+                raise
             except (Unavailable, MemoryError) as error:
                 self._take_back(error, failures)
                 failures += 1
@@ -170,7 +192,10 @@ class GroupRunner:
             log.warning("%s: %s: trying again until it answers", self.group.settings.name, self.trouble)
 
     def _give_up(self) -> None:
-        log.warning(
-            "%s: no lease has come for %.0f s: waiting without commits", self.group.settings.name, GRACE_SECONDS
-        )
-        self.group.abandon()
+        log.warning("%s: no lease has come for %.0f s: its loop ends", self.group.settings.name, GRACE_SECONDS)
+        self.group.close()
+
+
+def _shape(lease: Lease) -> dict[str, int]:
+    """Return how many partitions each input has."""
+    return {topic: len(begins) for topic, begins in lease.start.items()}

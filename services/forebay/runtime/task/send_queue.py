@@ -18,7 +18,7 @@ class SendQueue:
     """Sends through a producer, whose queue's bytes are bounded by its settings (queue.buffering.max.kbytes).
 
     Args:
-        stall_seconds: how long the broker may take nothing at all before the batch is given up.
+        stall_seconds: how long the broker may take nothing at all before the commit is given up.
         seconds: how long its transaction may take, from now.
     """
 
@@ -68,7 +68,7 @@ class SendQueue:
         if left and time.monotonic() > self._until:
             raise TransactionTooLong(
                 f"{left} records still wait for the broker after {self._seconds:.0f} s, a transaction's time: smaller "
-                "batches are needed (--max-records-per-batch), or more time (--transaction-timeout-ms)"
+                "commits are needed (--max-records-per-commit), or more time (--transaction-timeout-ms)"
             )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from forebay.runtime.protocol.position import TaskPosition, commits_in
 from forebay.runtime.stateformat import TaskSnapshot, decode_block, encode_block
+from forebay.runtime.task.reader import now_ms
 from forebay.runtime.task.state_task import StateTask
 from forebay.stores.blocklog import BlockStorage, append, blocks_of, catch_up, snapshot, split_changes
 from forebay.stores.directory import Directory
@@ -34,6 +35,13 @@ class Piece:
     put: dict[int, bytes]
     delete: tuple[int, ...]
 
+    def write(self, blocks: BlockStorage) -> None:
+        """Put it among the task's blocks."""
+        for number, data in self.put.items():
+            blocks.put_block(number, data)
+        for number in self.delete:
+            blocks.delete_block(number)
+
 
 class SnapshotWriter:
     """What of one task is in Spark's state, and what has to be put there. Used between two commits only.
@@ -42,9 +50,11 @@ class SnapshotWriter:
 
     Args:
         stored: what Spark's state holds now.
+        clock: wall clock, ms.
     """
 
-    def __init__(self, task: StateTask, stored: TaskSnapshot | None) -> None:
+    def __init__(self, task: StateTask, stored: TaskSnapshot | None, clock: Callable[[], int] = now_ms) -> None:
+        self._clock = clock
         self._task = task
         self._stored = stored
         self._directory = Directory() if stored is None else stored.directory
@@ -130,7 +140,7 @@ class SnapshotWriter:
         self._written = TaskSnapshot(
             position=task.position,
             offsets=offsets,
-            written_at=time.time_ns() // 1_000_000,
+            written_at=self._clock(),
             rows=len(task.table),
             bytes=task.table.size_bytes,
             directory=self._directory,

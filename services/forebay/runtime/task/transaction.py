@@ -15,7 +15,7 @@ from forebay.processor.engine import BatchResult
 from forebay.processor.messages import Headers, SideRecord
 from forebay.runtime.broker import topic_gone
 from forebay.runtime.changelog import ChangelogRouter
-from forebay.runtime.errors import TopicChanged, TransactionTooLong, Unavailable
+from forebay.runtime.errors import GroupFenced, TopicChanged, TransactionTooLong, Unavailable
 from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.runtime.protocol.times import TaskTime, data_headers, time_headers
 from forebay.runtime.task.deadline import DeadlineExceeded, within
@@ -28,6 +28,8 @@ _BATCH = 10_000
 _OFFSETS_SECONDS = 10.0
 """librdkafka 2.16 may never come back from sending offsets when the broker goes away meanwhile, whatever timeout it is
 given (its issues 5456 and 5511)."""
+
+_FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)
 
 _stuck: list[Producer] = []
 """Producers a thread still works on: destroying one would wait for that thread. Their worker ends soon."""
@@ -130,6 +132,8 @@ class GroupProducer:
         except TransactionTooLong:
             raise
         except KafkaException as error:
+            if error.args[0].code() in _FENCED:
+                raise GroupFenced(f"another worker commits for this group now ({error.args[0].name()})") from error
             self._abort(producer, error.args[0])
             if "AUTHORIZATION" not in error.args[0].name():
                 self._refuse_missing(producer, commits)

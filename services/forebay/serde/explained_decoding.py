@@ -1,16 +1,17 @@
-"""Decoding step by step: slower than a generated decoder, and it says what is wrong, and where."""
+"""Decoding step by step: slower than native code, and it says what is wrong, and where."""
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from typing import Any
 
-from forebay.codec import DecodeError
+from forebay.codec import DecodeError, Unavailable
 from forebay.records import FrozenMap
 from forebay.serde.decimals import decimal_reader
 from forebay.serde.framing import HEADER_BYTES
+from forebay.serde.limits import most_values, unfolds
 from forebay.serde.plan import (
-    Constant,
     Conversion,
     ReadArray,
     ReadDecimal,
@@ -26,8 +27,8 @@ from forebay.serde.plan import (
 from forebay.serde.varint import INT_MAX, INT_MIN, Malformed, read_count, read_integer, read_length, read_varint
 
 
-def decode_checked(data: bytes, plan: ReadPlan, name: str) -> Any:
-    """Give the record in framed bytes; `name` says in errors what was read.
+def decode_explained(data: bytes, plan: ReadPlan, name: str) -> Any:
+    """Return the record in framed bytes; `name` says in errors what was read.
 
     Raises:
         DecodeError: names the field (as the writer calls it) and what is wrong with it.
@@ -39,6 +40,8 @@ def decode_checked(data: bytes, plan: ReadPlan, name: str) -> Any:
         raise DecodeError(f"{name}{reader.where()}: truncated: the {len(data)} bytes end here") from None
     except UnicodeDecodeError as error:
         raise DecodeError(f"{name}{reader.where()}: the string is not UTF-8: {error}") from None
+    except _TooManyValues:
+        raise DecodeError(unfolds(name, len(data))) from None
     except Malformed as error:
         raise DecodeError(f"{name}{reader.where()}: {error}") from None
     left = len(data) - reader.position
@@ -47,16 +50,24 @@ def decode_checked(data: bytes, plan: ReadPlan, name: str) -> Any:
     return value
 
 
+class _TooManyValues(Exception):
+    pass
+
+
 class _Reader:
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._path: list[str] = []
+        self._values = most_values(len(data))
         self.position = HEADER_BYTES
 
     def where(self) -> str:
         return "".join(self._path)
 
     def read(self, plan: ReadPlan) -> Any:
+        self._values -= 1
+        if self._values < 0:
+            raise _TooManyValues
         match plan:
             case ReadPrimitive(name, conversion):
                 value = self._primitive(name)
@@ -71,9 +82,9 @@ class _Reader:
             case ReadUnion(branches):
                 return self.read(branches[self._branch(len(branches))])
             case ReadArray(item):
-                return tuple(self._inside("[]", item) for _ in self._items())
+                return tuple(self._inside("[]", item) for _ in self._each_item())
             case ReadMap(value_plan):
-                return FrozenMap({self._primitive("string"): self._inside("{}", value_plan) for _ in self._items()})
+                return FrozenMap({self._primitive("string"): self._inside("{}", value_plan) for _ in self._each_item()})
             case ReadRecord():
                 return self._record(plan)
             case Refuse(reason):
@@ -87,9 +98,12 @@ class _Reader:
 
     def _record(self, plan: ReadRecord) -> Any:
         values = [self._inside(f".{name}", field) for name, field in plan.fields]
-        if plan.record_type is None:
-            return None
-        return plan.record_type(*(a.value if isinstance(a, Constant) else values[a.index] for a in plan.arguments))
+        try:
+            return plan.make(values)
+        except (Unavailable, MemoryError):
+            raise
+        except Exception as error:
+            raise Malformed(f"{plan.type_name} refuses these values: {type(error).__name__}: {error}") from error
 
     def _primitive(self, name: str) -> Any:
         match name:
@@ -121,7 +135,7 @@ class _Reader:
         self.position = end
         return data
 
-    def _items(self) -> Any:
+    def _each_item(self) -> Iterator[int]:
         while True:
             count, self.position = read_count(self._data, self.position)
             if not count:

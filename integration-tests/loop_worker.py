@@ -1,0 +1,129 @@
+"""A task group at work without Spark: the worker's own code, with snapshots in a dictionary."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from service_bench import PARTITIONS, ServiceBench
+
+from forebay.runtime.prepare import register_contracts
+from forebay.runtime.protocol.lease import Lease
+from forebay.runtime.spec import JobSpec
+from forebay.runtime.stateformat import TaskSnapshot
+from forebay.runtime.task.build import build_group
+from forebay.runtime.task.group import TaskGroup
+from forebay.runtime.task.pacing import Limits
+from forebay.runtime.task.snapshot import Place
+
+CHECKPOINT = "checkpoint-1"
+_CYCLE_SECONDS = 0.2
+
+
+class Blocks(dict[int, bytes]):
+    """One task's blocks (implements `BlockStorage`)."""
+
+    def get_block(self, number: int) -> bytes:
+        return self[number]
+
+    def put_block(self, number: int, data: bytes) -> None:
+        self[number] = data
+
+    def delete_block(self, number: int) -> None:
+        self.pop(number, None)
+
+
+class Snapshots:
+    """What Spark keeps of a group (implements `GroupStorage`)."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[Place, TaskSnapshot] = {}
+        self._blocks: dict[Place, Blocks] = {}
+
+    def read(self, place: Place) -> TaskSnapshot | None:
+        return self._tasks.get(place)
+
+    def write(self, place: Place, snapshot: TaskSnapshot) -> None:
+        self._tasks[place] = snapshot
+
+    def blocks(self, place: Place) -> Blocks:
+        return self._blocks.setdefault(place, Blocks())
+
+
+class LoopWorker:
+    """One process's part in a job: the first of `groups` task groups, opened when it is made.
+
+    Args:
+        snapshots: what it begins with.
+        lease: changes of the lease's fields.
+        spec: changes of the job's.
+    """
+
+    def __init__(
+        self,
+        bench: ServiceBench,
+        snapshots: Snapshots | None = None,
+        lease: dict[str, Any] | None = None,
+        **spec: Any,
+    ) -> None:
+        service, application = bench.service, bench.application
+        self.snapshots = snapshots or Snapshots()
+        self.spec = JobSpec(
+            **{
+                "service": service.name,
+                "application": application,
+                "tasks": PARTITIONS,
+                "groups": 1,
+                "kafka": bench.settings,
+                "logic": {},
+                "schema_ids": register_contracts(bench.settings, service, application),
+                "code_version": "v1",
+                "limits": Limits(max_records=200, commit_interval_ms=10),
+                **spec,
+            }
+        )
+        start = {topic.name: (0,) * PARTITIONS for topic in service.inputs}
+        first = Lease(CHECKPOINT, 1, 0, self.spec.groups, PARTITIONS, time.time_ns() // 1_000_000, start)
+        self.lease = replace(first, **(lease or {}))
+        self.group: TaskGroup = build_group(self.spec, self.lease, self.snapshots).group
+
+    def open(self) -> LoopWorker:
+        """Take the group over."""
+        self.group.open(self.lease)
+        return self
+
+    def cycle(self) -> bool:
+        """Poll, process, commit once."""
+        return self.group.cycle(self.lease, _CYCLE_SECONDS)
+
+    def until(self, check: Callable[[], bool], seconds: float = 60.0) -> None:
+        """Run cycles until a condition holds."""
+        deadline = time.monotonic() + seconds
+        while not check():
+            assert time.monotonic() < deadline, "it does not come to that"
+            self.cycle()
+
+    def read_everything(self) -> None:
+        """Run cycles until all that was sent is committed."""
+        self.until(lambda: not self.cycle() and all(task.input.is_caught_up for task in self.group.tasks))
+        self.group.mark()
+
+    def snapshot(self) -> None:
+        """Write what Spark would be given at the lease's end."""
+        group = self.group
+        for task in group.tasks:
+            blocks, piece = self.snapshots.blocks(task.place), group.writers[task.place].cut()
+            blocks.update(piece.put)
+            for number in piece.delete:
+                blocks.delete_block(number)
+        group.mark()
+        group.look_at_changelogs()
+        offsets = group.offsets()
+        for task in group.tasks:
+            self.snapshots.write(task.place, group.writers[task.place].finished(offsets[task.place]))
+
+    def read_back(self) -> int:
+        """Give the number of rows that the changelogs' tails gave when it was opened."""
+        return sum(len(task.dirty) for task in self.group.tasks)

@@ -1,0 +1,200 @@
+"""One transaction per group and commit, with a real broker: fencing, what others see and what they don't."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from own_topics import new_topic, settings_of
+from quotas import limit_producer
+from topic_reading import read_topic
+
+from forebay.codec import Unavailable
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.settings import KafkaSettings
+from forebay.partitioner import Partitioner
+from forebay.platform import Endpoints
+from forebay.processor.engine import BatchResult, Position
+from forebay.processor.messages import Output, SideRecord
+from forebay.runtime.changelog import ChangelogRouter
+from forebay.runtime.errors import TopicChanged, TransactionTooLong
+from forebay.runtime.protocol.position import POSITION, TaskPosition, owner
+from forebay.runtime.protocol.times import SENDER, TIME, TaskTime
+from forebay.runtime.task.transaction import Destinations, GroupProducer, TaskCommit
+
+CHECKPOINT = "checkpoint-1"
+
+
+@dataclass
+class Place:
+    """A group's topics, and producers that write them: each is a worker of its own."""
+
+    settings: KafkaSettings
+    source: str
+    output: str
+    errors: str
+    late: str
+    store: str
+    internal: str
+    forwarded: str
+
+    def producer(self, transaction_seconds: float = 300.0) -> GroupProducer:
+        return GroupProducer(
+            Consumer(self.settings.consumer(**{"group.id": f"{self.source}-marker"})),
+            lambda: Producer(self.settings.producer(**{"transactional.id": self.source})),
+            Destinations(self.errors, self.late, {"next": self.forwarded}, Partitioner(2)),
+            timeout=20.0,
+            transaction_seconds=transaction_seconds,
+        )
+
+    def opened(self, transaction_seconds: float = 300.0) -> GroupProducer:
+        producer = self.producer(transaction_seconds)
+        producer.fence()
+        return producer
+
+    def commit(self, n: int, *values: bytes, result: BatchResult | None = None) -> TaskCommit:
+        """Give the n-th commit of the task with partition 1."""
+        result = result or BatchResult(outputs=[Output(b"key", value, 5, self.output) for value in values])
+        result.position = Position(5, 5)
+        position = TaskPosition(CHECKPOINT, n, 5, 5, ends=((self.source, 1, n * 10),))
+        return TaskCommit("task", "0-1", result, position, self.router())
+
+    def router(self) -> ChangelogRouter:
+        return ChangelogRouter({"totals": self.store}, self.internal, 1)
+
+    def seen(self, topic: str, **overrides: str) -> list[bytes | None]:
+        return [m.value() for messages in read_topic(self.settings, topic, **overrides).values() for m in messages]
+
+    def positions(self) -> list[TaskPosition]:
+        messages = read_topic(self.settings, self.internal)[1]
+        return [TaskPosition.from_json(m.value() or b"") for m in messages if m.key() == POSITION]
+
+
+@pytest.fixture
+def place(endpoints: Endpoints) -> Place:
+    settings = settings_of(endpoints)
+    kinds = ("source", "output", "errors", "late", "store", "internal", "forwarded")
+    return Place(settings, *(new_topic(settings, kind, 2) for kind in kinds))
+
+
+def test_everything_of_a_commit_is_in_one_transaction(place: Place) -> None:
+    result = BatchResult(outputs=[Output(b"key", value, 5, place.output) for value in (b"one", b"two")])
+    result.errors = [SideRecord(b"k", b"broken", 7, [("error.class", b"X"), ("origin", None)])]
+    result.late = [SideRecord(None, None, 8, [("late.by_ms", b"3")])]
+    result.changes = [(b"totals\0ann", b"row"), (b"totals\0bob", None), (b"\x01timer\0x", b"due"), (b"none\0x", b"y")]
+    result.onward = [Output(b"ann", b"forwarded", 6, "next")]
+    time = TaskTime(5, True)
+    commit = replace(place.commit(1, result=result), times=(("next", time),))
+    place.opened().commit([commit], [commit.position])
+
+    assert place.seen(place.output) == [b"one", b"two"]
+    (error,) = [m for messages in read_topic(place.settings, place.errors).values() for m in messages]
+    assert (error.key(), error.value(), error.timestamp()[1]) == (b"k", b"broken", 7)
+    assert error.headers() == [("error.class", b"X"), ("origin", None)]
+    (late,) = [m for messages in read_topic(place.settings, place.late).values() for m in messages]
+    assert (late.key(), late.value(), late.headers()) == (None, None, [("late.by_ms", b"3")])
+    rows = read_topic(place.settings, place.store)
+    assert [(m.key(), m.value()) for m in rows[1]] == [(b"ann", b"row"), (b"bob", None)]
+    assert rows[0] == []
+    timer, position = read_topic(place.settings, place.internal)[1]
+    assert (timer.key(), timer.value()) == (b"\x01timer\0x", b"due")
+    assert (position.key(), place.positions()) == (POSITION, [commit.position])
+    forwarded = read_topic(place.settings, place.forwarded)
+    (record,) = [m for messages in forwarded.values() for m in messages if m.key() is not None]
+    assert (record.value(), record.timestamp()[1], record.headers()) == (b"forwarded", 6, [(SENDER, b"0-1")])
+    told = [messages[-1].headers() for messages in forwarded.values()]
+    assert told == [[(SENDER, b"0-1"), (TIME, time.to_json())]] * 2, "each partition is told the time, records first"
+    group = Consumer(place.settings.consumer(**{"group.id": f"{place.source}-marker"}))
+    (marker,) = group.committed([TopicPartition(place.source, 1)], 20)
+    group.close()
+    assert (marker.offset, owner(marker.metadata or "")) == (10, (CHECKPOINT, 1))
+
+
+def test_a_worker_commits_again_and_again_without_asking_anybody(place: Place) -> None:
+    producer = place.opened()
+    for n in range(1, 21):
+        producer.commit([place.commit(n, b"%d" % n)])
+    assert place.seen(place.output) == [b"%d" % n for n in range(1, 21)]
+    assert [position.n for position in place.positions()] == list(range(1, 21))
+
+
+def test_a_zombie_s_commit_fails_and_nothing_of_it_is_seen(place: Place) -> None:
+    zombie = place.opened()
+    zombie.commit([place.commit(1, b"first")])
+    successor = place.opened()
+    with pytest.raises(Unavailable, match="the transaction was not committed"):
+        zombie.commit([place.commit(2, b"zombie")])
+    zombie.discard()
+    assert not zombie.is_open
+    successor.commit([place.commit(2, b"second")])
+    assert place.seen(place.output) == [b"first", b"second"]
+    assert [position.n for position in place.positions()] == [1, 2]
+
+
+def test_a_zombie_s_open_transaction_is_aborted_before_its_successor_reads(place: Place) -> None:
+    place.opened().commit([place.commit(1, b"first")])
+    hanging = Producer(place.settings.producer(**{"transactional.id": place.source, "transaction.timeout.ms": 600_000}))
+    hanging.init_transactions(20)
+    hanging.begin_transaction()
+    hanging.produce(place.output, b"never committed", b"key")
+    hanging.produce(place.internal, b"never committed", POSITION, 1)
+    assert hanging.flush(20) == 0
+    group = Consumer(place.settings.consumer(**{"group.id": f"{place.source}-marker"}))
+    offsets = [TopicPartition(place.source, 1, 20, "never committed")]
+    hanging.send_offsets_to_transaction(offsets, group.consumer_group_metadata(), 20)
+    successor = place.opened()
+    assert [position.n for position in place.positions()] == [1], "read to the end: nothing hides it any more"
+    successor.commit([place.commit(2, b"second")])
+    assert place.seen(place.output) == [b"first", b"second"]
+    assert b"never committed" in place.seen(place.output, **{"isolation.level": "read_uncommitted"})
+    with pytest.raises(Exception, match=r"fenced|newer producer|PRODUCER"):
+        hanging.commit_transaction(20)
+
+
+def test_an_attempt_given_up_is_never_seen_and_the_next_one_counts(place: Place) -> None:
+    producer = place.opened()
+    producer.commit([place.commit(1, b"first")])
+    with pytest.raises(Exception, match="Message size too large"):
+        producer.commit([place.commit(2, *[b"half"] * 100, b"x" * 5_000_000)])
+    producer.discard()
+    producer.fence()
+    producer.commit([place.commit(2, b"second")])
+    assert place.seen(place.output) == [b"first", b"second"]
+
+
+def test_many_outputs_go_through_one_transaction(place: Place) -> None:
+    values = [b"%d" % number for number in range(25_000)]
+    place.opened().commit([place.commit(1, *values)])
+    assert place.seen(place.output) == values
+
+
+def test_a_commit_larger_than_the_producer_s_queue_is_sent_as_the_broker_takes_it(place: Place) -> None:
+    small = KafkaSettings(**{**place.settings.model_dump(), "kafka": {"queue.buffering.max.kbytes": 1_024}})
+    values = [bytes([number]) * 300_000 for number in range(40)]
+    replace(place, settings=small).opened().commit([place.commit(1, *values)])
+    assert sorted(filter(None, place.seen(place.output))) == values
+
+
+def test_a_topic_that_is_gone_is_named_when_nothing_can_be_committed(place: Place) -> None:
+    producer = place.opened()
+    producer.commit([place.commit(1, b"one")])
+    TopicAdmin(place.settings).delete([place.store])
+    result = BatchResult(outputs=[Output(b"key", b"two", 5, place.output)], changes=[(b"totals\0key", b"value")])
+    with pytest.raises(TopicChanged, match=f"topic {place.store} does not exist any more"):
+        producer.commit([place.commit(2, result=result)])
+    assert place.seen(place.output) == [b"one"]
+
+
+def test_a_commit_the_broker_takes_too_slowly_is_given_up_within_the_transaction_s_time(place: Place) -> None:
+    servers = place.settings.bootstrap_servers
+    limit_producer(servers, place.source, 20_000)
+    slow = KafkaSettings(**{**place.settings.model_dump(), "kafka": {"client.id": place.source}})
+    try:
+        with pytest.raises(TransactionTooLong, match="records still wait for the broker after 2 s"):
+            replace(place, settings=slow).opened(2.0).commit([place.commit(1, *[b"v" * 50_000] * 100)])
+    finally:
+        limit_producer(servers, place.source, 0)
+    place.opened()
+    assert place.seen(place.output) == []
+    assert place.positions() == []

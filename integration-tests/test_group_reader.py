@@ -1,0 +1,171 @@
+"""What a group's reader hands over from a real broker: control records, several partitions, pauses, deleted records."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from own_topics import new_topic, send, settings_of, texts, transactional, write, write_aborted
+
+from forebay.kafka.settings import KafkaSettings
+from forebay.platform import Endpoints
+from forebay.runtime.errors import OffsetsLost
+from forebay.runtime.task import inputs
+from forebay.runtime.task.inputs import TaskInput
+from forebay.runtime.task.partition_queue import InputPartition
+from forebay.runtime.task.reader import GroupReader
+
+SECONDS = 30.0
+EVERYTHING = 1_000_000
+
+
+@pytest.fixture
+def settings(endpoints: Endpoints) -> KafkaSettings:
+    return settings_of(endpoints)
+
+
+@pytest.fixture
+def reader(settings: KafkaSettings) -> Iterator[GroupReader]:
+    reader = GroupReader(Consumer(settings.consumer()), AdminClient(settings.admin()))
+    yield reader
+    reader.close()
+
+
+def task(topic: str, *starts: int, until: int = -1) -> TaskInput:
+    return TaskInput([InputPartition(topic, number, 1, start, until) for number, start in enumerate(starts)])
+
+
+def read(reader: GroupReader, item: TaskInput) -> None:
+    """Read until everything that is there now has come."""
+    reader.look()
+    deadline = time.monotonic() + SECONDS
+    while not reader.has_all(item):
+        assert time.monotonic() < deadline, "not everything came"
+        reader.read(0.1, EVERYTHING)
+
+
+def taken(item: TaskInput) -> list[list[str]]:
+    return [[(m.value() or b"").decode() for m in stream] for stream in item.ready(EVERYTHING)]
+
+
+def names(count: int, partition: int = 0, start: int = 0) -> list[str]:
+    return [text for _, text in texts(count, partition, start)]
+
+
+def test_control_and_aborted_records_are_passed_over_to_the_end(settings: KafkaSettings, reader: GroupReader) -> None:
+    topic = new_topic(settings, "reader")
+    write(settings, topic, texts(3))
+    write_aborted(settings, topic, texts(2, start=3))
+    write(settings, topic, [])
+    item = task(topic, 0)
+    reader.assign([item])
+    read(reader, item)
+    assert item.waiting == 3
+    assert item.is_read
+    assert not item.is_caught_up
+    assert taken(item) == [names(3)]
+    assert item.is_caught_up
+    assert item.ends == ((topic, 0, 7),), "three records, a commit, two aborted records, an abort"
+    write(settings, topic, texts(1, start=5))
+    read(reader, item)
+    assert taken(item) == [names(1, start=5)]
+
+
+def test_reading_begins_where_a_partition_stands_and_ends_where_it_must(
+    settings: KafkaSettings, reader: GroupReader
+) -> None:
+    topic = new_topic(settings, "reader")
+    write(settings, topic, texts(100))
+    item = task(topic, 40, until=60)
+    reader.assign([item])
+    read(reader, item)
+    assert taken(item) == [names(20, start=40)]
+    assert item.is_done(1)
+    assert item.ends == ((topic, 0, 60),)
+
+
+def test_what_is_assigned_again_is_read_again(settings: KafkaSettings, reader: GroupReader) -> None:
+    topic = new_topic(settings, "reader")
+    write(settings, topic, texts(50))
+    for _ in range(2):
+        item = task(topic, 10)
+        reader.assign([item])
+        read(reader, item)
+        assert taken(item) == [names(40, start=10)]
+
+
+def test_an_open_transaction_hides_what_is_behind_it_and_is_told(
+    settings: KafkaSettings, reader: GroupReader, wait_until: Callable[..., None]
+) -> None:
+    topic = new_topic(settings, "reader")
+    write(settings, topic, texts(2))
+    producer = transactional(settings, f"{topic}-open")
+    producer.begin_transaction()
+    send(producer, topic, texts(1, start=2))
+    write(settings, topic, texts(1, start=3))
+    item = task(topic, 0)
+    reader.assign([item])
+    wait_until(lambda: reader.open_transactions() == {(topic, 0): 3}, "the open transaction is told")
+    read(reader, item)
+    assert taken(item) == [names(2)]
+    producer.commit_transaction(30)
+    wait_until(lambda: reader.open_transactions() == {}, "its end shows")
+    read(reader, item)
+    assert taken(item) == [names(2, start=2)]
+
+
+def test_a_partition_with_too_much_waiting_is_paused_and_goes_on(
+    settings: KafkaSettings, reader: GroupReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("forebay.runtime.task.reader.MOST_WAITING", 100)
+    assert inputs.MOST_WAITING > 100
+    topic = new_topic(settings, "reader", partitions=2)
+    write(settings, topic, [*texts(2_000, 0), *texts(10, 1)])
+    item = task(topic, 0, 0)
+    reader.assign([item])
+    while item.waiting <= 100:
+        reader.read(0.1, 50)
+    reader.balance([item])
+    reader.look()
+    assert reader.has_all(item) or item.partitions[1].next < 11, "what is paused is not waited for"
+    found: list[str] = []
+    deadline = time.monotonic() + SECONDS
+    while len(found) < 2_010:
+        assert time.monotonic() < deadline, f"{len(found)} records came"
+        found += [text for stream in taken(item) for text in stream]
+        reader.balance([item])
+        reader.read(0.1, 50)
+    assert [text for text in found if text.startswith("0.")] == names(2_000)
+    assert [text for text in found if text.startswith("1.")] == names(10, 1)
+
+
+def test_deleted_records_end_the_job_by_name(settings: KafkaSettings, reader: GroupReader) -> None:
+    topic = new_topic(settings, "reader")
+    write(settings, topic, texts(20))
+    admin = AdminClient(settings.admin())
+    for future in admin.delete_records([TopicPartition(topic, 0, 12)]).values():
+        future.result(30)
+    item = task(topic, 5)
+    reader.assign([item])
+    with pytest.raises(
+        OffsetsLost, match=rf"{topic}-0: offset 5 is wanted, but the topic holds 12 to 21.*forebay reset"
+    ):
+        read(reader, item)
+
+
+def test_a_topic_that_became_shorter_ends_the_job_by_name(settings: KafkaSettings, reader: GroupReader) -> None:
+    topic = new_topic(settings, "reader")
+    write(settings, topic, texts(5))
+    item = task(topic, 50)
+    reader.assign([item])
+    with pytest.raises(OffsetsLost, match=rf"{topic}-0: offset 50 is wanted, but the topic holds 0 to 6"):
+        _keep_reading(reader)
+
+
+def _keep_reading(reader: GroupReader) -> None:
+    deadline = time.monotonic() + SECONDS
+    while time.monotonic() < deadline:
+        reader.read(0.1, EVERYTHING)

@@ -1,0 +1,52 @@
+"""Leases change under load without a gap in the results, and a signal ends a long one within seconds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from bench import Bench, Rules
+from faults.feeder import Steady
+
+from forebay.platform import Platform
+
+LONG = ("--checkpoint-interval-ms", "600000")
+SHORT = ("--checkpoint-interval-ms", "1000")
+CHANGES = 5
+SECONDS_TO_END = 30.0
+"""For the end of a lease, Spark's commit and the JVM's end, on a busy machine."""
+
+
+@pytest.fixture
+def bench(platform: Platform, tmp_path: Path) -> Iterator[Bench]:
+    bench = Bench(platform, "leases", tmp_path, Rules(idle_timeout_ms=60_000, dedupe_retention_ms=2_000))
+    yield bench
+    bench.close()
+
+
+@pytest.mark.timeout(400)
+def test_results_stay_exact_while_leases_change_and_a_signal_ends_a_long_one(bench: Bench) -> None:
+    positions = bench.positions()
+    load = Steady(bench, rate=200)
+    try:
+        job = bench.job(*SHORT)
+        job.until(lambda: bench.leases() >= CHANGES and positions.commits() > 0, f"{CHANGES} leases are over")
+        assert job.terminate() == 0, job.text()
+
+        over, commits = bench.leases(), positions.commits()
+        job = bench.job(*LONG)
+        job.until(lambda: positions.commits() >= commits + 20, "it goes on under a lease of ten minutes")
+        load.close()
+        job.until(bench.has_read_everything, "lag tools see that all is read, within the lease", 10)
+        assert bench.leases() == over
+        asked = time.monotonic()
+        assert job.terminate() == 0, job.text()
+        assert time.monotonic() - asked < SECONDS_TO_END
+        assert bench.leases() == over + 1, "the lease that was ended early left its snapshot"
+    finally:
+        load.close()
+        positions.close()
+    bench.drain()
+    bench.check()

@@ -1,0 +1,206 @@
+"""A task group with a real broker, without Spark: who owns it, what a snapshot lacks, what is purged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from bench import INPUT, Bench
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from loop_worker import LoopWorker, Snapshots
+from replays import check
+from service_bench import PARTITIONS, ServiceBench
+
+from forebay.codec import Unavailable
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.topics import spec_of
+from forebay.platform import Platform
+from forebay.runtime.errors import OffsetsLost, StateConflict
+from producers.base import FIXED_START_MS, Options
+
+OTHER = {"checkpoint": "checkpoint-2"}
+
+
+@pytest.fixture
+def bench(platform: Platform, tmp_path: Path) -> Iterator[Bench]:
+    bench = Bench(platform, "group", tmp_path)
+    yield bench
+    bench.close()
+
+
+def feed(bench: ServiceBench, seed: int, count: int = 1_000) -> None:
+    start_ms = FIXED_START_MS + seed * 300_000
+    bench.produce(
+        Options(count=count, keys=50, seed=seed, duplicates=0.05, malformed=0.02, start_ms=start_ms, event_rate=20)
+    )
+
+
+def test_workers_that_follow_each_other_complete_their_snapshots_by_the_changelogs(bench: Bench) -> None:
+    snapshots = Snapshots()
+    for seed in range(1, 5):
+        feed(bench, seed)
+        worker = LoopWorker(bench, snapshots).open()
+        assert (worker.read_back() > 0) == (seed in (2, 4)), "a tail is what was committed after the snapshot"
+        worker.read_everything()
+        if seed % 2 == 0:
+            worker.snapshot()
+    bench.check()
+
+
+def test_of_two_workers_of_a_group_only_the_later_one_commits(bench: Bench) -> None:
+    feed(bench, 1)
+    zombie = LoopWorker(bench).open()
+    assert zombie.cycle()
+    successor = LoopWorker(bench).open()
+    with pytest.raises(Unavailable, match="not committed"):
+        zombie.until(lambda: False)
+    zombie.group.abandon()
+    assert not zombie.group.is_open
+    successor.read_everything()
+    bench.check()
+
+
+def test_workers_that_take_a_group_from_each_other_stay_exact(bench: Bench) -> None:
+    workers = LoopWorker(bench), LoopWorker(bench)
+    for seed in range(6):
+        feed(bench, seed, 300)
+        taking, losing = workers[seed % 2], workers[1 - seed % 2]
+        taking.open()
+        assert taking.cycle()
+        if seed:
+            with pytest.raises(Unavailable):
+                losing.read_everything()
+            losing.group.abandon()
+    LoopWorker(bench).open().read_everything()
+    bench.check()
+
+
+def test_another_checkpoint_is_refused_and_nobody_is_fenced(bench: Bench) -> None:
+    feed(bench, 1)
+    living = LoopWorker(bench).open()
+    assert living.cycle()
+    stranger = LoopWorker(bench, lease=OTHER)
+    with pytest.raises(
+        StateConflict,
+        match="belongs to checkpoint checkpoint-1, but checkpoint checkpoint-2 is",
+    ):
+        stranger.open()
+    assert not stranger.group.is_open
+    living.read_everything()
+    bench.check()
+
+
+def test_another_checkpoint_takes_the_state_over_where_it_is_told_to_restore(bench: Bench) -> None:
+    feed(bench, 1)
+    before = LoopWorker(bench).open()
+    before.read_everything()
+    feed(bench, 2)
+    taking = LoopWorker(bench, lease={**OTHER, "restore": True}).open()
+    taking.read_everything()
+    assert taking.group.is_taken_over(taking.lease)
+    with pytest.raises(StateConflict, match="belongs to checkpoint checkpoint-2"):
+        LoopWorker(bench, before.snapshots).open()
+    bench.check()
+
+
+def test_a_snapshot_older_than_deletes_are_kept_is_completed_from_the_beginning(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    feed(bench, 1)
+    first = LoopWorker(bench).open()
+    first.read_everything()
+    first.snapshot()
+    feed(bench, 2)
+    first.read_everything()
+    again = LoopWorker(bench, first.snapshots, tombstone_ms=0).open()
+    assert "the snapshot is older than deletes are kept: reading all changelogs" in caplog.text
+    assert again.read_back() == sum(len(task.table) for task in again.group.tasks)
+    feed(bench, 3)
+    again.read_everything()
+    bench.check()
+
+
+def test_a_snapshot_newer_than_the_changelogs_is_refused(bench: Bench) -> None:
+    feed(bench, 1)
+    worker = LoopWorker(bench).open()
+    worker.read_everything()
+    worker.snapshot()
+    admin = TopicAdmin(bench.settings)
+    changelogs = bench.service.own_topics("group", PARTITIONS)
+    admin.delete(topic.name for topic in changelogs)
+    admin.create(spec_of(topic) for topic in changelogs)
+    with pytest.raises(StateConflict, match="does not reach back to offset"):
+        LoopWorker(bench, worker.snapshots).open()
+
+
+def test_a_lost_marker_group_costs_nothing(bench: Bench) -> None:
+    feed(bench, 1)
+    LoopWorker(bench).open().read_everything()
+    admin = AdminClient(bench.settings.admin())
+    admin.delete_consumer_groups(["group-marker"])["group-marker"].result(20)
+    feed(bench, 2)
+    LoopWorker(bench).open().read_everything()
+    bench.check()
+
+
+def test_offsets_committed_by_a_stranger_stop_the_job(bench: Bench) -> None:
+    stranger = Consumer(bench.settings.consumer(**{"group.id": "group-marker"}))
+    stranger.commit(offsets=[TopicPartition(INPUT, 1, 4)], asynchronous=False)
+    stranger.close()
+    with pytest.raises(StateConflict, match="no other program may commit offsets to that group"):
+        LoopWorker(bench).open()
+
+
+def test_lost_input_stops_the_job_and_nothing_of_it_is_committed(bench: Bench) -> None:
+    feed(bench, 1)
+    worker = LoopWorker(bench).open()
+    admin = AdminClient(bench.settings.admin())
+    for future in admin.delete_records([TopicPartition(INPUT, 0, 2)]).values():
+        future.result(20)
+    with pytest.raises(OffsetsLost, match=f"{INPUT}-0: offset 0 is wanted, but the topic holds 2 to"):
+        worker.read_everything()
+    assert bench.outputs()[0] == []
+
+
+@pytest.mark.timeout(300)
+def test_what_the_next_stage_has_used_is_deleted_from_the_repartition_topic(platform: Platform, tmp_path: Path) -> None:
+    bench = ServiceBench(platform, "order-stores", "purging", tmp_path)
+    (first, *_) = bench.service.repartitions("purging", PARTITIONS)
+    consumer = Consumer(bench.settings.consumer())
+    feed(bench, 1)
+    worker = LoopWorker(bench).open()
+    worker.read_everything()
+    worker.snapshot()
+    marks = [consumer.get_watermark_offsets(TopicPartition(first.name, number), 20) for number in range(PARTITIONS)]
+    assert all(high > 20 for _, high in marks)
+    assert all(high - low <= 20 for low, high in marks), f"what was used is still there: {marks}"
+
+    feed(bench, 2)
+    again = LoopWorker(bench, worker.snapshots).open()
+    again.read_everything()
+    consumer.close()
+    check("order-stores", bench, 10)
+    bench.close()
+
+
+@pytest.mark.parametrize("end", ["kill", "stop"])
+@pytest.mark.timeout(300)
+def test_a_worker_goes_on_after_the_broker_was_away(bench: Bench, platform: Platform, end: str) -> None:
+    feed(bench, 1)
+    worker = LoopWorker(bench).open()
+    assert worker.cycle()
+    getattr(platform.broker, end)()
+    platform.broker.start()
+    for _ in range(5):
+        try:
+            if not worker.group.is_open:
+                worker.open()
+            worker.read_everything()
+            break
+        except Unavailable:
+            worker.group.abandon()
+    feed(bench, 2)
+    worker.read_everything()
+    bench.check()

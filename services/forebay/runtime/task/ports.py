@@ -1,0 +1,69 @@
+"""What a task group needs of the world around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from forebay.runtime.protocol.lease import Lease
+from forebay.runtime.protocol.position import TaskPosition
+from forebay.runtime.task.inputs import TaskInput
+from forebay.runtime.task.tail import Tail
+from forebay.runtime.task.transaction import TaskCommit
+
+
+class Reader(Protocol):
+    """Hands records to the inputs of a group's tasks (see `reader.GroupReader`)."""
+
+    bytes: int
+
+    def assign(self, inputs: Iterable[TaskInput]) -> None: ...
+
+    def read(self, seconds: float, most: int) -> int: ...
+
+    def balance(self, inputs: Iterable[TaskInput]) -> None: ...
+
+    def has_all(self, item: TaskInput) -> bool: ...
+
+    def look(self) -> None: ...
+
+    def open_transactions(self) -> dict[tuple[str, int], int]: ...
+
+    def close(self) -> None: ...
+
+
+class Committer(Protocol):
+    """Commits for a group (see `transaction.GroupProducer`)."""
+
+    @property
+    def is_open(self) -> bool: ...
+
+    def fence(self) -> None: ...
+
+    def commit(self, commits: Sequence[TaskCommit], marked: Sequence[TaskPosition] = ()) -> None: ...
+
+    def discard(self) -> None: ...
+
+
+class Surroundings(Protocol):
+    """What a group needs of the broker beside its reader and producer."""
+
+    def markers(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], str]:
+        """Return the metadata last committed to the marker group, whatever transaction is open. Raises Unavailable."""
+        ...
+
+    def read_tails(self, tails: list[Tail]) -> None:
+        """Read tails: see `tail.read_tails`."""
+        ...
+
+    def ends(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        """Return the last stable offsets. Raises Unavailable."""
+        ...
+
+    def inputs(self, place: tuple[int, int], lease: Lease, position: TaskPosition) -> TaskInput:
+        """Return what a task reads, from where it stands."""
+        ...
+
+    def purge(self, ends: dict[tuple[str, int], int]) -> None:
+        """Have the broker delete the records of repartition partitions before these offsets, some time."""
+        ...
