@@ -53,7 +53,7 @@ spec:
           for: 1m
           labels: {severity: critical, service: {{ $service }}, release: {{ .Release.Name }}}
           annotations:
-            summary: {{ $service }} has not told for {{ $alerts.batchSeconds }} s that it goes on, though records wait
+            summary: {{ $service }} has committed nothing for {{ $alerts.batchSeconds }} s though records wait
             description: The reason is at /readyz and in the log - kubectl logs {{ include "forebay.fullname" . }}-0.
         - alert: ForebayErrors
           expr: sum(increase(forebay_records_out_total{ {{- $job }}, kind="errors"}[10m])) > {{ $alerts.errors }}
