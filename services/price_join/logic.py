@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from forebay.operators import Join, LatestByTimestamp, Result, StreamTableJoin
+from forebay.operators import Join, LatestByTimestamp, Result, StreamTableJoin, Waiting
 from forebay.processor import Context, LateRecord, Processor, RejectedRecord, Timer
 from forebay.stores.buffers import JoinBuffer
 from forebay.stores.versioned import NOT_PUT, VersionedKeyValueStore
@@ -35,14 +35,15 @@ class PriceJoin(Processor[MenuPrice | FoodOrder, FoodBill]):
         self._waiting_bills: Bills = StreamTableJoin(
             table, self._join, bill, buffer=self.waiting, grace_ms=self._grace_ms
         )
-        self._bills: Bills = self._waiting_bills if self._grace_ms else StreamTableJoin(table, self._join, bill)
+        self._waiting = Waiting(self._waiting_bills, GRACE_OVER)
+        self._bills: Bills = StreamTableJoin(table, self._join, bill)
 
     def event_id(self, event: MenuPrice | FoodOrder) -> str | None:
         """Give an order's id with its item (an order of several items is a record for each); prices have none."""
         return f"{event.order_id}\0{event.item}" if isinstance(event, FoodOrder) else None
 
     def record_key(self, name: str, key: str) -> str | None:
-        """Give the item; a timer's key is a time of its task's orders."""
+        """Give the item; the timer is its task's."""
         return None if name == GRACE_OVER else key
 
     def process(self, event: MenuPrice | FoodOrder, ctx: Context[FoodBill]) -> None:
@@ -59,12 +60,8 @@ class PriceJoin(Processor[MenuPrice | FoodOrder, FoodBill]):
         self._put(ctx.key, None, ctx.timestamp)
 
     def on_timer(self, timer: Timer, ctx: Context[FoodBill]) -> None:
-        """Bill orders whose grace is over; the timer's key is their event time, so that a new grace holds for them."""
-        due = int(timer.key) + self._grace_ms
-        if due > timer.due:
-            ctx.schedule(GRACE_OVER, due)
-        else:
-            _send(self._waiting_bills.release(timer.due), ctx)
+        """Bill orders whose grace is over."""
+        _send(self._waiting.fired(ctx), ctx)
 
     def _reprice(self, price: MenuPrice) -> None:
         if not 0 <= price.price < math.inf:
@@ -80,12 +77,9 @@ class PriceJoin(Processor[MenuPrice | FoodOrder, FoodBill]):
             raise RejectedRecord(f"quantity is {order.quantity}: the producer must send 1 or more")
         ts = order.timestamp
         if self._grace_ms:
-            due, now = ts + self._grace_ms, ctx.closing_time
-            if due > now:
-                ctx.schedule(GRACE_OVER, due, str(ts))
-            else:
-                _send(self._bills.release(now), ctx)
-        bills = self._bills.process(order.item, order, ts)
+            bills = self._waiting.process(order.item, order, ts, ctx)
+        else:
+            bills = self._bills.process(order.item, order, ts)
         _send(bills, ctx)
         billed = bills[0].value if bills else None
         if billed is None or billed.price_valid_from is None:

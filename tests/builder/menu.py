@@ -97,7 +97,7 @@ def bills(settings: Settings) -> Topology:
 
 def spending(settings: Settings) -> Topology:
     """What each customer spends: in all, by window, by visit."""
-    topology = Topology(close_idle_after_ms=1_000)
+    topology = Topology()
     prices = topology.table("prices", Price, store="prices", history_retention_ms=settings.history_ms)
     billed = topology.stream("orders", Order).join(prices, bill, Bill)
     billed.to("bills")

@@ -12,6 +12,7 @@ from forebay.operators.results import Emission, Join, Outcome, Result, WindowRes
 from forebay.operators.session import Closed, SessionAggregate
 from forebay.operators.stream_table import StreamTableJoin
 from forebay.operators.table import LatestByOffset, LatestByTimestamp, Table
+from forebay.operators.waiting import Waiting
 from forebay.operators.window import WindowAggregate
 from forebay.processor.api import Context, Timer
 from forebay.stores.buffers import JoinBuffer
@@ -76,16 +77,8 @@ def table_join(
         if buffer is None:
             return Made((step_of(StreamTableJoin(table, kind, joiner)),))
         join = StreamTableJoin(table, kind, joiner, buffer=bound.store(buffer), grace_ms=grace_ms)
-        timer = f"grace over: {waiting}"
-
-        def step(key: str, value: Any, timestamp: int, ctx: Context[Any]) -> Iterable[Element]:
-            due, now = timestamp + grace_ms, ctx.closing_time
-            if due > now:
-                ctx.schedule(timer, due, str(timestamp))
-                return join.process(key, value, timestamp)
-            return [*join.release(now), *join.process(key, value, timestamp)]
-
-        return Made((step,), timer, lambda fired, _ctx: join.release(fired.due))
+        held = Waiting(join, f"grace over: {waiting}")
+        return Made((held.process,), held.timer, lambda _timer, ctx: held.fired(ctx))
 
     stores = () if buffer is None else (buffer,)
     name = f"join {rows.name} ({kind.value})"

@@ -20,10 +20,11 @@ class Topology:
     """Streams and tables, what is made of them, and where it goes.
 
     Args:
-        close_idle_after_ms: idle time after which open windows are closed and waiting records let go; 0 = never.
+        close_idle_after_ms: idle time after which everything open is closed at once, ahead of the clock, and what comes
+            later for it is refused; 0 = never: then it closes as the clock moves.
     """
 
-    def __init__(self, close_idle_after_ms: int = 60_000) -> None:
+    def __init__(self, close_idle_after_ms: int = 0) -> None:
         self.graph = Graph()
         self.close_idle_after_ms = close_idle_after_ms
         self.tables: set[str] = set()

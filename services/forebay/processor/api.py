@@ -90,7 +90,7 @@ class Context(Protocol[O_contra]):
 
 @dataclass(frozen=True, slots=True)
 class IdleClose:
-    """When an idle task closes what is open.
+    """Has an idle task close everything open after a timeout, ahead of the clock: what comes later for it is late.
 
     Args:
         after_ms: idle time after which it does, in ms; 0 = never.
@@ -110,7 +110,8 @@ class Processor(abc.ABC, Generic[E, O]):
     """
 
     idle: IdleClose | None = None
-    """None: an idle task's closing time is stream time plus its idle time, and timers due by then fire."""
+    """An idle task's closing time is stream time plus its idle time, and timers due by then fire; see IdleClose for
+    closing earlier than that."""
 
     def timestamp(self, event: E) -> int:
         """Give the event time of an input record, in ms since the epoch; of a handed one it is the forwarded one."""

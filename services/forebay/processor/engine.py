@@ -239,10 +239,8 @@ class TaskEngine:
 
     def _idle_until(self, idle_ms: int) -> int:
         idle = self.processor.idle
-        if idle is None:
+        if idle is None or not 0 < idle.after_ms <= idle_ms:
             return self.position.stream_time + idle_ms
-        if not 0 < idle.after_ms <= idle_ms:
-            return self.position.stream_time
         return self.position.stream_time + max(idle_ms, idle.horizon_ms)
 
     def finish(self, batch: int) -> BatchResult:

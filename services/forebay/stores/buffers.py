@@ -76,6 +76,17 @@ class JoinBuffer(Store[V]):
         if time < self._marks.get(_FIRST, FOREVER):
             self._marks.set(_FIRST, time)
 
+    def first_time(self) -> int | None:
+        """Give the time of the first record, in ms; None: there is none."""
+        first = self._marks.get(_FIRST, FOREVER)
+        if first == FOREVER:
+            return None
+        row = next(iter(self._rows.scan(pack_time(first), None)), None)
+        found = FOREVER if row is None else unpack_time(row[0])
+        if found != first:
+            self._marks.set(_FIRST, found)
+        return None if row is None else found
+
     def remove(self, time: int, key: str) -> None:
         """Drop the records of `key` at exactly `time`."""
         prefix = pack_time(time) + terminated(encode_key(self.name, key))
