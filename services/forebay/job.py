@@ -40,6 +40,7 @@ class Job:
         then: the stages behind it, in order, inside the same micro-batch.
         tables: inputs in which a record without value deletes its key (see Processor.removed); in others it can't be
             used.
+        table_outputs: outputs that hold a table's rows: `emit: latest` sends the last row of a key alone.
 
     Raises:
         ValueError: a table is no input.
@@ -51,6 +52,7 @@ class Job:
     processor: Logic
     then: tuple[Stage, ...] = ()
     tables: frozenset[str] = frozenset()
+    table_outputs: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         unknown = sorted(self.tables - self.inputs.keys())

@@ -11,6 +11,7 @@ from forebay.builder.stream import Stream
 from forebay.builder.table import Table, table_node
 from forebay.job import Job, Logic, Stage
 from forebay.processor.api import AnyProcessor
+from forebay.stores.timestamped import TimestampedKeyValueStore
 
 V = TypeVar("V")
 S = TypeVar("S")
@@ -65,10 +66,19 @@ def job(settings: type[S], build: Callable[[S], Topology]) -> Job:
         settings=settings,
         processor=_logic(build, 0),
         tables=frozenset(topology.tables),
+        table_outputs=frozenset(node.name for node in sinks if _holds_rows(node)),
         then=tuple(
             Stage(node.name, node.record, _logic(build, node.stage + 1)) for node in graph.of_kind(Kind.REPARTITION)
         ),
     )
+
+
+def _holds_rows(sink: Node) -> bool:
+    """Tell whether a sink is sent an aggregate's rows."""
+    node = sink
+    while len(node.parents) == 1 and not node.stores:
+        node = node.parents[0]
+    return any(isinstance(store, TimestampedKeyValueStore) for store in node.stores)
 
 
 _NO_SINK = "the topology sends nothing: end with to()"

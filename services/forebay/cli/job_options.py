@@ -75,7 +75,9 @@ _OPTIONS = (
         callback=pairs,
         help="A setting of the service's logic; `forebay services SERVICE` lists them.",
     ),
-    _choice("--emit", [emit.value for emit in Emit], "Every output, or the last one per key and batch."),
+    _choice(
+        "--emit", [emit.value for emit in Emit], "Every output, or of tables' rows the last one per key and batch."
+    ),
     _number("--dedupe-retention-ms", 600_000, "Stream time for which event ids are remembered; 0: not at all."),
     _number("--max-records-per-batch", 200_000, "Admission control, over all partitions.", low=1),
     click.option(

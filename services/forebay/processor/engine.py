@@ -22,7 +22,11 @@ from forebay.stores.upgrade import Conversion
 
 
 class Emit(Enum):
-    """Which of a key's outputs leave a batch."""
+    """Which of a key's outputs leave a batch.
+
+    LATEST is a cache in front of the outputs that hold a table's rows (Codecs.table_outputs): the last row of a key
+    leaves. A stream's records all leave.
+    """
 
     EVERY = "every"
     LATEST = "latest"
@@ -45,7 +49,7 @@ class EngineSettings:
 
     Args:
         service: named in errors.
-        emit: every output, or the last one per key and batch.
+        emit: every output, or of tables the last row per key and batch.
         dedupe_retention_ms: stream time for which event ids are remembered; 0 switches it off.
         max_future_ms: how far an event time may lie ahead of the batch's clock.
         max_record_bytes: largest output value.
@@ -72,6 +76,7 @@ class Codecs:
         outputs: by topic; the first is the default.
         onward: the next stage's name and the codec of what it is handed, if there is one: then it is the default.
         tables: inputs in which a record without value deletes its key.
+        table_outputs: outputs that hold a table's rows, so that the last of a key stands for those before.
     """
 
     inputs: Mapping[str, Codec[Any]]
@@ -79,6 +84,7 @@ class Codecs:
     outputs: Mapping[str, Codec[Any]]
     onward: tuple[str, Codec[Any]] | None = None
     tables: frozenset[str] = frozenset()
+    table_outputs: frozenset[str] = frozenset()
 
     @property
     def targets(self) -> Mapping[str, Codec[Any]]:
@@ -249,8 +255,8 @@ class TaskEngine:
         if self._onward is not None:
             result.onward = [output for output in result.outputs if output.target == self._onward]
             result.outputs = [output for output in result.outputs if output.target != self._onward]
-        if self.settings.emit is Emit.LATEST:
-            result.outputs = list({(output.target, output.key): output for output in result.outputs}.values())
+        if self.settings.emit is Emit.LATEST and self._codecs.table_outputs:
+            result.outputs = _latest(result.outputs, self._codecs.table_outputs)
         changes = result.changes = []
         for rows in self._stores:
             changes.extend(rows.changes())
@@ -339,6 +345,12 @@ class TaskEngine:
         self._context.timer_ops.clear()
         self._context.late_by = IN_TIME
         del self._context.outputs[mark:]
+
+
+def _latest(outputs: list[Output], tables: frozenset[str]) -> list[Output]:
+    """Leave out the rows of `tables` that a later one of their key replaces."""
+    last = {(output.target, output.key): index for index, output in enumerate(outputs) if output.target in tables}
+    return [o for i, o in enumerate(outputs) if o.target not in tables or last[o.target, o.key] == i]
 
 
 def declared_stores(processor: AnyProcessor | type[AnyProcessor]) -> Iterator[tuple[str, Store[Any]]]:

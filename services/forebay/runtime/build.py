@@ -113,6 +113,7 @@ def build_codecs(spec: JobSpec, service: Service, job: Job, stage: int, processo
         },
         onward=None if following is None else (following.name, local_codec(service.name, following.record)),
         tables=frozenset() if stage else job.tables,
+        table_outputs=job.table_outputs,
     )
 
 

@@ -91,4 +91,5 @@ def stage_codecs(service: Service, job: Job, stage: int, settings: Any) -> Codec
         outputs={topic: local_codec(service.name, record) for topic, record in job.outputs.items()},
         onward=None if following is None else (following.name, local_codec(service.name, following.record)),
         tables=frozenset() if stage else job.tables,
+        table_outputs=job.table_outputs,
     )
