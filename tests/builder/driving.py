@@ -99,7 +99,7 @@ class Run:
             inputs=dict.fromkeys([self.job.then[stage - 1].name] if stage else self.job.inputs, CODEC),
             stores={store.name: CODEC for _, store in declared_stores(processor)},
             outputs=dict.fromkeys(self.job.outputs, CODEC),
-            onward=None if following is None else (following.name, CODEC),
+            onward={} if following is None else {following.name: CODEC},
             tables=frozenset() if stage else self.job.tables,
         )
         return TaskEngine(processor, codecs, self.tables[stage], EngineSettings(service="built"))

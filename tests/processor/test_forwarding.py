@@ -86,7 +86,7 @@ def test_the_tasks_own_timer_has_no_key() -> None:
 
 
 def test_what_the_next_stage_is_handed_does_not_go_to_a_topic() -> None:
-    codecs = Codecs(TWO.inputs, {}, TWO.outputs, onward=("next", JsonCodec(Total)))
+    codecs = Codecs(TWO.inputs, {}, TWO.outputs, onward={"next": JsonCodec(Total)})
     engine = TaskEngine(Script(), codecs, MemoryTable(), EngineSettings(service="script"))
     records = FakeInput()
     records.add("both", Number("e", 5, 0))

@@ -121,7 +121,7 @@ class OutcomeSink:
     def commit(self, result: BatchResult, ranges: Sequence[Range], marker: Marker) -> None:
         for output in result.outputs:
             value = None if output.value is None else plain(CellCodec().decode(output.value))
-            self.outcomes[int(output.key)] = Outcome(value)
+            self.outcomes[int(output.key or b"")] = Outcome(value)
         for failed in result.errors:
             headers = {name: (text or b"").decode() for name, text in failed.headers}
             outcome = Outcome(error=headers["error.class"], text=headers["error.message"])

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from forebay.processor.messages import Headers
 
 E = TypeVar("E")
 O = TypeVar("O")  # noqa: E741
@@ -62,13 +65,40 @@ class Context(Protocol[O_contra]):
         """Time up to which results are final, in ms: stream time, or later on an idle topic."""
         ...
 
+    @property
+    def topic(self) -> str:
+        """Topic of the record; "" in a timer."""
+        ...
+
+    @property
+    def partition(self) -> int:
+        """Partition of the record; -1 in a timer."""
+        ...
+
+    @property
+    def offset(self) -> int:
+        """Offset of the record; -1 in a timer."""
+        ...
+
+    @property
+    def headers(self) -> Headers:
+        """Headers of the record, in order; none in a timer."""
+        ...
+
     def forward(
-        self, value: O_contra | None, key: str | None = None, timestamp: int | None = None, to: str | None = None
+        self,
+        value: O_contra | None,
+        key: str | None = None,
+        timestamp: int | None = None,
+        to: str | None = None,
+        headers: Headers | None = None,
     ) -> None:
         """Send `value`; None sends a tombstone. Key and timestamp (ms) are this record's unless given.
 
         Args:
-            to: an output topic or the next stage; by default the next stage if there is one, else the first output.
+            to: an output topic or a repartition; by default the first repartition if there is one, else the first
+                output.
+            headers: sent with it; none unless given.
         """
         ...
 
@@ -86,6 +116,18 @@ class Context(Protocol[O_contra]):
     def cancel(self, name: str, key: str | None = None) -> None:
         """Drop the timer `name` of this key (or `key`), if set."""
         ...
+
+
+class Reading(NamedTuple, Generic[E]):
+    """How records of a topic are read.
+
+    Args:
+        timestamp: gives a record's event time, in ms; None: it is the Kafka record's timestamp.
+        event_id: gives the id by which repetitions are recognized (None: it is never one); None: there are no ids.
+    """
+
+    timestamp: Callable[[E], int] | None = None
+    event_id: Callable[[E], str | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +163,17 @@ class Processor(abc.ABC, Generic[E, O]):
         """Give the id by which repetitions are recognized, or None for a record that is never a repetition."""
         return event.event_id  # type: ignore[attr-defined, no-any-return]
 
+    def reading(self, topic: str) -> Reading[E]:
+        """Give how records of `topic` are read; by default by `timestamp` and `event_id`."""
+        return Reading(self.timestamp, self.event_id)
+
     def opened(self) -> None:
         """Prepare what works on stores (operators): they are bound to their task now."""
 
-    def record_key(self, name: str, key: str) -> str | None:
+    def record_key(self, name: str, key: str) -> str | bytes | None:
         """Give the key of the records that a store's entry, or a timer, belongs to; None: to the task as a whole.
+
+        Bytes are the key's own; text stands for its UTF-8 bytes.
 
         Asked when a job gets another number of tasks, which its keys are spread over.
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 from forebay.codec import Codec, EncodeError, Unavailable
+from forebay.formats import Format, key_reader, key_writer
 from forebay.processor.api import AnyProcessor, LateRecord
-from forebay.processor.arrivals import TimerMessage, arrivals
+from forebay.processor.arrivals import Plan, TimerMessage, arrivals
 from forebay.processor.context import IN_TIME, TaskContext
 from forebay.processor.dedupe import Dedupe
 from forebay.processor.messages import ErrorStage, Message, Output, SideRecord, error_record, late_record
@@ -71,25 +72,31 @@ class Codecs:
     """The codecs of one task.
 
     Args:
-        inputs: by topic; of a later stage: of what it is handed, by the stage's name.
+        inputs: by topic, and by name of each repartition that is read.
         stores: by name.
         outputs: by topic; the first is the default.
-        onward: the next stage's name and the codec of what it is handed, if there is one: then it is the default.
+        onward: by name of each repartition that is sent to; the first is the default where there is one.
         tables: inputs in which a record without value deletes its key.
+        nullable: inputs whose records may have neither key nor value.
+        timeless: inputs whose records move no time: global tables.
+        keys: formats of keys by input, repartition and output; text unless named.
         table_outputs: outputs that hold a table's rows, so that the last of a key stands for those before.
     """
 
     inputs: Mapping[str, Codec[Any]]
     stores: Mapping[str, Codec[Any]]
     outputs: Mapping[str, Codec[Any]]
-    onward: tuple[str, Codec[Any]] | None = None
+    onward: Mapping[str, Codec[Any]] = field(default_factory=dict)
     tables: frozenset[str] = frozenset()
+    nullable: frozenset[str] = frozenset()
+    timeless: frozenset[str] = frozenset()
+    keys: Mapping[str, Format[Any]] = field(default_factory=dict)
     table_outputs: frozenset[str] = frozenset()
 
     @property
     def targets(self) -> Mapping[str, Codec[Any]]:
         """Whatever can be forwarded to, the default first."""
-        return {**dict(filter(None, [self.onward])), **self.outputs}
+        return {**self.onward, **self.outputs}
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +147,9 @@ class TaskEngine:
         self._codecs = codecs
         self._journal = Journal()
         targets = codecs.targets
-        self._context = TaskContext(targets, next(iter(targets)), settings.max_record_bytes)
-        self._onward = None if codecs.onward is None else codecs.onward[0]
+        write_keys, read_keys = _key_writers(codecs.keys), _key_readers(codecs.keys)
+        self._context = TaskContext(targets, next(iter(targets)), settings.max_record_bytes, write_keys)
+        self._plan = Plan(codecs.inputs, read_keys, codecs.tables, codecs.nullable, codecs.timeless, processor)
         lent = TaskStores(table, self._journal, self._context, settings.cached_objects)
         stores = _bind_stores(processor, codecs, lent)
         self._stores = lent.opened
@@ -192,19 +200,19 @@ class TaskEngine:
         """
         result = self._result = BatchResult(outputs=self._reset_context())
         limit = clock + self.settings.max_future_ms
-        seen, event_id, digest = self.dedupe.seen, self.processor.event_id, self.dedupe.digest
+        seen, digest = self.dedupe.seen, self.dedupe.digest
         stream_time = self.position.stream_time
         context, deduping = self._context, self.settings.dedupe_retention_ms > 0
-        for message, key, event, timestamp, failure in arrivals(
-            streams, self._codecs.inputs, self._codecs.tables, self.processor, limit, result.records_by_topic
+        for message, key, event, timestamp, failure, ident in arrivals(
+            streams, self._plan, limit, result.records_by_topic
         ):
             if failure is not None:
                 result.errors.append(error_record(message, self.settings.service, ErrorStage.DECODE, failure, clock))
                 continue
             now = timestamp if timestamp > stream_time else stream_time
             identity = None
-            if deduping and event is not None and (name := event_id(event)) is not None:
-                identity = digest(name)
+            if deduping and ident is not None:
+                identity = digest(ident)
                 if seen(identity, now):
                     result.duplicates += 1
                     continue
@@ -214,7 +222,7 @@ class TaskEngine:
                 context.closing_time = now
             if self.timers.first <= context.closing_time:
                 self._fire(clock)
-            context.key, context.timestamp = key, timestamp
+            context.key, context.timestamp, context.message = key, timestamp, message
             if self._attempt(message, event, clock, encoding) and identity is not None:
                 self.dedupe.add(identity, now)
         self.position = Position(stream_time, self.position.closing_time)
@@ -252,9 +260,10 @@ class TaskEngine:
     def finish(self, batch: int) -> BatchResult:
         """Give the batch's result; `batch` is its number. Raises StoreEncodeError (see StateEncoding)."""
         result = self._result
-        if self._onward is not None:
-            result.onward = [output for output in result.outputs if output.target == self._onward]
-            result.outputs = [output for output in result.outputs if output.target != self._onward]
+        onward = self._codecs.onward
+        if onward:
+            result.onward = [output for output in result.outputs if output.target in onward]
+            result.outputs = [output for output in result.outputs if output.target not in onward]
         if self.settings.emit is Emit.LATEST and self._codecs.table_outputs:
             result.outputs = _latest(result.outputs, self._codecs.table_outputs)
         changes = result.changes = []
@@ -304,6 +313,7 @@ class TaskEngine:
 
     def _fire(self, clock: int) -> int:
         context, fired = self._context, 0
+        context.message = None
         while (timer := self.timers.pop_due(context.closing_time)) is not None:
             fired += 1
             context.key, context.timestamp = timer.key, timer.due
@@ -345,6 +355,14 @@ class TaskEngine:
         self._context.timer_ops.clear()
         self._context.late_by = IN_TIME
         del self._context.outputs[mark:]
+
+
+def _key_readers(keys: Mapping[str, Format[Any]]) -> dict[str, Callable[[bytes], str]]:
+    return {name: key_reader(kind) for name, kind in keys.items() if not kind.is_text}
+
+
+def _key_writers(keys: Mapping[str, Format[Any]]) -> dict[str, Callable[[str], bytes]]:
+    return {name: key_writer(kind) for name, kind in keys.items() if not kind.is_text}
 
 
 def _latest(outputs: list[Output], tables: frozenset[str]) -> list[Output]:

@@ -111,7 +111,7 @@ def build_codecs(spec: JobSpec, service: Service, job: Job, stage: int, processo
             topic.name: registry_codec(spec.kafka, service.name, job.outputs[topic.name], spec.schema_ids[topic.name])
             for topic in service.outputs
         },
-        onward=None if following is None else (following.name, local_codec(service.name, following.record)),
+        onward={} if following is None else {following.name: local_codec(service.name, following.record)},
         tables=frozenset() if stage else job.tables,
         table_outputs=job.table_outputs,
     )

@@ -156,7 +156,8 @@ def chain(previous: bytes, batch: int, blocks: Iterable[bytes], result: BatchRes
 
 def _add_outputs(hashed: hashlib.blake2b, outputs: list[Output]) -> None:
     parts: list[bytes] = []
-    for key, value, _, _ in outputs:
+    for raw_key, value, _, _, _ in outputs:
+        key = raw_key or b""
         if value is None:
             parts += (b"%d;-;" % len(key), key)
         else:

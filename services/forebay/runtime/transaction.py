@@ -177,8 +177,11 @@ class TransactionalSink:
         for start in range(0, len(result.outputs), _BATCH):
             queue.make_room()
             produce = queue.produce
-            for key, value, timestamp, topic in result.outputs[start : start + _BATCH]:
-                produce(topic, value, key, timestamp=timestamp)
+            for key, value, timestamp, topic, headers in result.outputs[start : start + _BATCH]:
+                if headers:
+                    produce(topic, value, key, timestamp=timestamp, headers=headers)
+                else:
+                    produce(topic, value, key, timestamp=timestamp)
         timestamp, partition = max(result.position.stream_time, 0), self._changelogs.partition
         for start in range(0, len(result.changes), _BATCH):
             queue.make_room()

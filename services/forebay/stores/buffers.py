@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Generic, NamedTuple, TypeVar
 
 from forebay.codec import Codec
+from forebay.formats import Format
 from forebay.stores.binding import Marks, RowValue, Store, TaskStores
 from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, split_text, terminated, unpack_time
 from forebay.stores.layout import BEHIND_A_TIME, OWN
@@ -45,7 +46,7 @@ class JoinBuffer(Store[V]):
     kind = "join-buffer"
     key_places = MappingProxyType({OWN: BEHIND_A_TIME})
 
-    def __init__(self, name: str, value: type[V]) -> None:
+    def __init__(self, name: str, value: type[V] | Format[V]) -> None:
         super().__init__(name, value)
         self._rows: Rows[V] = self._unbound()
         self._marks: Marks = self._unbound()
@@ -126,7 +127,7 @@ class SuppressBuffer(Store[V]):
     row_value = RowValue.STAMPED_HELD
     kind = "suppress-buffer"
 
-    def __init__(self, name: str, value: type[V]) -> None:
+    def __init__(self, name: str, value: type[V] | Format[V]) -> None:
         super().__init__(name, value)
         self._codec: Codec[Stamped[Held[V]]] = self._unbound()
         self._rows: Rows[Stamped[Held[V]]] = self._unbound()
