@@ -37,6 +37,7 @@ class Format(Generic[T]):
         row: gives a key's row text, which sorts as keys do; None: no key can have this format.
         of_row: gives the key of a row text.
         is_contract: whether topics of this format need a contract in a registry.
+        owner: gives the key whose hash says which task has a row text; None: the key itself.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Format(Generic[T]):
     row: Callable[[T], str] | None = None
     of_row: Callable[[str], T] | None = None
     is_contract: bool = False
+    owner: Callable[[str], str | bytes] | None = None
 
     def __str__(self) -> str:
         return self.name
@@ -53,6 +55,10 @@ class Format(Generic[T]):
     def is_text(self) -> bool:
         """Whether a key is its own row text."""
         return self is TEXT
+
+    def repartitioned(self) -> Format[T]:
+        """Give the format as it is behind a repartition, where each key is its own owner."""
+        return self if self.owner is None else dataclasses.replace(self, owner=None)
 
 
 class _Simple(Generic[T]):
@@ -202,3 +208,10 @@ def key_writer(kind: Format[T]) -> Callable[[str], bytes]:
 def no_contracts(record: type[Any], /) -> Codec[Any]:
     """Refuse: a key's format has no contract."""
     raise TypeError(f"{record.__name__} has a contract: it can't be a key's format")
+
+
+def owner_of(kind: Format[Any]) -> Callable[[str], str | bytes]:
+    """Give what makes the record key (bytes unless it is text) of a row text: its hash says which task has the row."""
+    if kind.owner is not None:
+        return kind.owner
+    return _same if kind.is_text else key_writer(kind)

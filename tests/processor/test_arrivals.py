@@ -63,9 +63,7 @@ def test_a_null_is_a_record_where_the_topic_may_hold_one() -> None:
 
 
 def test_a_record_of_a_global_table_moves_no_time() -> None:
-    engine = TaskEngine(
-        Seen(), replace(CODECS, timeless=frozenset({"b-table"})), MemoryTable(), EngineSettings("seen")
-    )
+    engine = TaskEngine(Seen(), replace(CODECS, timeless=frozenset({"b-table"})), MemoryTable(), EngineSettings("seen"))
     engine.run([[record("a-stream", b"k", b"5")], [record("b-table", b"k", b"900")]], 1 << 40)
     assert engine.position.stream_time == 5
     assert texts(engine.finish(1).outputs)[0].startswith("k=900")

@@ -56,7 +56,7 @@ def _namespace(service: Service) -> str:
 def _wrong(service: Service, job: Job) -> list[str]:
     """Say where the entry differs from the job."""
     outputs = {topic: record.__name__ for topic, record in job.outputs.items()}
-    stores, stages = stores_of(job), len(job.then) + 1
+    stores, stages = stores_of(job), len(job.topology)
     pairs = (
         ("outputs", {topic.name: topic.record for topic in service.outputs}, outputs),
         ("stores", dict(service.stores), stores),

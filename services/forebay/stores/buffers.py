@@ -141,6 +141,22 @@ class SuppressBuffer(Store[V]):
         self._marks = task.marks(self.name)
 
     @property
+    def marks(self) -> Marks:
+        """Numbers kept beside the buffer."""
+        return self._marks
+
+    def first_time(self) -> int | None:
+        """Give the time of the first update, in ms; None: there is none."""
+        first = self._marks.get(_FIRST, FOREVER)
+        if first == FOREVER:
+            return None
+        row = next(iter(self._rows.scan(pack_time(first), None)), None)
+        found = FOREVER if row is None else unpack_time(row[0])
+        if found != first:
+            self._marks.set(_FIRST, found)
+        return None if row is None else found
+
+    @property
     def records(self) -> int:
         """Count the buffered updates."""
         return self._marks.get(_RECORDS, 0)

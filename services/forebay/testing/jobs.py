@@ -14,7 +14,7 @@ from forebay.processor.engine import EngineSettings
 from forebay.processor.messages import Headers, Message
 from forebay.serde import local_codec
 from forebay.testing.driver import Failure, Forwarded, PipedRecord, failure, shown
-from forebay.testing.pickled import PickledCodec
+from forebay.testing.kept import KeptRecords
 from forebay.testing.stages import Crossing, StageTasks, crossing_of
 from forebay.wiring import Contract
 
@@ -37,7 +37,8 @@ class JobDriver:
     ) -> None:
         contract: Contract
         if isinstance(service, Job):
-            self._job, self._name, contract = service, "driven", lambda _, record: PickledCodec(record)
+            kept = KeptRecords()
+            self._job, self._name, contract = service, "driven", lambda _, record: kept.codec(record)
         else:
             self._job, self._name = load_job(find_service(service).job), service
             contract = lambda _, record: local_codec(service, record)  # noqa: E731
