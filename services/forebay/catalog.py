@@ -159,7 +159,7 @@ SERVICES: Mapping[str, Service] = MappingProxyType(
                     "region-counts": "RegionVoteCount",
                 },
                 job="menu_votes.job",
-                stages=2,
+                stages=3,
             ),
             Service(
                 name="ticket-sales",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from forebay.fastinit import fast_init
 
@@ -30,28 +29,13 @@ class CustomerRegion:
     timestamp: int
 
 
-class RegionalVote(NamedTuple):
-    """A row of votes joined with regions."""
+@fast_init
+@dataclass(frozen=True, slots=True)
+class RegionalVote:
+    """A row of votes joined with regions (repartition region-counts)."""
 
     region: str
     dish: str
-
-
-@fast_init
-@dataclass(frozen=True, slots=True)
-class CountStep:
-    """What a customer's change does to one count (stage counts).
-
-    Args:
-        region: the count is that of the dish in this region; None: that of the dish altogether.
-        votes: +1 the vote is new there, -1 it left, 0 it stays (the customer voted the same again).
-        timestamp: time of the change, in ms.
-    """
-
-    region: str | None
-    dish: str
-    votes: int
-    timestamp: int
 
 
 @fast_init

@@ -18,7 +18,7 @@ class Operation(StrEnum):
 @fast_init
 @dataclass(frozen=True, slots=True)
 class MovieTicketSale:
-    """One sale (topic movie_ticket_sales, stage titles). Time in ms."""
+    """One sale (topic movie_ticket_sales, repartition titles). Time in ms."""
 
     event_id: str | None
     title: str

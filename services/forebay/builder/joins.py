@@ -40,21 +40,25 @@ def with_table(
         )
     if grace_ms and not waiting:
         raise TopologyError(f"{table.name}: records that wait for the grace need a store; name it: waiting=")
-    buffer: JoinBuffer[Any] | None = JoinBuffer(waiting, stream.value) if grace_ms else None
+    # Declared without a grace as well: what waits when the grace is taken away is let go by its timer.
+    buffer: JoinBuffer[Any] | None = JoinBuffer(waiting, stream.value) if waiting and versions is not None else None
 
     def make(bound: Bound, out: Flow) -> Made:
-        rows: Table[Any] = AsOf(table.name, bound.view(table))
-        if versions is not None:
-            rows = LatestByTimestamp(bound.store(versions))
+        if versions is None:
+            return Made((_at_once(AsOf(table.name, bound.view(table)), joiner, kind, out),))
+        own = bound.store(versions)
+        rows = LatestByTimestamp(own)
+        at_once = _of_history(own, _at_once(rows, joiner, kind, out))
         if buffer is None:
-            return Made((_at_once(rows, joiner, kind, out),))
+            return Made((at_once,))
         join = StreamTableJoin(rows, kind, joiner, buffer=bound.store(buffer), grace_ms=grace_ms)
         held = Waiting(join, f"grace over: {waiting}")
 
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
             give(held.process(key, value, timestamp, ctx), out, ctx)
 
-        return Made((flow,), held.timer, lambda _timer, ctx: give(held.fired(ctx), out, ctx))
+        joining = _of_history(own, flow) if grace_ms else at_once
+        return Made((joining,), held.timer, lambda _timer, ctx: give(held.fired(ctx), out, ctx))
 
     return Node(
         Kind.STEP,
@@ -67,6 +71,19 @@ def with_table(
         make=make,
         horizon_ms=grace_ms,
     )
+
+
+def _of_history(versions: VersionedKeyValueStore[Any], joined: Flow) -> Flow:
+    """Give the flow that also sends a record to `.late` for which only a version behind the history would do."""
+    history = versions.history_retention_ms
+
+    def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+        late_by = versions.stream_time - history - timestamp
+        if late_by > 0 and value is not None and key is not None and versions.get(key, timestamp) is None:
+            ctx.late(late_by)
+        joined(key, value, timestamp, ctx)
+
+    return flow
 
 
 def _at_once(rows: Table[Any], joiner: Joiner, kind: Join, out: Flow) -> Flow:

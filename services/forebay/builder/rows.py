@@ -15,7 +15,7 @@ from forebay.operators.folds import Fold
 from forebay.operators.results import Join
 from forebay.operators.table import Change, LatestByOffset, LatestByTimestamp, Table
 from forebay.operators.table_table import JoinedTable, TableTableJoin
-from forebay.processor.api import Context
+from forebay.processor.api import Context, LateRecord
 from forebay.stores.keyvalue import KeyValueStore
 from forebay.stores.timestamped import TimestampedKeyValueStore
 from forebay.stores.versioned import VersionedKeyValueStore
@@ -23,8 +23,12 @@ from forebay.stores.versioned import VersionedKeyValueStore
 Rows = TimestampedKeyValueStore[Any] | VersionedKeyValueStore[Any]
 
 
-def table(source: Node, store: str, history_retention_ms: int | None) -> Node:
-    """Give the node that keeps a stream's records as a table."""
+def table(source: Node, store: str, history_retention_ms: int | None, *, is_alone: bool = False) -> Node:
+    """Give the node that keeps a stream's records as a table.
+
+    Args:
+        is_alone: whether nothing else follows the stream: then a record too late for the table has no effect at all.
+    """
     declared: Rows
     if history_retention_ms is None:
         declared = TimestampedKeyValueStore(store, source.value)
@@ -40,6 +44,8 @@ def table(source: Node, store: str, history_retention_ms: int | None) -> Node:
                 return
             if isinstance(own, VersionedKeyValueStore):
                 late_by = own.stream_time - own.history_retention_ms - timestamp
+                if late_by > 0 and is_alone:
+                    raise LateRecord(late_by)
                 if late_by > 0:
                     ctx.late(late_by)
             change = rows.update(key, value, timestamp)

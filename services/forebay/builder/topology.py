@@ -128,7 +128,7 @@ class Topology:
         """
         source = self.graph.add(self._source((topic,), key, value, timestamp, event_id, is_table=True))
         checked = source if check is None else Stream(self.graph, source).peek(_of_values(check)).node
-        return Table(self.graph, self.graph.add(rows.table(checked, store, history_retention_ms)))
+        return Table(self.graph, self.graph.add(rows.table(checked, store, history_retention_ms, is_alone=True)))
 
     @overload
     def global_table(self, topic: str, value: Spec[V], *, store: str) -> GlobalTable[str, V]: ...

@@ -5,15 +5,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 from confluent_kafka import Consumer, Producer
 
 from forebay.catalog import Service, find_service
+from forebay.codec import Codec
 from forebay.job import Job, load_job
 from forebay.kafka.codecs import registry_codec
 from forebay.partitioner import Partitioner
 from forebay.processor.api import AnyProcessor
-from forebay.processor.engine import Codecs, EngineSettings, TaskEngine, declared_stores
+from forebay.processor.engine import Codecs, EngineSettings, TaskEngine
 from forebay.runtime.changelog import changelog_topic, internal_topic
 from forebay.runtime.changelog_reader import TopicChangelog
 from forebay.runtime.ports import Input
@@ -26,6 +28,7 @@ from forebay.serde import local_codec
 from forebay.stores.copies import copy_file, load_copy
 from forebay.stores.disk import DiskTable
 from forebay.stores.table import MemoryTable, Table
+from forebay.wiring import task_codecs
 
 log = logging.getLogger(__name__)
 
@@ -90,31 +93,17 @@ def _partitioner(tasks: int) -> Partitioner:
 
 def build_codecs(spec: JobSpec, service: Service, job: Job, stage: int, processor: AnyProcessor) -> Codecs:
     """Give the codecs of a stage: contracts of its topics and stores, ids as registered."""
-    if stage:
-        here = job.then[stage - 1]
-        inputs = {here.name: local_codec(service.name, here.record)}
-    else:
-        inputs = {
-            topic.name: registry_codec(spec.kafka, service.name, job.inputs[topic.name], spec.schema_ids[topic.name])
-            for topic in service.inputs
-        }
-    following = job.after(stage)
-    return Codecs(
-        inputs=inputs,
-        stores={
-            store.name: registry_codec(
-                spec.kafka, service.name, store.value, spec.schema_ids[changelog_topic(spec.application, store.name)]
-            )
-            for _, store in declared_stores(processor)
-        },
-        outputs={
-            topic.name: registry_codec(spec.kafka, service.name, job.outputs[topic.name], spec.schema_ids[topic.name])
-            for topic in service.outputs
-        },
-        onward={} if following is None else {following.name: local_codec(service.name, following.record)},
-        tables=frozenset() if stage else job.tables,
-        table_outputs=job.table_outputs,
-    )
+
+    def topic(name: str, record: type[Any]) -> Codec[Any]:
+        return registry_codec(spec.kafka, service.name, record, spec.schema_ids[name])
+
+    def store(name: str, record: type[Any]) -> Codec[Any]:
+        return topic(changelog_topic(spec.application, name), record)
+
+    def handed(_: str, record: type[Any]) -> Codec[Any]:
+        return local_codec(service.name, record)
+
+    return task_codecs(job, job.topology[stage], processor, topic, store, handed)
 
 
 def _marker_reader(spec: JobSpec) -> Consumer:

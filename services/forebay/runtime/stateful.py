@@ -119,7 +119,8 @@ class StateTaskProcessor(StatefulProcessor):
     def _later(self, batch: TaskBatch) -> tuple[StateTask, HandedInput]:
         ident = (batch.job, self._spec.application, self._stage, batch.task)
         if ident not in _TASKS:
-            stage = load_job(find_service(self._spec.service).job).then[self._stage - 1]
+            stage = load_job(find_service(self._spec.service).job).after(self._stage - 1)
+            assert stage is not None, "the job has as many stages as its service says"
             source = _SOURCES[ident] = HandedInput(stage.name)
             _TASKS[ident] = build_later(self._spec, self._stage, batch.task, source)
         return _TASKS[ident], _SOURCES[ident]
