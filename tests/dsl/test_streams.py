@@ -70,6 +70,15 @@ def test_select_key_repartitions_only_before_state() -> None:
     assert run.by_topic("counts") == [("x", 1, 1), ("x", 2, 2), ("y", 1, 3)]
 
 
+def test_a_store_and_a_topic_may_have_the_same_name() -> None:
+    def build(t: Topology) -> None:
+        t.stream("in", str).group_by(lambda _, v: v, str).count(store="counts").to_stream().to("counts")
+
+    run = Driven(build, tasks=2)
+    assert [part.name for part in run.job.topology] == ["", "counts-by-key"]
+    assert run.pipe("in", "k", "a", 1) == [("a", 1, 1)]
+
+
 def test_one_stream_grouped_in_two_ways() -> None:
     def build(t: Topology) -> None:
         words = t.stream("in", str)

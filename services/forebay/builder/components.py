@@ -29,6 +29,7 @@ class Component:
 
 def components(graph: Graph) -> tuple[Component, ...]:
     """Give the sub-topologies. Raises TopologyError where they send to each other in a circle."""
+    graph.settle()
     groups = _Groups()
     for node in graph.nodes:
         if _is_shared(node):

@@ -164,6 +164,13 @@ class Graph:
         self._repartitions[name] = kept
         return self.add(kept)
 
+    def settle(self) -> None:
+        """Rename repartitions that have a topic's name: both are targets of the same processor."""
+        topics = {topic for node in self.nodes for topic in node.topics}
+        for node in self.of_kind(Kind.REPARTITION):
+            if node.name in topics:
+                object.__setattr__(node, "name", f"{node.name}-by-key")
+
     def _check_topic(self, topic: str, node: Node) -> None:
         other = self._topics.setdefault(f"{node.kind.value} {topic}", node)
         if other is node:
