@@ -171,6 +171,18 @@ SERVICES: Mapping[str, Service] = MappingProxyType(
                 stages=2,
             ),
             Service(
+                name="order-payments",
+                summary="each order with its payments, and orders that nobody paid in time",
+                inputs=(Topic("placed_orders", "PlacedOrder"), Topic("payments", "Payment")),
+                outputs=(Topic("order_payments", "OrderPayment"),),
+                stores={
+                    "orders-payments-left": "PlacedOrder",
+                    "orders-payments-right": "Payment",
+                    "orders-payments-left-waiting": "PlacedOrder",
+                },
+                job="order_payments.job",
+            ),
+            Service(
                 name="sensor-views",
                 summary="average readings per sensor and per area, kept by SQL views",
                 inputs=(Topic("readings", "Reading"),),
