@@ -11,6 +11,7 @@ from device_alerts.model import DeviceEvent
 from forebay.catalog import all_services
 from forebay.plugins import PluginError, attribute_of
 from menu_votes.model import CustomerRegion, CustomerVote
+from order_payments.model import Payment, PlacedOrder
 from order_stores.model import OrderEvent
 from price_join.model import FoodOrder, MenuPrice
 from producers.base import FIXED_START_MS, Event, Options, Source
@@ -22,6 +23,8 @@ from producers.food_orders import FoodOrdersGenerator
 from producers.menu_prices import MenuPricesGenerator
 from producers.movie_ticket_sales import MovieTicketSalesGenerator
 from producers.order_events import OrderEventsGenerator
+from producers.payments import PaymentsGenerator
+from producers.placed_orders import PlacedOrdersGenerator
 from producers.readings import ReadingsGenerator
 from producers.server_metrics import ServerMetricsGenerator
 from producers.user_activity import UserActivityGenerator
@@ -49,6 +52,8 @@ SOURCES = {
         Source(
             "movie_ticket_sales", "ticket-sales", "MovieTicketSale", MovieTicketSale, MovieTicketSalesGenerator, "title"
         ),
+        Source("placed_orders", "order-payments", "PlacedOrder", PlacedOrder, PlacedOrdersGenerator, "order_id"),
+        Source("payments", "order-payments", "Payment", Payment, PaymentsGenerator, "payment_id"),
         Source("readings", "sensor-views", "Reading", Reading, ReadingsGenerator, "reading"),
     )
 }

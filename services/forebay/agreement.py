@@ -42,7 +42,7 @@ def disagreements(service: Service, job: Job, settings: Any = None) -> list[str]
         *_topics("outputs", service.outputs, job.outputs),
         *_stores(service, job, job.settings() if settings is None else settings),
     ]
-    stages = len(job.then) + 1
+    stages = len(job.topology)
     if service.stages != stages:
         found.append(
             f"the entry says stages={service.stages}, the job has {stages}: write stages={stages} in the entry"
@@ -68,7 +68,7 @@ def _topics(what: str, said: tuple[Topic, ...], made: Mapping[str, type[Any]]) -
 
 
 def _stores(service: Service, job: Job, settings: Any) -> list[str]:
-    found = [store for stage in range(len(job.then) + 1) for _, store in declared_stores(job.logic(stage)(settings))]
+    found = [store for part in job.topology for _, store in declared_stores(part.processor(settings))]
     declared = {store.name: store.value.__name__ for store in found}
     names = [store.name for store in found]
     lines = [

@@ -191,7 +191,7 @@ SERVICES: Mapping[str, Service] = MappingProxyType(
                     "region-counts": "RegionVoteCount",
                 },
                 job="menu_votes.job",
-                stages=2,
+                stages=3,
             ),
             Service(
                 name="ticket-sales",
@@ -201,6 +201,18 @@ SERVICES: Mapping[str, Service] = MappingProxyType(
                 stores={"tickets-sold": "TicketsSold"},
                 job="ticket_sales.job",
                 stages=2,
+            ),
+            Service(
+                name="order-payments",
+                summary="each order with its payments, and orders that nobody paid in time",
+                inputs=(Topic("placed_orders", "PlacedOrder"), Topic("payments", "Payment")),
+                outputs=(Topic("order_payments", "OrderPayment"),),
+                stores={
+                    "orders-payments-left": "PlacedOrder",
+                    "orders-payments-right": "Payment",
+                    "orders-payments-left-waiting": "PlacedOrder",
+                },
+                job="order_payments.job",
             ),
             Service(
                 name="sensor-views",

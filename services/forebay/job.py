@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
+from forebay.formats import TEXT, Format
 from forebay.processor.api import AnyProcessor
 
 Logic = Callable[[Any], AnyProcessor]
@@ -15,7 +16,7 @@ Logic = Callable[[Any], AnyProcessor]
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A later processor of a job: its records arrive repartitioned by the key they were forwarded with.
+    """A later processor of a job that is a chain: its records arrive repartitioned by the key they were forwarded with.
 
     Args:
         name: as given to `ctx.forward(to=...)` by the stage before.
@@ -28,24 +29,40 @@ class Stage:
     processor: Logic
 
 
+class TopicFormat(NamedTuple):
+    """How a topic's (or repartition's) keys and values are written.
+
+    Args:
+        value: None: Avro, by the contract of the record's class name.
+    """
+
+    key: Format[Any] = TEXT
+    value: Format[Any] | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class SubTopology:
-    """A part of a job that one task runs as a whole; parts are joined by repartition topics.
+    """A part of a job that runs as tasks of its own: one processor, fed by topics and by repartitions.
 
     Args:
         name: "" for the first.
-        inputs: record type by external topic it reads itself.
-        repartitions: record type by name of the repartition it reads.
-        sends: names of the repartitions it forwards to.
+        processor: makes its logic.
+        inputs: record type by external topic that it reads itself.
+        repartitions: record type by name of each repartition that it reads.
+        sends: names of the repartitions that it forwards to.
         tables: inputs in which a record without value deletes its key.
+        nullable: inputs and repartitions whose records may have neither key nor value.
+        global_tables: inputs of which every task reads every partition; their records move no time.
     """
 
     name: str
     processor: Logic
-    inputs: Mapping[str, type[Any]] = field(default_factory=dict)
+    inputs: Mapping[str, type[Any]]
     repartitions: Mapping[str, type[Any]] = field(default_factory=dict)
     sends: frozenset[str] = frozenset()
     tables: frozenset[str] = frozenset()
+    nullable: frozenset[str] = frozenset()
+    global_tables: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +71,19 @@ class Job:
 
     Args:
         inputs: record type by input topic.
-        outputs: record type by output topic; the first is where the last stage forwards to by default.
+        outputs: record type by output topic; the first is where a sub-topology without repartitions forwards to by
+            default.
         settings: frozen dataclass of the logic's settings, all with defaults.
         processor: makes the logic that reads the inputs.
         then: the stages behind it, in order, each behind a repartition topic.
         tables: inputs that are read as tables, to be looked up: of records of one time theirs are processed first, and
             one without value deletes its key (see Processor.removed; in other inputs it can't be used).
+        table_outputs: outputs that hold a table's rows: `emit: latest` sends the last row of a key alone.
+        graph: the sub-topologies of a job that is no chain, each after those that send to it.
+        formats: of topics and repartitions whose keys are no text or whose values are not Avro.
 
     Raises:
-        ValueError: a table is no input.
+        ValueError: a table is no input, or the graph is none.
     """
 
     inputs: Mapping[str, type[Any]]
@@ -71,35 +92,81 @@ class Job:
     processor: Logic
     then: tuple[Stage, ...] = ()
     tables: frozenset[str] = frozenset()
+    table_outputs: frozenset[str] = frozenset()
+    graph: tuple[SubTopology, ...] = ()
+    formats: Mapping[str, TopicFormat] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         unknown = sorted(self.tables - self.inputs.keys())
         if unknown:
             raise ValueError(f"tables {', '.join(unknown)} are no inputs: choose from {', '.join(self.inputs)}")
+        if self.graph and self.then:
+            raise ValueError("a job is a chain (then=) or a graph (graph=): give one of them")
+        _check_order(self.graph)
 
     @property
     def topology(self) -> tuple[SubTopology, ...]:
-        """Return the sub-topologies; what one forwards is read by later ones only."""
-        names = [stage.name for stage in self.then]
-        sends = [frozenset({name}) for name in names] + [frozenset[str]()]
-        first = SubTopology("", self.processor, inputs=self.inputs, sends=sends[0], tables=self.tables)
-        later = (
-            SubTopology(stage.name, stage.processor, repartitions={stage.name: stage.record}, sends=sends[number])
-            for number, stage in enumerate(self.then, 1)
-        )
-        return (first, *later)
+        """The sub-topologies, each after those that send to it."""
+        return self.graph or _chain(self)
 
-    def senders(self, repartition: str) -> tuple[int, ...]:
-        """Return the numbers of the sub-topologies that forward to a repartition."""
-        return tuple(number for number, part in enumerate(self.topology) if repartition in part.sends)
+    def sub_topology(self, name: str) -> SubTopology:
+        """Give the sub-topology of a name. Raises KeyError."""
+        for each in self.topology:
+            if each.name == name:
+                return each
+        raise KeyError(f"there is no sub-topology {name!r}: choose from {[each.name for each in self.topology]}")
+
+    def senders(self, repartition: str) -> tuple[SubTopology, ...]:
+        """Give the sub-topologies that send to a repartition."""
+        return tuple(each for each in self.topology if repartition in each.sends)
+
+    def format_of(self, name: str) -> TopicFormat:
+        """Give the format of a topic or repartition."""
+        return self.formats.get(name, TopicFormat())
 
     def logic(self, stage: int) -> Logic:
         """Give what makes the processor of a stage; 0 reads the inputs."""
-        return self.then[stage - 1].processor if stage else self.processor
+        return self.topology[stage].processor
 
     def after(self, stage: int) -> Stage | None:
-        """Give the stage behind `stage`, if there is one."""
-        return self.then[stage] if stage < len(self.then) else None
+        """Give the stage behind `stage`, if there is one. Raises ValueError for a job that is no chain."""
+        chain = self.then or _stages(self.graph)
+        return chain[stage] if stage < len(chain) else None
+
+
+def _chain(job: Job) -> tuple[SubTopology, ...]:
+    sends = [frozenset({stage.name}) for stage in job.then] + [frozenset[str]()]
+    first = SubTopology("", job.processor, job.inputs, sends=sends[0], tables=job.tables)
+    later = (
+        SubTopology(stage.name, stage.processor, {}, {stage.name: stage.record}, onward)
+        for stage, onward in zip(job.then, sends[1:], strict=True)
+    )
+    return (first, *later)
+
+
+def _stages(graph: Iterable[SubTopology]) -> tuple[Stage, ...]:
+    """Give a graph that is a chain as stages."""
+    found: list[Stage] = []
+    before: frozenset[str] | None = None
+    for part in graph:
+        if before is not None:
+            if part.inputs or part.repartitions.keys() != before or len(before) != 1 or part.name not in before:
+                raise ValueError(f"the sub-topology {part.name} makes a graph of this job: it can't be run as a chain")
+            found.append(Stage(part.name, part.repartitions[part.name], part.processor))
+        before = part.sends
+    return tuple(found)
+
+
+def _check_order(graph: tuple[SubTopology, ...]) -> None:
+    known: set[str] = set()
+    for part in graph:
+        missing = sorted(part.repartitions.keys() - known)
+        if missing:
+            raise ValueError(
+                f"the sub-topology {part.name!r} reads {', '.join(missing)}, which none before it sends: "
+                "put those that send to it before it; they can't send to each other in a circle"
+            )
+        known |= part.sends
 
 
 def load_job(module: str) -> Job:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from forebay.records import Record
 
 
@@ -25,26 +23,11 @@ class CustomerRegion(Record):
     timestamp: int
 
 
-class RegionalVote(NamedTuple):
-    """A row of votes joined with regions."""
+class RegionalVote(Record):
+    """A row of votes joined with regions (repartition region-counts)."""
 
     region: str
     dish: str
-
-
-class CountStep(Record):
-    """What a customer's change does to one count (stage counts).
-
-    Args:
-        region: the count is that of the dish in this region; None: that of the dish altogether.
-        votes: +1 the vote is new there, -1 it left, 0 it stays (the customer voted the same again).
-        timestamp: time of the change, in ms.
-    """
-
-    region: str | None
-    dish: str
-    votes: int
-    timestamp: int
 
 
 class VoteCount(Record):

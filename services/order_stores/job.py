@@ -11,6 +11,7 @@ JOB = Job(
     inputs={"order_events": OrderEvent},
     outputs={"order_processing_results": OrderProcessingResult},
     settings=OrderStoresSettings,
+    table_outputs=frozenset({"order_processing_results"}),
     processor=Orders,
     then=(
         Stage("products", ProductStep, Products),

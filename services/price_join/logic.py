@@ -3,127 +3,63 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
-from forebay.operators import Join, LatestByTimestamp, Result, StreamTableJoin
-from forebay.processor import Context, LateRecord, Processor, RejectedRecord, Timer
-from forebay.records import replace
-from forebay.stores.buffers import JoinBuffer
-from forebay.stores.versioned import NOT_PUT, VersionedKeyValueStore
+from forebay.builder import Topology
+from forebay.processor import RejectedRecord
 from price_join.model import FoodBill, FoodOrder, MenuPrice
-from price_join.settings import PriceJoinSettings
-
-GRACE_OVER = "grace-over"
-
-Bills = StreamTableJoin[FoodOrder, MenuPrice, FoodBill]
+from price_join.settings import PriceJoinSettings, Unpriced
 
 
-class PriceJoin(Processor[MenuPrice | FoodOrder, FoodBill]):
-    """Bills each order at the price its item had when it was placed."""
-
-    waiting = JoinBuffer("waiting-orders", FoodOrder)
-
-    def __init__(self, settings: PriceJoinSettings | None = None) -> None:
-        settings = settings or PriceJoinSettings()
-        self._grace_ms = settings.grace_ms
-        self._join = Join(settings.join.value)
-        self.prices = VersionedKeyValueStore(
-            "menu-prices", MenuPrice, history_retention_ms=settings.history_retention_ms
-        )
-
-    def opened(self) -> None:
-        table = LatestByTimestamp(self.prices)
-        self._waiting_bills: Bills = StreamTableJoin(
-            table, self._join, bill, buffer=self.waiting, grace_ms=self._grace_ms
-        )
-        self._bills: Bills = self._waiting_bills if self._grace_ms else StreamTableJoin(table, self._join, bill)
-
-    def event_id(self, event: MenuPrice | FoodOrder) -> str | None:
-        """Give an order's id with its item (an order of several items is a record for each); prices have none."""
-        return f"{event.order_id}\0{event.item}" if isinstance(event, FoodOrder) else None
-
-    def record_key(self, name: str, key: str) -> str | None:
-        """Give the item; a timer's key is a time of its task's orders."""
-        return None if name == GRACE_OVER else key
-
-    def process(self, event: MenuPrice | FoodOrder, ctx: Context[FoodBill]) -> None:
-        """Keep a price as a version of its item's; bill an order, at once or when its grace is over."""
-        if event.item != ctx.key or not event.item:
-            raise RejectedRecord(_misplaced(event.item, ctx.key))
-        if isinstance(event, FoodOrder):
-            self._bill(event, ctx)
-        else:
-            self._reprice(event)
-
-    def removed(self, topic: str, ctx: Context[FoodBill]) -> None:
-        """Take the item off the menu: from then on it has no price."""
-        self._put(ctx.key, None, ctx.timestamp)
-
-    def on_timer(self, timer: Timer, ctx: Context[FoodBill]) -> None:
-        """Bill orders whose grace is over; the timer's key is their event time, so that a new grace holds for them."""
-        due = int(timer.key) + self._grace_ms
-        if due > timer.due:
-            ctx.schedule(GRACE_OVER, due)
-        else:
-            _send(self._waiting_bills.release(timer.due), ctx)
-
-    def _reprice(self, price: MenuPrice) -> None:
-        if not 0 <= price.price < math.inf:
-            raise RejectedRecord(f"price is {price.price}: the producer must send 0 or more")
-        self._put(price.item, price, price.timestamp)
-
-    def _put(self, item: str, price: MenuPrice | None, ts: int) -> None:
-        if self.prices.put(item, price, ts) is NOT_PUT:
-            raise LateRecord(self._before_history(ts))
-
-    def _bill(self, order: FoodOrder, ctx: Context[FoodBill]) -> None:
-        if order.quantity < 1:
-            raise RejectedRecord(f"quantity is {order.quantity}: the producer must send 1 or more")
-        ts = order.timestamp
-        if self._grace_ms:
-            due, now = ts + self._grace_ms, ctx.closing_time
-            if due > now:
-                ctx.schedule(GRACE_OVER, due, str(ts))
-            else:
-                _send(self._bills.release(now), ctx)
-        bills = self._bills.process(order.item, order, ts)
-        _send(bills, ctx)
-        billed = bills[0].value if bills else None
-        if billed is None or billed.price_valid_from is None:
-            by_ms = self._before_history(ts)
-            if by_ms > 0:
-                ctx.late(by_ms)
-
-    def _before_history(self, ts: int) -> int:
-        return self.prices.stream_time - self.prices.history_retention_ms - ts
+def price_join(settings: PriceJoinSettings) -> Topology:
+    """Bill each order at the price its item had when it was placed."""
+    topology = Topology()
+    prices = topology.table(
+        "menu_prices",
+        MenuPrice,
+        store="menu-prices",
+        history_retention_ms=settings.history_retention_ms,
+        timestamp="timestamp",
+        check=_check_price,
+    )
+    orders = topology.stream("food_orders", FoodOrder, timestamp="timestamp", event_id=_order_id, nulls=False)
+    valid = orders.peek(_check_order)
+    join = valid.left_join if settings.join is Unpriced.LEFT else valid.join
+    join(prices, bill, FoodBill, grace_ms=settings.grace_ms, waiting="waiting-orders").to("food_bills")
+    return topology
 
 
 def bill(order: FoodOrder, price: MenuPrice | None) -> FoodBill:
     """Give an order's bill; without a price, one without a total."""
-    unpriced = FoodBill(
-        order_id=order.order_id,
-        customer=order.customer,
-        item=order.item,
-        quantity=order.quantity,
-        unit_price=None,
-        total=None,
-        price_valid_from=None,
-    )
+    quantity = order.quantity
     if price is None:
-        return unpriced
-    total = order.quantity * price.price
-    return replace(unpriced, unit_price=price.price, total=total, price_valid_from=price.timestamp)
+        return FoodBill(order.order_id, order.customer, order.item, quantity, None, None, None)
+    each = price.price
+    return FoodBill(order.order_id, order.customer, order.item, quantity, each, quantity * each, price.timestamp)
 
 
-def _send(bills: Iterable[Result[FoodBill]], ctx: Context[FoodBill]) -> None:
-    for item, value, ts in bills:
-        ctx.forward(value, item, ts)
+def _order_id(order: FoodOrder) -> str:
+    """Give an order's id with its item: an order of several items is a record for each."""
+    return f"{order.order_id}\0{order.item}"
 
 
-def _misplaced(item: str, key: str) -> str:
+def _check_price(key: str, price: MenuPrice) -> None:
+    _check_item(price.item, key)
+    if not 0 <= price.price < math.inf:
+        raise RejectedRecord(f"price is {price.price}: the producer must send 0 or more")
+
+
+def _check_order(key: str, order: FoodOrder | None) -> None:
+    if order is not None:
+        _check_item(order.item, key)
+        if order.quantity < 1:
+            raise RejectedRecord(f"quantity is {order.quantity}: the producer must send 1 or more")
+
+
+def _check_item(item: str, key: str) -> None:
     if not item:
-        return "item is empty: the producer must name the item"
-    return (
-        f"item is {item!r} but the record's key is {key!r}: the producer must key menu_prices and food_orders by item, "
-        "so that an order meets its price in the same task"
-    )
+        raise RejectedRecord("item is empty: the producer must name the item")
+    if item != key:
+        raise RejectedRecord(
+            f"item is {item!r} but the record's key is {key!r}: the producer must key menu_prices and food_orders by "
+            "item, so that an order meets its price in the same task"
+        )

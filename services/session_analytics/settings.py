@@ -15,7 +15,8 @@ class SessionAnalyticsSettings:
     Args:
         gap_ms: clicks of a user at most this far apart belong to one session.
         grace_ms: how much longer than the gap a session waits for late clicks before it ends.
-        idle_timeout_ms: on an idle topic all open sessions end after this long; 0 = never.
+        idle_timeout_ms: on an idle topic all open sessions end after this long, and later clicks of them are refused;
+            0 = they end as the clock passes their gap.
         retention_ms: how long sessions stay in the store after they ended; at least gap_ms + grace_ms.
         list_limit: most entries a list of the state holds (devices, user agents, referrers, categories).
 
@@ -25,7 +26,7 @@ class SessionAnalyticsSettings:
 
     gap_ms: int = 30 * SECOND_MS
     grace_ms: int = 0
-    idle_timeout_ms: int = 30 * SECOND_MS
+    idle_timeout_ms: int = 0
     retention_ms: int = HOUR_MS
     list_limit: int = 100
 

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from forebay.job import Job, Stage
-from ticket_sales.logic import TITLES, TicketSales, TitleCounts
-from ticket_sales.model import MovieTicketSale, TicketsSoldChange
+from forebay.builder import job
+from ticket_sales.logic import ticket_sales
 from ticket_sales.settings import TicketSalesSettings
 
-JOB = Job(
-    inputs={"movie_ticket_sales": MovieTicketSale},
-    outputs={"movie_tickets_sold": TicketsSoldChange},
-    settings=TicketSalesSettings,
-    processor=TicketSales,
-    then=(Stage(TITLES, MovieTicketSale, TitleCounts),),
-)
+JOB = job(TicketSalesSettings, ticket_sales)

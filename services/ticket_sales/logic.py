@@ -2,48 +2,42 @@
 
 from __future__ import annotations
 
+from forebay.builder import Topology
+from forebay.operators import Fold
 from forebay.processor import Context, Processor, RejectedRecord
-from forebay.stores.timestamped import TimestampedKeyValueStore
 from ticket_sales.model import MovieTicketSale, Operation, TicketsSold, TicketsSoldChange
 from ticket_sales.settings import TicketSalesSettings
 
-TITLES = "titles"
+SOLD: Fold[MovieTicketSale, TicketsSold] = Fold(
+    lambda: TicketsSold("", 0), lambda title, _, sold: TicketsSold(title, sold.tickets_sold + 1)
+)
 
 
-class TicketSales(Processor[MovieTicketSale, MovieTicketSale]):
-    """Hands each sale to its title's count, whatever key it came with."""
-
-    def __init__(self, settings: TicketSalesSettings | None = None) -> None:
-        pass
-
-    def process(self, event: MovieTicketSale, ctx: Context[MovieTicketSale]) -> None:
-        """Repartition by title; a sale without a value counts nowhere."""
-        if not event.title:
-            raise RejectedRecord("title is empty: the producer must name the movie")
-        if event.ticket_total_value is not None:
-            ctx.forward(event, event.title)
+def ticket_sales(_: TicketSalesSettings) -> Topology:
+    """Count the sales of each title; every change of a row leaves as a change event."""
+    topology = Topology()
+    sales = topology.stream(
+        "movie_ticket_sales", MovieTicketSale, timestamp="timestamp", event_id="event_id", nulls=False
+    )
+    by_title = sales.filter(_counts).select_key(lambda _, sale: sale.title, str).repartition("titles")
+    sold = by_title.group_by_key().aggregate(SOLD, TicketsSold, store="tickets-sold")
+    sold.to_stream().process_values(Changes, TicketsSoldChange, name="changes").to("movie_tickets_sold")
+    return topology
 
 
-class TitleCounts(Processor[MovieTicketSale, TicketsSoldChange]):
-    """Counts the sales of each title; every change of a row leaves as a change event."""
+class Changes(Processor[TicketsSold, TicketsSoldChange]):
+    """Sends a title's row before and after a sale."""
 
-    sold = TimestampedKeyValueStore("tickets-sold", TicketsSold)
+    def process(self, event: TicketsSold, ctx: Context[TicketsSoldChange]) -> None:
+        """Send the change; the row before held one ticket less."""
+        is_first = event.tickets_sold == 1
+        before = None if is_first else TicketsSold(event.title, event.tickets_sold - 1)
+        operation = Operation.INSERT if is_first else Operation.UPDATE
+        ctx.forward(TicketsSoldChange(operation.value, before, event, ctx.timestamp))
 
-    def __init__(self, settings: TicketSalesSettings | None = None) -> None:
-        pass
 
-    def event_id(self, event: MovieTicketSale) -> str | None:
-        """Give None: repetitions were recognized before the repartition."""
-        return None
-
-    def process(self, event: MovieTicketSale, ctx: Context[TicketsSoldChange]) -> None:
-        """Count the sale and send the row before and after."""
-        title, ts = ctx.key, event.timestamp
-        found = self.sold.get(title)
-        if found is None:
-            before, after, operation = None, TicketsSold(title, 1), Operation.INSERT
-        else:
-            before, ts, operation = found.value, max(ts, found.timestamp), Operation.UPDATE
-            after = TicketsSold(title, before.tickets_sold + 1)
-        self.sold.put(title, after, ts)
-        ctx.forward(TicketsSoldChange(operation.value, before, after, ts), title, ts)
+def _counts(_: str, sale: MovieTicketSale) -> bool:
+    """Tell whether a sale counts: one without a value counts nowhere."""
+    if not sale.title:
+        raise RejectedRecord("title is empty: the producer must name the movie")
+    return sale.ticket_total_value is not None

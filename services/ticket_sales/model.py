@@ -15,7 +15,7 @@ class Operation(StrEnum):
 
 
 class MovieTicketSale(Record):
-    """One sale (topic movie_ticket_sales, stage titles). Time in ms."""
+    """One sale (topic movie_ticket_sales, repartition titles). Time in ms."""
 
     event_id: str | None
     title: str

@@ -27,7 +27,8 @@ class WindowedMetricsSettings:
         grace_ms: how long after its end, in stream time, a window accepts events.
         retention_ms: how long a window stays in the store, from its start to the newest window's.
         emit_results: which results leave.
-        idle_timeout_ms: on an idle topic all windows close after this long; 0 = never.
+        idle_timeout_ms: on an idle topic all windows close after this long, and later events for them are refused;
+            0 = they close as the clock reaches their end.
         samples: values kept per window.
         list_limit: most entries a list of the state holds (datacenters, environments, services).
 
@@ -39,7 +40,7 @@ class WindowedMetricsSettings:
     grace_ms: int = MINUTE_MS
     retention_ms: int = 60 * MINUTE_MS
     emit_results: EmitResults = EmitResults.EVERY
-    idle_timeout_ms: int = 5 * MINUTE_MS
+    idle_timeout_ms: int = 0
     samples: int = 10
     list_limit: int = 100
 

@@ -43,6 +43,7 @@ UNKNOWN: dict[str, tuple[Any, str]] = {
     ),
     "nothing checked": ({**STORE, "steps": [PUT]}, "its steps expect nothing"),
     "nothing expected": ({**WINDOWED, "expected": {}}, "it expects nothing"),
+    "an expectation of null": ({**WINDOWED, "expected": {"emit_per_input": None}}, "emit_per_input is null"),
     "no object": ("text", "it is not an object"),
     "no case at all": ({"id": "x"}, "case lacks advance_ms"),
     "a step that is none": ({**STORE, "steps": ["put"]}, "a step is an object with an op"),

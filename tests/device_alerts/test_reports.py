@@ -91,10 +91,11 @@ def test_the_key_is_the_device() -> None:
     assert alert.device_id == "d9"
 
 
-def test_only_the_last_alert_of_a_device_and_batch_leaves_if_wanted() -> None:
+def test_every_alert_leaves_whatever_is_emitted_of_tables() -> None:
     task = driver(emit=Emit.LATEST)
     batch = [("d1", event(0, "error", "E1")), ("d2", event(1, "error", "E2")), ("d1", event(2, "error", "E3"))]
     assert {(alert.device_id, alert.error_code) for alert in values(task.run_batch(batch))} == {
+        ("d1", "E1"),
         ("d1", "E3"),
         ("d2", "E2"),
     }

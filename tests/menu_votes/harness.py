@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from forebay.processor.engine import declared_stores
 from forebay.stores.keys import split_key
 from forebay.testing import Forwarded, JobDriver
-from menu_votes.logic import MenuVotes
 from menu_votes.model import CustomerRegion, CustomerVote
 from menu_votes.settings import MenuVotesSettings
 from tests.menu_votes.replay import Output, Stores
@@ -49,12 +49,12 @@ class Poll:
     def stores(self, customers: set[str]) -> Stores:
         """Give the stores as the replay has them; of tables the latest of these customers."""
         latest: dict[str, Any] = {"votes": {}, "regions": {}}
-        for logic in self.driver.stages[0].processors:
-            assert isinstance(logic, MenuVotes)
+        for processor in self.driver.stages[0].processors:
+            stores: dict[str, Any] = {store.name: store for _, store in declared_stores(processor)}
             for customer in customers:
-                if (vote := logic.votes.get(customer)) is not None:
+                if (vote := stores["votes"].get(customer)) is not None:
                     latest["votes"][customer] = (vote.value.dish, vote.timestamp)
-                if (region := logic.regions.get(customer)) is not None:
+                if (region := stores["regions"].get(customer)) is not None:
                     latest["regions"][customer] = (region.value.region, region.timestamp)
         by_dish = {dish: row.value.votes for dish, row in self.driver.store("dish-counts").items()}
         by_region = {split_key(key): row.value.votes for key, row in self.driver.store("region-counts").items()}

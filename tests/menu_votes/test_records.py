@@ -6,13 +6,12 @@ import pytest
 
 from forebay.records import check_record_type, fields_of
 from forebay.serde import load_contract, local_codec
-from menu_votes.model import CountStep, CustomerRegion, CustomerVote, RegionVoteCount, VoteCount
+from menu_votes.model import CustomerRegion, CustomerVote, RegionalVote, RegionVoteCount, VoteCount
 
 RECORDS = [
     CustomerVote("e", "Anna", "curry", 3),
     CustomerRegion(None, None, "north", 3),
-    CountStep("north", "curry", -1, 3),
-    CountStep(None, "curry", 1, 3),
+    RegionalVote("north", "curry"),
     VoteCount("curry", 2),
     RegionVoteCount("north", "curry", 0),
 ]

@@ -1,4 +1,4 @@
-"""Sliding aggregates: one window per record time, both bounds inclusive."""
+"""Sliding aggregates: Kafka Streams' own windows, both bounds inclusive."""
 
 from __future__ import annotations
 
@@ -23,26 +23,70 @@ def aggregate(bench: Bench, windows: SlidingWindows, emission: Emission) -> Slid
     )
 
 
-def test_a_record_exactly_the_difference_away_belongs_and_one_ms_more_does_not(bench: Bench) -> None:
+SMALL_INPUT = [("1", 10), ("2", 10), ("3", 14), ("4", 15), ("5", 20), ("6", 22), ("7", 30)]
+"""KStreamSlidingWindowAggregateTest.testAggregateSmallInput: difference 10, grace 5."""
+
+UPDATES = {
+    0: [("1", 10), ("12", 10)],
+    4: [("123", 14)],
+    5: [("1234", 15)],
+    10: [("12345", 20)],
+    11: [("3", 14), ("34", 15), ("345", 20)],
+    12: [("3456", 22)],
+    15: [("4", 15), ("45", 20), ("456", 22)],
+    16: [("5", 20), ("56", 22)],
+    20: [("567", 30)],
+    21: [("6", 22), ("67", 30)],
+    23: [("7", 30)],
+}
+FINALS = {0: [("12", 10)], 4: [("123", 14)], 5: [("1234", 15)], 10: [("12345", 20)], 11: [("345", 20)]} | {
+    12: [("3456", 22)]
+}
+
+
+@pytest.mark.parametrize(("emission", "expected"), [(Emission.UPDATES, UPDATES), (Emission.FINAL, FINALS)])
+def test_the_windows_are_kafka_streams(
+    bench: Bench, emission: Emission, expected: dict[int, list[tuple[str, int]]]
+) -> None:
+    sums = aggregate(bench, SlidingWindows(10, grace_ms=5), emission)
+    came: dict[int, list[tuple[str, int]]] = {}
+    for value, ts in SMALL_INPUT:
+        for result in sums.process("A", Cell(value), ts, ts).results:
+            assert result.window.end == result.window.start + 10
+            came.setdefault(result.window.start, []).append(
+                (result.value.json if result.value else "", result.timestamp)
+            )
+    assert came == expected
+
+
+def test_an_update_tells_the_value_it_replaces(bench: Bench) -> None:
     sums = aggregate(bench, SlidingWindows(10), Emission.UPDATES)
-    sums.process("k", Cell("a"), 0, 0)
-    assert [r.value for r in sums.process("k", Cell("b"), 10, 10).updates] == [Cell("ab")]
-    assert [r.value for r in sums.process("k", Cell("c"), 11, 11).updates] == [Cell("bc")]
+    assert sums.process("k", Cell("a"), 20, 20).before == (None,)
+    outcome = sums.process("k", Cell("b"), 20, 20)
+    assert (outcome.before, [r.value for r in outcome.updates]) == ((Cell("a"),), [Cell("ab")])
 
 
 @pytest.mark.parametrize(("now", "finals"), [(15, 0), (16, 1)])
 def test_a_window_closes_after_end_plus_grace(bench: Bench, now: int, finals: int) -> None:
     sums = aggregate(bench, SlidingWindows(3, grace_ms=5), Emission.FINAL)
-    sums.process("k", Cell("a"), 10, 10)
+    assert sums.process("k", Cell("a"), 10, 10).closes_at == 16
+    assert sums.next_close() == 16
     assert len(sums.close(now)) == finals
     assert sums.process("k", Cell("b"), 10, now).refused == finals
 
 
+def test_a_record_that_no_open_window_can_hold_is_late(bench: Bench) -> None:
+    sums = aggregate(bench, SlidingWindows(3, grace_ms=5), Emission.UPDATES)
+    assert sums.process("k", Cell("a"), 10, 18).updates == ()
+    outcome = sums.process("k", Cell("a"), 10, 19)
+    assert (outcome.updates, outcome.refused, outcome.late_by_ms) == ((), 1, 1)
+
+
 def test_stores_that_keep_too_little_are_refused() -> None:
     windows = SlidingWindows(10, grace_ms=1)
-    records = WindowStore("r", Cell, size_ms=1, retention_ms=22, duplicates=Duplicates.KEEP)
-    results = WindowStore("w", Cell, size_ms=1, retention_ms=21)
-    with pytest.raises(ValueError, match=r"store w: .* at least 22 ms"):
+    records = WindowStore("r", Cell, size_ms=1, retention_ms=23, duplicates=Duplicates.KEEP)
+    results = WindowStore("w", Cell, size_ms=1, retention_ms=22)
+    with pytest.raises(ValueError, match=r"store w: .* at least 23 ms"):
         SlidingAggregate(records, results, windows, initial=empty, add=append)
     with pytest.raises(ValueError, match=r"store w: .*KEEP"):
         SlidingAggregate(results, results, windows, initial=empty, add=append)
@@ -51,31 +95,28 @@ def test_stores_that_keep_too_little_are_refused() -> None:
 @settings(deadline=None, max_examples=150)
 @given(
     difference=st.integers(0, 8),
-    grace=st.integers(0, 8),
     records=st.lists(st.tuples(st.sampled_from("ab"), st.integers(-15, 15)), max_size=25),
 )
-def test_it_gives_what_a_list_of_windows_gives(difference: int, grace: int, records: list[tuple[str, int]]) -> None:
-    windows = SlidingWindows(difference, grace)
-    came: list[tuple[str, int]] = []
-    folded: dict[tuple[str, int], int] = {}
-    now, finals = 0, []
+def test_at_any_order_each_set_of_records_that_close_has_its_window(
+    difference: int, records: list[tuple[str, int]]
+) -> None:
+    """With a grace beyond all of them, so that no window is refused."""
+    windows = SlidingWindows(difference, 1_000)
+    came: dict[str, list[int]] = {}
+    now = 0
     with open_bench(Backend.IN_MEMORY) as bench:
         sums = aggregate(bench, windows, Emission.BOTH)
         for key, step in records:
             ts = max(0, now + step)
             now = max(now, ts)
-            outcome = sums.process(key, Cell("x"), ts, now)
-            finals += outcome.finals
-            if now <= ts + grace:
-                folded.setdefault((key, ts), sum(k == key and ts - difference <= t <= ts for k, t in came))
-            for k, end in folded:
-                if k == key and end - difference <= ts <= end and now <= end + grace:
-                    folded[k, end] += 1
-            came.append((key, ts))
-            for update in outcome.updates:
-                assert update.value == Cell("x" * folded[key, update.window.end])
-                assert update.window == Window(update.window.end - difference, update.window.end)
+            came.setdefault(key, []).append(ts)
+            sums.process(key, Cell("x"), ts, now)
             bench.commit()
-    expected = {(k, end): n for (k, end), n in folded.items() if now > end + grace}
-    assert {(r.key, r.window.end): len(r.value.json) if r.value else 0 for r in finals} == expected
-    assert len(finals) == len(expected)
+        finals = {(r.key, r.window): len(r.value.json) if r.value else 0 for r in sums.close(now + 2_000)}
+    expected: dict[tuple[str, Window], int] = {}
+    for key, times in came.items():
+        for start in {max(0, ts - difference) for ts in times} | {ts + 1 for ts in times}:
+            held = sum(start <= ts <= start + difference for ts in times)
+            if held:
+                expected[key, Window(start, start + difference)] = held
+    assert finals == expected

@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from forebay.processor.engine import declared_stores
 from forebay.stores.versioned import Order
 from forebay.testing import Forwarded, JobDriver
-from price_join.logic import PriceJoin
 from price_join.model import FoodBill, FoodOrder, MenuPrice
 from price_join.settings import PriceJoinSettings
 from tests.plain import plain
@@ -51,9 +51,10 @@ class Kitchen:
 
     def history(self, *items: str) -> dict[str, History]:
         """Give the prices of items that are known, as the replay has them."""
-        logic = self.driver.stages[0].processors[0]
-        assert isinstance(logic, PriceJoin)
-        prices = logic.prices
+        stores: dict[str, Any] = {
+            store.name: store for _, store in declared_stores(self.driver.stages[0].processors[0])
+        }
+        prices = stores["menu-prices"]
         begin = prices.stream_time - prices.history_retention_ms
         return {
             item: [

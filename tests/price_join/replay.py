@@ -32,6 +32,8 @@ def replay(
 
     Args:
         until: time (ms) the task's clock reaches after the last record; orders whose grace is over by then are billed.
+
+    An order's grace counts the time of orders: a price moves the task's stream time, and lets no order go.
     """
     task = _Task(history_retention_ms, grace_ms, join, dedupe_retention_ms)
     for topic, key, value, timestamp in records:
@@ -42,7 +44,7 @@ def replay(
         elif value is not None and complete(topic, value):
             task.take(topic, key, value, timestamp)
     if until is not None:
-        task.bill_waiting(until)
+        task.bill_waiting(task.order_time + until - task.stream_time)
     return task.outputs, {"menu-prices": {item: task.history(item) for item in sorted(task.prices)}}
 
 
@@ -67,6 +69,7 @@ class _Task:
         self.repetitions = Repetitions(dedupe_retention_ms)
         self.stream_time = -1
         self.newest_price = -1
+        self.order_time = -1
         self.orders = 0
         self.prices: dict[str, dict[int, float | None]] = {}
         self.waiting: list[tuple[int, str, int, Value]] = []
@@ -74,7 +77,6 @@ class _Task:
 
     def remove(self, item: str, timestamp: int) -> None:
         self.stream_time = max(self.stream_time, timestamp)
-        self.bill_waiting(self.stream_time)
         self.reprice(item, None, timestamp)
 
     def take(self, topic: str, key: str, value: Value, timestamp: int) -> None:
@@ -83,7 +85,6 @@ class _Task:
         if self.repetitions.known(event_id, time):
             return
         self.stream_time = time
-        self.bill_waiting(time)
         if value["item"] == "" or value["item"] != key:
             return
         if topic == "menu_prices":
@@ -91,8 +92,9 @@ class _Task:
         elif value["quantity"] >= 1:
             self.repetitions.accept(event_id, time)
             self.orders += 1
+            self.order_time = max(self.order_time, timestamp)
             self.waiting.append((timestamp, key, self.orders, value))
-            self.bill_waiting(time)
+            self.bill_waiting(self.order_time)
 
     def reprice(self, item: str, price: float | None, timestamp: int) -> None:
         if (price is None or 0 <= price < float("inf")) and timestamp >= self.newest_price - self.history_ms:

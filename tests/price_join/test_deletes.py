@@ -50,11 +50,12 @@ def test_a_waiting_order_meets_the_delete_that_came_meanwhile() -> None:
     assert kitchen.pause(200) == [("Bob", 8)]
 
 
-def test_a_delete_moves_time_on() -> None:
+def test_a_delete_lets_no_waiting_order_go() -> None:
     kitchen = Kitchen(grace_ms=100)
     kitchen.price(0, 8)
     kitchen.order(20, "Anna")
-    assert kitchen.take_off(120, "soup") == [("Anna", 8)]
+    assert kitchen.take_off(120, "soup") == []
+    assert kitchen.order(120, "Bob", item="soup") == [("Anna", 8)]
 
 
 def test_a_delete_beyond_the_history_is_late() -> None:

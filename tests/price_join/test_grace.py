@@ -1,4 +1,4 @@
-"""With a grace an order waits for prices that come late, exactly until stream time >= its time + grace."""
+"""With a grace an order waits for prices that come late, until the time of orders >= its time + grace."""
 
 import pytest
 
@@ -22,9 +22,19 @@ def test_not_a_millisecond_early(kitchen: Kitchen) -> None:
     assert kitchen.order(10 + GRACE, "Cas", item="soup") == [("Anna", 8)]
 
 
-def test_a_price_moves_time_as_well(kitchen: Kitchen) -> None:
+def test_prices_move_no_orders_time(kitchen: Kitchen) -> None:
     kitchen.order(10, "Anna")
-    assert kitchen.price(10 + GRACE, 9, "soup") == [("Anna", 8)]
+    for at in range(20, 20 * GRACE, 30):
+        assert kitchen.price(at, 9, "soup") == []
+    kitchen.price(10, 7)
+    assert kitchen.order(10 + GRACE, "Bob") == [("Anna", 7)]
+
+
+def test_idle_time_counts_from_the_last_order_on(kitchen: Kitchen) -> None:
+    kitchen.order(10, "Anna")
+    kitchen.price(10 + 5 * GRACE, 9, "soup")
+    assert kitchen.pause(GRACE - 1) == []
+    assert kitchen.pause(1) == [("Anna", 8)]
 
 
 def test_a_price_that_comes_late_counts(kitchen: Kitchen) -> None:
@@ -41,8 +51,8 @@ def test_a_price_that_comes_after_the_grace_does_not(kitchen: Kitchen) -> None:
 
 
 def test_an_order_whose_grace_was_over_before_it_came_is_billed_at_once(kitchen: Kitchen) -> None:
-    kitchen.price(10 + GRACE, 9)
-    assert kitchen.order(10, "Anna") == [("Anna", 8)]
+    kitchen.order(10 + GRACE, "Zoe")
+    assert kitchen.order(9, "Anna") == [("Anna", 8)]
     assert kitchen.order(11, "Bob") == []
 
 
@@ -74,7 +84,7 @@ def test_none_is_lost_when_time_jumps(kitchen: Kitchen) -> None:
     for at in range(20):
         kitchen.order(at, f"c{at}")
     kitchen.price(50, 9)
-    assert len(kitchen.price(10_000_000, 10)) == 20
+    assert len(kitchen.order(10_000_000, "z", item="soup")) == 20
     assert {output.value.total for output in kitchen.driver.outputs} == {8}
 
 
@@ -96,9 +106,9 @@ def test_another_grace_holds_for_waiting_orders_at_the_latest_when_both_are_over
     before.price(0, 8)
     before.order(10, "Anna")
     move(before, after)
-    due = 10 + max(GRACE, grace_ms)
-    assert after.price(due - 1, 9, "soup") == []
-    assert after.price(due, 9, "soup") == [("Anna", 8)]
+    due = max(GRACE, grace_ms)
+    assert after.pause(due - 1) == []
+    assert after.pause(1) == [("Anna", 8)]
 
 
 def move(old: Kitchen, new: Kitchen) -> None:

@@ -23,4 +23,5 @@ def test_a_bill_with_a_price_is_that_of_the_inner_join() -> None:
 def test_also_when_the_grace_is_over() -> None:
     kitchen = Kitchen(join=Unpriced.LEFT, grace_ms=5)
     assert kitchen.order(0, "Anna") == []
-    assert kitchen.price(5, 8) == [("Anna", None)]
+    kitchen.price(5, 8)
+    assert kitchen.order(5, "Bob", item="soup") == [("Anna", None)]

@@ -78,11 +78,14 @@ def test_deduplication_can_be_switched_off() -> None:
     assert sums.pipe("a", Number("e1", 50, 7))[0].value == Total(14, 2)
 
 
-def test_emit_latest_keeps_the_last_output_of_a_batch() -> None:
-    sums = driver(emit=Emit.LATEST)
+@pytest.mark.parametrize(("tables", "totals"), [([], [Total(7, -1), Total(8, 2)]), (["totals-out"], [Total(8, 2)])])
+def test_emit_latest_keeps_the_last_row_of_a_table_and_every_record_of_a_stream(
+    tables: list[str], totals: list[Total]
+) -> None:
+    codecs = replace(CODECS, table_outputs=frozenset(tables))
+    sums = TestDriver(Sum(), codecs, EngineSettings(service="sums", emit=Emit.LATEST))
     sums.pipe("a", Number("e1", 50, 7))
-    (output,) = sums.pipe("a", Number("e2", 5_000, 1))
-    assert output.value == Total(8, 2)
+    assert [output.value for output in sums.pipe("a", Number("e2", 5_000, 1))] == totals
 
 
 class Rows(Sum):

@@ -31,7 +31,7 @@ from tests.runtime.task_harness import (
 )
 
 TASKS = 3
-PARITY = Codecs({TOPIC: JsonCodec(Number)}, {}, {"out": OUTPUT}, onward=("sums", JsonCodec(Number)))
+PARITY = Codecs({TOPIC: JsonCodec(Number)}, {}, {"out": OUTPUT}, onward={"sums": JsonCodec(Number)})
 SUMS = Codecs({"sums": JsonCodec(Number)}, {"totals": JsonCodec(Total)}, {"out": OUTPUT})
 
 

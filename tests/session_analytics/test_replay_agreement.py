@@ -78,7 +78,7 @@ def test_produced_clicks_in_any_batches_give_what_the_replay_gives(batch: int, s
     for first in range(0, len(events), batch):
         task.run_batch([(event.key, event.value) for event in events[first : first + batch]])
     until = task.stream_time + 30_001
-    task.advance_wall_time(30_000)
+    task.advance_wall_time(30_001)
     outputs, expected = replay([(e.key, plain(e.value), e.timestamp) for e in events], until=until)
     assert [(o.key, plain(o.value), o.timestamp) for o in task.outputs] == outputs
     assert stores(task) == expected

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -14,14 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forebay.builder import job
-from forebay.builder.graph import Kind
 from forebay.processor import RejectedRecord
 from forebay.records import fields_of
 from forebay.stores.keys import split_key
+from forebay.testing import JobDriver
 from forebay.views import Source, load_views, views_job, views_topology
-from forebay.views.contracts import contracts_of
-from tests.builder import driving
-from tests.builder.driving import Run
+from forebay.views.contracts import contracts_of, stores_of
 from tests.plain import plain
 from tests.views.sources import READINGS, Measured, measured
 
@@ -40,27 +37,6 @@ VIEWS = {
 }
 
 
-class Kept:
-    """Any record as the number it is kept under: classes made of views can't be pickled."""
-
-    def __init__(self) -> None:
-        self._records: list[Any] = []
-
-    def encode(self, record: Any) -> bytes:
-        self._records.append(record)
-        return str(len(self._records) - 1).encode()
-
-    def decode(self, data: bytes) -> Any:
-        return self._records[int(data)]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def codec() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(driving, "CODEC", Kept())
-        yield
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("views")
@@ -70,37 +46,36 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def run(folder: Path) -> Run:
-    return Run(views_job(Settings, READINGS, load_views(folder, READINGS)))
+def run(folder: Path) -> JobDriver:
+    return JobDriver(views_job(Settings, READINGS, load_views(folder, READINGS)))
 
 
-def rows(run: Run, *records: Measured) -> dict[str, dict[str, dict[str, Any]]]:
+def rows(run: JobDriver, *records: Measured) -> dict[str, dict[str, dict[str, Any]]]:
     """Pipe records; give each view's last row of each group."""
     tables: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
     for record in records:
-        for sent in run.pipe("readings", record.sensor, record):
+        for sent in run.pipe(record.sensor, record):
             tables[sent.topic][sent.key] = plain(sent.value)
     return tables
 
 
 def test_each_grouping_but_the_key_s_is_a_stage(folder: Path) -> None:
-    graph = views_topology(READINGS, load_views(folder, READINGS)).graph
-    crossings = graph.of_kind(Kind.REPARTITION)
-    assert [(node.name, node.stage, list(fields_of(node.record))) for node in crossings] == [
-        ("by-area-sensor", 0, ["sensor", "area", "note", "reading", "level", "timestamp"]),
-        ("by-area", 1, ["area", "note", "reading", "level", "timestamp"]),
-        ("by-note", 2, ["note", "level", "timestamp"]),
-    ]
-    assert {node.name: node.stage for node in graph.of_kind(Kind.SINK)} == {
-        "by_sensor": 0,
-        "both": 1,
-        "by_area": 2,
-        "high": 2,
-        "by_note": 3,
+    made = views_job(Settings, READINGS, load_views(folder, READINGS))
+    crossings = {name: record for part in made.topology for name, record in part.repartitions.items()}
+    assert {name: list(fields_of(record)) for name, record in crossings.items()} == {
+        "by-area-sensor": ["sensor", "area", "note", "reading", "level", "timestamp"],
+        "by-area": ["area", "note", "reading", "level", "timestamp"],
+        "by-note": ["note", "level", "timestamp"],
     }
+    assert [(part.name, part.sends) for part in made.topology] == [
+        ("", {"by-area-sensor"}),
+        ("by-area-sensor", {"by-area"}),
+        ("by-area", {"by-note"}),
+        ("by-note", set()),
+    ]
 
 
-def test_rows(run: Run) -> None:
+def test_rows(run: JobDriver) -> None:
     tables = rows(
         run,
         measured("s-1", "wheel", reading=10.0, level=3, timestamp=7),
@@ -119,7 +94,7 @@ def test_rows(run: Run) -> None:
     }
 
 
-def test_a_null_belongs_to_no_group_and_counts_in_the_others(run: Run) -> None:
+def test_a_null_belongs_to_no_group_and_counts_in_the_others(run: JobDriver) -> None:
     tables = rows(run, measured("s-1", "wheel", None, level=1), measured("s-1", "wheel", "cold", level=5))
     assert tables["by_note"] == {"cold": {"remark": "cold", "least": 5, "mean": 5.0}}
     assert tables["by_area"]["wheel"]["n"] == 2
@@ -131,16 +106,17 @@ def test_what_no_view_may_count_is_refused_before_any_counts_it(folder: Path) ->
             raise RejectedRecord("area is nowhere")
 
     source = Source("readings", Measured, key="sensor", check=check)
-    run = Run(views_job(Settings, source, load_views(folder, source)))
-    assert run.pipe("readings", "s-1", measured(area="nowhere")) == []
-    assert run.pipe("readings", "s-2", measured("s-1")) == []
-    assert run.pipe("readings", "s-1", measured(reading=float("nan"))) == []
-    assert run.errors[0] == "area is nowhere"
-    assert run.errors[1].startswith("sensor is 's-1' but the record's key is 's-2'")
-    assert run.errors[2] == "reading is nan: the producer must send a finite number"
+    run = JobDriver(views_job(Settings, source, load_views(folder, source)))
+    assert run.pipe("s-1", measured(area="nowhere")) == []
+    assert run.pipe("s-2", measured("s-1")) == []
+    assert run.pipe("s-1", measured(reading=float("nan"))) == []
+    reasons = [error.headers["error.message"] for error in run.errors]
+    assert reasons[0] == "area is nowhere"
+    assert reasons[1].startswith("sensor is 's-1' but the record's key is 's-2'")
+    assert reasons[2] == "reading is nan: the producer must send a finite number"
 
 
-def test_rows_go_on_after_a_restart(run: Run) -> None:
+def test_rows_go_on_after_a_restart(run: JobDriver) -> None:
     rows(run, measured(reading=1.0, level=1))
     run.restart()
     tables = rows(run, measured(reading=2.0, level=2))
@@ -155,12 +131,14 @@ def test_contracts_name_what_is_stored_and_what_crosses(folder: Path) -> None:
         *(name for view in ("BySensor", "ByArea", "High", "ByNote", "Both") for name in (view, f"{view}Totals")),
         *("MeasuredByAreaSensor", "MeasuredByArea", "MeasuredByNote"),
     }
+    assert stores_of(built)["by-area"] == "ByAreaTotals"
 
 
 def test_a_topology_is_the_same_each_time_it_is_made(folder: Path) -> None:
     views = load_views(folder, READINGS)
     made = views_job(Settings, READINGS, views)
-    assert made.logic(1)(Settings()).entries[0].record is made.then[0].record  # type: ignore[attr-defined]
+    (record,) = made.topology[1].repartitions.values()
+    assert made.logic(1)(Settings()).component.reads[0].value.type is record  # type: ignore[attr-defined]
     assert job(Settings, lambda _: views_topology(READINGS, views)).inputs == {"readings": Measured}
 
 
@@ -178,7 +156,7 @@ records = st.builds(
 @settings(max_examples=25)
 @given(st.lists(records, max_size=15))
 def test_rows_are_those_of_the_whole_query(folder: Path, arrived: list[Measured]) -> None:
-    tables = rows(Run(views_job(Settings, READINGS, load_views(folder, READINGS))), *arrived)
+    tables = rows(JobDriver(views_job(Settings, READINGS, load_views(folder, READINGS))), *arrived)
     areas: dict[str, list[Measured]] = defaultdict(list)
     notes: dict[str, list[Measured]] = defaultdict(list)
     for record in arrived:

@@ -24,7 +24,7 @@ def replay(
     grace_ms: int = 60_000,
     retention_ms: int = 3_600_000,
     emit_results: str = "every",
-    idle_timeout_ms: int = 300_000,
+    idle_timeout_ms: int = 0,
     samples: int = 10,
     list_limit: int = 100,
     dedupe_retention_ms: int = 600_000,
@@ -103,9 +103,11 @@ class Replay:
 
     def idle(self, idle_ms: int) -> None:
         """Let the topic be idle for this long."""
-        if self.open and 0 < self.idle_timeout_ms <= idle_ms:
-            horizon = max(idle_ms, self.window_ms + self.grace_ms)
-            self.closing_time = max(self.closing_time, self.stream_time + horizon)
+        timed_out = 0 < self.idle_timeout_ms <= idle_ms
+        horizon = max(idle_ms, self.window_ms + self.grace_ms) if timed_out else idle_ms
+        until = self.stream_time + horizon
+        if any(start + self.window_ms + self.grace_ms <= until for start, _, _ in self.open):
+            self.closing_time = max(self.closing_time, until)
             self.close()
 
     def stored(self) -> dict[Window, Value]:

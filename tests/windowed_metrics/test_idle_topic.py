@@ -1,40 +1,56 @@
-"""On an idle topic everything open closes after the idle timeout, once and for good."""
+"""On an idle topic windows close as the clock moves; a timeout, where one is set, closes all that is open at once."""
 
 from tests.windowed_metrics.harness import MINUTE, SECOND, START, driver, ends, finals, metric, pipe
 from windowed_metrics.settings import EmitResults
 
 
-def test_all_open_windows_close_at_the_idle_timeout() -> None:
+def test_a_quiet_minute_does_not_close_the_window_it_lies_in() -> None:
+    task = driver(emit_results=EmitResults.BOTH)
+    pipe(task, MINUTE)
+    assert task.advance_wall_time(MINUTE) == []
+    assert pipe(task, 2 * MINUTE).statistics.count == 2
+    assert task.late == []
+
+
+def test_a_window_closes_when_the_idle_time_reaches_its_end_and_grace() -> None:
     task = finals()
     task.pipe("s1", metric(0))
+    assert task.advance_wall_time(6 * MINUTE - 1) == []
+    assert ends(task.advance_wall_time(1)) == [("s1", "cpu_usage", 0)]
+    assert task.advance_wall_time(60 * MINUTE) == []
+
+
+def test_all_open_windows_close_at_the_idle_timeout() -> None:
+    task = finals(idle_timeout_ms=30 * SECOND)
+    task.pipe("s1", metric(0))
     task.pipe("s1", metric(5 * MINUTE))
-    assert task.advance_wall_time(5 * MINUTE - 1) == []
+    assert task.advance_wall_time(30 * SECOND - 1) == []
     assert ends(task.advance_wall_time(1)) == [("s1", "cpu_usage", 0), ("s1", "cpu_usage", 5 * MINUTE)]
     assert task.advance_wall_time(60 * MINUTE) == []
 
 
 def test_another_timeout_and_none() -> None:
-    soon, never = finals(idle_timeout_ms=10 * SECOND), finals(idle_timeout_ms=0)
-    for task in (soon, never):
+    soon, by_clock = finals(idle_timeout_ms=10 * SECOND), finals()
+    for task in (soon, by_clock):
         task.pipe("s1", metric(0))
         assert task.advance_wall_time(10 * SECOND - 1) == []
     assert len(soon.advance_wall_time(1)) == 1
-    assert never.advance_wall_time(1000 * MINUTE) == []
-    assert len(never.pipe("s1", metric(6 * MINUTE))) == 1
+    assert by_clock.advance_wall_time(MINUTE) == []
+    assert len(by_clock.pipe("s1", metric(6 * MINUTE))) == 1
 
 
 def test_a_final_is_the_same_whether_time_or_idleness_closed_it() -> None:
     by_time, by_idleness = finals(), finals()
     for task in (by_time, by_idleness):
         task.pipe("s1", metric(0))
-    assert by_time.pipe("s2", metric(77 * MINUTE)) == by_idleness.advance_wall_time(5 * MINUTE)
+    assert by_time.pipe("s2", metric(77 * MINUTE)) == by_idleness.advance_wall_time(6 * MINUTE)
     assert by_time.outputs[0].value.processing_info.processing_timestamp == START + 6 * MINUTE
 
 
 def test_an_event_for_a_window_closed_by_idleness_is_late_so_that_nothing_is_final_twice() -> None:
     task = driver(emit_results=EmitResults.BOTH)
     pipe(task, 0)
-    task.advance_wall_time(5 * MINUTE)
+    task.advance_wall_time(6 * MINUTE)
     assert task.pipe("s1", metric(MINUTE)) == []
     assert [record.headers["late.by_ms"] for record in task.late] == ["0"]
     assert task.advance_wall_time(60 * MINUTE) == []
@@ -43,14 +59,14 @@ def test_an_event_for_a_window_closed_by_idleness_is_late_so_that_nothing_is_fin
 def test_a_window_closed_by_idleness_stays_closed_after_a_restart() -> None:
     task = finals()
     task.pipe("s1", metric(0))
-    task.advance_wall_time(5 * MINUTE)
+    task.advance_wall_time(6 * MINUTE)
     task.restart()
     assert task.pipe("s1", metric(MINUTE)) == []
     assert len(task.late) == 1
 
 
 def test_the_next_window_opens_and_closes_as_ever() -> None:
-    task = finals()
+    task = finals(idle_timeout_ms=5 * MINUTE)
     task.pipe("s1", metric(0))
     task.advance_wall_time(5 * MINUTE)
     task.pipe("s1", metric(5 * MINUTE))

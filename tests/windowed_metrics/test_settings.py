@@ -9,7 +9,7 @@ from windowed_metrics.settings import EmitResults, WindowedMetricsSettings
 
 def test_defaults() -> None:
     assert WindowedMetricsSettings() == WindowedMetricsSettings(
-        300_000, 60_000, 3_600_000, EmitResults.EVERY, 300_000, 10, 100
+        300_000, 60_000, 3_600_000, EmitResults.EVERY, 0, 10, 100
     )
 
 

@@ -34,5 +34,5 @@ def test_a_task_without_events_of_its_own_closes_its_windows_when_it_is_idle() -
     task = JobDriver("windowed-metrics", tasks=4, settings=WindowedMetricsSettings(emit_results=EmitResults.FINAL))
     task.run_batch([(f"s{number}", metric(0)) for number in range(8)])
     assert task.outputs == []
-    assert len(task.advance_wall_time(300_000)) == 8
+    assert len(task.advance_wall_time(360_000)) == 8
     assert {output.timestamp for output in task.outputs} == {START}

@@ -1,7 +1,23 @@
-"""A fluent description of a topology that the engine runs and that prints itself."""
+"""The DSL: a topology described as streams and tables, which the engine runs and which prints itself."""
 
-from forebay.builder.stream import Stream, Windowed
-from forebay.builder.table import GroupedTable, Table
+from forebay.builder.graph import TopologyError
+from forebay.builder.grouped import CogroupedStream, GroupedStream, WindowedStream
+from forebay.builder.keys import Windowed
+from forebay.builder.stream import Split, Stream
+from forebay.builder.table import GlobalTable, GroupedTable, Table
 from forebay.builder.topology import Topology, job
 
-__all__ = ["GroupedTable", "Stream", "Table", "Topology", "Windowed", "job"]
+__all__ = [
+    "CogroupedStream",
+    "GlobalTable",
+    "GroupedStream",
+    "GroupedTable",
+    "Split",
+    "Stream",
+    "Table",
+    "Topology",
+    "TopologyError",
+    "Windowed",
+    "WindowedStream",
+    "job",
+]

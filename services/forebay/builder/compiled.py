@@ -1,90 +1,170 @@
-"""A stage of a topology as a processor."""
+"""A sub-topology as a processor: each node's operator calls what follows it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import copy
+from collections.abc import Callable
 from typing import Any
 
-from forebay.builder.graph import Element, Graph, Kind, Made, Node, S
+from forebay.builder.components import Component
+from forebay.builder.foreign import Subscription, owner_of_subscription
+from forebay.builder.graph import Flow, Kind, Made, Node, S
+from forebay.formats import owner_of
 from forebay.operators.table import TableView
-from forebay.processor.api import Context, IdleClose, Processor, Timer
+from forebay.processor.api import Context, IdleClose, Processor, Reading, Timer
+from forebay.stores.binding import Store
 from forebay.stores.keys import split_key
 from forebay.stores.ttl import TtlKeyValueStore
 
 
-class CompiledStage(Processor[Any, Any]):
-    """Runs the nodes of one stage: a record goes to its source's children, and what they give to theirs, in order.
+class CompiledSubTopology(Processor[Any, Any]):
+    """Runs the nodes of one sub-topology.
 
     Args:
         close_idle_after_ms: see Topology.
     """
 
-    def __init__(self, graph: Graph, stage: int, close_idle_after_ms: int) -> None:
-        self.nodes = tuple(node for node in graph.nodes if node.stage == stage)
-        self.entries = self._entries(graph, stage)
+    def __init__(self, component: Component, close_idle_after_ms: int) -> None:
+        self.component = component
+        self.nodes = component.nodes
         horizon = max((node.horizon_ms for node in self.nodes), default=0)
-        self.idle = IdleClose(close_idle_after_ms, horizon) if horizon else None
+        self.idle = IdleClose(close_idle_after_ms, horizon) if horizon and close_idle_after_ms else None
         self._attributes: dict[str, str] = {}
+        self._of_store: dict[str, Node] = {}
         for node in self.nodes:
             for store in node.stores:
-                self._attributes[store.name] = attribute = f"store{len(self._attributes)}"
-                setattr(self, attribute, store)
-        self._made: dict[Node, Made] = {}
-        self._timers: dict[str, Node] = {}
-        self._children: dict[Node, list[tuple[Node, int]]] = {node: [] for node in (*self.nodes, *self.entries)}
+                self._declare(node, store)
+        self._children: dict[Node, list[tuple[Node, int]]] = {}
         for node in self.nodes:
             for side, parent in enumerate(node.parents):
-                self._children[parent].append((node, side))
-        self._sources = {node.record: node for node in self.entries}
+                self._children.setdefault(parent, []).append((node, side))
+        self._made: dict[Node, Made] = {}
+        self._views: dict[Node, TableView[Any]] = {}
+        self._timers: list[tuple[str, Node]] = []
+        self._entries: dict[str, Flow] = {}
+        self._readings: dict[str, Reading[Any]] = {}
 
-    @staticmethod
-    def _entries(graph: Graph, stage: int) -> tuple[Node, ...]:
-        if stage == 0:
-            return tuple(graph.of_kind(Kind.SOURCE))
-        return tuple(node for node in graph.of_kind(Kind.REPARTITION) if node.stage == stage - 1)
+    def _declare(self, node: Node, store: Store[Any]) -> None:
+        """Declare a node's store; a global table's is another one in each sub-topology."""
+        if node.is_global and self.component.name:
+            store = copy.copy(store)
+            store.name = f"{store.name}-{self.component.name}"
+        self._attributes[f"{node.is_global} {store.name}"] = attribute = f"store{len(self._attributes)}"
+        self._of_store[store.name] = node
+        setattr(self, attribute, store)
 
     def opened(self) -> None:
-        for node in self.nodes:
-            if node.make is not None:
-                made = self._made[node] = node.make(self)
-                if made.on_timer is not None:
-                    self._timers[made.timer] = node
+        flows: dict[Node, Flow] = {}
+        for node in reversed(self.nodes):
+            flows[node] = self._flow_of(node, flows)
+        for source in self.component.of_kind(Kind.SOURCE):
+            for topic in source.topics:
+                self._entries[topic], self._readings[topic] = flows[source], source.reading or Reading()
+        for repartition in self.component.reads:
+            self._entries[repartition.name] = self._fan_out(repartition)
+            self._readings[repartition.name] = Reading()
+        for node, made in self._made.items():
+            if made.on_timer is not None:
+                self._timers.append((made.timer, node))
+
+    def _flow_of(self, node: Node, flows: dict[Node, Flow]) -> Flow:
+        """Give what takes the elements that a node gives; make its operator."""
+        if node.kind in (Kind.SINK, Kind.REPARTITION):
+            return _nowhere
+        out = self._fan_out(node)
+        if node.make is not None:
+            self._made[node] = node.make(self, out)
+        return out
+
+    def _fan_out(self, node: Node) -> Flow:
+        targets = tuple(self._receiver(child, side) for child, side in self._children.get(node, ()))
+        if len(targets) == 1:
+            return targets[0]
+
+        def every(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            for target in targets:
+                target(key, value, timestamp, ctx)
+
+        return every if targets else _nowhere
+
+    def _receiver(self, node: Node, side: int) -> Flow:
+        if node.kind is Kind.STEP:
+            return self._made[node].flows[side]
+        return _sending(node) if node.choose is None else _sending_by_record(node.choose)
 
     def store(self, declared: S) -> S:
         """Give the task's store of that declaration."""
-        bound = getattr(self, self._attributes[declared.name])
-        assert isinstance(bound, type(declared))
-        return bound
+        for place in (f"False {declared.name}", f"True {declared.name}", f"True {declared.name}-{self.component.name}"):
+            if place in self._attributes:
+                bound = getattr(self, self._attributes[place])
+                assert isinstance(bound, type(declared))
+                return bound
+        raise KeyError(declared.name)
 
-    def table(self, node: Node) -> TableView[Any]:
-        """Give the table that a node keeps."""
-        table = self._made[node].table
-        assert table is not None, f"{node.name} keeps no table"
-        return table
+    def view(self, node: Node) -> TableView[Any]:
+        """Give where the rows of a node's table are looked up."""
+        found = self._views.get(node)
+        if found is None:
+            assert node.view is not None, f"{node.name} is no table"
+            found = self._views[node] = node.view(self)
+        return found
 
-    def record_key(self, name: str, key: str) -> str | None:
-        attribute = self._attributes.get(name)
-        if attribute is None:
+    def sends_old(self, node: Node) -> bool:
+        """Tell whether somebody behind a table's node asks for old values."""
+        return any(child.asks_old for child, _ in self._children.get(node, ()))
+
+    def reading(self, topic: str) -> Reading[Any]:
+        return self._readings[topic]
+
+    def record_key(self, name: str, key: str) -> str | bytes | None:
+        node = self._of_store.get(name)
+        if node is None or node.is_global:
             return None
-        return split_key(key)[0] if isinstance(getattr(self, attribute), TtlKeyValueStore) else key
+        if node.value.type is Subscription:
+            return self._owner_of_subscription(node, name, key)
+        inner = node.parents[0].key if node.parents else node.key
+        if isinstance(self.store(self._declared(name)), TtlKeyValueStore):
+            return owner_of(inner)(split_key(key)[0])
+        return owner_of(inner)(key)
+
+    def _owner_of_subscription(self, node: Node, name: str, key: str) -> str | bytes:
+        if name.endswith("-subscriptions"):
+            return owner_of(node.parents[0].key)(owner_of_subscription(key))
+        return owner_of(node.parents[0].key)(key)
+
+    def _declared(self, name: str) -> Store[Any]:
+        return next(s for node in self.nodes for s in node.stores if s.name == name)
 
     def process(self, event: Any, ctx: Context[Any]) -> None:
-        self._give(self._sources[type(event)], [(ctx.key, event, ctx.timestamp)], ctx)
+        self._entries[ctx.topic](ctx.key, event, ctx.timestamp, ctx)
 
     def removed(self, topic: str, ctx: Context[Any]) -> None:
-        (source,) = (node for node in self.entries if node.name == topic)
-        self._give(source, [(ctx.key, None, ctx.timestamp)], ctx)
+        self._entries[topic](ctx.key, None, ctx.timestamp, ctx)
 
     def on_timer(self, timer: Timer, ctx: Context[Any]) -> None:
-        node = self._timers[timer.name]
-        on_timer = self._made[node].on_timer
-        assert on_timer is not None
-        self._give(node, on_timer(timer, ctx), ctx)
+        for name, node in self._timers:
+            if timer.name == name or (name.endswith(": ") and timer.name.startswith(name)):
+                on_timer = self._made[node].on_timer
+                assert on_timer is not None
+                on_timer(timer, ctx)
+                return
 
-    def _give(self, node: Node, elements: Iterable[Element], ctx: Context[Any]) -> None:
-        for key, value, timestamp in elements:
-            for child, side in self._children[node]:
-                if child.kind is Kind.STEP:
-                    self._give(child, self._made[child].steps[side](key or "", value, timestamp, ctx), ctx)
-                else:
-                    ctx.forward(value, key, timestamp, child.name)
+
+def _nowhere(_key: Any, _value: Any, _timestamp: int, _ctx: Context[Any]) -> None:
+    """Take an element that nobody follows."""
+
+
+def _sending(node: Node) -> Flow:
+    topic = node.topics[0] if node.topics else node.name
+
+    def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+        ctx.forward(value, key, timestamp, topic, ctx.headers or None)
+
+    return flow
+
+
+def _sending_by_record(choose: Callable[[Any, Any], str]) -> Flow:
+    def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+        ctx.forward(value, key, timestamp, choose(key, value), ctx.headers or None)
+
+    return flow

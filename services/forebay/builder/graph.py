@@ -1,24 +1,25 @@
-"""What a topology consists of: nodes, the stage each is in, and what makes its operator."""
+"""What a topology consists of: nodes, what makes each one's operator, and the line of code it is from."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from forebay.formats import Format
 from forebay.operators.table import TableView
-from forebay.processor.api import Context, Timer
-from forebay.records import fields_of
+from forebay.processor.api import Context, Reading, Timer
 from forebay.stores.binding import Store
 
 S = TypeVar("S", bound=Store[Any])
 
-Element = tuple[str | None, Any, int]
-"""What flows: key, value (of a table: its change), timestamp in ms."""
+Flow = Callable[[Any, Any, int, Context[Any]], None]
+"""Takes one element: row text of the key (or None), value (of a table: its change), timestamp in ms."""
 
-Step = Callable[[str, Any, int, Context[Any]], Iterable[Element]]
-"""Handles one element that a parent gives."""
+_HERE = str(Path(__file__).parent)
 
 
 class Kind(Enum):
@@ -35,16 +36,13 @@ class Made:
     """A node's operator on a task's stores.
 
     Args:
-        steps: one per parent.
-        timer: name of the task's timer it uses, if it uses one.
-        on_timer: gives what the timer sets free.
-        table: where others look rows up.
+        flows: one per parent.
+        timer: name of the timer it uses, if it uses one; a processor's timers begin with it.
     """
 
-    steps: tuple[Step, ...]
+    flows: tuple[Flow, ...]
     timer: str = ""
-    on_timer: Callable[[Timer, Context[Any]], Iterable[Element]] | None = None
-    table: TableView[Any] | None = None
+    on_timer: Callable[[Timer, Context[Any]], None] | None = None
 
 
 class Bound(Protocol):
@@ -54,8 +52,12 @@ class Bound(Protocol):
         """Give the task's store of that declaration."""
         ...
 
-    def table(self, node: Node) -> TableView[Any]:
-        """Give the table that a node keeps."""
+    def view(self, node: Node) -> TableView[Any]:
+        """Give where the rows of a node's table are looked up."""
+        ...
+
+    def sends_old(self, node: Node) -> bool:
+        """Tell whether somebody behind a table's node asks for old values."""
         ...
 
 
@@ -64,24 +66,59 @@ class Node:
     """One node.
 
     Args:
-        name: topic of a source or sink, name of a repartition, label of a step.
-        stage: of a repartition: the stage that hands over.
-        record: what it gives; of a table: what its rows hold.
+        name: topic of a source, name of a repartition, label of a step or sink.
+        key, value: formats of what it gives; of a table: of its rows.
+        parents: nodes it gets elements from.
+        looked_up: nodes whose tables it looks up: they must run where it runs.
+        stores: those it declares.
+        make: makes its operator; its results go to the flow it is given.
+        view: gives where its table's rows are looked up.
+        asks_old: whether it needs the old values of the table before it.
+        gives_rows: whether what it gives are rows of a table: the last one of a key stands for those before.
+        topics: of a source or a sink.
+        choose: of a sink to several topics: gives the topic of a record.
+        reading: of a source.
+        is_global: whether every task has it whole.
         horizon_ms: how far past stream time it must be taken for all it holds to be given, in ms.
+        where: file and line that made it.
     """
 
     kind: Kind
     name: str
-    stage: int
-    record: type[Any]
+    key: Format[Any]
+    value: Format[Any]
     parents: tuple[Node, ...] = ()
+    looked_up: tuple[Node, ...] = ()
     stores: tuple[Store[Any], ...] = ()
-    make: Callable[[Bound], Made] | None = None
+    make: Callable[[Bound, Flow], Made] | None = None
+    view: Callable[[Bound], TableView[Any]] | None = None
+    asks_old: bool = True
+    gives_rows: bool = False
+    topics: tuple[str, ...] = ()
+    choose: Callable[[Any, Any], str] | None = None
+    reading: Reading[Any] | None = None
+    is_table: bool = False
+    is_nullable: bool = False
+    is_global: bool = False
     horizon_ms: int = 0
+    where: str = ""
 
 
 class TopologyError(ValueError):
-    """A topology that can't run; the message names the node and the remedy."""
+    """A topology that can't run; the message names the line that made it and the remedy."""
+
+    def __init__(self, message: str, where: str = "") -> None:
+        super().__init__(f"{where or line_of_caller()}: {message}")
+
+
+def line_of_caller() -> str:
+    """Give file and line of the code outside of this package that is being run."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and (
+        frame.f_code.co_filename.startswith((_HERE, "<string>")) or "dataclasses" in frame.f_code.co_filename
+    ):
+        frame = frame.f_back
+    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
 
 
 class Graph:
@@ -89,20 +126,22 @@ class Graph:
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
+        self._stores: dict[str, Node] = {}
+        self._repartitions: dict[str, Node] = {}
+        self._topics: dict[str, Node] = {}
 
     def add(self, node: Node) -> Node:
         """Take a node in. Raises TopologyError where it can't go together with the others."""
-        known = {store.name for other in self.nodes for store in other.stores}
+        if not node.where:
+            object.__setattr__(node, "where", line_of_caller())
         for store in node.stores:
-            if store.name in known:
-                raise TopologyError(f"store {store.name}: the name is used twice; give each store its own")
-            known.add(store.name)
-        if node.kind is Kind.SOURCE:
-            self._check_source(node)
-        elif node.kind is Kind.SINK:
-            self._check_sink(node)
-        elif node.kind is Kind.REPARTITION:
-            self._check_repartition(node)
+            other = self._stores.setdefault(store.name, node)
+            if other is not node:
+                raise TopologyError(
+                    f"store {store.name}: the name is used at {other.where} already; give each store its own"
+                )
+        for topic in node.topics:
+            self._check_topic(topic, node)
         self.nodes.append(node)
         return node
 
@@ -110,45 +149,38 @@ class Graph:
         """Give the nodes of a kind."""
         return [node for node in self.nodes if node.kind is kind]
 
-    def repartition(self, parent: Node, name: str) -> Node:
-        """Give the repartition `name` behind `parent`."""
-        for node in self.of_kind(Kind.REPARTITION):
-            if node.parents == (parent,) and node.name == name:
+    def repartition(self, parent: Node, name: str, *, value: Format[Any] | None = None) -> Node:
+        """Give the repartition behind `parent`: the one there is, or a new one of that name."""
+        for node in self._repartitions.values():
+            if node.parents == (parent,):
                 return node
-        return self.add(Node(Kind.REPARTITION, name, parent.stage, parent.record, (parent,)))
+        if name in self._repartitions:
+            raise TopologyError(
+                f"repartition {name}: the name is used at {self._repartitions[name].where} already; give this one "
+                "another: name="
+            )
+        key = parent.key.repartitioned()
+        kept = Node(Kind.REPARTITION, name, key, value or parent.value, (parent,), is_nullable=True)
+        self._repartitions[name] = kept
+        return self.add(kept)
 
-    def _check_source(self, node: Node) -> None:
-        check_timestamped(node.record, f"topic {node.name}")
-        for other in self.of_kind(Kind.SOURCE):
-            if other.name == node.name:
-                raise TopologyError(f"topic {node.name} is read twice: keep what stream() or table() gave and use that")
-            if other.record is node.record:
-                raise TopologyError(
-                    f"topics {other.name} and {node.name} both hold {node.record.__name__}: a record's class tells its "
-                    "topic; give each topic its own"
-                )
+    def settle(self) -> None:
+        """Rename repartitions that have a topic's name: both are targets of the same processor."""
+        topics = {topic for node in self.nodes for topic in node.topics}
+        for node in self.of_kind(Kind.REPARTITION):
+            if node.name in topics:
+                object.__setattr__(node, "name", f"{node.name}-by-key")
 
-    def _check_sink(self, node: Node) -> None:
-        for other in self.of_kind(Kind.SINK):
-            if other.name == node.name and other.record is not node.record:
-                raise TopologyError(
-                    f"topic {node.name} is sent {other.record.__name__} and {node.record.__name__}: "
-                    "map them to one record, or give each a topic"
-                )
-
-    def _check_repartition(self, node: Node) -> None:
-        check_timestamped(node.record, f"repartition {node.name}")
-        for other in self.of_kind(Kind.REPARTITION):
-            if other.name == node.name:
-                raise TopologyError(f"repartition {node.name}: the name is used twice; give each its own")
-            if other.stage == node.stage:
-                raise TopologyError(
-                    f"repartitions {other.name} and {node.name} both leave stage {node.stage}: the stages of a job are "
-                    "a chain; hand over one record that holds both, or make two services"
-                )
-
-
-def check_timestamped(record: type[Any], where: str) -> None:
-    """Refuse a record that does not carry its event time."""
-    if "timestamp" not in fields_of(record):
-        raise TopologyError(f"{where}: {record.__name__} must carry its event time: give it a field timestamp (ms)")
+    def _check_topic(self, topic: str, node: Node) -> None:
+        other = self._topics.setdefault(f"{node.kind.value} {topic}", node)
+        if other is node:
+            return
+        if node.kind is Kind.SOURCE:
+            raise TopologyError(
+                f"topic {topic} is read at {other.where} already: keep what stream() or table() gave there and use that"
+            )
+        if (other.key, other.value) != (node.key, node.value):
+            raise TopologyError(
+                f"topic {topic} is sent {other.key}, {other.value} at {other.where} and {node.key}, {node.value} here: "
+                "map them to one record, or give each a topic"
+            )

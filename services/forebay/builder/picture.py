@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from forebay.builder.compiled import CompiledStage
+from forebay.builder.compiled import CompiledSubTopology
 from forebay.builder.graph import Kind, Node
 from forebay.catalog import Service
-from forebay.job import Job
+from forebay.job import Job, SubTopology
 from forebay.processor.api import AnyProcessor
 from forebay.processor.engine import declared_stores
 from forebay.stores.binding import Store
@@ -71,9 +71,14 @@ class Sending:
 
 @dataclass(frozen=True, slots=True)
 class StageFacts:
-    """A stage: "" is the first one's name, which reads the topics."""
+    """A sub-topology: "" is the first one's name.
+
+    Args:
+        reads: topics with their records.
+    """
 
     name: str
+    reads: tuple[tuple[str, str], ...]
     steps: tuple[StepFacts, ...]
     stores: tuple[StoreFacts, ...]
     sends: tuple[Sending, ...]
@@ -83,11 +88,10 @@ class StageFacts:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A service: topics with their records, and stages in order."""
+    """A service: its sub-topologies in order."""
 
     service: str
     summary: str
-    reads: tuple[tuple[str, str], ...]
     stages: tuple[StageFacts, ...]
     sides: tuple[str, ...]
 
@@ -104,52 +108,65 @@ def picture_of(service: Service, job: Job, application: str = "", settings: Any 
     return Picture(
         service.name,
         service.summary,
-        tuple((topic, record.__name__) for topic, record in job.inputs.items()),
-        tuple(_stage(job, number, job.logic(number)(chosen), prefix) for number in range(len(job.then) + 1)),
+        tuple(_stage(job, number, part, part.processor(chosen), prefix) for number, part in enumerate(job.topology)),
         (service.errors.name, service.late.name),
     )
 
 
-def _stage(job: Job, number: int, processor: AnyProcessor, prefix: str) -> StageFacts:
-    name = job.then[number - 1].name if number else ""
+def _stage(job: Job, number: int, part: SubTopology, processor: AnyProcessor, prefix: str) -> StageFacts:
     stores = tuple(_store(store, prefix) for _, store in declared_stores(processor))
     changelog = f"{prefix}-{number}-task"
-    if isinstance(processor, CompiledStage):
-        return _compiled(name, processor, number, stores, changelog)
+    reads = tuple((topic, record.__name__) for topic, record in part.inputs.items())
+    if isinstance(processor, CompiledSubTopology):
+        return _compiled(part.name, reads, processor, number, stores, changelog)
     step = StepFacts(
         f"s{number}",
         type(processor).__name__,
-        (name,) if name else tuple(job.inputs),
+        (*part.inputs, *part.repartitions),
         tuple(store.name for store in stores),
     )
-    following = job.after(number)
-    onward = () if following is None else (Sending(step.ident, following.name, following.record.__name__),)
-    last = following is None
-    sends = tuple(Sending(step.ident, topic, record.__name__) for topic, record in job.outputs.items() if last)
-    return StageFacts(name, (step,), stores, sends, onward, changelog)
+    onward = tuple(
+        Sending(step.ident, name, after.repartitions[name].__name__)
+        for name in sorted(part.sends)
+        for after in job.topology
+        if name in after.repartitions
+    )
+    sends = (
+        () if onward else tuple(Sending(step.ident, topic, record.__name__) for topic, record in job.outputs.items())
+    )
+    return StageFacts(part.name, reads, (step,), stores, sends, onward, changelog)
 
 
 def _compiled(
-    name: str, stage: CompiledStage, number: int, stores: tuple[StoreFacts, ...], changelog: str
+    name: str,
+    reads: tuple[tuple[str, str], ...],
+    processor: CompiledSubTopology,
+    number: int,
+    stores: tuple[StoreFacts, ...],
+    changelog: str,
 ) -> StageFacts:
-    idents = {node: node.name for node in stage.entries}
+    entered = (*processor.component.of_kind(Kind.SOURCE), *processor.component.reads)
+    idents = {node: node.topics or (node.name,) for node in entered}
     steps: list[StepFacts] = []
-    leaving: dict[Kind, list[Sending]] = {Kind.SINK: [], Kind.REPARTITION: []}
-    for node in stage.nodes:
+    sends: list[Sending] = []
+    onward: list[Sending] = []
+    for node in processor.nodes:
         if node.kind is Kind.STEP:
-            idents[node] = ident = f"s{number}n{len(steps)}"
+            idents[node] = (f"s{number}n{len(steps)}",)
             own = tuple(store.name for store in node.stores)
-            steps.append(StepFacts(ident, node.name, _idents(node, idents), own))
-        elif node.kind in leaving:
-            (step,) = _idents(node, idents)
-            leaving[node.kind].append(Sending(step, node.name, node.record.__name__))
-    return StageFacts(
-        name, tuple(steps), stores, tuple(leaving[Kind.SINK]), tuple(leaving[Kind.REPARTITION]), changelog
-    )
+            steps.append(StepFacts(idents[node][0], node.name, _idents(node, idents), own))
+        elif node.kind in (Kind.SINK, Kind.REPARTITION):
+            leaving = sends if node.kind is Kind.SINK else onward
+            leaving += [
+                Sending(step, to, node.value.type.__name__)
+                for step in _idents(node, idents)
+                for to in node.topics or (node.name,)
+            ]
+    return StageFacts(name, reads, tuple(steps), stores, tuple(sends), tuple(onward), changelog)
 
 
-def _idents(node: Node, idents: dict[Node, str]) -> tuple[str, ...]:
-    return tuple(idents[parent] for parent in node.parents)
+def _idents(node: Node, idents: dict[Node, tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(ident for parent in (*node.parents, *node.looked_up) for ident in idents[parent])
 
 
 def _store(store: Store[Any], prefix: str) -> StoreFacts:

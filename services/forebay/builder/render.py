@@ -15,9 +15,8 @@ def as_text(picture: Picture) -> str:
 def _lines(picture: Picture) -> Iterator[str]:
     yield f"{picture.service}: {picture.summary}"
     for stage in picture.stages:
-        yield f"  stage {stage.name}, records repartitioned by key" if stage.name else "  stage 0, tasks by partition"
-        if not stage.name:
-            yield from (f"    reads {topic} ({record})" for topic, record in picture.reads)
+        yield f"  sub-topology {stage.name}" if stage.name else "  sub-topology 0"
+        yield from (f"    reads {topic} ({record})" for topic, record in stage.reads)
         labels = {step.ident: f"[{number}]" for number, step in enumerate(stage.steps, 1)}
         for step in stage.steps:
             origin = ", ".join(labels.get(each, each) for each in step.after)
@@ -26,7 +25,7 @@ def _lines(picture: Picture) -> Iterator[str]:
         for store in stage.stores:
             yield f"    store {store.name} ({store.record}): {store.kind}; changelog {store.changelog}"
         yield f"    tasks' timers, event ids, indexes: changelog {stage.changelog}"
-        for kind, leaving in (("sends", stage.sends), ("hands over in the batch, by key,", stage.hands_over)):
+        for kind, leaving in (("sends", stage.sends), ("repartitions", stage.hands_over)):
             yield from (_leaving(kind, sending, labels) for sending in leaving)
     yield f"  records that can't be used: {picture.sides[0]}; too late: {picture.sides[1]}"
 
@@ -42,10 +41,10 @@ def as_mermaid(picture: Picture) -> str:
 
 def _chart(picture: Picture) -> Iterator[str]:
     names = _Names()
-    for topic, record in picture.reads:
+    for topic, record in dict(each for stage in picture.stages for each in stage.reads).items():
         yield f"{names.of(topic)}([{_quoted(topic, record)}])"
     for number, stage in enumerate(picture.stages):
-        yield f"subgraph stage{number} [{_quoted(f'stage {stage.name or 0}')}]"
+        yield f"subgraph stage{number} [{_quoted(f'sub-topology {stage.name or 0}')}]"
         yield from (f"  {line}" for line in _boxes(stage, names))
         yield "end"
     for stage in picture.stages:

@@ -1,183 +1,205 @@
-"""Streams of a topology and their windows."""
+"""Streams of a topology: records by key."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from forebay.builder import steps
-from forebay.builder.graph import Bound, Graph, Kind, Made, Node, TopologyError
-from forebay.builder.steps import Operator, stage_behind
-from forebay.operators.deduplicate import Deduplicate
-from forebay.operators.folds import Fold, counting, reducing
-from forebay.operators.results import Emission, Join
-from forebay.operators.stateless import Filter, FlatMap, Map, Rekey
-from forebay.operators.stream import StreamAggregate
-from forebay.stores.binding import Store
-from forebay.stores.keys import join_key
-from forebay.stores.timestamped import TimestampedKeyValueStore
-from forebay.stores.ttl import TtlKeyValueStore
-from forebay.time.sessions import SessionWindows
-from forebay.time.windows import TimeWindows, Window
+from forebay.builder import processors, rows, stateless
+from forebay.builder.graph import Node, TopologyError
+from forebay.builder.grouped import GroupedStream
+from forebay.builder.joining import Joining
+from forebay.builder.keys import on_keys, to_rows
+from forebay.builder.specs import Spec
+from forebay.builder.specs import format_or_refuse as _format
+from forebay.formats import Format
+from forebay.processor.api import AnyProcessor
 
 if TYPE_CHECKING:
     from forebay.builder.table import Table
 
+K = TypeVar("K")
 V = TypeVar("V")
 O = TypeVar("O")  # noqa: E741
-R = TypeVar("R")
-A = TypeVar("A")
+G = TypeVar("G")
 
 
-class Stream(Generic[V]):
-    """Records by key. Every verb gives a new stream; `into` is the class of the values that come out.
+class Stream(Joining[K, V]):
+    """Records by key. Every verb gives a new stream.
 
-    Verbs that keep state by key, behind a rekey, begin a new stage: the records are repartitioned before them.
+    Functions are called with key and value. A record with a null value passes filters and `map_values` as it is; verbs
+    that make a key of the value drop it. Where a key changed, verbs that keep state by key repartition first.
+
+    Args:
+        is_rekeyed: whether the key may be another than the one records are partitioned by.
     """
 
-    def __init__(self, graph: Graph, node: Node, rekeyed: str = "") -> None:
-        self._graph = graph
-        self._node = node
-        self._rekeyed = rekeyed
+    def filter(self, keeps: Callable[[K, V], bool]) -> Stream[K, V]:
+        """Let through what `keeps` says yes to."""
+        return self._same(stateless.filtered(self.node, "filter", on_keys(self.node.key, keeps), passes=True))
 
-    def filter(self, keeps: Callable[[str, V], bool]) -> Stream[V]:
-        """Let through what `keeps` (called with key and value) says yes to."""
-        return self._stateless("filter", self._node.record, Filter(keeps))
+    def filter_not(self, drops: Callable[[K, V], bool]) -> Stream[K, V]:
+        """Let through what `drops` says no to."""
+        return self._same(stateless.filtered(self.node, "filter not", on_keys(self.node.key, drops), passes=False))
 
-    def map(self, mapper: Callable[[str, V], O], into: type[O]) -> Stream[O]:
+    def map_values(self, mapper: Callable[[K, V], O], into: Spec[O]) -> Stream[K, O]:
         """Change each value."""
-        return self._stateless(f"map to {into.__name__}", into, Map(mapper))
+        kind = _format(into)
+        made = stateless.mapped_values(self.node, kind, on_keys(self.node.key, mapper))
+        return Stream(self.graph, self.graph.add(made), self.is_rekeyed)
 
-    def flat_map(self, mapper: Callable[[str, V], Iterable[O]], into: type[O]) -> Stream[O]:
+    def flat_map_values(self, mapper: Callable[[K, V], Iterable[O]], into: Spec[O]) -> Stream[K, O]:
         """Make any number of values of each."""
-        return self._stateless(f"map to any number of {into.__name__}", into, FlatMap(mapper))
+        made = stateless.flat_mapped(self.node, _format(into), on_keys(self.node.key, mapper))
+        return Stream(self.graph, self.graph.add(made), self.is_rekeyed)
 
-    def rekey(self, name: str, key_of: Callable[[str, V], str]) -> Stream[V]:
+    def select_key(self, key_of: Callable[[K, V], G], key: Spec[G]) -> Stream[G, V]:
         """Give each record a new key.
 
         Args:
-            name: of the repartition, if one is needed.
+            key: what keys are: `str`, `int`, or another Format.
         """
-        stream: Stream[V] = self._stateless(f"rekey {name}", self._node.record, Rekey(key_of))
-        stream._rekeyed = name
-        return stream
+        kind = _format(key)
+        chosen = to_rows(kind, on_keys(self.node.key, key_of))
+        made = stateless.rekeyed(self.node, "select key", kind, self.node.value, lambda k, v: [(chosen(k, v), v)])
+        return Stream(self.graph, self.graph.add(made), True)
 
-    def repartition(self) -> Stream[V]:
-        """Begin the new stage that a rekey asks for here, not only before a verb that keeps state.
+    def map(self, mapper: Callable[[K, V], tuple[G, O]], into: Spec[O], key: Spec[G]) -> Stream[G, O]:
+        """Change key and value of each record."""
+        kind, of_pair = _format(key), on_keys(self.node.key, mapper)
+        row = to_rows(kind, lambda found: found)
 
-        So several streams, each with a filter or a key of its own, can follow one repartition.
+        def pairs(text: Any, value: Any) -> Iterable[tuple[Any, Any]]:
+            found, made = of_pair(text, value)
+            return [(row(found), made)]
+
+        return self._rekeyed("map", kind, _format(into), pairs)
+
+    def flat_map(self, mapper: Callable[[K, V], Iterable[tuple[G, O]]], into: Spec[O], key: Spec[G]) -> Stream[G, O]:
+        """Make any number of records, of key and value, of each."""
+        kind, of_pairs = _format(key), on_keys(self.node.key, mapper)
+        row = to_rows(kind, lambda found: found)
+
+        def pairs(text: Any, value: Any) -> Iterable[tuple[Any, Any]]:
+            return [(row(found), made) for found, made in of_pairs(text, value)]
+
+        return self._rekeyed("flat map", kind, _format(into), pairs)
+
+    def peek(self, action: Callable[[K, V | None], object]) -> Stream[K, V]:
+        """Call `action` with each record, and let it through."""
+        return self._same(stateless.peeked(self.node, on_keys(self.node.key, action)))
+
+    def foreach(self, action: Callable[[K, V | None], object]) -> None:
+        """Call `action` with each record; nothing follows."""
+        self.peek(action)
+
+    def print(self, label: str = "") -> None:
+        """Print each record to standard output."""
+        shown = label or self.node.name
+        self.peek(lambda key, value: print(f"[{shown}]: {key}, {value}"))
+
+    def merge(self, *others: Stream[K, V]) -> Stream[K, V]:
+        """Give the records of several streams as one; there is no order between them. Raises TopologyError."""
+        for other in others:
+            _check_same(self.node, other.node, "merge()")
+        made = stateless.merged((self.node, *(other.node for other in others)))
+        return Stream(self.graph, self.graph.add(made), any(each.is_rekeyed for each in (self, *others)))
+
+    def split(self) -> Split[K, V]:
+        """Begin to split the stream: each record goes to the first branch that takes it."""
+        return Split(self)
+
+    def process(
+        self, make: Callable[[], AnyProcessor], into: Spec[O], key: Spec[G] | None = None, *, name: str
+    ) -> Stream[G, O]:
+        """Run a processor on each record; what it forwards goes on, under any key.
+
+        Its stores belong to the topology. A record without value goes to its `removed`.
+
+        Args:
+            make: makes it, for each task anew.
+            name: before its timers' names; each processor needs its own.
         """
-        return Stream(self._graph, self._repartitioned())
+        kind = self.node.key if key is None else _format(key)
+        made = processors.processed(self.keyed(name), name, make, kind, _format(into), keeps_key=False)
+        return Stream(self.graph, self.graph.add(made), True)
 
-    def deduplicate(self, id_of: Callable[[str, V], str | None], *, store: str, ttl_ms: int) -> Stream[V]:
+    def process_values(self, make: Callable[[], AnyProcessor], into: Spec[O], *, name: str) -> Stream[K, O]:
+        """Run a processor on each record; what it forwards goes on under the record's key."""
+        parent = self.keyed(name)
+        made = processors.processed(parent, name, make, parent.key, _format(into), keeps_key=True)
+        return Stream(self.graph, self.graph.add(made))
+
+    def deduplicate(self, id_of: Callable[[K, V], str | None], *, store: str, ttl_ms: int) -> Stream[K, V]:
         """Drop records whose id came with the same key within `ttl_ms` before."""
-        parent = self._repartitioned()
-        declared = TtlKeyValueStore(store, parent.record, ttl_ms)
+        parent = self.keyed(store)
+        made = stateless.deduplicated(parent, on_keys(parent.key, id_of), store, ttl_ms)
+        return Stream(self.graph, self.graph.add(made))
 
-        def ident(key: str, value: V) -> str | None:
-            own = id_of(key, value)
-            return None if own is None else join_key(key, own)
+    def repartition(self, name: str) -> Stream[K, V]:
+        """Send the records through a repartition: each key to the task it belongs to."""
+        return Stream(self.graph, self.graph.repartition(self.node, name))
 
-        def operator(bound: Bound) -> Operator:
-            return Deduplicate(bound.store(declared), ident)
+    def to(self, topic: str | Callable[[K, V | None], str], topics: Sequence[str] = ()) -> None:
+        """Send the records to a topic, or each to the one of `topics` that a function chooses."""
+        stateless.sink(self.graph, self.node, topic, topics)
 
-        return self._stateful("deduplicate", parent, parent.record, declared, operator)
+    def to_table(self, *, store: str, history_retention_ms: int | None = None) -> Table[K, V]:
+        """Keep the records as a table: the last one of a key counts, or with a history the latest by timestamp."""
+        from forebay.builder.table import Table  # noqa: PLC0415 (streams and tables make each other)
 
-    def count(self, into: type[A], *, store: str) -> Stream[A]:
-        """Count the records of each key in a record with one field, an int; every change goes on."""
-        return self.aggregate(counting(into), into, store=store)
+        return Table(self.graph, self.graph.add(rows.table(self.keyed(store), store, history_retention_ms)))
 
-    def reduce(self, reducer: Callable[[V, V], V], *, store: str) -> Stream[V]:
-        """Combine the records of each key; every change goes on."""
-        return self.aggregate(reducing(reducer), self._node.record, store=store)
+    def group_by_key(self) -> GroupedStream[K, V]:
+        """Group the records by their key."""
+        return GroupedStream(self.graph, self.node, self.is_rekeyed)
 
-    def aggregate(self, fold: Fold[V, A], into: type[A], *, store: str) -> Stream[A]:
-        """Fold the records of each key; every change goes on."""
-        declared = TimestampedKeyValueStore(store, into)
+    def group_by(self, key_of: Callable[[K, V], G], key: Spec[G]) -> GroupedStream[G, V]:
+        """Group the records by a key made of each."""
+        return self.select_key(key_of, key).group_by_key()
 
-        def operator(bound: Bound) -> Operator:
-            return StreamAggregate(bound.store(declared), fold)
+    def _rekeyed(self, name: str, key: Format[G], value: Format[O], pairs: Any) -> Stream[G, O]:
+        return Stream(self.graph, self.graph.add(stateless.rekeyed(self.node, name, key, value, pairs)), True)
 
-        return self._stateful(f"aggregate to {into.__name__}", self._repartitioned(), into, declared, operator)
+    def _same(self, node: Node) -> Stream[K, V]:
+        return Stream(self.graph, self.graph.add(node), self.is_rekeyed)
 
-    def window(self, windows: TimeWindows | SessionWindows) -> Windowed[V]:
-        """Cut the records of each key into windows."""
-        return Windowed(self._graph, self._repartitioned(), windows)
 
-    def join(
-        self,
-        table: Table[R],
-        joiner: Callable[[V, R | None], O],
-        into: type[O],
-        *,
-        kind: Join = Join.INNER,
-        grace_ms: int = 0,
-        waiting: str = "",
-    ) -> Stream[O]:
-        """Join each record with the table's row of its key, as of the record's time if the table is versioned.
+class Split(Generic[K, V]):
+    """Branches of a stream, in order."""
 
-        Args:
-            joiner: called with both values; the row is None in a left join without one.
-            grace_ms: how long a record waits for late updates of a versioned table.
-            waiting: name of the store that holds waiting records; needed with a grace.
-        """
-        parent = self._repartitioned()
-        if stage_behind(parent) != table.node.stage:
-            raise TopologyError(
-                f"table {table.name} is read in stage {table.node.stage}, the stream was repartitioned into stage "
-                f"{stage_behind(parent)}: a task would look for rows it does not have; join before the rekey"
-            )
-        node = steps.table_join(parent, table.rows(), joiner, into, kind, grace_ms, waiting)
-        return Stream(self._graph, self._graph.add(node))
+    def __init__(self, stream: Stream[K, V]) -> None:
+        self._stream = stream
+        self._branches: list[tuple[str, Callable[..., bool]]] = []
 
-    def to(self, topic: str) -> None:
-        """Send the records to a topic."""
-        self._graph.add(Node(Kind.SINK, topic, stage_behind(self._node), self._node.record, (self._node,)))
+    def branch(self, name: str, takes: Callable[[K, V], bool]) -> Split[K, V]:
+        """Add a branch for what `takes` says yes to and no branch before took."""
+        if any(name == other for other, _ in self._branches):
+            raise TopologyError(f"branch {name}: the name is used twice; give each its own")
+        self._branches.append((name, on_keys(self._stream.node.key, takes)))
+        return self
 
-    def _stateless(self, name: str, record: type[O], operator: Operator) -> Stream[O]:
-        made = Made((steps.step_of(operator),))
-        node = Node(Kind.STEP, name, stage_behind(self._node), record, (self._node,), make=lambda _: made)
-        return Stream(self._graph, self._graph.add(node), self._rekeyed)
+    def default_branch(self, name: str) -> dict[str, Stream[K, V]]:
+        """Give the branches by name, the last one with what no other took."""
+        return self._made([*self._branches, (name, None)])
 
-    def _stateful(
-        self, name: str, parent: Node, record: type[O], store: Store[Any], operator: Callable[[Bound], Operator]
-    ) -> Stream[O]:
-        def make(bound: Bound) -> Made:
-            return Made((steps.step_of(operator(bound)),))
+    def no_default_branch(self) -> dict[str, Stream[K, V]]:
+        """Give the branches by name; what none took is dropped."""
+        return self._made(self._branches)
 
-        return Stream(
-            self._graph,
-            self._graph.add(Node(Kind.STEP, name, stage_behind(parent), record, (parent,), (store,), make)),
+    def _made(self, branches: Sequence[tuple[str, Callable[..., bool] | None]]) -> dict[str, Stream[K, V]]:
+        stream = self._stream
+        found: dict[str, Stream[K, V]] = {}
+        for number, (name, _) in enumerate(branches):
+            before = [takes for _, takes in branches[:number] if takes is not None]
+            node = stateless.branch(stream.node, name, before, branches[number][1])
+            found[name] = Stream(stream.graph, stream.graph.add(node), stream.is_rekeyed)
+        return found
+
+
+def _check_same(one: Node, other: Node, what: str) -> None:
+    if (one.key.name, one.value.name) != (other.key.name, other.value.name):
+        raise TopologyError(
+            f"{what}: one stream has {one.key} keys and {one.value} values, the other {other.key} and {other.value}; "
+            "change one with map() or map_values() before"
         )
-
-    def _repartitioned(self) -> Node:
-        return self._graph.repartition(self._node, self._rekeyed) if self._rekeyed else self._node
-
-
-class Windowed(Generic[V]):
-    """Records by key and window."""
-
-    def __init__(self, graph: Graph, parent: Node, windows: TimeWindows | SessionWindows) -> None:
-        self._graph = graph
-        self._parent = parent
-        self._windows = windows
-
-    def aggregate(
-        self,
-        fold: Fold[V, A],
-        aggregate: type[A],
-        result: Callable[[str, Window, A], O],
-        into: type[O],
-        *,
-        store: str,
-        emission: Emission = Emission.FINAL,
-        retention_ms: int = 0,
-    ) -> Stream[O]:
-        """Fold the records of each window; windows of time give results on change, on close or both, sessions on close.
-
-        Args:
-            result: makes what goes on, of key, window and aggregate.
-            retention_ms: how long windows are kept; 0: as long as they may change.
-        """
-        node = steps.windowed(self._parent, self._windows, fold, aggregate, result, into, store, emission, retention_ms)
-        return Stream(self._graph, self._graph.add(node))

@@ -1,168 +1,210 @@
-"""Tables of a topology: joined with each other, grouped and aggregated."""
+"""Tables of a topology: the latest value of each key, and what follows from it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from forebay.builder.graph import Bound, Element, Graph, Kind, Made, Node, TopologyError
-from forebay.builder.steps import Rows, stage_behind, step_of, table_of
+from forebay.builder import foreign, held, rows
+from forebay.builder.graph import Graph, Node, TopologyError
+from forebay.builder.grouped import COUNT, on_rows
+from forebay.builder.joining import check_keys
+from forebay.builder.joins import versions_of
+from forebay.builder.keys import on_keys, to_rows
+from forebay.builder.specs import Spec, format_or_refuse
 from forebay.builder.stream import Stream
-from forebay.operators.aggregate import TableAggregate
-from forebay.operators.folds import Fold, counting
-from forebay.operators.results import Join, Result
-from forebay.operators.table import Change
-from forebay.operators.table_table import JoinedTable, TableTableJoin
-from forebay.processor.api import Context
-from forebay.records import fields_of
-from forebay.stores.timestamped import TimestampedKeyValueStore
-from forebay.stores.versioned import VersionedKeyValueStore
+from forebay.operators.folds import Fold, reducing
+from forebay.operators.results import Join
+from forebay.operators.suppress import Until, UntilWindowCloses, WhenFull
 
+K = TypeVar("K")
 V = TypeVar("V")
-R = TypeVar("R")
 O = TypeVar("O")  # noqa: E741
+R = TypeVar("R")
+G = TypeVar("G")
 A = TypeVar("A")
 
 
-class Table(Generic[V]):
-    """The latest value of each key."""
+class Table(Generic[K, V]):
+    """Rows by key. Functions are called with key and value.
 
-    def __init__(self, graph: Graph, node: Node) -> None:
-        self._graph = graph
+    A table that follows from others keeps no rows of its own, unless it is `materialized`: they are computed when they
+    are looked up. A versioned table is no longer versioned once it is filtered or mapped.
+
+    Args:
+        knows_old: whether its changes tell the values they replace.
+    """
+
+    def __init__(self, graph: Graph, node: Node, knows_old: bool = True) -> None:
+        self.graph = graph
         self.node = node
+        self._knows_old = knows_old
 
     @property
     def name(self) -> str:
-        """Name of the table's store; of a joined table: of the join."""
+        """Name of the table's store; of a table without one: what it does."""
         return self.node.stores[0].name if self.node.stores else self.node.name
 
-    def rows(self) -> Rows:
-        """Give the store that holds the rows. Raises TopologyError for a joined table: it has none."""
-        for store in self.node.stores:
-            if isinstance(store, (TimestampedKeyValueStore, VersionedKeyValueStore)):
-                return store
-        raise TopologyError(f"{self.name} keeps no rows: join the stream with its sides, one after the other")
+    def filter(self, keeps: Callable[[K, V], bool]) -> Table[K, V]:
+        """Leave out what `keeps` says no to; a row that passes no longer is deleted."""
+        return self._next(rows.filtered(self._with_old("filter"), "filter", on_keys(self.node.key, keeps)))
 
-    def join(
-        self, other: Table[R], joiner: Callable[[V | None, R | None], O], into: type[O], *, kind: Join = Join.INNER
-    ) -> Table[O]:
-        """Join two tables: a table that follows both, computed when it is looked at.
+    def filter_not(self, drops: Callable[[K, V], bool]) -> Table[K, V]:
+        """Leave out what `drops` says yes to; a row that passes no longer is deleted."""
+        stays = on_keys(self.node.key, drops)
+        node = self._with_old("filter_not")
+        return self._next(rows.filtered(node, "filter not", lambda key, value: not stays(key, value)))
+
+    def map_values(self, mapper: Callable[[K, V], O], into: Spec[O]) -> Table[K, O]:
+        """Change each row's value."""
+        node = rows.mapped(self.node, format_or_refuse(into), on_keys(self.node.key, mapper))
+        return Table(self.graph, self.graph.add(node), self._knows_old)
+
+    def join(self, other: Table[K, R], joiner: Callable[[V, R], O], into: Spec[O]) -> Table[K, O]:
+        """Join two tables: rows of keys that both have."""
+        return self._join(other, joiner, into, Join.INNER)
+
+    def left_join(self, other: Table[K, R], joiner: Callable[[V, R | None], O], into: Spec[O]) -> Table[K, O]:
+        """Join two tables: rows of this one's keys."""
+        return self._join(other, joiner, into, Join.LEFT)
+
+    def outer_join(self, other: Table[K, R], joiner: Callable[[V | None, R | None], O], into: Spec[O]) -> Table[K, O]:
+        """Join two tables: rows of keys that either has."""
+        return self._join(other, joiner, into, Join.OUTER)
+
+    def join_by_foreign_key(
+        self,
+        other: Table[G, R],
+        foreign_key: Callable[[K, V], G | None],
+        joiner: Callable[[V, R], O],
+        into: Spec[O],
+        *,
+        store: str,
+    ) -> Table[K, O]:
+        """Join each row with the other table's row of a key made of it; both may change and be deleted.
 
         Args:
-            joiner: called with both values; one of them is None where the join's kind allows it.
+            foreign_key: None: the row belongs to none.
+            store: of the joined rows; begins the names of the repartitions.
         """
-        left, right = self.node, other.node
-        if left is right:
-            raise TopologyError(f"table {self.name}: a table can't be joined with itself; change its rows with map()")
+        return self._join_foreign(other, foreign_key, joiner, into, Join.INNER, store)
 
-        def make(bound: Bound) -> Made:
-            sides = bound.table(left), bound.table(right)
-            join = TableTableJoin(*sides, kind, joiner)
+    def left_join_by_foreign_key(
+        self,
+        other: Table[G, R],
+        foreign_key: Callable[[K, V], G | None],
+        joiner: Callable[[V, R | None], O],
+        into: Spec[O],
+        *,
+        store: str,
+    ) -> Table[K, O]:
+        """Join as `join_by_foreign_key` does; a row whose key the other table has no row of comes alone."""
+        return self._join_foreign(other, foreign_key, joiner, into, Join.LEFT, store)
 
-            def on_left(key: str, change: Any, timestamp: int, _ctx: Context[Any]) -> Iterable[Element]:
-                return _changed(join.on_left(change))
+    def group_by(self, key_of: Callable[[K, V], G | None], key: Spec[G]) -> GroupedTable[G, V]:
+        """Group the rows by a key made of each; None: it belongs to no group."""
+        kind = format_or_refuse(key)
+        chosen = to_rows(kind, on_keys(self.node.key, key_of))
 
-            def on_right(key: str, change: Any, timestamp: int, _ctx: Context[Any]) -> Iterable[Element]:
-                return _changed(join.on_right(change))
+        def group(text: str, value: Any) -> tuple[str, Any] | None:
+            found = chosen(text, value)
+            return None if found is None else (found, value)
 
-            return Made((on_left, on_right), table=JoinedTable(*sides, kind, joiner))
+        node = rows.regrouped(self._with_old("group_by"), self.name, group, kind, self.node.value)
+        return GroupedTable(self.graph, self.graph.add(node), self.node)
 
-        name = f"join {self.name} and {other.name} ({kind.value})"
-        node = Node(Kind.STEP, name, left.stage, into, (left, right), make=make)
+    def suppress(
+        self,
+        until: Until,
+        *,
+        store: str,
+        max_records: int | None = None,
+        max_bytes: int | None = None,
+        when_full: WhenFull = WhenFull.EMIT_EARLY,
+    ) -> Table[K, V]:
+        """Hold updates back until a time limit is over or their window closes: the newest of each key comes.
+
+        Args:
+            max_records, max_bytes: limits of the buffer; None: unlimited.
+            when_full: give the oldest update early, or stop the task.
+        """
+        if versions_of(self.node) is not None:
+            raise TopologyError(
+                f"{self.name}: a versioned table can't be suppressed: its late updates belong to earlier times; "
+                "suppress an aggregate of it, or read it without history_retention_ms"
+            )
+        in_windows = isinstance(until, UntilWindowCloses)
+        if in_windows and "windowed" not in self.node.key.name:
+            raise TopologyError(
+                f"{self.name}: updates without a window can't wait until it closes; use UntilTimeLimit, or aggregate "
+                "with windowed_by() before"
+            )
+        node = held.suppressed(self.node, until, store, max_records, max_bytes, when_full)
+        return Table(self.graph, self.graph.add(node), knows_old=in_windows)
+
+    def materialized(self, store: str) -> Table[K, V]:
+        """Keep the rows in a store of their own, which can be queried."""
+        return Table(self.graph, self.graph.add(rows.kept(self.node, store)))
+
+    def to_stream(self) -> Stream[K, V]:
+        """Give the changes as a stream: new values, and null for a deleted row."""
+        return Stream(self.graph, self.graph.add(rows.to_stream(self.node)))
+
+    def _join(self, other: Table[K, Any], joiner: Any, into: Spec[O], kind: Join) -> Table[K, O]:
+        check_keys(self.node, other.node, f"join {self.name} and {other.name}")
+        left, right = self._with_old("join"), other._with_old("join")
+        return self._next(rows.joined(left, right, joiner, format_or_refuse(into), kind))
+
+    def _join_foreign(
+        self, other: Table[G, Any], foreign_key: Any, joiner: Any, into: Spec[O], kind: Join, store: str
+    ) -> Table[K, O]:
+        graph, made, right = self.graph, format_or_refuse(into), other._with_old("join_by_foreign_key")
+        key_of = to_rows(right.key, on_keys(self.node.key, foreign_key))
+        left = self._with_old("join_by_foreign_key")
+        subscribing = graph.add(foreign.subscribing(left, key_of, right.key, store))
+        subscribed = graph.repartition(subscribing, f"{store}-subscriptions")
+        answering = graph.add(foreign.answering(subscribed, right, joiner, made, kind, store, left.key))
+        answers = graph.repartition(answering, f"{store}-answers")
+        return self._next(foreign.answered(answers, made, store))
+
+    def _next(self, node: Node) -> Table[Any, Any]:
+        return Table(self.graph, self.graph.add(node))
+
+    def _with_old(self, verb: str) -> Node:
+        if not self._knows_old:
+            raise TopologyError(
+                f"{self.name}: {verb}() needs the values that updates replace, which a suppressed table does not know; "
+                "put .materialized(store=...) between"
+            )
+        return self.node
+
+
+class GroupedTable(Generic[K, V]):
+    """The rows of a table by group: a row that changes or goes is taken out of its former group's aggregate."""
+
+    def __init__(self, graph: Graph, node: Node, table: Node) -> None:
+        self._graph = graph
+        self._node = node
+        self._values = table.value
+
+    def count(self, *, store: str) -> Table[K, int]:
+        """Count the rows of each group."""
+        return self.aggregate(COUNT, int, store=store)
+
+    def reduce(self, reducer: Callable[[V, V], V], remover: Callable[[V, V], V], *, store: str) -> Table[K, V]:
+        """Combine the rows of each group; `remover` is called with the aggregate and a value that leaves it."""
+        return self.aggregate(reducing(reducer, remover), self._values, store=store)
+
+    def aggregate(self, fold: Fold[V, A], into: Spec[A], *, store: str) -> Table[K, A]:
+        """Fold the rows of each group: one that leaves is subtracted, one that enters added."""
+        parent = self._graph.repartition(self._node, store)
+        node = rows.grouped_aggregate(parent, on_rows(parent.key, fold), format_or_refuse(into), store)
         return Table(self._graph, self._graph.add(node))
 
-    def group_by(self, name: str, key_of: Callable[[str, V], str | None], crossing: type[Any]) -> GroupedTable[V]:
-        """Group the rows by a key made of each (None: it belongs to no group); changes are repartitioned by it.
 
-        Args:
-            name: of the repartition.
-            crossing: what crosses it, a record with the fields old, new and timestamp; it needs a contract.
-        """
-        if set(fields_of(crossing)) != {"old", "new", "timestamp"}:
-            raise TopologyError(
-                f"repartition {name}: {crossing.__name__} must have the fields old, new (rows or null) and timestamp"
-            )
+class GlobalTable(Generic[K, V]):
+    """A table that every task has whole, so that records of any key can look it up."""
 
-        def step(key: str, change: Any, timestamp: int, _ctx: Context[Any]) -> Iterable[Element]:
-            old = None if change.old is None else key_of(key, change.old)
-            new = None if change.new is None else key_of(key, change.new)
-            if old is not None and old == new:
-                return [(old, crossing(old=change.old, new=change.new, timestamp=timestamp), timestamp)]
-            left = [] if old is None else [(old, crossing(old=change.old, new=None, timestamp=timestamp), timestamp)]
-            entered = [] if new is None else [(new, crossing(old=None, new=change.new, timestamp=timestamp), timestamp)]
-            return left + entered
-
-        made = Made((step,))
-        grouped = Node(Kind.STEP, f"group {name}", self.node.stage, crossing, (self.node,), make=lambda _: made)
-        return GroupedTable(self._graph, self._graph.repartition(self._graph.add(grouped), name))
-
-    def changes(self) -> Stream[V]:
-        """Give the table's changes as a stream: new values, and tombstones."""
-
-        def step(key: str, change: Any, timestamp: int, _ctx: Context[Any]) -> Iterable[Element]:
-            return [(key, change.new, timestamp)]
-
-        made = Made((step,))
-        node = Node(Kind.STEP, "changes", self.node.stage, self.node.record, (self.node,), make=lambda _: made)
-        return Stream(self._graph, self._graph.add(node))
-
-
-class GroupedTable(Generic[V]):
-    """The rows of a table by group."""
-
-    def __init__(self, graph: Graph, parent: Node) -> None:
-        self._graph = graph
-        self._parent = parent
-
-    def count(self, into: type[A], *, store: str) -> Stream[A]:
-        """Count the rows of each group in a record with one field, an int; every change goes on."""
-        return self.aggregate(counting(into), into, store=store)
-
-    def aggregate(self, fold: Fold[V, A], into: type[A], *, store: str) -> Stream[A]:
-        """Fold the rows of each group: one that leaves is subtracted, one that enters added; every change goes on."""
-        declared, subtract = TimestampedKeyValueStore(store, into), fold.subtract
-        if subtract is None:
-            raise TopologyError(f"store {store}: rows leave groups, but the fold has no subtract: give it one")
-
-        def make(bound: Bound) -> Made:
-            aggregate: TableAggregate[V, V, A] = TableAggregate(
-                bound.store(declared), lambda key, row: (key, row), fold.initial, fold.add, subtract
-            )
-
-            class Changes:
-                def process(self, key: str, value: Any, timestamp: int) -> list[Result[A]]:
-                    return aggregate.process(Change(key, value.new, value.old, timestamp))
-
-            return Made((step_of(Changes()),))
-
-        name = f"aggregate to {into.__name__}"
-        node = Node(Kind.STEP, name, stage_behind(self._parent), into, (self._parent,), (declared,), make)
-        return Stream(self._graph, self._graph.add(node))
-
-
-def table_node(source: Node, store: str, history_retention_ms: int | None) -> Node:
-    """Give the node that keeps a topic's records as a table."""
-    declared: Rows
-    if history_retention_ms is None:
-        declared = TimestampedKeyValueStore(store, source.record)
-    else:
-        declared = VersionedKeyValueStore(store, source.record, history_retention_ms=history_retention_ms)
-
-    def make(bound: Bound) -> Made:
-        own = bound.store(declared)
-        table = table_of(own)
-
-        def step(key: str, value: Any, timestamp: int, ctx: Context[Any]) -> Iterable[Element]:
-            if isinstance(own, VersionedKeyValueStore):
-                late_by = own.stream_time - own.history_retention_ms - timestamp
-                if late_by > 0:
-                    ctx.late(late_by)
-            return _changed(table.update(key, value, timestamp))
-
-        return Made((step,), table=table)
-
-    return Node(Kind.STEP, f"table {store}", 0, source.record, (source,), (declared,), make)
-
-
-def _changed(change: Change[Any] | None) -> list[Element]:
-    return [] if change is None else [(change.key, change, change.timestamp)]
+    def __init__(self, graph: Graph, node: Node) -> None:
+        self.graph = graph
+        self.node = node

@@ -2,38 +2,122 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+import re
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
+from typing import Any, TypeVar, overload
 
-from forebay.builder.compiled import CompiledStage
+from forebay.builder import rows
+from forebay.builder.compiled import CompiledSubTopology
+from forebay.builder.components import Component, components
 from forebay.builder.graph import Graph, Kind, Node, TopologyError
+from forebay.builder.specs import Spec, format_or_refuse
 from forebay.builder.stream import Stream
-from forebay.builder.table import Table, table_node
-from forebay.job import Job, Logic, Stage
-from forebay.processor.api import AnyProcessor
+from forebay.builder.table import GlobalTable, Table
+from forebay.formats import TEXT, Format
+from forebay.job import Job, Logic, SubTopology, TopicFormat
+from forebay.processor.api import AnyProcessor, Reading
+from forebay.records import fields_of, is_record_type
 
+K = TypeVar("K")
 V = TypeVar("V")
 S = TypeVar("S")
+
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
 
 class Topology:
     """Streams and tables, what is made of them, and where it goes.
 
+    Event time is the Kafka record's timestamp, unless `timestamp` names a field of the value (ms), or gives it. With
+    `event_id`, records whose id came not long before are dropped. Keys are text unless `key` says otherwise.
+
     Args:
-        close_idle_after_ms: idle time after which open windows are closed and waiting records let go; 0 = never.
+        close_idle_after_ms: idle time after which everything open is closed at once, ahead of the clock, and what comes
+            later for it is refused; 0 = never: then it closes as the clock moves.
     """
 
-    def __init__(self, close_idle_after_ms: int = 60_000) -> None:
+    def __init__(self, close_idle_after_ms: int = 0) -> None:
         self.graph = Graph()
         self.close_idle_after_ms = close_idle_after_ms
-        self.tables: set[str] = set()
-        """Topics read as tables."""
 
-    def stream(self, topic: str, record: type[V]) -> Stream[V]:
-        """Read a topic as a stream of records."""
-        return Stream(self.graph, self.graph.add(Node(Kind.SOURCE, topic, 0, record)))
+    @overload
+    def stream(
+        self,
+        topics: str | Sequence[str],
+        value: Spec[V],
+        *,
+        timestamp: str | Callable[[V], int] | None = None,
+        event_id: str | Callable[[V], str | None] | None = None,
+        nulls: bool = True,
+    ) -> Stream[str, V]: ...
+    @overload
+    def stream(
+        self,
+        topics: str | Sequence[str],
+        value: Spec[V],
+        *,
+        key: Spec[K],
+        timestamp: str | Callable[[V], int] | None = None,
+        event_id: str | Callable[[V], str | None] | None = None,
+        nulls: bool = True,
+    ) -> Stream[K, V]: ...
+    def stream(
+        self,
+        topics: str | Sequence[str],
+        value: Any,
+        *,
+        key: Any = TEXT,
+        timestamp: Any = None,
+        event_id: Any = None,
+        nulls: bool = True,
+    ) -> Any:
+        """Read a topic, or several of one kind of record, as a stream.
 
-    def table(self, topic: str, record: type[V], *, store: str, history_retention_ms: int | None = None) -> Table[V]:
+        Args:
+            nulls: whether a record without key or value is one; if not, it goes to `.errors`.
+        """
+        names = (topics,) if isinstance(topics, str) else tuple(topics)
+        source = self._source(names, key, value, timestamp, event_id, is_nullable=nulls)
+        return Stream(self.graph, self.graph.add(source))
+
+    @overload
+    def table(
+        self,
+        topic: str,
+        value: Spec[V],
+        *,
+        store: str,
+        history_retention_ms: int | None = None,
+        timestamp: str | Callable[[V], int] | None = None,
+        event_id: str | Callable[[V], str | None] | None = None,
+        check: Callable[[str, V], object] | None = None,
+    ) -> Table[str, V]: ...
+    @overload
+    def table(
+        self,
+        topic: str,
+        value: Spec[V],
+        *,
+        key: Spec[K],
+        store: str,
+        history_retention_ms: int | None = None,
+        timestamp: str | Callable[[V], int] | None = None,
+        event_id: str | Callable[[V], str | None] | None = None,
+        check: Callable[[K, V], object] | None = None,
+    ) -> Table[K, V]: ...
+    def table(
+        self,
+        topic: str,
+        value: Any,
+        *,
+        key: Any = TEXT,
+        store: str,
+        history_retention_ms: int | None = None,
+        timestamp: Any = None,
+        event_id: Any = None,
+        check: Any = None,
+    ) -> Any:
         """Read a topic as a table: the last record of a key counts, or with a history the latest by timestamp.
 
         A record without value deletes its key.
@@ -41,41 +125,118 @@ class Topology:
         Args:
             store: name of the store that holds the rows.
             history_retention_ms: makes the table versioned; None: it is not.
+            check: called with key and value of each record before it counts; what it raises refuses the record.
         """
-        source = self.graph.add(Node(Kind.SOURCE, topic, 0, record))
-        self.tables.add(topic)
-        return Table(self.graph, self.graph.add(table_node(source, store, history_retention_ms)))
+        source = self.graph.add(self._source((topic,), key, value, timestamp, event_id, is_table=True))
+        checked = source if check is None else Stream(self.graph, source).peek(_of_values(check)).node
+        return Table(self.graph, self.graph.add(rows.table(checked, store, history_retention_ms, is_alone=True)))
+
+    @overload
+    def global_table(self, topic: str, value: Spec[V], *, store: str) -> GlobalTable[str, V]: ...
+    @overload
+    def global_table(self, topic: str, value: Spec[V], *, key: Spec[K], store: str) -> GlobalTable[K, V]: ...
+    def global_table(self, topic: str, value: Any, *, key: Any = TEXT, store: str) -> Any:
+        """Read all of a topic in every task: a table that records of any key can look up; its records move no time."""
+        source = self.graph.add(self._source((topic,), key, value, None, None, is_table=True, is_global=True))
+        return GlobalTable(self.graph, self.graph.add(rows.global_table(source, store)))
+
+    def _source(
+        self, topics: tuple[str, ...], key: Any, value: Any, timestamp: Any, event_id: Any, **more: Any
+    ) -> Node:
+        kind = format_or_refuse(value)
+        for topic in topics:
+            if not _TOPIC.fullmatch(topic):
+                raise TopologyError(f"topic {topic!r}: a topic's name is 1 to 249 of A-Z a-z 0-9 . _ -")
+        if not topics:
+            raise TopologyError("a stream of no topics: name one")
+        where = f"topic {topics[0]}"
+        reading: Reading[Any] = Reading(_reader(timestamp, kind, where), _reader(event_id, kind, where))
+        name = topics[0] if len(topics) == 1 else " and ".join(topics)
+        return Node(Kind.SOURCE, name, format_or_refuse(key), kind, topics=topics, reading=reading, **more)
+
+
+def _of_values(check: Callable[[Any, Any], object]) -> Callable[[Any, Any], object]:
+    return lambda key, value: None if value is None else check(key, value)
+
+
+def _reader(named: Any, kind: Format[Any], where: str) -> Callable[[Any], Any] | None:
+    """Give what reads a field, or the function that was given. Raises TopologyError where there is no such field."""
+    if named is None or callable(named):
+        return named  # type: ignore[no-any-return]
+    fields = fields_of(kind.type) if is_record_type(kind.type) else None
+    if fields is not None and named not in fields:
+        raise TopologyError(f"{where}: {kind.type.__name__} has no field {named!r}: name one of {', '.join(fields)}")
+    if fields is None:
+        raise TopologyError(f"{where}: {kind} values have no fields: give a function of the value")
+    return attrgetter(named)
 
 
 def job(settings: type[S], build: Callable[[S], Topology]) -> Job:
     """Give the job that runs the topology which `build` makes of the service's settings.
 
     Raises:
-        TopologyError: nothing is read, or nothing sent.
+        TopologyError: nothing is read, or nothing sent, or sub-topologies send to each other in a circle.
     """
-    topology = build(settings())
-    graph = topology.graph
+    graph = build(settings()).graph
     sources, sinks = graph.of_kind(Kind.SOURCE), graph.of_kind(Kind.SINK)
     if not sources or not sinks:
         raise TopologyError("the topology reads no topic: begin with stream() or table()" if not sources else _NO_SINK)
+    parts = components(graph)
     return Job(
-        inputs={node.name: node.record for node in sources},
-        outputs={node.name: node.record for node in sinks},
+        inputs=_records(sources),
+        outputs=_records(sinks),
         settings=settings,
         processor=_logic(build, 0),
-        tables=frozenset(topology.tables),
-        then=tuple(
-            Stage(node.name, node.record, _logic(build, node.stage + 1)) for node in graph.of_kind(Kind.REPARTITION)
-        ),
+        tables=frozenset(topic for node in sources if node.is_table for topic in node.topics),
+        table_outputs=_table_outputs(sinks),
+        graph=tuple(_sub_topology(part, _logic(build, number)) for number, part in enumerate(parts)),
+        formats=_formats(graph.nodes),
     )
 
 
 _NO_SINK = "the topology sends nothing: end with to()"
 
 
-def _logic(build: Callable[[S], Topology], stage: int) -> Logic:
+def _logic(build: Callable[[S], Topology], number: int) -> Logic:
     def make(settings: Any) -> AnyProcessor:
         topology = build(settings)
-        return CompiledStage(topology.graph, stage, topology.close_idle_after_ms)
+        return CompiledSubTopology(components(topology.graph)[number], topology.close_idle_after_ms)
 
     return make
+
+
+def _sub_topology(part: Component, logic: Logic) -> SubTopology:
+    sources = part.of_kind(Kind.SOURCE)
+    return SubTopology(
+        part.name,
+        logic,
+        inputs=_records(sources),
+        repartitions={node.name: node.value.type for node in part.reads},
+        sends=frozenset(node.name for node in part.of_kind(Kind.REPARTITION)),
+        tables=frozenset(topic for node in sources if node.is_table for topic in node.topics),
+        nullable=frozenset(topic for node in sources if node.is_nullable for topic in node.topics)
+        | {node.name for node in part.reads},
+        global_tables=frozenset(topic for node in sources if node.is_global for topic in node.topics),
+    )
+
+
+def _records(nodes: Iterable[Node]) -> dict[str, type[Any]]:
+    return {topic: node.value.type for node in nodes for topic in node.topics}
+
+
+def _table_outputs(sinks: Iterable[Node]) -> frozenset[str]:
+    """Give the topics that every sink sends a table's rows to."""
+    sent: dict[str, bool] = {}
+    for node in sinks:
+        for topic in node.topics:
+            sent[topic] = sent.get(topic, True) and node.gives_rows
+    return frozenset(topic for topic, are_rows in sent.items() if are_rows)
+
+
+def _formats(nodes: Iterable[Node]) -> dict[str, TopicFormat]:
+    found: dict[str, TopicFormat] = {}
+    for node in nodes:
+        if node.kind is not Kind.STEP and not (node.key.is_text and node.value.is_contract):
+            for name in node.topics or (node.name,):
+                found[name] = TopicFormat(node.key, node.value)
+    return found

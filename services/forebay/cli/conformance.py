@@ -9,18 +9,21 @@ import click
 
 from forebay.conformance.bench import Backend
 from forebay.conformance.cases import FileResult
+from forebay.conformance.described import run_described
 from forebay.conformance.runner import run_directory
 
 _SPARK = "spark"
+_DSL = "dsl"
 
 
 @click.command()
 @click.argument("directory", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option(
     "--backend",
-    type=click.Choice([*(backend.value for backend in Backend), _SPARK]),
+    type=click.Choice([*(backend.value for backend in Backend), _DSL, _SPARK]),
     default=Backend.IN_MEMORY.value,
-    help="Where the cases' stores are kept; spark: in a Spark query's state (takes about a minute).",
+    help="Where the cases' stores are kept; spark: in a Spark query's state (takes about a minute); dsl: the cases of "
+    "topologies alone, described in the DSL and run by the engine.",
 )
 def conformance(directory: Path, backend: str) -> int:
     """Run every case file of DIRECTORY; exit code 1 if any case fails.
@@ -40,6 +43,8 @@ def conformance(directory: Path, backend: str) -> int:
 
 
 def _results(directory: Path, backend: str) -> Iterator[FileResult]:
+    if backend == _DSL:
+        return run_described(directory)
     if backend != _SPARK:
         return run_directory(directory, Backend(backend))
     from forebay.conformance.spark import run_on_spark  # noqa: PLC0415 (starts with pyspark: half a second)

@@ -71,7 +71,9 @@ _OPTIONS = (
         callback=pairs,
         help="A setting of the service's logic; `forebay services SERVICE` lists them.",
     ),
-    _choice("--emit", [emit.value for emit in Emit], "Every output, or the last one per key and commit."),
+    _choice(
+        "--emit", [emit.value for emit in Emit], "Every output, or of tables' rows the last one per key and commit."
+    ),
     _number("--dedupe-retention-ms", 600_000, "Stream time for which event ids are remembered; 0: not at all."),
     _number("--commit-interval-ms", 100, "Time between two commits of a group that has caught up.", 1, 60_000),
     _number("--checkpoint-interval-ms", 30_000, "How long a lease, one Spark batch, lasts.", 1_000, 600_000),

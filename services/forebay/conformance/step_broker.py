@@ -103,7 +103,7 @@ class OutcomeProducer:
         for commit in commits:
             for output in commit.result.outputs:
                 value = None if output.value is None else plain(CellCodec().decode(output.value))
-                self._outcomes[int(output.key)] = Outcome(value)
+                self._outcomes[int(output.key or b"")] = Outcome(value)
             for failed in commit.result.errors:
                 headers = {name: (text or b"").decode() for name, text in failed.headers}
                 outcome = Outcome(error=headers["error.class"], text=headers["error.message"])

@@ -41,6 +41,9 @@ class Topology(Script):
         fields("expected", self.expected, {"final_table"} if self.only_final() else set(), known)
         if not self.expected.keys() & known:
             raise BadCase("it expects nothing")
+        null = sorted(name for name in known if name in self.expected and self.expected[name] is None)
+        if null:
+            raise BadCase(f"its expected {', '.join(null)} is null: give what must come, [] for nothing")
         if "raw_per_input" in self.expected and self.raw() is None:
             raise BadCase("this topology suppresses nothing: raw_per_input is unknown")
 

@@ -15,6 +15,7 @@ from forebay.operators.stream_table import StreamTableJoin
 from forebay.operators.suppress import BufferFull, Suppress, UntilTimeLimit, UntilWindowCloses, WhenFull
 from forebay.operators.table import Change, LatestByOffset, LatestByTimestamp, Table
 from forebay.operators.table_table import JoinedTable, TableTableJoin
+from forebay.operators.waiting import Waiting
 from forebay.operators.window import WindowAggregate
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "TableTableJoin",
     "UntilTimeLimit",
     "UntilWindowCloses",
+    "Waiting",
     "WhenFull",
     "WindowAggregate",
     "WindowResult",

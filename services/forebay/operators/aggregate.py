@@ -42,6 +42,10 @@ class TableAggregate(Generic[V, G, A]):
 
     def process(self, change: Change[V] | None) -> list[Result[A]]:
         """Apply a table's change; give one result per group it touches, the one that lost a row first."""
+        return [Result(each.key, each.new, each.timestamp) for each in self.changes(change)]
+
+    def changes(self, change: Change[V] | None) -> list[Change[A]]:
+        """Apply a table's change; give the changes of the table of aggregates, of the group that lost a row first."""
         if change is None:
             return []
         old = None if change.old is None else self._group(change.key, change.old)
@@ -51,7 +55,7 @@ class TableAggregate(Generic[V, G, A]):
         results = [] if old is None else [self._apply(old[0], old, None, change.timestamp)]
         return results if new is None else [*results, self._apply(new[0], None, new, change.timestamp)]
 
-    def _apply(self, group: str, old: tuple[str, G] | None, new: tuple[str, G] | None, timestamp: int) -> Result[A]:
+    def _apply(self, group: str, old: tuple[str, G] | None, new: tuple[str, G] | None, timestamp: int) -> Change[A]:
         found = self._store.get(group)
         aggregate = None if found is None else found.value
         if old is not None and aggregate is not None:
@@ -60,4 +64,4 @@ class TableAggregate(Generic[V, G, A]):
             aggregate = self._add(group, new[1], self._initial() if aggregate is None else aggregate)
         newest = timestamp if found is None else max(timestamp, found.timestamp)
         self._store.put(group, aggregate, newest)
-        return Result(group, aggregate, newest)
+        return Change(group, aggregate, None if found is None else found.value, newest)

@@ -36,6 +36,7 @@ class Outcome(NamedTuple, Generic[R]):
         refused: windows that had closed before the record came; a record with any belongs into `.late`, once.
         late_by_ms: how long ago (stream time) the last refused window closed; 0 if none was refused.
         closes_at: closing time (ms) at which the first window it changed is final; None where no finals are given.
+        before: the value each of `updates` replaces; None: there was none.
     """
 
     updates: tuple[WindowResult[R], ...] = ()
@@ -43,6 +44,7 @@ class Outcome(NamedTuple, Generic[R]):
     refused: int = 0
     late_by_ms: int = 0
     closes_at: int | None = None
+    before: tuple[R | None, ...] = ()
 
     @property
     def results(self) -> tuple[WindowResult[R], ...]:

@@ -83,19 +83,21 @@ class SessionAggregate(Generic[V, A]):
         for entry in found[1:]:
             aggregate = self._merger(key, aggregate, entry.value)
         updates: list[WindowResult[A]] = []
+        before = [] if start == end else [each.value for each in found]
         if start != end:
             updates += [WindowResult(key, Window(each.start, each.end), None, each.end) for each in found]
         aggregate = self._add(key, value, aggregate)
         self.store.merge(key, found, start, end, aggregate, open_from)
         if self._emission is Emission.UPDATES:
             updates.append(WindowResult(key, merged, aggregate, end))
-            return Outcome(tuple(updates))
+            return Outcome(tuple(updates), before=(*before, None))
         if end < self.store.marks.get(_OPEN_FROM, FOREVER):
             self.store.marks.set(_OPEN_FROM, end)
         if self._emission is Emission.FINAL:
             return Outcome((), finals, closes_at=self.sessions.closes_at(merged))
         updates.append(WindowResult(key, merged, aggregate, end))
-        return Outcome(tuple(updates), finals, closes_at=self.sessions.closes_at(merged))
+        closes_at = self.sessions.closes_at(merged)
+        return Outcome(tuple(updates), finals, closes_at=closes_at, before=(*before, None))
 
     def close(self, now: int) -> list[WindowResult[A]]:
         """Give the sessions that became final by closing time `now`, each once: by end, start, key.

@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 
 from forebay.operators.folds import Fold
 from forebay.operators.results import Result
+from forebay.operators.table import Change
 from forebay.stores.timestamped import TimestampedKeyValueStore
 
 V = TypeVar("V")
@@ -25,10 +26,19 @@ class StreamAggregate(Generic[V, A]):
 
     def process(self, key: str, value: V | None, timestamp: int) -> list[Result[A]]:
         """Fold one record in; give the aggregate with the largest timestamp in it (ms). A null value is ignored."""
+        change = self.change(key, value, timestamp)
+        return [] if change is None else [Result(key, change.new, change.timestamp)]
+
+    def change(self, key: str, value: V | None, timestamp: int) -> Change[A] | None:
+        """Fold one record in; give the change of the table of aggregates. A null value is ignored."""
         if value is None:
-            return []
+            return None
         found = self._store.get(key)
-        newest = timestamp if found is None else max(timestamp, found.timestamp)
-        aggregate = self._fold.add(key, value, self._fold.initial() if found is None else found.value)
+        if found is None:
+            old, newest, total = None, timestamp, self._fold.initial()
+        else:
+            old = total = found.value
+            newest = max(timestamp, found.timestamp)
+        aggregate = self._fold.add(key, value, total)
         self._store.put(key, aggregate, newest)
-        return [Result(key, aggregate, newest)]
+        return Change(key, aggregate, old, newest)

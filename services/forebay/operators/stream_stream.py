@@ -103,6 +103,16 @@ class StreamStreamJoin(Generic[L, R, O]):
         right = self._alone(self._right_waiting, before, 1, lambda value: self._joiner(None, value))
         return [result for _, _, result in heapq.merge(left, right, key=lambda found: found[:2])]
 
+    def next_release(self) -> int | None:
+        """Give the closing time (ms) at which the first waiting record is given a result of its own; None: none waits.
+
+        It may be too early, once, after a record that waited found its partner.
+        """
+        reach = ((self._left_waiting, self._windows.after_ms), (self._right_waiting, self._windows.before_ms))
+        found = [(side.first_time(), after) for side, after in reach if side is not None]
+        due = [first + after + self._windows.grace_ms + 1 for first, after in found if first is not None]
+        return min(due, default=None)
+
     @staticmethod
     def _alone(
         waiting: JoinBuffer[L] | JoinBuffer[R] | None, until: int, side: int, join: Callable[..., O]

@@ -70,6 +70,16 @@ class StreamTableJoin(Generic[L, R, O]):
             results += self._join(waiting.key, waiting.value, waiting.time)
         return results
 
+    @property
+    def stream_time(self) -> int:
+        """Time of the stream's own side, in ms: the table's records don't move it."""
+        return -1 if self._buffer is None else self._buffer.stream_time
+
+    def next_release(self) -> int | None:
+        """Give the time of the stream's side at which the first waiting record is let go; None: none waits."""
+        first = None if self._buffer is None else self._buffer.first_time()
+        return None if first is None else first + self._grace_ms
+
     def _join(self, key: str, value: L, timestamp: int) -> list[Result[O]]:
         found = self._table.get_as_of(key, timestamp)
         if found is None and self._kind is Join.INNER:

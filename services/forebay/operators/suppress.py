@@ -36,6 +36,10 @@ class Until(Protocol):
         """Give the last place (ms) that is let through when the closing time is `now`."""
         ...
 
+    def closes_at(self, time: int) -> int:
+        """Give the closing time (ms) at which an update at that place is let through."""
+        ...
+
     @property
     def drops_tombstones(self) -> bool:
         """Whether nobody can have seen what a tombstone takes back."""
@@ -55,6 +59,9 @@ class UntilTimeLimit:
     def due(self, now: int) -> int:
         return now - self.limit_ms
 
+    def closes_at(self, time: int) -> int:
+        return time + self.limit_ms
+
 
 @dataclass(frozen=True, slots=True)
 class UntilWindowCloses:
@@ -72,6 +79,9 @@ class UntilWindowCloses:
         if isinstance(self.windows, SessionWindows):
             return self.windows.open_from(now) - 1
         return self.windows.closed_until(now)
+
+    def closes_at(self, time: int) -> int:
+        return self.windows.closes_at(Window(time, time))
 
 
 class Suppress(Generic[V]):

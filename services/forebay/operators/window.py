@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from forebay.operators.results import Emission, Outcome, WindowResult
 from forebay.stores.window import WindowStore
-from forebay.time.windows import TimeWindows, Window
+from forebay.time.windows import TimeWindows, UnlimitedWindows, Window
 
 V = TypeVar("V")
 A = TypeVar("A")
@@ -29,7 +29,7 @@ class WindowAggregate(Generic[V, A]):
     def __init__(
         self,
         store: WindowStore[A],
-        windows: TimeWindows,
+        windows: TimeWindows | UnlimitedWindows,
         initial: Callable[[], A],
         add: Callable[[str, V, A], A],
         *,
@@ -52,19 +52,20 @@ class WindowAggregate(Generic[V, A]):
             now = timestamp
         finals = self.close(now)
         updates: list[WindowResult[A]] = []
+        before: list[A | None] = []
         refused = last_end = 0
         open_from = self.windows.closed_until(now)
         for window in self.windows.windows_for(timestamp):
             if window.end > open_from:
-                updates.append(self._fold(key, value, timestamp, window))
+                updates.append(self._fold(key, value, timestamp, window, before))
             else:
                 refused, last_end = refused + 1, window.end
         late_by = open_from - last_end if refused else 0
         if self._emission is Emission.UPDATES:
-            return Outcome(tuple(updates), (), refused, late_by)
+            return Outcome(tuple(updates), (), refused, late_by, None, tuple(before))
         closes_at = self.windows.closes_at(updates[0].window) if updates else None
         shown = () if self._emission is Emission.FINAL else tuple(updates)
-        return Outcome(shown, tuple(finals), refused, late_by, closes_at)
+        return Outcome(shown, tuple(finals), refused, late_by, closes_at, tuple(before) if shown else ())
 
     def close(self, now: int) -> list[WindowResult[A]]:
         """Give the windows that became final by closing time `now`, each once: by start, then key."""
@@ -88,8 +89,9 @@ class WindowAggregate(Generic[V, A]):
         start = self.store.first_start(self.store.marks.get(_CLOSED) + 1)
         return None if start is None else self.windows.closes_at(Window(start, start + self.windows.size_ms))
 
-    def _fold(self, key: str, value: V, timestamp: int, window: Window) -> WindowResult[A]:
+    def _fold(self, key: str, value: V, timestamp: int, window: Window, before: list[A | None]) -> WindowResult[A]:
         def added(found: A | None) -> A:
+            before.append(found)
             return self._add(key, value, self._initial() if found is None else found)
 
         changed = self.store.update(key, window.start, timestamp, added)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from forebay.processor.messages import Headers
 
 E = TypeVar("E")
 O = TypeVar("O")  # noqa: E741
@@ -62,13 +65,40 @@ class Context(Protocol[O_contra]):
         """Time up to which results are final, in ms: stream time, or later on an idle topic."""
         ...
 
+    @property
+    def topic(self) -> str:
+        """Topic of the record; "" in a timer."""
+        ...
+
+    @property
+    def partition(self) -> int:
+        """Partition of the record; -1 in a timer."""
+        ...
+
+    @property
+    def offset(self) -> int:
+        """Offset of the record; -1 in a timer."""
+        ...
+
+    @property
+    def headers(self) -> Headers:
+        """Headers of the record, in order; none in a timer."""
+        ...
+
     def forward(
-        self, value: O_contra | None, key: str | None = None, timestamp: int | None = None, to: str | None = None
+        self,
+        value: O_contra | None,
+        key: str | None = None,
+        timestamp: int | None = None,
+        to: str | None = None,
+        headers: Headers | None = None,
     ) -> None:
         """Send `value`; None sends a tombstone. Key and timestamp (ms) are this record's unless given.
 
         Args:
-            to: an output topic or the next stage; by default the next stage if there is one, else the first output.
+            to: an output topic or a repartition; by default the first repartition if there is one, else the first
+                output.
+            headers: sent with it; none unless given.
         """
         ...
 
@@ -88,9 +118,21 @@ class Context(Protocol[O_contra]):
         ...
 
 
+class Reading(NamedTuple, Generic[E]):
+    """How records of a topic are read.
+
+    Args:
+        timestamp: gives a record's event time, in ms; None: it is the Kafka record's timestamp.
+        event_id: gives the id by which repetitions are recognized (None: it is never one); None: there are no ids.
+    """
+
+    timestamp: Callable[[E], int] | None = None
+    event_id: Callable[[E], str | None] | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class IdleClose:
-    """When an idle task closes what is open.
+    """Has an idle task close everything open after a timeout, ahead of the clock: what comes later for it is late.
 
     Args:
         after_ms: idle time after which it does, in ms; 0 = never.
@@ -110,7 +152,8 @@ class Processor(abc.ABC, Generic[E, O]):
     """
 
     idle: IdleClose | None = None
-    """None: an idle task's closing time is stream time plus its idle time, and timers due by then fire."""
+    """An idle task's closing time is stream time plus its idle time, and timers due by then fire; see IdleClose for
+    closing earlier than that."""
 
     wall_clock_interval_ms: int = 0
     """How often `on_wall_clock` is called; 0: never."""
@@ -126,11 +169,17 @@ class Processor(abc.ABC, Generic[E, O]):
         """
         return getattr(event, "event_id", None)
 
+    def reading(self, topic: str) -> Reading[E]:
+        """Give how records of `topic` are read; by default by `timestamp` and `event_id`."""
+        return Reading(self.timestamp, self.event_id)
+
     def opened(self) -> None:
         """Prepare what works on stores (operators): they are bound to their task now."""
 
-    def record_key(self, name: str, key: str) -> str | None:
+    def record_key(self, name: str, key: str) -> str | bytes | None:
         """Give the key of the records that a store's entry, or a timer, belongs to; None: to the task as a whole.
+
+        Bytes are the key's own; text stands for its UTF-8 bytes.
 
         Asked when a job gets another number of tasks, which its keys are spread over.
 

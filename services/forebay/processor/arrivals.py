@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from forebay.codec import Codec, DecodeError, Unavailable
 from forebay.processor.api import AnyProcessor, Timer
@@ -12,32 +13,56 @@ from forebay.processor.messages import Headers, Message
 from forebay.room import EventTimes
 
 
-class InputCodecs(Protocol):
-    """How the records of each input are decoded: see `Codecs`."""
+class Arrival(NamedTuple):
+    """A record in processing order.
 
-    @property
-    def inputs(self) -> Mapping[str, Codec[Any]]: ...
-    @property
-    def tables(self) -> Collection[str]: ...
-    @property
-    def handed(self) -> Collection[str]: ...
+    Args:
+        key: its row text; None where a topic's records may have none.
+        event: None: there is no value (in a table the row is deleted).
+        timestamp: event time in ms; -1 where it moves no time.
+        failure: why it can't be used.
+        ident_of: gives the id by which a repetition is recognized; None: it is none.
+    """
+
+    message: Message
+    key: str | None
+    event: Any
+    timestamp: int
+    failure: DecodeError | None = None
+    ident_of: Callable[[Any], str | None] | None = None
 
 
-Decoded = tuple[Message, str, Any, int, DecodeError | None]
-"""Message, key, event (None: a table's row is deleted), event time (ms), and the failure if it can't be used."""
+class Plan(NamedTuple):
+    """How a task's topics are read.
+
+    Args:
+        codecs: of values, by topic.
+        keys: what gives a key's row text, by topic; UTF-8 unless named.
+        tables: topics in which a null value is a delete.
+        nullable: topics whose records may have neither key nor value.
+        timeless: topics whose records move no time (global tables).
+        processor: tells event times and ids.
+        handed: repartitions: their records' event time is the Kafka record's timestamp.
+        names: of repartitions, by topic.
+    """
+
+    codecs: Mapping[str, Codec[Any]]
+    keys: Mapping[str, Callable[[bytes], str]]
+    tables: Collection[str]
+    nullable: Collection[str]
+    timeless: Collection[str]
+    processor: AnyProcessor
+    handed: Collection[str] = ()
+    names: Mapping[str, str] = MappingProxyType({})
 
 
 def arrivals(
-    streams: Sequence[Iterable[Message]],
-    codecs: InputCodecs,
-    processor: AnyProcessor,
-    times: EventTimes,
-    counts: dict[str, int],
-) -> Iterator[Decoded]:
-    """Return the records of all streams by event time (semantics.md, order of processing).
+    streams: Sequence[Iterable[Message]], plan: Plan, times: EventTimes, counts: dict[str, int]
+) -> Iterator[Arrival]:
+    """Give the records of all streams by event time (semantics.md, order of processing).
 
-    At equal times tables come first, so that a look-up as of t sees what became valid at t; then the streams' order.
-    A record that can't be used comes right after its predecessor in its own stream.
+    Of equal times tables come first, then the order of the streams counts. A record that can't be used comes right
+    after its predecessor in its own stream.
 
     Args:
         streams: one per input partition, each of one topic, sorted by (topic, partition).
@@ -45,74 +70,72 @@ def arrivals(
         counts: records read are added here by topic, once their stream ends.
     """
     if len(streams) == 1:
-        yield from _decoded(streams[0], codecs, processor, times, counts)
+        yield from _decoded(streams[0], plan, times, counts)
         return
-    heap: list[tuple[int, int, Decoded, Iterator[Decoded]]] = []
-    behind = len(streams)
+    heap: list[tuple[int, bool, int, Arrival, Iterator[Arrival]]] = []
     last = [-1] * len(streams)
     for index, stream in enumerate(streams):
-        records = _decoded(stream, codecs, processor, times, counts)
+        records = _decoded(stream, plan, times, counts)
         first = next(records, None)
         if first is not None:
-            rank = index if first[0].topic() in codecs.tables else index + behind
-            heap.append((first[3], rank, first, records))
+            heap.append((first.timestamp, first.message.topic() not in plan.tables, index, first, records))
     heapq.heapify(heap)
     while heap:
-        timestamp, rank, record, records = heap[0]
-        index = rank % behind
+        timestamp, rank, index, record, records = heap[0]
         last[index] = max(last[index], timestamp)
         yield record
         following = next(records, None)
         if following is None:
             heapq.heappop(heap)
         else:
-            at = following[3] if following[4] is None else last[index]
-            heapq.heapreplace(heap, (at, rank, following, records))
+            at = following.timestamp if following.failure is None else last[index]
+            heapq.heapreplace(heap, (at, rank, index, following, records))
 
 
-def _decoded(
-    stream: Iterable[Message],
-    codecs: InputCodecs,
-    processor: AnyProcessor,
-    times: EventTimes,
-    counts: dict[str, int],
-) -> Iterator[Decoded]:
-    timestamp_of, first, last = processor.timestamp, times.first, times.last
-    tables = codecs.tables
-    topic, decode, read, is_handed = "", None, 0, False
+def _decoded(stream: Iterable[Message], plan: Plan, times: EventTimes, counts: dict[str, int]) -> Iterator[Arrival]:
+    first, last = times.first, times.last
+    topic, name, decode, read, timestamp_of, ident_of = "", "", None, 0, None, None
+    key_of: Callable[[bytes], str] = bytes.decode
+    may_be_null = timeless = is_table = False
     for read, message in enumerate(stream, 1):  # noqa: B007 (counted after the loop)
         if message.topic() != topic:
             topic = message.topic()
-            decode = codecs.inputs[topic].decode
-            is_handed = topic in codecs.handed
+            name = plan.names.get(topic, topic)
+            decode, key_of = plan.codecs[name].decode, plan.keys.get(name, bytes.decode)
+            timestamp_of, ident_of = plan.processor.reading(name)
+            if name in plan.handed:
+                timestamp_of = None
+            may_be_null, timeless, is_table = name in plan.nullable, name in plan.timeless, name in plan.tables
         assert decode is not None
         try:
             key, value = message.key(), message.value()
-            if key is None or (value is None and topic not in tables):
+            if (key is None or (value is None and not is_table)) and not may_be_null:
                 raise DecodeError("the record's key is null" if key is None else "the record's value is null")
-            text = key.decode()
+            text = None if key is None else key_of(key)
             event = None if value is None else decode(value)
         except UnicodeDecodeError as error:
-            yield message, "", None, -1, DecodeError(f"the record's key is not UTF-8: {error}")
+            yield Arrival(message, None, None, -1, DecodeError(f"the record's key is not UTF-8: {error}"))
             continue
         except DecodeError as error:
-            yield message, "", None, -1, error
+            yield Arrival(message, None, None, -1, error)
             continue
         try:
-            timestamp = message.timestamp()[1] if is_handed or event is None else timestamp_of(event)
+            timestamp = message.timestamp()[1] if timestamp_of is None or event is None else timestamp_of(event)
             if timestamp.__class__ is not int or not first <= timestamp <= last:
                 raise DecodeError(_unusable_time(timestamp, times))
         except (Unavailable, MemoryError):
             raise
         except DecodeError as error:
-            yield message, "", None, -1, error
+            yield Arrival(message, None, None, -1, error)
         except Exception as error:
             failure = DecodeError(f"the record's event time can't be told: {type(error).__name__}: {error}")
-            yield message, "", None, -1, failure
+            yield Arrival(message, None, None, -1, failure)
         else:
-            yield message, text, event, timestamp, None
+            yield Arrival(
+                message, text, event, -1 if timeless else timestamp, None, None if event is None else ident_of
+            )
     if read:
-        counts[topic] = counts.get(topic, 0) + read
+        counts[name] = counts.get(name, 0) + read
 
 
 def _unusable_time(timestamp: Any, times: EventTimes) -> str:

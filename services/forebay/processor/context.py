@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from forebay.codec import Codec, EncodeError
-from forebay.processor.messages import Output
+from forebay.processor.messages import Headers, Message, Output
 from forebay.processor.timers import NEVER
-from forebay.room import Room
+from forebay.room import HEADER_BYTES, Room
 
 IN_TIME = -1
+SENDER = "forebay.sender"
+"""Header by which a repartition's records say which task forwarded them."""
 _SHORT = 1_000
 
 Target = tuple[Codec[Any], Room]
@@ -25,30 +28,46 @@ class TaskContext:
         default: the target of what is forwarded without one.
         max_bytes: largest output value.
         timers: what the topic of the task's timers takes.
+        write_key: what makes a key's bytes of its row text, by target; UTF-8 unless named.
+        names: of repartitions, by topic.
     """
 
     __slots__ = (
         "_default",
         "_default_target",
         "_max_bytes",
+        "_names",
         "_targets",
         "_timers",
+        "_write_key",
         "closing_time",
         "key",
         "late_by",
+        "message",
         "outputs",
         "stream_time",
         "timer_ops",
         "timestamp",
     )
 
-    def __init__(self, targets: Mapping[str, Target], default: str, max_bytes: int, timers: Room) -> None:
+    def __init__(
+        self,
+        targets: Mapping[str, Target],
+        default: str,
+        max_bytes: int,
+        timers: Room,
+        write_key: Mapping[str, Callable[[str], bytes]] = MappingProxyType({}),
+        names: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self._targets = targets
         self._default = default
         self._default_target = targets[default]
         self._max_bytes = max_bytes
         self._timers = timers
-        self.key = ""
+        self._write_key = write_key
+        self._names = names
+        self.message: Message | None = None
+        self.key: Any = ""  # text, or None where a topic's records may have no key
         self.timestamp = -1
         self.stream_time = -1
         self.closing_time = -1
@@ -56,16 +75,48 @@ class TaskContext:
         self.outputs: list[Output] = []
         self.timer_ops: list[tuple[str, str, int | None]] = []
 
-    def forward(self, value: Any, key: str | None = None, timestamp: int | None = None, to: str | None = None) -> None:
+    @property
+    def topic(self) -> str:
+        if self.message is None:
+            return ""
+        topic = self.message.topic()
+        return self._names.get(topic, topic)
+
+    @property
+    def partition(self) -> int:
+        return -1 if self.message is None else self.message.partition()
+
+    @property
+    def offset(self) -> int:
+        return -1 if self.message is None else self.message.offset()
+
+    @property
+    def headers(self) -> Headers:
+        if self.message is None:
+            return []
+        found = self.message.headers() or []
+        return [header for header in found if header[0] != SENDER] if self._names else found
+
+    def forward(
+        self,
+        value: Any,
+        key: str | None = None,
+        timestamp: int | None = None,
+        to: str | None = None,
+        headers: Headers | None = None,
+    ) -> None:
         if to is None:
             to, (codec, room) = self._default, self._default_target
         elif to in self._targets:
             codec, room = self._targets[to]
         else:
             raise ValueError(f"nothing is called {to!r} here: forward to one of {', '.join(self._targets)}")
-        raw = (self.key if key is None else key).encode()
+        if key is None:
+            key = self.key
+        write = self._write_key.get(to) if self._write_key else None
+        raw = None if key is None else key.encode() if write is None else write(key)
         at = self.timestamp if timestamp is None else timestamp
-        data, size = None, len(raw)
+        data, size = None, 0 if raw is None else len(raw)
         if value is not None:
             data = codec.encode(value)
             if len(data) > self._max_bytes:
@@ -74,9 +125,11 @@ class TaskContext:
                     "and the output topic's max.message.bytes, or bound the record"
                 )
             size += len(data)
+        if headers:
+            size += sum(len(name) + len(text or b"") + HEADER_BYTES for name, text in headers)
         if size > room.most or at.__class__ is not int or not room.first <= at <= room.last:
-            room.check(f"an output to {to} (key of {len(raw)} bytes)", size, at)
-        self.outputs.append(Output(raw, data, at, to))
+            room.check(f"an output to {to} (key of {0 if raw is None else len(raw)} bytes)", size, at)
+        self.outputs.append(Output(raw, data, at, to, headers))
 
     def late(self, by_ms: int) -> None:
         self.late_by = by_ms

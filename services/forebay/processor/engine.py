@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 from forebay.codec import Codec, EncodeError, Unavailable
+from forebay.formats import Format, key_reader, key_writer
 from forebay.limits import TaskLimits
 from forebay.processor.api import AnyProcessor, LateRecord, Timer
-from forebay.processor.arrivals import TimerMessage, arrivals
+from forebay.processor.arrivals import Plan, TimerMessage, arrivals
 from forebay.processor.context import IN_TIME, TaskContext
 from forebay.processor.dedupe import Dedupe
 from forebay.processor.messages import ErrorStage, Message, Output, SideRecord
@@ -25,7 +26,7 @@ from forebay.stores.upgrade import Conversion
 
 
 class Emit(Enum):
-    """Which of a key's outputs leave a batch."""
+    """Which of a key's outputs leave a commit: `latest` is a cache in front of tables' rows."""
 
     EVERY = "every"
     LATEST = "latest"
@@ -72,12 +73,17 @@ class Codecs:
     """The codecs of one task.
 
     Args:
-        inputs: by topic, repartition topics included.
+        inputs: by topic, and by name of each repartition that is read.
         stores: by name.
         outputs: by topic; the first is the default.
         repartitions: of what is forwarded to other sub-topologies, by name; the first is the default if there is one.
         tables: inputs in which a record without value deletes its key.
-        handed: inputs that are repartition topics: their records' event time is the Kafka timestamp.
+        handed: repartitions that are read: their records' event time is the Kafka timestamp.
+        names: of the repartitions that are read, by topic.
+        nullable: inputs whose records may have neither key nor value.
+        timeless: inputs whose records move no time: global tables.
+        keys: formats of keys by input, repartition and output; text unless named.
+        table_outputs: outputs that hold a table's rows, so that the last of a key stands for those before.
     """
 
     inputs: Mapping[str, Codec[Any]]
@@ -86,6 +92,11 @@ class Codecs:
     repartitions: Mapping[str, Codec[Any]] = field(default_factory=dict)
     tables: frozenset[str] = frozenset()
     handed: frozenset[str] = frozenset()
+    names: Mapping[str, str] = field(default_factory=dict)
+    nullable: frozenset[str] = frozenset()
+    timeless: frozenset[str] = frozenset()
+    keys: Mapping[str, Format[Any]] = field(default_factory=dict)
+    table_outputs: frozenset[str] = frozenset()
 
     @property
     def targets(self) -> Mapping[str, Codec[Any]]:
@@ -147,7 +158,20 @@ class TaskEngine:
             name: (codec, rooms.onward(name) if name in codecs.repartitions else rooms.output(name))
             for name, codec in targets.items()
         }
-        self._context = TaskContext(fitted, next(iter(targets)), settings.max_record_bytes, rooms.internal)
+        write_keys, read_keys = _key_writers(codecs.keys), _key_readers(codecs.keys)
+        self._context = TaskContext(
+            fitted, next(iter(targets)), settings.max_record_bytes, rooms.internal, write_keys, codecs.names
+        )
+        self._plan = Plan(
+            codecs.inputs,
+            read_keys,
+            codecs.tables,
+            codecs.nullable,
+            codecs.timeless,
+            processor,
+            codecs.handed,
+            codecs.names,
+        )
         lent = TaskStores(table, self._journal, self._context, settings.cached_objects, rooms)
         stores = _bind_stores(processor, codecs, lent)
         self._stores = lent.opened
@@ -207,20 +231,20 @@ class TaskEngine:
         self._encoding = encoding
         self._rooms.begin(clock)
         times = self._rooms.event_times(clock, self.settings.max_future_ms)
-        seen, event_id, digest = self.dedupe.seen, self.processor.event_id, self.dedupe.digest
+        seen, digest = self.dedupe.seen, self.dedupe.digest
         stream_time = self.position.stream_time
         context, deduping = self._context, self.settings.dedupe_retention_ms > 0
-        for message, key, event, timestamp, failure in arrivals(
-            streams, self._codecs, self.processor, times, result.records_by_topic
+        for message, key, event, timestamp, failure, ident_of in arrivals(
+            streams, self._plan, times, result.records_by_topic
         ):
             if failure is not None:
                 self._report(message, failure, clock, ErrorStage.DECODE)
                 continue
             now = timestamp if timestamp > stream_time else stream_time
             identity = None
-            if deduping and event is not None:
+            if deduping and ident_of is not None:
                 try:
-                    identity = None if (name := event_id(event)) is None else digest(name)
+                    identity = None if (name := ident_of(event)) is None else digest(name)
                 except (Unavailable, MemoryError):
                     raise
                 except Exception as error:
@@ -235,7 +259,7 @@ class TaskEngine:
                 context.closing_time = now
             if self.timers.first <= context.closing_time:
                 self._fire(clock)
-            context.key, context.timestamp = key, timestamp
+            context.key, context.timestamp, context.message = key, timestamp, message
             if self._attempt(message, event, clock) and identity is not None:
                 self.dedupe.add(identity, now)
         self.position = Position(stream_time, self.position.closing_time)
@@ -267,7 +291,7 @@ class TaskEngine:
     def punctuate(self, now: int) -> None:
         """Call the processor's `on_wall_clock` at `now` (ms); a failure goes to .errors and undoes what it did."""
         context = self._context
-        context.key, context.timestamp = "", now
+        context.key, context.timestamp, context.message = "", now, None
         mark = len(context.outputs)
         try:
             self.processor.on_wall_clock(now, context)
@@ -283,10 +307,8 @@ class TaskEngine:
 
     def _idle_until(self, idle_ms: int) -> int:
         idle = self.processor.idle
-        if idle is None:
+        if idle is None or not 0 < idle.after_ms <= idle_ms:
             return self.position.stream_time + idle_ms
-        if not 0 < idle.after_ms <= idle_ms:
-            return self.position.stream_time
         return self.position.stream_time + max(idle_ms, idle.horizon_ms)
 
     def finish(self, batch: int) -> BatchResult:
@@ -295,8 +317,8 @@ class TaskEngine:
         if self._repartitions:
             result.onward = [output for output in result.outputs if output.target in self._repartitions]
             result.outputs = [output for output in result.outputs if output.target not in self._repartitions]
-        if self.settings.emit is Emit.LATEST:
-            result.outputs = list({(output.target, output.key): output for output in result.outputs}.values())
+        if self.settings.emit is Emit.LATEST and self._codecs.table_outputs:
+            result.outputs = _latest(result.outputs, self._codecs.table_outputs)
         changes = result.changes = []
         for rows in self._stores:
             changes.extend(rows.changes())
@@ -320,7 +342,7 @@ class TaskEngine:
         mark = len(self._context.outputs)
         try:
             if event is None:
-                self.processor.removed(message.topic(), self._context)
+                self.processor.removed(self._context.topic, self._context)
             else:
                 self.processor.process(event, self._context)
             if self._encoding is StateEncoding.EACH:
@@ -343,6 +365,7 @@ class TaskEngine:
 
     def _fire(self, clock: int) -> int:
         context, fired = self._context, 0
+        context.message = None
         while (timer := self.timers.pop_due(context.closing_time)) is not None:
             fired += 1
             context.key, context.timestamp = timer.key, timer.due
@@ -393,6 +416,20 @@ class TaskEngine:
         self._context.timer_ops.clear()
         self._context.late_by = IN_TIME
         del self._context.outputs[mark:]
+
+
+def _key_readers(keys: Mapping[str, Format[Any]]) -> dict[str, Callable[[bytes], str]]:
+    return {name: key_reader(kind) for name, kind in keys.items() if not kind.is_text}
+
+
+def _key_writers(keys: Mapping[str, Format[Any]]) -> dict[str, Callable[[str], bytes]]:
+    return {name: key_writer(kind) for name, kind in keys.items() if not kind.is_text}
+
+
+def _latest(outputs: list[Output], tables: frozenset[str]) -> list[Output]:
+    """Leave out the rows of `tables` that a later one of their key replaces."""
+    last = {(output.target, output.key): index for index, output in enumerate(outputs) if output.target in tables}
+    return [o for i, o in enumerate(outputs) if o.target not in tables or last[o.target, o.key] == i]
 
 
 def declared_stores(processor: AnyProcessor | type[AnyProcessor]) -> Iterator[tuple[str, Store[Any]]]:

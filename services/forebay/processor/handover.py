@@ -11,15 +11,25 @@ from forebay.processor.messages import Headers, Output
 class HandedRecord:
     """A record handed over (implements `Message`): its topic is the stage's name, its partition the task it is from."""
 
-    __slots__ = ("_key", "_offset", "_source", "_stage", "_timestamp", "_value")
+    __slots__ = ("_headers", "_key", "_offset", "_source", "_stage", "_timestamp", "_value")
 
-    def __init__(self, stage: str, source: int, offset: int, key: bytes, value: bytes | None, timestamp: int) -> None:
+    def __init__(
+        self,
+        stage: str,
+        source: int,
+        offset: int,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp: int,
+        headers: Headers | None = None,
+    ) -> None:
         self._stage = stage
         self._source = source
         self._offset = offset
         self._key = key
         self._value = value
         self._timestamp = timestamp
+        self._headers = headers
 
     def topic(self) -> str:
         return self._stage
@@ -37,7 +47,7 @@ class HandedRecord:
         return self._value
 
     def headers(self) -> Headers | None:
-        return None
+        return self._headers
 
     def timestamp(self) -> tuple[int, int]:
         return 1, self._timestamp
@@ -47,10 +57,10 @@ def by_task(onward: Iterable[Output], partitioner: Partitioner) -> list[list[Out
     """Give what each task of the next stage is handed, in order."""
     blocks: list[list[Output]] = [[] for _ in range(partitioner.partitions)]
     for output in onward:
-        blocks[partitioner(output.key)].append(output)
+        blocks[partitioner(output.key or b"")].append(output)
     return blocks
 
 
-def handed(stage: str, source: int, block: Sequence[tuple[bytes, bytes | None, int]]) -> list[HandedRecord]:
+def handed(stage: str, source: int, block: Sequence[tuple[bytes | None, bytes | None, int]]) -> list[HandedRecord]:
     """Give the records of a block of (key, value, timestamp in ms) that task `source` handed over."""
     return [HandedRecord(stage, source, offset, *record) for offset, record in enumerate(block)]

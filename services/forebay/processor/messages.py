@@ -22,12 +22,13 @@ class Message(Protocol):
 
 
 class Output(NamedTuple):
-    """A record for an output topic or for the next stage, by name of the target; `timestamp` in ms."""
+    """A record for an output topic or a repartition, by name of the target; `timestamp` in ms."""
 
-    key: bytes
+    key: bytes | None
     value: bytes | None
     timestamp: int
     target: str
+    headers: Headers | None = None
 
 
 class SideRecord(NamedTuple):

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Generic, NoReturn, Protocol, Self, TypeVar
 
 from forebay.codec import Codec
+from forebay.formats import Format, format_of
 from forebay.records import check_record_type
 from forebay.room import Room, Rooms
 from forebay.stores.layout import KeyPlace
@@ -107,7 +108,7 @@ class Store(Generic[V]):
 
     Args:
         name: names the changelog topic: `<application>-<name>-changelog`.
-        value: the frozen dataclass held by it.
+        value: the frozen dataclass held by it, or another format (see `forebay.formats`).
     """
 
     row_value = RowValue.PLAIN
@@ -120,14 +121,16 @@ class Store(Generic[V]):
     key_places: Mapping[str, KeyPlace] = MappingProxyType({})
     """By kind of row: where its key stands. Rows of a store without them can't be spread over other tasks."""
 
-    def __init__(self, name: str, value: type[V]) -> None:
+    def __init__(self, name: str, value: type[V] | Format[V]) -> None:
         if not _NAME.fullmatch(name):
             raise ValueError(
                 f"store {name!r}: a store's name is part of its topic's name; use 1 to 200 of A-Z a-z 0-9 . _ -"
             )
-        check_record_type(value)
         self.name = name
-        self.value = value
+        self.format = format_of(value)
+        self.value: type[V] = self.format.type
+        if self.format.is_contract:
+            check_record_type(self.value)
 
     def bind(self, task: TaskStores, codec: Codec[V]) -> Self:
         """Give a store of the same declaration that works on a task's rows."""
@@ -145,7 +148,7 @@ class Store(Generic[V]):
         return _Unbound(self.name)
 
     def _check_value(self, value: V) -> None:
-        if value.__class__ is not self.value:
+        if value.__class__ is not self.value and self.value is not object:
             raise TypeError(f"store {self.name} holds {self.value.__name__}, not {type(value).__name__}")
 
 

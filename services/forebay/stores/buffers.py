@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Generic, NamedTuple, TypeVar
 
 from forebay.codec import Codec
+from forebay.formats import Format
 from forebay.stores.binding import Marks, RowValue, Store, TaskStores
 from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, split_text, terminated, unpack_time
 from forebay.stores.layout import BEHIND_A_TIME, OWN
@@ -45,7 +46,7 @@ class JoinBuffer(Store[V]):
     kind = "join-buffer"
     key_places = MappingProxyType({OWN: BEHIND_A_TIME})
 
-    def __init__(self, name: str, value: type[V]) -> None:
+    def __init__(self, name: str, value: type[V] | Format[V]) -> None:
         super().__init__(name, value)
         self._rows: Rows[V] = self._unbound()
         self._marks: Marks = self._unbound()
@@ -75,6 +76,17 @@ class JoinBuffer(Store[V]):
         self._rows.put(pack_time(time) + terminated(encode_key(self.name, key)) + pack_time(number), value)
         if time < self._marks.get(_FIRST, FOREVER):
             self._marks.set(_FIRST, time)
+
+    def first_time(self) -> int | None:
+        """Give the time of the first record, in ms; None: there is none."""
+        first = self._marks.get(_FIRST, FOREVER)
+        if first == FOREVER:
+            return None
+        row = next(iter(self._rows.scan(pack_time(first), None)), None)
+        found = FOREVER if row is None else unpack_time(row[0])
+        if found != first:
+            self._marks.set(_FIRST, found)
+        return None if row is None else found
 
     def remove(self, time: int, key: str) -> None:
         """Drop the records of `key` at exactly `time`."""
@@ -115,7 +127,7 @@ class SuppressBuffer(Store[V]):
     row_value = RowValue.STAMPED_HELD
     kind = "suppress-buffer"
 
-    def __init__(self, name: str, value: type[V]) -> None:
+    def __init__(self, name: str, value: type[V] | Format[V]) -> None:
         super().__init__(name, value)
         self._codec: Codec[Stamped[Held[V]]] = self._unbound()
         self._rows: Rows[Stamped[Held[V]]] = self._unbound()
@@ -127,6 +139,22 @@ class SuppressBuffer(Store[V]):
         self._rows = task.rows(self.name, self._codec)
         self._times = task.internal(self.name, "times", NumberCodec())
         self._marks = task.marks(self.name)
+
+    @property
+    def marks(self) -> Marks:
+        """Numbers kept beside the buffer."""
+        return self._marks
+
+    def first_time(self) -> int | None:
+        """Give the time of the first update, in ms; None: there is none."""
+        first = self._marks.get(_FIRST, FOREVER)
+        if first == FOREVER:
+            return None
+        row = next(iter(self._rows.scan(pack_time(first), None)), None)
+        found = FOREVER if row is None else unpack_time(row[0])
+        if found != first:
+            self._marks.set(_FIRST, found)
+        return None if row is None else found
 
     @property
     def records(self) -> int:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import struct
 
 from forebay.stores.table import prefix_end
+from forebay.time import windows
 
 _PART = struct.Struct(">Q")
 _OFFSET = 1 << 63
 _LARGEST = (1 << 64) - 1
-_TERMINATOR = b"\0\x01"
-
-FOREVER = (1 << 62) - 1
+FOREVER = windows.FOREVER
 """A time (ms) after every record's."""
+
+_TERMINATOR = b"\0\x01"
 
 WIDTH = 8
 """Bytes of a packed time or number."""

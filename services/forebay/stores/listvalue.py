@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from forebay.codec import Codec
+from forebay.formats import Format
 from forebay.stores.binding import Marks, Store, TaskStores
 from forebay.stores.keys import after, encode_key, pack_time, split_text, terminated
 from forebay.stores.layout import FIRST_PART, OWN
@@ -30,7 +31,7 @@ class ListValueStore(Store[V]):
     kind = "list-value"
     key_places = MappingProxyType({OWN: FIRST_PART})
 
-    def __init__(self, name: str, value: type[V]) -> None:
+    def __init__(self, name: str, value: type[V] | Format[V]) -> None:
         super().__init__(name, value)
         self._rows: Rows[V] = self._unbound()
         self._marks: Marks = self._unbound()

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TypeVar
 
 from forebay.codec import Codec
+from forebay.formats import Format
 from forebay.stores.binding import Marks, Store, TaskStores
 from forebay.stores.keys import encode_key, pack_time, unpack_time
 from forebay.stores.puts import KeyPuts
@@ -35,7 +36,7 @@ class LruStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
     kind = "lru"
     limits = ("max_entries",)
 
-    def __init__(self, name: str, value: type[V], max_entries: int) -> None:
+    def __init__(self, name: str, value: type[V] | Format[V], max_entries: int) -> None:
         super().__init__(name, value)
         if max_entries < 1:
             raise ValueError(f"store {name}: max_entries is {max_entries}; give at least 1")

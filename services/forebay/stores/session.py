@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Generic, NamedTuple, TypeVar
 
 from forebay.codec import Codec
+from forebay.formats import Format
 from forebay.stores.binding import Marks, Store, TaskStores, check_duration
 from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, split_text, terminated, unpack_time
 from forebay.stores.layout import BEHIND_TWO_TIMES, FIRST_PART, OWN
@@ -47,7 +48,7 @@ class SessionStore(Store[V]):
     key_places = MappingProxyType({OWN: FIRST_PART, "ends": BEHIND_TWO_TIMES})
     limits = ("retention_ms",)
 
-    def __init__(self, name: str, value: type[V], *, retention_ms: int) -> None:
+    def __init__(self, name: str, value: type[V] | Format[V], *, retention_ms: int) -> None:
         super().__init__(name, value)
         check_duration(name, "retention_ms", retention_ms, 1)
         self.retention_ms = retention_ms

@@ -15,8 +15,9 @@ from forebay.stores.keys import unpack_time
 from forebay.stores.layout import OWN
 
 Row = tuple[bytes, bytes]
-RecordKey = Callable[[str, str], str | None]
-"""Gives the record key that a key of the store (or timer) of a name belongs to; None: the task's own."""
+RecordKey = Callable[[str, str], str | bytes | None]
+"""Gives the record key (its bytes unless it is text) that a key of the store (or timer) of a name belongs to; None: the
+task's own."""
 Merge = Callable[[bytes, bytes], bytes]
 
 _TIMER = b"\x01timer\0"
@@ -114,7 +115,7 @@ class Spreader:
         record_key = self._record_key(name, key)
         if record_key is None:
             return None
-        encoded = record_key.encode()
+        encoded = record_key if isinstance(record_key, bytes) else record_key.encode()
         home = self._before(encoded)
         if home != task:
             raise NotSpreadable(

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from forebay.codec import Codec
+from forebay.formats import Format
 from forebay.stores.binding import RowValue, Store, TaskStores
 from forebay.stores.keys import encode_key
 from forebay.stores.layout import OWN, WHOLE_ROW
@@ -31,7 +32,7 @@ class TimestampedKeyValueStore(Store[V], KeyOrderReads[Stamped[V]]):
     kind = "timestamped"
     key_places = MappingProxyType({OWN: WHOLE_ROW})
 
-    def __init__(self, name: str, value: type[V]) -> None:
+    def __init__(self, name: str, value: type[V] | Format[V]) -> None:
         super().__init__(name, value)
         self._rows: Rows[Stamped[V]] = self._unbound()
 

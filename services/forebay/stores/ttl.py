@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from forebay.codec import Codec
+from forebay.formats import Format
 from forebay.stores.binding import Clock, Marks, RowValue, Store, TaskStores, check_duration
 from forebay.stores.keys import FOREVER, WIDTH, encode_key, pack_time, unpack_time
 from forebay.stores.layout import OWN, REST_BEHIND_A_TIME, WHOLE_ROW
@@ -39,7 +40,7 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
     key_places = MappingProxyType({OWN: WHOLE_ROW, "due": REST_BEHIND_A_TIME})
     limits = ("ttl_ms",)
 
-    def __init__(self, name: str, value: type[V], ttl_ms: int) -> None:
+    def __init__(self, name: str, value: type[V] | Format[V], ttl_ms: int) -> None:
         super().__init__(name, value)
         check_duration(name, "ttl_ms", ttl_ms, 1)
         self.ttl_ms = ttl_ms

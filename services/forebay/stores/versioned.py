@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Generic, NamedTuple, TypeVar
 
 from forebay.codec import Codec
+from forebay.formats import Format
 from forebay.stores.binding import Marks, RowValue, Store, TaskStores, check_duration
 from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, split_text, terminated, unpack_time
 from forebay.stores.layout import BEHIND_A_TIME, FIRST_PART, OWN
@@ -76,7 +77,7 @@ class VersionedKeyValueStore(Store[V]):
     key_places = MappingProxyType({OWN: FIRST_PART, "segments": BEHIND_A_TIME, "latest": FIRST_PART})
     limits = ("history_retention_ms",)
 
-    def __init__(self, name: str, value: type[V], *, history_retention_ms: int) -> None:
+    def __init__(self, name: str, value: type[V] | Format[V], *, history_retention_ms: int) -> None:
         super().__init__(name, value)
         check_duration(name, "history_retention_ms", history_retention_ms, 0)
         self.history_retention_ms = history_retention_ms

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Generic, NamedTuple, TypeVar
 
 from forebay.codec import Codec
+from forebay.formats import Format
 from forebay.stores.binding import Marks, RowValue, Store, TaskStores, check_duration
 from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, split_text, terminated, unpack_time
 from forebay.stores.layout import BEHIND_A_TIME, FIRST_PART, OWN
@@ -62,7 +63,7 @@ class WindowStore(Store[V]):
     def __init__(
         self,
         name: str,
-        value: type[V],
+        value: type[V] | Format[V],
         *,
         size_ms: int,
         retention_ms: int,

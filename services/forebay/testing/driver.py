@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from forebay.codec import Codec
+from forebay.formats import no_contracts
 from forebay.processor.api import Processor
 from forebay.processor.attempts import compute
 from forebay.processor.engine import BatchResult, Codecs, EngineSettings, StateEncoding, TaskEngine, declared_stores
@@ -19,12 +18,13 @@ O = TypeVar("O")  # noqa: E741
 
 @dataclass(frozen=True, slots=True)
 class Forwarded(Generic[O]):
-    """One output: key, decoded value (None: a tombstone), timestamp in ms, topic."""
+    """One output: key and value decoded (a value of None: a tombstone), timestamp in ms, topic, headers."""
 
-    key: str
+    key: Any
     value: O
     timestamp: int
     topic: str = ""
+    headers: tuple[tuple[str, bytes | None], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class TestDriver(Generic[E, O]):
         return self._engine.finish(self._batch)
 
     def _show(self, result: BatchResult) -> list[Forwarded[O]]:
-        outputs = [shown(output, self._codecs.outputs) for output in result.outputs]
+        outputs = [shown(output, self._codecs) for output in result.outputs]
         self.outputs.extend(outputs)
         self.errors.extend(map(failure, result.errors))
         self.late.extend(map(failure, result.late))
@@ -163,10 +163,13 @@ class TestDriver(Generic[E, O]):
         return outputs
 
 
-def shown(output: Output, codecs: Mapping[str, Codec[Any]]) -> Forwarded[Any]:
-    """Give an output decoded; `codecs` by topic."""
-    value = None if output.value is None else codecs[output.target].decode(output.value)
-    return Forwarded(output.key.decode(), value, output.timestamp, output.target)
+def shown(output: Output, codecs: Codecs) -> Forwarded[Any]:
+    """Give an output decoded."""
+    value = None if output.value is None else codecs.outputs[output.target].decode(output.value)
+    kind = codecs.keys.get(output.target)
+    read = bytes.decode if kind is None else kind.codec(no_contracts).decode
+    key = None if output.key is None else read(output.key)
+    return Forwarded(key, value, output.timestamp, output.target, tuple(output.headers or ()))
 
 
 def failure(record: SideRecord) -> Failure:

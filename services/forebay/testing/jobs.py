@@ -1,4 +1,4 @@
-"""Drives a whole service, all its stages and tasks, with the engine a job runs on: no Spark, no Kafka."""
+"""Drives a whole service, all its sub-topologies and tasks, with the engine a job runs on: no Spark, no Kafka."""
 
 from __future__ import annotations
 
@@ -8,23 +8,27 @@ from typing import Any
 
 from forebay.agreement import check_agreement
 from forebay.catalog import find_service
-from forebay.job import load_job
+from forebay.formats import key_writer
+from forebay.job import Job, load_job
 from forebay.limits import TaskLimits, task_limits
 from forebay.partitioner import partition_of
 from forebay.processor.engine import EngineSettings
 from forebay.processor.messages import Headers, Message
+from forebay.serde import local_codec
 from forebay.testing.driver import Failure, Forwarded, PipedRecord, failure, shown
-from forebay.testing.stages import StageTasks
+from forebay.testing.kept import KeptRecords
+from forebay.testing.stages import Crossing, StageTasks, crossing_of
+from forebay.wiring import Contract
 
 
 class JobDriver:
-    """Pipes records into a service of the table and shows what it does (in the manner of TopologyTestDriver).
+    """Pipes records into a service and shows what it does (in the manner of TopologyTestDriver).
 
     Each pipe is a batch of its own. The wall clock stands far in the future, so that event times are free, unless it is
     given.
 
     Args:
-        service: name in the table of services.
+        service: name in the table of services, or a job: one that is in no table needs no contracts either.
         tasks: number of state tasks.
         partitions: of every input; a multiple of the tasks; as many as tasks by default.
         settings: of the logic; its defaults unless given.
@@ -37,7 +41,7 @@ class JobDriver:
 
     def __init__(
         self,
-        service: str,
+        service: str | Job,
         *,
         tasks: int = 1,
         partitions: int = 0,
@@ -45,16 +49,22 @@ class JobDriver:
         clock: int = 1 << 52,
         **engine: Any,
     ) -> None:
-        self._service = find_service(service)
-        self._job = load_job(self._service.job)
+        contract: Contract
+        if isinstance(service, Job):
+            kept = KeptRecords()
+            self._job, self._name, contract = service, "driven", lambda _, record: kept.codec(record)
+        else:
+            self._job, self._name = load_job(find_service(service).job), service
+            contract = lambda _, record: local_codec(service, record)  # noqa: E731
         self._partitions = partitions or tasks
         self._tasks = tasks
         chosen = self._job.settings() if settings is None else settings
-        check_agreement(self._service, self._job, chosen)
-        how = replace(EngineSettings(service=service), **engine)
+        if not isinstance(service, Job):
+            check_agreement(find_service(service), self._job, chosen)
+        how = replace(EngineSettings(service=self._name), **engine)
         self.stages = [
-            StageTasks(self._service, self._job, number, chosen, tasks, self._limited(how, number))
-            for number in range(len(self._job.then) + 1)
+            StageTasks(self._job, part, chosen, tasks, self._limited(service, how, number), contract)
+            for number, part in enumerate(self._job.topology)
         ]
         self._clock = clock
         self._batch = 0
@@ -70,16 +80,20 @@ class JobDriver:
         """Largest event time the first stage has accepted, in ms; -1 before the first record."""
         return max(position.stream_time for position in self.stages[0].positions())
 
-    def pipe(self, key: str, event: Any, topic: str | None = None) -> list[Forwarded[Any]]:
-        """Process one record in a batch of its own; give the outputs it caused."""
-        return self.run_batch([(key, event)], topic)
+    def pipe(
+        self, key: Any, event: Any, topic: str | None = None, timestamp: int = 0, headers: Headers | None = None
+    ) -> list[Forwarded[Any]]:
+        """Process one record in a batch of its own; give the outputs it caused.
 
-    def run_batch(self, records: Iterable[tuple[str, Any]], topic: str | None = None) -> list[Forwarded[Any]]:
+        Args:
+            timestamp: the Kafka record's (ms), where its value carries none.
+        """
+        return self._run([self._encoded(topic or next(iter(self._job.inputs)), key, event, timestamp, headers)])
+
+    def run_batch(self, records: Iterable[tuple[Any, Any]], topic: str | None = None) -> list[Forwarded[Any]]:
         """Process (key, event) records of one topic in one batch; give the outputs they caused."""
         source = topic or next(iter(self._job.inputs))
-        encode = self.stages[0].codecs.inputs[source].encode
-        timestamp_of = self.stages[0].processors[0].timestamp
-        return self._run([self._record(source, k.encode(), encode(e), timestamp_of(e), []) for k, e in records])
+        return self._run([self._encoded(source, key, event, 0, None) for key, event in records])
 
     def pipe_bytes(
         self,
@@ -106,18 +120,29 @@ class JobDriver:
             if entries is not None:
                 plain = all(type(entry) is tuple for entry in entries)
                 return dict(sorted(entries)) if plain else entries
-        raise KeyError(f"{self._service.name} has no store {name!r}")
+        raise KeyError(f"{self._name} has no store {name!r}")
 
     def restart(self) -> None:
         """Start over from the committed tables, as tasks do in a new process."""
         for stage in self.stages:
             stage.restart()
 
-    def _limited(self, engine: EngineSettings, stage: int) -> EngineSettings:
+    @staticmethod
+    def _limited(service: str | Job, engine: EngineSettings, stage: int) -> EngineSettings:
         """Return the settings with what the topics take as they are created, unless others are given."""
-        if engine.limits != TaskLimits():
+        if isinstance(service, Job) or engine.limits != TaskLimits():
             return engine
-        return replace(engine, limits=task_limits(self._service, stage=stage))
+        return replace(engine, limits=task_limits(find_service(service), stage=stage))
+
+    def _encoded(self, topic: str, key: Any, event: Any, timestamp: int, headers: Headers | None) -> PipedRecord:
+        (stage, *_) = (each for each in self.stages if topic in each.part.inputs)
+        kind = self._job.format_of(topic).key
+        time_of = stage.processors[0].reading(topic).timestamp
+        at = timestamp if time_of is None or event is None else time_of(event)
+        text = None if key is None else kind.row(key) if kind.row is not None else key
+        data = None if text is None else text.encode() if kind.is_text else key_writer(kind)(text)
+        value = None if event is None else stage.codecs.inputs[topic].encode(event)
+        return self._record(topic, data, value, at, headers or [])
 
     def _record(
         self, topic: str, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers
@@ -128,22 +153,24 @@ class JobDriver:
     def _run(self, records: list[PipedRecord]) -> list[Forwarded[Any]]:
         if records:
             self._idle_ms = 0
-        streams: list[list[list[Message]]] = [
-            [[] for _ in range(self._partitions // self._tasks)] for _ in range(self._tasks)
-        ]
+        arrived: dict[tuple[str, int], list[Message]] = {}
         for record in records:
-            partition = partition_of(record.key() or b"", self._partitions)
-            streams[partition % self._tasks][partition // self._tasks].append(record)
+            place = (record.topic(), partition_of(record.key() or b"", self._partitions))
+            arrived.setdefault(place, []).append(record)
         begun = len(self.outputs)
-        for number, stage in enumerate(self.stages):
-            results = stage.run(streams, self._clock, self._idle_ms, self._batch)
+        crossing: Crossing = {}
+        for stage in self.stages:
+            results = stage.run(stage.streams(arrived, crossing), self._clock, self._idle_ms, self._batch)
             for result in results:
-                self.outputs.extend(shown(output, stage.codecs.outputs) for output in result.outputs)
+                self.outputs.extend(shown(output, stage.codecs) for output in result.outputs)
                 self.errors.extend(map(failure, result.errors))
                 self.late.extend(map(failure, result.late))
                 self.duplicates += result.duplicates
-            following = self._job.after(number)
-            if following is not None:
-                streams = stage.after(results, following.name)
+            for (name, sender), outputs in crossing_of(results).items():
+                crossing[name, self._sender(stage, sender)] = outputs
         self._batch += 1
         return self.outputs[begun:]
+
+    def _sender(self, stage: StageTasks, task: int) -> int:
+        """Give a number of a task among those of all sub-topologies: several may send to one repartition."""
+        return self.stages.index(stage) * self._tasks + task

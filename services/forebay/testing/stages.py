@@ -1,54 +1,60 @@
-"""One stage of a job under test: as many engines as it has tasks."""
+"""One sub-topology of a job under test: as many engines as it has tasks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from forebay.catalog import Service
-from forebay.job import Job
+from forebay.job import Job, SubTopology
 from forebay.partitioner import Partitioner
 from forebay.processor.attempts import compute
 from forebay.processor.engine import (
     BatchResult,
-    Codecs,
     EngineSettings,
     Position,
     StateEncoding,
     TaskEngine,
     declared_stores,
 )
-from forebay.processor.handover import by_task, handed
-from forebay.processor.messages import Message
-from forebay.serde import local_codec
+from forebay.processor.handover import HandedRecord
+from forebay.processor.messages import Message, Output
 from forebay.stores.table import MemoryTable
+from forebay.wiring import Contract, task_codecs
+
+Crossing = dict[tuple[str, int], list[Output]]
+"""What a sub-topology sends to repartitions, by repartition and sending task."""
 
 
 class StageTasks:
-    """The tasks of one stage, each with its engine and table.
+    """The tasks of one sub-topology, each with its engine and table.
 
     Args:
-        number: 0 reads the inputs.
         settings: of the logic.
+        contract: gives the codecs of what has a contract.
     """
 
     def __init__(
-        self, service: Service, job: Job, number: int, settings: Any, tasks: int, engine: EngineSettings
+        self, job: Job, part: SubTopology, settings: Any, tasks: int, engine: EngineSettings, contract: Contract
     ) -> None:
-        self.codecs = stage_codecs(service, job, number, settings)
-        self.name = job.then[number - 1].name if number else ""
+        self.part = part
         self.tasks = tasks
-        self.processors = [job.logic(number)(settings) for _ in range(tasks)]
+        self.processors = [part.processor(settings) for _ in range(tasks)]
+        self.codecs = task_codecs(job, part, self.processors[0], contract, contract, contract)
         self.tables = [MemoryTable() for _ in range(tasks)]
         self.engines = [
             TaskEngine(processor, self.codecs, table, engine)
             for processor, table in zip(self.processors, self.tables, strict=True)
         ]
 
+    @property
+    def name(self) -> str:
+        """Name of the sub-topology."""
+        return self.part.name
+
     def run(
         self, streams: Sequence[Sequence[Sequence[Message]]], clock: int, idle_ms: int, batch: int
     ) -> list[BatchResult]:
-        """Run a batch; `streams` by task, one per input partition."""
+        """Run a batch; `streams` by task, one per input partition and per sender of a repartition."""
         results = []
         for task, engine in enumerate(self.engines):
 
@@ -67,14 +73,30 @@ class StageTasks:
             results.append(result)
         return results
 
-    def after(self, results: Sequence[BatchResult], name: str) -> list[list[list[Message]]]:
-        """Give what each task of the next stage, `name`, is handed: one stream per task of this one."""
-        partitioner = Partitioner(self.tasks)
+    def streams(
+        self, arrived: Mapping[tuple[str, int], list[Message]], crossing: Crossing
+    ) -> list[list[list[Message]]]:
+        """Give each task its streams: those of input partitions, then those of repartitions by sender.
+
+        Args:
+            arrived: records by topic and partition.
+        """
         streams: list[list[list[Message]]] = [[] for _ in range(self.tasks)]
-        for source, result in enumerate(results):
-            for task, block in enumerate(by_task(result.onward, partitioner)):
-                records = [(output.key, output.value, output.timestamp) for output in block]
-                streams[task].append(list(handed(name, source, records)))
+        for (topic, partition), records in sorted(arrived.items()):
+            if topic in self.part.global_tables:
+                for each in streams:
+                    each.append(records)
+            elif topic in self.part.inputs:
+                streams[partition % self.tasks].append(records)
+        partitioner = Partitioner(self.tasks)
+        for (name, sender), outputs in sorted(crossing.items()):
+            if name in self.part.repartitions:
+                handed: list[list[Message]] = [[] for _ in range(self.tasks)]
+                for offset, sent in enumerate(outputs):
+                    record = HandedRecord(name, sender, offset, sent.key, sent.value, sent.timestamp, sent.headers)
+                    handed[partitioner(sent.key or b"")].append(record)
+                for task, records in enumerate(handed):
+                    streams[task].append(records)
         return streams
 
     def restart(self) -> None:
@@ -87,25 +109,17 @@ class StageTasks:
         return [engine.position for engine in self.engines]
 
     def store(self, name: str) -> list[Any] | None:
-        """Give what a store's tasks hold, one after the other; None where this stage has no such store."""
+        """Give what a store's tasks hold, one after the other; None where there is no such store."""
         found = [
             store for processor in self.processors for _, store in declared_stores(processor) if store.name == name
         ]
         return [entry for store in found for entry in store.all()] if found else None  # type: ignore[attr-defined]
 
 
-def stage_codecs(service: Service, job: Job, stage: int, settings: Any) -> Codecs:
-    """Give the codecs of a stage, without a registry."""
-    following = job.after(stage)
-    here = {job.then[stage - 1].name: job.then[stage - 1].record} if stage else job.inputs
-    return Codecs(
-        inputs={name: local_codec(service.name, record) for name, record in here.items()},
-        stores={
-            store.name: local_codec(service.name, store.value)
-            for _, store in declared_stores(job.logic(stage)(settings))
-        },
-        outputs={topic: local_codec(service.name, record) for topic, record in job.outputs.items()},
-        repartitions={} if following is None else {following.name: local_codec(service.name, following.record)},
-        tables=frozenset() if stage else job.tables,
-        handed=frozenset(here) if stage else frozenset(),
-    )
+def crossing_of(results: Iterable[BatchResult]) -> Crossing:
+    """Give what the tasks of a sub-topology send to repartitions."""
+    crossing: Crossing = {}
+    for task, result in enumerate(results):
+        for output in result.onward:
+            crossing.setdefault((output.target, task), []).append(output)
+    return crossing

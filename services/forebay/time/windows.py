@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+FOREVER = (1 << 62) - 1
+"""A time (ms) after every record's."""
+
 
 class Window(NamedTuple):
     """An interval of time in ms; whether `end` belongs to it is its kind's affair."""
@@ -76,8 +79,51 @@ def hopping(size_ms: int, advance_ms: int, grace_ms: int = 0) -> TimeWindows:
 
 
 @dataclass(frozen=True, slots=True)
+class UnlimitedWindows:
+    """One window without an end, which never closes.
+
+    Args:
+        start_ms: what came before belongs to no window.
+    """
+
+    start_ms: int = 0
+    grace_ms: int = 0
+
+    @property
+    def retention_ms(self) -> int:
+        """Shortest retention of a store that holds the window."""
+        return FOREVER
+
+    @property
+    def size_ms(self) -> int:
+        """Length of the window."""
+        return FOREVER
+
+    @property
+    def advance_ms(self) -> int:
+        """Distance to a next window, which never comes."""
+        return FOREVER
+
+    def windows_for(self, ts: int) -> list[Window]:
+        """Give the window if a record at `ts` belongs to it."""
+        return [Window(self.start_ms, FOREVER)] if ts >= self.start_ms else []
+
+    def closed_until(self, now: int) -> int:
+        """Give the last end of a closed window when the closing time is `now`."""
+        return -1
+
+    def closes_at(self, window: Window) -> int:
+        """Give the closing time at which the window becomes final: never."""
+        return FOREVER
+
+
+@dataclass(frozen=True, slots=True)
 class SlidingWindows:
-    """Windows [ts - difference_ms, ts], both inclusive, one for each record time `ts` of a key."""
+    """Windows [start, start + difference_ms], both inclusive, one for each set of a key's records that lie that close.
+
+    As in Kafka Streams: for a record at `ts` the window that ends with it, and the one that begins right behind it if
+    there are records in that. Records before `difference_ms` share the window that starts at 0.
+    """
 
     difference_ms: int
     grace_ms: int = 0
@@ -90,11 +136,19 @@ class SlidingWindows:
     @property
     def retention_ms(self) -> int:
         """Shortest retention of a store that holds what these windows need."""
-        return 2 * self.difference_ms + self.grace_ms + 1
+        return 2 * self.difference_ms + self.grace_ms + 2
 
     def window_ending(self, ts: int) -> Window:
-        """Give the window that ends with a record at `ts`."""
-        return Window(ts - self.difference_ms, ts)
+        """Give the window that ends with a record at `ts`; it starts at 0 at the earliest."""
+        return self.window_from(max(0, ts - self.difference_ms))
+
+    def window_from(self, start: int) -> Window:
+        """Give the window that starts at `start`."""
+        return Window(start, start + self.difference_ms)
+
+    def closes_at(self, window: Window) -> int:
+        """Give the closing time at which the window becomes final."""
+        return window.end + self.grace_ms + 1
 
     def contains(self, window: Window, ts: int) -> bool:
         """Tell whether a record at `ts` belongs to the window."""

@@ -8,7 +8,7 @@ import typing
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from forebay.builder.compiled import CompiledStage
+from forebay.builder.compiled import CompiledSubTopology
 from forebay.builder.graph import Kind
 from forebay.job import Job
 from forebay.records import fields_of
@@ -39,14 +39,14 @@ def contracts_of(job: Job, namespace: str) -> Iterator[tuple[str, str]]:
                 yield _contract(store.value, namespace, doc, defaults=False)
             if node.kind is Kind.SINK:
                 doc = f"A row of the view {node.name}. Topic {node.name}, compacted, keyed by group."
-                yield _contract(node.record, namespace, doc)
+                yield _contract(node.value.type, namespace, doc)
             elif node.kind is Kind.REPARTITION:
-                yield _contract(node.record, namespace, f"What crosses the repartition {node.name}.")
+                yield _contract(node.value.type, namespace, f"What crosses the repartition {node.name}.")
 
 
-def _stages(job: Job) -> list[CompiledStage]:
-    made = [job.logic(number)(job.settings()) for number in range(len(job.then) + 1)]
-    return [stage for stage in made if isinstance(stage, CompiledStage)]
+def _stages(job: Job) -> list[CompiledSubTopology]:
+    made = [part.processor(job.settings()) for part in job.topology]
+    return [stage for stage in made if isinstance(stage, CompiledSubTopology)]
 
 
 def _contract(record: type[Any], namespace: str, doc: str, *, defaults: bool = True) -> tuple[str, str]:

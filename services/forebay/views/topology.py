@@ -57,12 +57,18 @@ class _Plan:
     def topology(self) -> Topology:
         """Describe the topology."""
         topology = Topology()
-        stream: Stream[Any] = topology.stream(self._source.topic, self._source.record).filter(self._usable)
+        stream: Stream[str, Any] = topology.stream(
+            self._source.topic,
+            self._source.record,
+            timestamp="timestamp",
+            event_id=lambda record: getattr(record, "event_id", None),
+            nulls=False,
+        ).filter(self._usable)
         for view in self._by_key:
             self._keep(view, stream)
         for grouping in self._groupings:
-            crossing = stream.map(_projection(grouping.crossing), grouping.crossing)
-            stream = crossing.rekey(grouping.name, _key_of(grouping.columns)).repartition()
+            crossing = stream.map_values(_projection(grouping.crossing), grouping.crossing)
+            stream = crossing.select_key(_key_of(grouping.columns), str).repartition(grouping.name)
             for view in grouping.views:
                 self._keep(view, stream)
         return topology
@@ -80,15 +86,15 @@ class _Plan:
                     )
                 known[record.__name__] = f"the view {view.name}"
 
-    def _keep(self, view: View, stream: Stream[Any]) -> None:
+    def _keep(self, view: View, stream: Stream[str, Any]) -> None:
         records, where = self._records[view.name], view.where
         nullable = [each.column.name for each in view.select if isinstance(each, Group) and each.column.nullable]
         if nullable:
             stream = stream.filter(lambda _, record: all(getattr(record, name) is not None for name in nullable))
         if where is not None:
             stream = stream.filter(lambda _, record: bool(where(record)))
-        rows = stream.aggregate(records.fold, records.stored, store=view.store)
-        rows.map(records.row_of, records.row).to(view.name)
+        rows = stream.group_by_key().aggregate(records.fold, records.stored, store=view.store)
+        rows.map_values(records.row_of, records.row).to_stream().to(view.name)
 
 
 def _groupings(source: Source, views: Iterable[View]) -> list[_Grouping]:

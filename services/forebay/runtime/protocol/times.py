@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+from forebay.processor.context import SENDER
 from forebay.processor.messages import Headers
 
-SENDER = "forebay.sender"
 TIME = "forebay.time"
 
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient
 
 from forebay.catalog import Service, find_service
+from forebay.codec import Codec
 from forebay.job import Job, SubTopology, load_job
 from forebay.kafka.codecs import registry_codec
 from forebay.kafka.topic_limits import batch_limit
 from forebay.limits import task_limits
 from forebay.partitioner import Partitioner
 from forebay.processor.api import AnyProcessor
-from forebay.processor.engine import Codecs, EngineSettings, TaskEngine, declared_stores
+from forebay.processor.engine import Codecs, EngineSettings, TaskEngine
 from forebay.runtime.changelog import changelog_topic, repartition_topic
 from forebay.runtime.memory import memory_bytes, state_bytes
 from forebay.runtime.protocol.lease import Lease
@@ -34,6 +36,7 @@ from forebay.runtime.task.transaction import Destinations, GroupProducer
 from forebay.stores.copies import copy_file, load_copy
 from forebay.stores.disk import DiskTable
 from forebay.stores.table import MemoryTable, Table
+from forebay.wiring import task_codecs
 
 log = logging.getLogger(__name__)
 
@@ -150,23 +153,18 @@ def repartition_topics(application: str, job: Job) -> dict[str, str]:
 def build_codecs(spec: JobSpec, service: Service, job: Job, topology: SubTopology, processor: AnyProcessor) -> Codecs:
     """Return the codecs of a sub-topology: contracts of its topics and stores, ids as registered."""
     topics = repartition_topics(spec.application, job)
-    records: Mapping[str, type] = {name: record for part in job.topology for name, record in part.repartitions.items()}
 
-    def codec(record: type, topic: str):  # type: ignore[no-untyped-def]
-        return registry_codec(spec.kafka, service.name, record, spec.schema_ids[topic])
+    def topic(name: str, record: type[Any]) -> Codec[Any]:
+        return registry_codec(spec.kafka, service.name, record, spec.schema_ids[name])
 
-    handed = {topics[name]: codec(record, topics[name]) for name, record in topology.repartitions.items()}
-    return Codecs(
-        inputs={**{topic: codec(record, topic) for topic, record in topology.inputs.items()}, **handed},
-        stores={
-            store.name: codec(store.value, changelog_topic(spec.application, store.name))
-            for _, store in declared_stores(processor)
-        },
-        outputs={topic.name: codec(job.outputs[topic.name], topic.name) for topic in service.outputs},
-        repartitions={name: codec(records[name], topics[name]) for name in sorted(topology.sends)},
-        tables=topology.tables,
-        handed=frozenset(handed),
-    )
+    def store(name: str, record: type[Any]) -> Codec[Any]:
+        return topic(changelog_topic(spec.application, name), record)
+
+    def repartition(name: str, record: type[Any]) -> Codec[Any]:
+        return topic(topics[name], record)
+
+    names = {topics[name]: name for name in topology.repartitions}
+    return task_codecs(job, topology, processor, topic, store, repartition, names)
 
 
 def _table(spec: JobSpec, part: int, number: int) -> Table:

@@ -90,8 +90,8 @@ class RepartitionPartition:
         stream = self.senders.get(headers[0][1] or b"") if headers else None
         if stream is None or offset < stream.next or stream.cut >= 0:
             return
-        if len(headers or ()) > 1:
-            assert headers is not None
+        assert headers is not None
+        if len(headers) > 1 and headers[1][0] == TIME:
             self._learn(stream, headers[1], offset)
         elif len(stream.queue) >= MOST_QUEUED:
             stream.cut = offset
@@ -101,7 +101,6 @@ class RepartitionPartition:
             stream.queue.append(message)
 
     def _learn(self, stream: SenderStream, header: tuple[str, bytes | None], offset: int) -> None:
-        assert header[0] == TIME
         time = TaskTime.from_json(header[1] or b"")
         stream.next = offset + 1
         stream.time, stream.caught_up = max(stream.time, time.stream_time), time.caught_up

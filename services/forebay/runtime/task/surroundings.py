@@ -88,7 +88,8 @@ class GroupSurroundings:
         repartitions = []
         for name in sorted(topology.repartitions):
             topic = repartition_topic(self._spec.application, name)
-            senders = [sender_name(at, task) for at in self._job.senders(name) for task in range(lease.tasks)]
+            parts = [at for at, sending in enumerate(self._job.topology) if name in sending.sends]
+            senders = [sender_name(at, task) for at in parts for task in range(lease.tasks)]
             begin = ends.get((topic, number), 0)
             repartitions.append(RepartitionPartition(topic, number, senders, position.senders, begin))
         return TaskInput(partitions, repartitions)

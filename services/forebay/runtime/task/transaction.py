@@ -183,8 +183,11 @@ class GroupProducer:
         for start in range(0, len(result.outputs), _BATCH):
             queue.make_room()
             produce = queue.produce
-            for key, value, timestamp, topic in result.outputs[start : start + _BATCH]:
-                produce(topic, value, key, timestamp=timestamp)
+            for key, value, timestamp, topic, headers in result.outputs[start : start + _BATCH]:
+                if headers:
+                    produce(topic, value, key, timestamp=timestamp, headers=headers)
+                else:
+                    produce(topic, value, key, timestamp=timestamp)
         self._send_onward(queue, commit)
         changelogs = commit.changelogs
         timestamp, partition = max(result.position.stream_time, 0), changelogs.partition
@@ -200,12 +203,13 @@ class GroupProducer:
 
     def _send_onward(self, queue: SendQueue, commit: TaskCommit) -> None:
         topics, partitioner = self._destinations.repartitions, self._destinations.partitioner
-        onward, headers = commit.result.onward, [*data_headers(commit.sender)]
+        onward, sender = commit.result.onward, [*data_headers(commit.sender)]
         for start in range(0, len(onward), _BATCH):
             queue.make_room()
             produce = queue.produce
-            for key, value, timestamp, name in onward[start : start + _BATCH]:
-                produce(topics[name], value, key, partitioner(key), timestamp=timestamp, headers=headers)
+            for key, value, timestamp, name, headers in onward[start : start + _BATCH]:
+                marked = [*sender, *headers] if headers else sender
+                produce(topics[name], value, key, partitioner(key or b""), timestamp=timestamp, headers=marked)
         for name, time in commit.times:
             telling: Headers = [*time_headers(commit.sender, time)]
             for number in range(partitioner.partitions):

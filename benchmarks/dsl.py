@@ -1,0 +1,74 @@
+"""What a service in the DSL costs per event beside the same logic by hand: price-join both ways, engine only.
+
+`python -m benchmarks.dsl [EVENTS]` prints microseconds of CPU per event of each, the best of several rounds in turn.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+
+from benchmarks.price_join_by_hand import PriceJoin
+from forebay.job import Job, load_job
+from forebay.processor.engine import EngineSettings, TaskEngine
+from forebay.processor.messages import Message
+from forebay.serde import local_codec
+from forebay.stores.table import MemoryTable
+from forebay.testing.driver import PipedRecord
+from forebay.wiring import task_codecs
+from price_join.model import FoodBill, FoodOrder, MenuPrice
+from price_join.settings import PriceJoinSettings
+from producers.base import Options
+from producers.catalog import generate
+
+ROUNDS = 7
+BATCH = 1_000
+BY_HAND = Job(
+    inputs={"menu_prices": MenuPrice, "food_orders": FoodOrder},
+    outputs={"food_bills": FoodBill},
+    settings=PriceJoinSettings,
+    processor=PriceJoin,
+    tables=frozenset({"menu_prices"}),
+)
+
+
+def records(topic: str, count: int) -> list[Message]:
+    """Give produced records of a topic, as bytes."""
+    found: list[Message] = []
+    for offset, event in enumerate(generate(topic, Options(count=count, keys=200, event_rate=1_000))):
+        data = local_codec("price-join", type(event.value)).encode(event.value)
+        found.append(PipedRecord(topic, offset, event.key.encode(), data, event.timestamp, []))
+    return found
+
+
+def cost(job: Job, streams: Sequence[list[Message]]) -> float:
+    """Give microseconds of CPU per event."""
+    (part,) = job.topology
+    processor, table = part.processor(PriceJoinSettings()), MemoryTable()
+    codecs = task_codecs(job, part, processor, *[lambda _, record: local_codec("price-join", record)] * 3)
+    engine = TaskEngine(processor, codecs, table, EngineSettings("price-join"))
+    began, sent = time.process_time(), 0
+    for batch, start in enumerate(range(0, len(streams[0]), BATCH)):
+        engine.run([stream[start : start + BATCH] for stream in streams], 1 << 52)
+        result = engine.finish(batch)
+        sent += len(result.outputs)
+        table.apply(result.changes, b"%d" % batch)
+        engine.settle(batch)
+    spent = time.process_time() - began
+    assert sent > len(streams[1]) // 2, "orders are billed"
+    return spent / sum(map(len, streams)) * 1e6
+
+
+def main(events: int) -> None:
+    """Print both costs and what the DSL adds."""
+    streams = [records(topic, events // 2) for topic in ("menu_prices", "food_orders")]
+    in_dsl = load_job("price_join.job")
+    both = [(cost(BY_HAND, streams), cost(in_dsl, streams)) for _ in range(ROUNDS)]
+    by_hand, described = (min(each) for each in zip(*both, strict=True))
+    print(f"price-join by hand: {by_hand:.1f} us of CPU per event")
+    print(f"price-join in the DSL: {described:.1f} us of CPU per event ({described / by_hand - 1:+.1%})")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 40_000)

@@ -1,0 +1,39 @@
+"""Payments of a shop's orders (topic payments)."""
+
+from __future__ import annotations
+
+from random import Random
+
+from order_payments.model import Payment
+from producers.base import Event, Options
+from producers.shop import Shop
+
+_METHODS = ("card", "card", "card", "transfer", "wallet", None)
+_IN_PARTS = 0.05
+
+
+class PaymentsGenerator:
+    """The n-th payment is for the n-th order, if that one is paid at all; else for the one before, again.
+
+    Some pay in part. With the same options as `placed_orders` an order and its payment have the same time; give the
+    orders an earlier start, or payments another delay, for payments that come later.
+    """
+
+    def __init__(self, options: Options) -> None:
+        self._shop = Shop(options)
+        self._random = Random(f"payments {options.seed}")
+        self._number = 0
+
+    def next_event(self, timestamp: int) -> Event[Payment]:
+        """Give the next payment."""
+        number, draw = self._number, self._random
+        self._number += 1
+        order = self._shop.order(number)
+        while not order.is_paid and number:
+            number -= 1
+            order = self._shop.order(number)
+        in_part = number != self._number - 1 or draw.random() < _IN_PARTS
+        cents = max(1, order.cents // 2) if in_part else order.cents
+        method = _METHODS[int(draw.random() * len(_METHODS))]
+        payment_id = f"{order.order_id}-p{self._number:x}"
+        return Event(order.order_id, Payment(payment_id, order.order_id, cents / 100, method, timestamp), timestamp)

@@ -1,0 +1,22 @@
+"""Orders of a shop's customers (topic placed_orders)."""
+
+from __future__ import annotations
+
+from order_payments.model import PlacedOrder
+from producers.base import Event, Options
+from producers.shop import Shop
+
+
+class PlacedOrdersGenerator:
+    """Orders of `options.keys` customers, each record keyed by its order; `payments` has what is paid for them."""
+
+    def __init__(self, options: Options) -> None:
+        self._shop = Shop(options)
+        self._number = 0
+
+    def next_event(self, timestamp: int) -> Event[PlacedOrder]:
+        """Give the next order."""
+        order = self._shop.order(self._number)
+        self._number += 1
+        placed = PlacedOrder(order.order_id, order.customer, order.cents / 100, timestamp)
+        return Event(order.order_id, placed, timestamp)

@@ -1,0 +1,125 @@
+"""Which nodes run together: the sub-topologies of a graph, each after those that send to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from forebay.builder.graph import Graph, Kind, Node, TopologyError
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """Nodes that run in one task.
+
+    Args:
+        name: "" for the first.
+        nodes: each after its parents; repartitions it sends to among them.
+        reads: repartitions it reads.
+    """
+
+    name: str
+    nodes: tuple[Node, ...]
+    reads: tuple[Node, ...]
+
+    def of_kind(self, kind: Kind) -> list[Node]:
+        """Give the nodes of a kind."""
+        return [node for node in self.nodes if node.kind is kind]
+
+
+def components(graph: Graph) -> tuple[Component, ...]:
+    """Give the sub-topologies. Raises TopologyError where they send to each other in a circle."""
+    graph.settle()
+    groups = _Groups()
+    for node in graph.nodes:
+        if _is_shared(node):
+            continue
+        groups.add(node)
+        for parent in (*node.parents, *node.looked_up):
+            if not _is_shared(parent):
+                groups.join(node, parent)
+    found = _ordered(groups.found())
+    return tuple(_component(graph, number, members) for number, members in enumerate(found))
+
+
+def _is_shared(node: Node) -> bool:
+    """Tell whether each sub-topology that looks a node up has its own."""
+    return node.is_global
+
+
+class _Groups:
+    """Sides of nodes by the group they run in: a repartition has two, what sends to it and what reads it."""
+
+    def __init__(self) -> None:
+        self._leader: dict[Node, Node] = {}
+        self._readers: dict[Node, Node] = {}
+
+    def add(self, node: Node) -> None:
+        self._leader[node] = node
+
+    def join(self, node: Node, parent: Node) -> None:
+        """Have a node run where its parent is read."""
+        if parent.kind is not Kind.REPARTITION:
+            self._unite(node, parent)
+            return
+        first = self._readers.setdefault(parent, node)
+        self._unite(node, first)
+
+    def found(self) -> list[tuple[list[Node], list[Node]]]:
+        """Give each group's nodes, and the repartitions it reads."""
+        groups: dict[Node, tuple[list[Node], list[Node]]] = {}
+        for node in self._leader:
+            groups.setdefault(self._top(node), ([], []))[0].append(node)
+        for repartition, reader in self._readers.items():
+            groups[self._top(reader)][1].append(repartition)
+        return list(groups.values())
+
+    def _top(self, node: Node) -> Node:
+        while self._leader[node] is not node:
+            node = self._leader[node]
+        return node
+
+    def _unite(self, one: Node, other: Node) -> None:
+        self._leader[self._top(one)] = self._top(other)
+
+
+Members = tuple[list[Node], list[Node]]
+
+
+def _ordered(groups: list[Members]) -> list[Members]:
+    sent: set[Node] = set()
+    rest, found = list(groups), []
+    while rest:
+        ready = next((group for group in rest if sent.issuperset(group[1])), None)
+        if ready is None:
+            raise _circle(rest)
+        rest.remove(ready)
+        found.append(ready)
+        sent.update(node for node in ready[0] if node.kind is Kind.REPARTITION)
+    return found
+
+
+def _circle(groups: Iterable[Members]) -> TopologyError:
+    for nodes, reads in groups:
+        for repartition in reads:
+            if repartition in nodes:
+                return TopologyError(
+                    f"what is read from the repartition {repartition.name} meets what it is made of: a table looked up "
+                    "behind a repartition must be there, too; send it along: "
+                    "table.to_stream().repartition(name=...).to_table(store=...)",
+                    repartition.where,
+                )
+    names = ", ".join(node.name for _, reads in groups for node in reads)
+    return TopologyError(f"the repartitions {names} send to each other in a circle: read one of their tables anew")
+
+
+def _component(graph: Graph, number: int, members: Members) -> Component:
+    nodes, reads = members
+    shared: set[Node] = set()
+    for node in nodes:
+        for table in node.looked_up:
+            if _is_shared(table):
+                shared |= {table, *table.parents}
+    kept = tuple(node for node in graph.nodes if node in shared or node in nodes)
+    name = "" if number == 0 else reads[0].name if reads else next(n for n in kept if n.kind is Kind.SOURCE).topics[0]
+    return Component(name, kept, tuple(reads))

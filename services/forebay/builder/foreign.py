@@ -1,0 +1,184 @@
+"""Nodes of a foreign-key join: left rows name the key of the right row they belong to.
+
+The left rows subscribe at the task of their foreign key, where the right table is. Each answer goes to the task of the
+left row's own key, where the joined table is kept. It carries the version of the left row it is for: an answer of a
+foreign key that the row no longer has comes too late, and is not taken.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from forebay.builder.graph import Bound, Flow, Kind, Made, Node
+from forebay.codec import Codec, DecodeError
+from forebay.formats import LONG, Format
+from forebay.operators.results import Join
+from forebay.operators.table import Change
+from forebay.processor.api import Context
+from forebay.stores.keys import join_key, split_key
+from forebay.stores.keyvalue import KeyValueStore
+from forebay.stores.timestamped import TimestampedKeyValueStore
+
+_HEAD = struct.Struct(">qHB")
+
+
+class Subscription(NamedTuple):
+    """A left row at its foreign key, or an answer on its way back.
+
+    Args:
+        row: the left row's key, as row text.
+        version: counts the changes of the left row.
+        value: of the left row, or the joined one; None: it is no longer here.
+        answers: whether a row that left asks for an answer.
+    """
+
+    row: str
+    version: int
+    value: Any
+    answers: bool
+
+
+class _SubscriptionCodec:
+    def __init__(self, values: Codec[Any]) -> None:
+        self._values = values
+
+    def encode(self, record: Subscription) -> bytes:
+        row = record.row.encode()
+        flags = record.answers | (record.value is not None) << 1
+        value = b"" if record.value is None else self._values.encode(record.value)
+        return _HEAD.pack(record.version, len(row), flags) + row + value
+
+    def decode(self, data: bytes) -> Subscription:
+        if len(data) < _HEAD.size:
+            raise DecodeError(f"{len(data)} bytes are no subscription")
+        version, length, flags = _HEAD.unpack_from(data)
+        end = _HEAD.size + length
+        value = self._values.decode(data[end:]) if flags & 2 else None
+        return Subscription(data[_HEAD.size : end].decode(), version, value, bool(flags & 1))
+
+
+def subscriptions(values: Format[Any]) -> Format[Any]:
+    """Give the format of subscriptions that carry values of a format."""
+    return Format(
+        f"subscriptions of {values}", Subscription, lambda contracts: _SubscriptionCodec(values.codec(contracts))
+    )
+
+
+def subscribing(left: Node, key_of: Callable[[str, Any], str | None], right_key: Format[Any], store: str) -> Node:
+    """Give the node that sends each left row to its foreign key."""
+    versions: KeyValueStore[int] = KeyValueStore(f"{store}-versions", LONG)
+
+    def make(bound: Bound, out: Flow) -> Made:
+        own = bound.store(versions)
+
+        def flow(row: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
+            old = None if change.old is None else key_of(row, change.old)
+            new = None if change.new is None else key_of(row, change.new)
+            if old is None and new is None:
+                return
+            version = (own.get(row) or 0) + 1
+            own.put(row, version)
+            if old is not None and old != new:
+                out(old, Subscription(row, version, None, new is None), timestamp, ctx)
+            if new is not None:
+                out(new, Subscription(row, version, change.new, True), timestamp, ctx)
+
+        return Made((flow,))
+
+    name = f"subscribe to {store}"
+    return Node(Kind.STEP, name, right_key, subscriptions(left.value), (left,), stores=(versions,), make=make)
+
+
+def answering(
+    subscribed: Node,
+    right: Node,
+    joiner: Callable[[Any, Any], Any],
+    into: Format[Any],
+    kind: Join,
+    store: str,
+    left_key: Format[Any],
+) -> Node:
+    """Give the node that answers the subscriptions of each right row."""
+    declared: TimestampedKeyValueStore[Any] = TimestampedKeyValueStore(f"{store}-subscriptions", subscribed.value)
+
+    def make(bound: Bound, out: Flow) -> Made:
+        own, rows = bound.store(declared), bound.view(right)
+        is_left = kind is Join.LEFT
+
+        def answer(found: Subscription, other: Any, timestamp: int, ctx: Context[Any]) -> None:
+            value = joiner(found.value, other) if other is not None or is_left else None
+            out(found.row, Subscription(found.row, found.version, value, True), timestamp, ctx)
+
+        def on_subscription(key: Any, found: Subscription, timestamp: int, ctx: Context[Any]) -> None:
+            place = join_key(key, found.row)
+            if found.value is None:
+                own.put(place, None, timestamp)
+                if found.answers:
+                    out(found.row, Subscription(found.row, found.version, None, True), timestamp, ctx)
+                return
+            own.put(place, found, timestamp)
+            other = rows.get(key)
+            answer(
+                found,
+                None if other is None else other.value,
+                max(timestamp, -1 if other is None else other.timestamp),
+                ctx,
+            )
+
+        def on_right(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
+            for _, subscription in list(own.prefix_scan(join_key(key))):
+                answer(subscription.value, change.new, max(timestamp, subscription.timestamp), ctx)
+
+        return Made((on_subscription, on_right))
+
+    node = Node(
+        Kind.STEP,
+        f"answer subscriptions of {store} ({kind.value})",
+        left_key,
+        subscriptions(into),
+        (subscribed, right),
+        stores=(declared,),
+        make=make,
+    )
+    return replace(node, asks_old=False)
+
+
+def answered(answers: Node, into: Format[Any], store: str) -> Node:
+    """Give the node that keeps the joined table."""
+    rows: TimestampedKeyValueStore[Any] = TimestampedKeyValueStore(store, into)
+    versions: KeyValueStore[int] = KeyValueStore(f"{store}-answered", LONG)
+
+    def make(bound: Bound, out: Flow) -> Made:
+        own, seen = bound.store(rows), bound.store(versions)
+
+        def flow(key: Any, found: Subscription, timestamp: int, ctx: Context[Any]) -> None:
+            if found.version < (seen.get(key) or 0):
+                return
+            seen.put(key, found.version)
+            old = own.get(key)
+            own.put(key, found.value, timestamp)
+            if old is not None or found.value is not None:
+                out(key, Change(key, found.value, None if old is None else old.value, timestamp), timestamp, ctx)
+
+        return Made((flow,))
+
+    node = Node(
+        Kind.STEP,
+        f"join by foreign key {store}",
+        answers.key,
+        into,
+        (answers,),
+        stores=(rows, versions),
+        make=make,
+        view=lambda bound: bound.store(rows),
+        gives_rows=True,
+    )
+    return replace(node, asks_old=False)
+
+
+def owner_of_subscription(key: str) -> str:
+    """Give the foreign key (as row text) of a subscription's place in its store."""
+    return split_key(key)[0]

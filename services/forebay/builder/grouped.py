@@ -1,0 +1,165 @@
+"""Streams grouped by key, and their windows: what can be counted, reduced, aggregated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from forebay.builder import aggregates
+from forebay.builder.aggregates import AnyFold, Windows
+from forebay.builder.graph import Graph, Node
+from forebay.builder.joining import check_keys
+from forebay.builder.keys import Windowed, on_keys
+from forebay.builder.specs import Spec, format_or_refuse
+from forebay.formats import LONG, Format
+from forebay.operators.folds import Fold, reducing
+from forebay.operators.results import Emission
+
+if TYPE_CHECKING:
+    from forebay.builder.table import Table
+
+K = TypeVar("K")
+V = TypeVar("V")
+A = TypeVar("A")
+R = TypeVar("R")
+
+COUNT: Fold[Any, int] = Fold(
+    lambda: 0,
+    lambda _key, _value, total: total + 1,
+    lambda _key, _value, total: total - 1,
+    lambda _key, one, two: one + two,
+)
+
+
+class GroupedStream(Generic[K, V]):
+    """Records by key, ready to be aggregated. A record without key or value counts nowhere."""
+
+    def __init__(self, graph: Graph, node: Node, is_rekeyed: bool) -> None:
+        self.graph = graph
+        self.node = node
+        self._is_rekeyed = is_rekeyed
+
+    def count(self, *, store: str) -> Table[K, int]:
+        """Count the records of each key."""
+        return self.aggregate(COUNT, LONG, store=store)
+
+    def reduce(self, reducer: Callable[[V, V], V], *, store: str) -> Table[K, V]:
+        """Combine the records of each key; the first one is the aggregate of itself."""
+        return self.aggregate(reducing(reducer), self.node.value, store=store)
+
+    def aggregate(self, fold: Fold[V, A], into: Spec[A], *, store: str) -> Table[K, A]:
+        """Fold the records of each key."""
+        return self.cogroup(fold).aggregate(into, store=store)
+
+    def windowed_by(self, windows: Windows, emit: Emission = Emission.UPDATES) -> WindowedStream[K, V]:
+        """Cut the records of each key into windows of time, sliding windows, sessions, or one without an end.
+
+        Args:
+            emit: every update of a window, its final result when it closes, or both.
+        """
+        return WindowedStream(self, windows, emit)
+
+    def cogroup(self, fold: Fold[V, A]) -> CogroupedStream[K, A]:
+        """Begin an aggregate of several streams, each with a fold of its own; the first one's fold begins it."""
+        return CogroupedStream([(self, fold)])
+
+    def keyed(self, name: str) -> Node:
+        """Give the node behind which each key is in one task."""
+        return self.graph.repartition(self.node, name) if self._is_rekeyed else self.node
+
+
+class WindowedStream(Generic[K, V]):
+    """Records by key and window. The result is a table by key and window."""
+
+    def __init__(self, stream: GroupedStream[K, V], windows: Windows, emit: Emission) -> None:
+        self._stream = stream
+        self._windows = windows
+        self._emit = emit
+
+    def count(self, *, store: str, retention_ms: int = 0) -> Table[Windowed[K], int]:
+        """Count the records of each window."""
+        return self.aggregate(COUNT, LONG, store=store, retention_ms=retention_ms)
+
+    def reduce(self, reducer: Callable[[V, V], V], *, store: str, retention_ms: int = 0) -> Table[Windowed[K], V]:
+        """Combine the records of each window."""
+        return self.aggregate(reducing(reducer), self._stream.node.value, store=store, retention_ms=retention_ms)
+
+    def aggregate(self, fold: Fold[V, A], into: Spec[A], *, store: str, retention_ms: int = 0) -> Table[Windowed[K], A]:
+        """Fold the records of each window.
+
+        Args:
+            retention_ms: how long windows are kept; 0: as long as they may change.
+        """
+        cogrouped = self._stream.cogroup(fold).windowed_by(self._windows, self._emit)
+        return cogrouped.aggregate(into, store=store, retention_ms=retention_ms)
+
+
+class CogroupedStream(Generic[K, A]):
+    """Streams of one key that are folded into one aggregate."""
+
+    def __init__(self, sides: list[tuple[GroupedStream[K, Any], AnyFold]]) -> None:
+        self._sides = sides
+
+    def cogroup(self, stream: GroupedStream[K, R], fold: Fold[R, A]) -> CogroupedStream[K, A]:
+        """Fold another stream in."""
+        return CogroupedStream([*self._sides, (stream, fold)])
+
+    def windowed_by(self, windows: Windows, emit: Emission = Emission.UPDATES) -> WindowedCogroup[K, A]:
+        """Cut the aggregate into windows."""
+        return WindowedCogroup(self, windows, emit)
+
+    def aggregate(self, into: Spec[A], *, store: str) -> Table[K, A]:
+        """Fold the records of each key."""
+        from forebay.builder.table import Table  # noqa: PLC0415 (streams and tables make each other)
+
+        parents, folds = self.parts(store)
+        graph = self._sides[0][0].graph
+        return Table(graph, graph.add(aggregates.aggregate(parents, folds, format_or_refuse(into), store)))
+
+    def parts(self, store: str) -> tuple[list[Node], list[AnyFold]]:
+        """Give the streams' nodes and their folds; all begin with the first one's. Raises TopologyError."""
+        names = [store] + [f"{store}-{number}" for number in range(2, len(self._sides) + 1)]
+        parents = [stream.keyed(name) for (stream, _), name in zip(self._sides, names, strict=True)]
+        for other in parents[1:]:
+            check_keys(parents[0], other, f"cogroup {store}")
+        first = on_rows(parents[0].key, self._sides[0][1])
+        folds = [first]
+        for (_, fold), parent in zip(self._sides[1:], parents[1:], strict=True):
+            own = on_rows(parent.key, fold)
+            folds.append(own._replace(initial=first.initial, merge=own.merge or first.merge))
+        return parents, folds
+
+    @property
+    def graph(self) -> Graph:
+        """The graph of the streams."""
+        return self._sides[0][0].graph
+
+
+class WindowedCogroup(Generic[K, A]):
+    """Streams that are folded into one aggregate by key and window."""
+
+    def __init__(self, cogrouped: CogroupedStream[K, A], windows: Windows, emit: Emission) -> None:
+        self._cogrouped = cogrouped
+        self._windows = windows
+        self._emit = emit
+
+    def aggregate(self, into: Spec[A], *, store: str, retention_ms: int = 0) -> Table[Windowed[K], A]:
+        """Fold the records of each window."""
+        from forebay.builder.table import Table  # noqa: PLC0415 (streams and tables make each other)
+
+        parents, folds = self._cogrouped.parts(store)
+        kind: Format[Any] = format_or_refuse(into)
+        node = aggregates.windowed_aggregate(parents, self._windows, folds, kind, store, self._emit, retention_ms)
+        return Table(self._cogrouped.graph, self._cogrouped.graph.add(node))
+
+
+def on_rows(key: Format[Any], fold: AnyFold) -> AnyFold:
+    """Give a fold whose functions are called with row texts."""
+    if key.is_text:
+        return fold
+    return Fold(
+        fold.initial,
+        on_keys(key, fold.add),
+        None if fold.subtract is None else on_keys(key, fold.subtract),
+        None if fold.merge is None else on_keys(key, fold.merge),
+    )

@@ -1,0 +1,64 @@
+"""Nodes that hold a table's changes back: suppress."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from forebay.builder.graph import Bound, Flow, Kind, Made, Node
+from forebay.builder.keys import split_row
+from forebay.operators.closing import Closing
+from forebay.operators.suppress import Suppress, Until, UntilWindowCloses, WhenFull
+from forebay.operators.table import Change
+from forebay.processor.api import Context, Timer
+from forebay.stores.buffers import SuppressBuffer, Suppressed
+
+
+def suppressed(
+    parent: Node, until: Until, store: str, max_records: int | None, max_bytes: int | None, when_full: WhenFull
+) -> Node:
+    """Give the node that lets a table's updates through when their time has come, the newest of each key."""
+    declared: SuppressBuffer[Any] = SuppressBuffer(store, parent.value)
+    in_windows = isinstance(until, UntilWindowCloses)
+
+    def make(bound: Bound, out: Flow) -> Made:
+        buffer = bound.store(declared)
+        operator: Suppress[Any] = Suppress(
+            buffer, until, max_records=max_records, max_bytes=max_bytes, when_full=when_full
+        )
+        closing = Closing(buffer.marks, f"release: {store}")
+
+        def give(released: Iterable[Suppressed[Any]], ctx: Context[Any]) -> None:
+            for key, _, value, timestamp in released:
+                out(key, Change(key, value, None, timestamp), timestamp, ctx)
+
+        def next_release() -> int | None:
+            first = buffer.first_time()
+            return None if first is None else until.closes_at(first)
+
+        def flow(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
+            window = split_row(key)[1] if in_windows else None
+            give(operator.process(key, window, change.new, timestamp, ctx.closing_time), ctx)
+            due = next_release()
+            if due is not None:
+                closing.watch(ctx, due)
+
+        def on_timer(_timer: Timer, ctx: Context[Any]) -> None:
+            give(operator.release(ctx.closing_time), ctx)
+            closing.fired(ctx, next_release())
+
+        return Made((flow,), closing.timer, on_timer)
+
+    word = "window closes" if in_windows else "time limit"
+    node = Node(
+        Kind.STEP,
+        f"suppress until {word}",
+        parent.key,
+        parent.value,
+        (parent,),
+        stores=(declared,),
+        make=make,
+        gives_rows=True,
+    )
+    return replace(node, asks_old=False)

@@ -1,0 +1,157 @@
+"""Joins of a stream: with a stream, a table, a global table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+from forebay.builder import joins
+from forebay.builder.graph import Graph, Node, TopologyError
+from forebay.builder.keys import on_keys, to_rows
+from forebay.builder.specs import Spec, format_or_refuse
+from forebay.operators.results import Join
+from forebay.time.windows import JoinWindows
+
+if TYPE_CHECKING:
+    from forebay.builder.stream import Stream
+    from forebay.builder.table import GlobalTable, Table
+
+K = TypeVar("K")
+V = TypeVar("V")
+O = TypeVar("O")  # noqa: E741
+R = TypeVar("R")
+G = TypeVar("G")
+
+
+class Joining(Generic[K, V]):
+    """What a stream is made of, and its joins.
+
+    With a stream: records that lie within the `windows` meet; `store` begins the names of what both sides keep. With a
+    table: each record meets the row of its key, as of its time if the table keeps a history; with a grace it waits in
+    the store `waiting` for late updates, by the stream's own time. With a global table: the row of a key made of each
+    record by `key_of`.
+
+    Args:
+        is_rekeyed: whether the key may be another than the one records are partitioned by.
+    """
+
+    def __init__(self, graph: Graph, node: Node, is_rekeyed: bool = False) -> None:
+        self.graph = graph
+        self.node = node
+        self.is_rekeyed = is_rekeyed
+
+    @overload
+    def join(
+        self, other: Stream[K, R], joiner: Callable[[V, R], O], into: Spec[O], *, windows: JoinWindows, store: str
+    ) -> Stream[K, O]: ...
+    @overload
+    def join(
+        self, other: Table[K, R], joiner: Callable[[V, R], O], into: Spec[O], *, grace_ms: int = 0, waiting: str = ""
+    ) -> Stream[K, O]: ...
+    @overload
+    def join(
+        self,
+        other: GlobalTable[G, R],
+        joiner: Callable[[V, R], O],
+        into: Spec[O],
+        *,
+        key_of: Callable[[K, V], G | None],
+    ) -> Stream[K, O]: ...
+    def join(self, other: Any, joiner: Any, into: Any, **how: Any) -> Any:
+        """Join each record with its partners; one without any gives nothing."""
+        return self._join(other, joiner, into, Join.INNER, **how)
+
+    @overload
+    def left_join(
+        self,
+        other: Stream[K, R],
+        joiner: Callable[[V, R | None], O],
+        into: Spec[O],
+        *,
+        windows: JoinWindows,
+        store: str,
+    ) -> Stream[K, O]: ...
+    @overload
+    def left_join(
+        self,
+        other: Table[K, R],
+        joiner: Callable[[V, R | None], O],
+        into: Spec[O],
+        *,
+        grace_ms: int = 0,
+        waiting: str = "",
+    ) -> Stream[K, O]: ...
+    @overload
+    def left_join(
+        self,
+        other: GlobalTable[G, R],
+        joiner: Callable[[V, R | None], O],
+        into: Spec[O],
+        *,
+        key_of: Callable[[K, V], G | None],
+    ) -> Stream[K, O]: ...
+    def left_join(self, other: Any, joiner: Any, into: Any, **how: Any) -> Any:
+        """Join as `join` does; a record without a partner comes alone: of two streams when its window has closed."""
+        return self._join(other, joiner, into, Join.LEFT, **how)
+
+    def outer_join(
+        self,
+        other: Stream[K, R],
+        joiner: Callable[[V | None, R | None], O],
+        into: Spec[O],
+        *,
+        windows: JoinWindows,
+        store: str,
+    ) -> Stream[K, O]:
+        """Join as `left_join` does; records of the other stream without a partner come alone, too."""
+        made: Stream[K, O] = self._with_stream(other, joiner, into, Join.OUTER, windows=windows, store=store)
+        return made
+
+    def _join(self, other: Any, joiner: Any, into: Any, kind: Join, **how: Any) -> Any:
+        from forebay.builder.table import GlobalTable, Table  # noqa: PLC0415 (streams and tables make each other)
+
+        if isinstance(other, Joining):
+            return self._with_stream(other, joiner, into, kind, **how)
+        if isinstance(other, Table):
+            return self._with_table(other, joiner, into, kind, **how)
+        if isinstance(other, GlobalTable):
+            return self._with_global(other, joiner, into, kind, **how)
+        raise TopologyError(f"{type(other).__name__} can't be joined: give a stream, a table or a global table")
+
+    def _with_stream(self, other: Any, joiner: Any, into: Any, kind: Join, *, windows: JoinWindows, store: str) -> Any:
+        left, right = self.keyed(f"{store}-left"), other.keyed(f"{store}-right")
+        check_keys(left, right, f"join {store}")
+        return self._made(joins.with_stream(left, right, windows, joiner, format_or_refuse(into), kind, store))
+
+    def _with_table(
+        self, table: Table[Any, Any], joiner: Any, into: Any, kind: Join, *, grace_ms: int = 0, waiting: str = ""
+    ) -> Any:
+        parent = self.keyed(f"{table.name}-joined")
+        check_keys(parent, table.node, f"join {table.name}")
+        into = format_or_refuse(into)
+        return self._made(joins.with_table(parent, table.node, joiner, into, kind, grace_ms, waiting))
+
+    def _with_global(
+        self, table: GlobalTable[Any, Any], joiner: Any, into: Any, kind: Join, *, key_of: Callable[..., Any]
+    ) -> Any:
+        wanted = to_rows(table.node.key, on_keys(self.node.key, key_of))
+        made = joins.with_global(self.node, table.node, wanted, joiner, format_or_refuse(into), kind)
+        return self._made(made, self.is_rekeyed)
+
+    def _made(self, node: Node, is_rekeyed: bool = False) -> Any:
+        from forebay.builder.stream import Stream  # noqa: PLC0415 (streams and tables make each other)
+
+        return Stream(self.graph, self.graph.add(node), is_rekeyed)
+
+    def keyed(self, name: str) -> Node:
+        """Give the node behind which each key is in one task; it begins with a repartition if that is needed."""
+        return self.graph.repartition(self.node, name) if self.is_rekeyed else self.node
+
+
+def check_keys(one: Node, other: Node, what: str) -> None:
+    """Refuse two nodes whose equal keys are in different tasks."""
+    if one.key.name != other.key.name:
+        raise TopologyError(
+            f"{what}: keys are {one.key} on one side and {other.key} on the other, so equal keys are in different "
+            "tasks; give one side the other's keys with select_key(..., key=)"
+        )

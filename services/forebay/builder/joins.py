@@ -1,0 +1,200 @@
+"""Nodes that join a stream: with a table, with a global table, with a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from forebay.builder.graph import Bound, Flow, Kind, Made, Node, TopologyError
+from forebay.builder.views import AsOf
+from forebay.formats import Format
+from forebay.operators.closing import Closing
+from forebay.operators.results import Join, Result
+from forebay.operators.stream_stream import StreamStreamJoin
+from forebay.operators.stream_table import StreamTableJoin
+from forebay.operators.table import LatestByTimestamp, Table
+from forebay.operators.waiting import Waiting
+from forebay.processor.api import Context, Timer
+from forebay.stores.buffers import JoinBuffer
+from forebay.stores.versioned import VersionedKeyValueStore
+from forebay.stores.window import Duplicates, WindowStore
+from forebay.time.windows import JoinWindows
+
+Joiner = Callable[[Any, Any], Any]
+
+
+def with_table(
+    stream: Node, table: Node, joiner: Joiner, into: Format[Any], kind: Join, grace_ms: int, waiting: str
+) -> Node:
+    """Give the node that joins a stream with a table. Raises TopologyError."""
+    versions = versions_of(table)
+    if grace_ms and versions is None:
+        raise TopologyError(
+            f"{table.name}: a join with a grace of {grace_ms} ms needs the table as of the record's time; read it with "
+            "history_retention_ms=, or join without a grace"
+        )
+    if grace_ms and versions is not None and grace_ms > versions.history_retention_ms:
+        raise TopologyError(
+            f"{table.name}: the join's grace of {grace_ms} ms is longer than the table's history of "
+            f"{versions.history_retention_ms} ms; give the table a history_retention_ms of at least {grace_ms}"
+        )
+    if grace_ms and not waiting:
+        raise TopologyError(f"{table.name}: records that wait for the grace need a store; name it: waiting=")
+    # Declared without a grace as well: what waits when the grace is taken away is let go by its timer.
+    buffer: JoinBuffer[Any] | None = JoinBuffer(waiting, stream.value) if waiting and versions is not None else None
+
+    def make(bound: Bound, out: Flow) -> Made:
+        if versions is None:
+            return Made((_at_once(AsOf(table.name, bound.view(table)), joiner, kind, out),))
+        own = bound.store(versions)
+        rows = LatestByTimestamp(own)
+        at_once = _of_history(own, _at_once(rows, joiner, kind, out))
+        if buffer is None:
+            return Made((at_once,))
+        join = StreamTableJoin(rows, kind, joiner, buffer=bound.store(buffer), grace_ms=grace_ms)
+        held = Waiting(join, f"grace over: {waiting}")
+
+        def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            give(held.process(key, value, timestamp, ctx), out, ctx)
+
+        joining = _of_history(own, flow) if grace_ms else at_once
+        return Made((joining,), held.timer, lambda _timer, ctx: give(held.fired(ctx), out, ctx))
+
+    return Node(
+        Kind.STEP,
+        f"join {table.name} ({kind.value})",
+        stream.key,
+        into,
+        (stream,),
+        (table,),
+        stores=() if buffer is None else (buffer,),
+        make=make,
+        horizon_ms=grace_ms,
+    )
+
+
+def _of_history(versions: VersionedKeyValueStore[Any], joined: Flow) -> Flow:
+    """Give the flow that also sends a record to `.late` for which only a version behind the history would do."""
+    history = versions.history_retention_ms
+
+    def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+        late_by = versions.stream_time - history - timestamp
+        if late_by > 0 and value is not None and key is not None and versions.get(key, timestamp) is None:
+            ctx.late(late_by)
+        joined(key, value, timestamp, ctx)
+
+    return flow
+
+
+def _at_once(rows: Table[Any], joiner: Joiner, kind: Join, out: Flow) -> Flow:
+    look_up, is_inner = rows.get_as_of, kind is Join.INNER
+
+    def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+        if value is None:
+            return
+        found = None if key is None else look_up(key, timestamp)
+        if found is not None or not is_inner:
+            out(key, joiner(value, found), timestamp, ctx)
+
+    return flow
+
+
+def with_global(
+    stream: Node, table: Node, key_of: Callable[[Any, Any], str | None], joiner: Joiner, into: Format[Any], kind: Join
+) -> Node:
+    """Give the node that joins a stream with a global table by a key made of each record."""
+
+    def make(bound: Bound, out: Flow) -> Made:
+        rows, is_inner = bound.view(table), kind is Join.INNER
+
+        def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            if value is None:
+                return
+            wanted = key_of(key, value)
+            found = None if wanted is None else rows.get(wanted)
+            if found is not None or not is_inner:
+                out(key, joiner(value, None if found is None else found.value), timestamp, ctx)
+
+        return Made((flow,))
+
+    return Node(Kind.STEP, f"join {table.name} ({kind.value})", stream.key, into, (stream,), (table,), make=make)
+
+
+def with_stream(
+    left: Node, right: Node, windows: JoinWindows, joiner: Joiner, into: Format[Any], kind: Join, store: str
+) -> Node:
+    """Give the node that joins two streams, or one with itself."""
+    size = max(1, windows.before_ms + windows.after_ms)
+    # A record that can't join any more is known to be late by the closing time: its store must not refuse it before.
+    retention = max(size, windows.retention_ms + 1)
+
+    def side(name: str, node: Node) -> WindowStore[Any]:
+        return WindowStore(
+            f"{store}-{name}", node.value, size_ms=size, retention_ms=retention, duplicates=Duplicates.KEEP
+        )
+
+    lefts, rights = side("left", left), side("right", right)
+    left_waiting: JoinBuffer[Any] | None = None
+    right_waiting: JoinBuffer[Any] | None = None
+    if kind is not Join.INNER:
+        left_waiting = JoinBuffer(f"{store}-left-waiting", left.value)
+    if kind is Join.OUTER:
+        right_waiting = JoinBuffer(f"{store}-right-waiting", right.value)
+
+    def make(bound: Bound, out: Flow) -> Made:
+        own = bound.store(lefts)
+        join = StreamStreamJoin(
+            own,
+            bound.store(rights),
+            windows,
+            kind,
+            joiner,
+            left_waiting=None if left_waiting is None else bound.store(left_waiting),
+            right_waiting=None if right_waiting is None else bound.store(right_waiting),
+        )
+        closing = Closing(own.marks, f"release: {store}")
+
+        def watch(ctx: Context[Any]) -> None:
+            due = join.next_release()
+            if due is not None:
+                closing.watch(ctx, due)
+
+        def on_left(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            give(join.on_left(key, value, timestamp, ctx.closing_time), out, ctx)
+            watch(ctx)
+
+        def on_right(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            give(join.on_right(key, value, timestamp, ctx.closing_time), out, ctx)
+            watch(ctx)
+
+        def on_timer(_timer: Timer, ctx: Context[Any]) -> None:
+            give(join.release(ctx.closing_time), out, ctx)
+            closing.fired(ctx, join.next_release())
+
+        return Made((on_left, on_right), closing.timer, on_timer)
+
+    waiting = tuple(each for each in (left_waiting, right_waiting) if each is not None)
+    return Node(
+        Kind.STEP,
+        f"join streams as {store} ({kind.value})",
+        left.key,
+        into,
+        (left, right),
+        stores=(lefts, rights, *waiting),
+        make=make,
+        horizon_ms=windows.retention_ms + 1,
+    )
+
+
+def versions_of(table: Node) -> VersionedKeyValueStore[Any] | None:
+    """Give the store of a table that keeps versions."""
+    for store in table.stores:
+        if isinstance(store, VersionedKeyValueStore):
+            return store
+    return None
+
+
+def give(results: Iterable[Result[Any]], out: Flow, ctx: Context[Any]) -> None:
+    """Pass results on."""
+    for key, value, timestamp in results:
+        out(key, value, timestamp, ctx)

@@ -1,0 +1,121 @@
+"""Keys of a topology: functions on typed keys over row texts, and keys with a window."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from forebay.codec import Codec
+from forebay.formats import Format, key_reader, key_writer, owner_of
+from forebay.stores.keys import join_key, split_key
+from forebay.time.windows import Window
+
+K = TypeVar("K")
+O = TypeVar("O")  # noqa: E741
+
+_TIME = struct.Struct(">q")
+_OFFSET = 1 << 63
+
+
+class Windowed(NamedTuple, Generic[K]):
+    """A key with its window or session."""
+
+    key: K
+    window: Window
+
+
+def on_keys(kind: Format[Any], function: Callable[..., O]) -> Callable[..., O]:
+    """Give `function`, whose first argument is a key, as one of row texts."""
+    if kind.is_text:
+        return function
+    of_row = reader_of_rows(kind)
+    return lambda text, *rest: function(None if text is None else of_row(text), *rest)
+
+
+def to_rows(kind: Format[Any], function: Callable[..., Any]) -> Callable[..., str | None]:
+    """Give `function`, which gives a key or None, as one that gives row texts."""
+    row = writer_of_rows(kind)
+
+    def keyed(*arguments: Any) -> str | None:
+        key = function(*arguments)
+        return None if key is None else row(key)
+
+    return keyed
+
+
+def reader_of_rows(kind: Format[Any]) -> Callable[[str], Any]:
+    """Give what makes a key of its row text. Raises TypeError where the format is of no key."""
+    key_writer(kind)
+    assert kind.of_row is not None
+    return kind.of_row
+
+
+def writer_of_rows(kind: Format[Any]) -> Callable[[Any], str]:
+    """Give what makes a key's row text. Raises TypeError where the format is of no key."""
+    key_reader(kind)
+    assert kind.row is not None
+    return kind.row
+
+
+def row_of(text: str, window: Window) -> str:
+    """Give the row text of a key (given as row text) in a window: rows sort by key, then start, then end."""
+    return join_key(text, f"{window.start + _OFFSET:016x}", f"{window.end + _OFFSET:016x}")
+
+
+def split_row(row: str) -> tuple[str, Window]:
+    """Give key (as row text) and window of a row text made by `row_of`."""
+    text, start, end = split_key(row)
+    return text, Window(int(start, 16) - _OFFSET, int(end, 16) - _OFFSET)
+
+
+def windowed(inner: Format[K], size_ms: int) -> Format[Windowed[K]]:
+    """Give the format of keys with windows of one size: the key's bytes, then the start (TimeWindowedSerializer)."""
+
+    class Codec_:
+        def __init__(self, keys: Codec[K]) -> None:
+            self._keys = keys
+
+        def encode(self, record: Windowed[K]) -> bytes:
+            return self._keys.encode(record.key) + _TIME.pack(record.window.start)
+
+        def decode(self, data: bytes) -> Windowed[K]:
+            (start,) = _TIME.unpack(data[-8:])
+            return Windowed(self._keys.decode(data[:-8]), Window(start, start + size_ms))
+
+    return _with_window(f"windowed {inner}", inner, Codec_)
+
+
+def session_windowed(inner: Format[K]) -> Format[Windowed[K]]:
+    """Give the format of keys with sessions: the key's bytes, then end and start (SessionWindowedSerializer)."""
+
+    class Codec_:
+        def __init__(self, keys: Codec[K]) -> None:
+            self._keys = keys
+
+        def encode(self, record: Windowed[K]) -> bytes:
+            return self._keys.encode(record.key) + _TIME.pack(record.window.end) + _TIME.pack(record.window.start)
+
+        def decode(self, data: bytes) -> Windowed[K]:
+            (end,), (start,) = _TIME.unpack(data[-16:-8]), _TIME.unpack(data[-8:])
+            return Windowed(self._keys.decode(data[:-16]), Window(start, end))
+
+    return _with_window(f"session-windowed {inner}", inner, Codec_)
+
+
+def _with_window(name: str, inner: Format[K], codec: Callable[[Codec[K]], Codec[Windowed[K]]]) -> Format[Windowed[K]]:
+    row, of_row, owner = writer_of_rows(inner), reader_of_rows(inner), owner_of(inner)
+
+    def of_text(text: str) -> Windowed[K]:
+        key, window = split_row(text)
+        return Windowed(of_row(key), window)
+
+    made: Format[Any] = Format(
+        name,
+        Windowed,
+        lambda contracts: codec(inner.codec(contracts)),
+        lambda key: row_of(row(key.key), key.window),
+        of_text,
+    )
+    return replace(made, owner=lambda text: owner(split_row(text)[0]))

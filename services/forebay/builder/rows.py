@@ -1,0 +1,212 @@
+"""Nodes of tables: read from a topic, filtered, changed, joined, grouped, kept in a store, given as a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from forebay.builder.changes import Moved, moved
+from forebay.builder.graph import Bound, Flow, Kind, Made, Node, TopologyError
+from forebay.builder.views import Filtered, Mapped, Timeless
+from forebay.formats import Format
+from forebay.operators.aggregate import TableAggregate
+from forebay.operators.folds import Fold
+from forebay.operators.results import Join
+from forebay.operators.table import Change, LatestByOffset, LatestByTimestamp, Table
+from forebay.operators.table_table import JoinedTable, TableTableJoin
+from forebay.processor.api import Context, LateRecord
+from forebay.stores.keyvalue import KeyValueStore
+from forebay.stores.timestamped import TimestampedKeyValueStore
+from forebay.stores.versioned import VersionedKeyValueStore
+
+Rows = TimestampedKeyValueStore[Any] | VersionedKeyValueStore[Any]
+
+
+def table(source: Node, store: str, history_retention_ms: int | None, *, is_alone: bool = False) -> Node:
+    """Give the node that keeps a stream's records as a table.
+
+    Args:
+        is_alone: whether nothing else follows the stream: then a record too late for the table has no effect at all.
+    """
+    declared: Rows
+    if history_retention_ms is None:
+        declared = TimestampedKeyValueStore(store, source.value)
+    else:
+        declared = VersionedKeyValueStore(store, source.value, history_retention_ms=history_retention_ms)
+
+    def make(bound: Bound, out: Flow) -> Made:
+        own = bound.store(declared)
+        rows: Table[Any] = LatestByTimestamp(own) if isinstance(own, VersionedKeyValueStore) else LatestByOffset(own)
+
+        def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            if key is None:
+                return
+            if isinstance(own, VersionedKeyValueStore):
+                late_by = own.stream_time - own.history_retention_ms - timestamp
+                if late_by > 0 and is_alone:
+                    raise LateRecord(late_by)
+                if late_by > 0:
+                    ctx.late(late_by)
+            change = rows.update(key, value, timestamp)
+            if change is not None:
+                out(key, change, timestamp, ctx)
+
+        return Made((flow,))
+
+    return _node(f"table {store}", source, source.value, make, stores=(declared,), view=lambda b: _view(b, declared))
+
+
+def _view(bound: Bound, declared: Rows) -> Any:
+    own = bound.store(declared)
+    return LatestByTimestamp(own) if isinstance(own, VersionedKeyValueStore) else own
+
+
+def global_table(source: Node, store: str) -> Node:
+    """Give the node that keeps a topic whole in every task."""
+    declared: KeyValueStore[Any] = KeyValueStore(store, source.value)
+
+    def make(bound: Bound, out: Flow) -> Made:
+        own = bound.store(declared)
+        return Made((lambda key, value, _timestamp, _ctx: own.put(key, value),))
+
+    made = _node(f"global table {store}", source, source.value, make, stores=(declared,))
+    return replace(made, view=lambda bound: Timeless(bound.store(declared)), is_global=True)
+
+
+def filtered(parent: Node, name: str, keeps: Callable[[str, Any], bool]) -> Node:
+    """Give the node that leaves rows out; one that passes no longer is deleted."""
+
+    def make(bound: Bound, out: Flow) -> Made:
+        def flow(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
+            new = change.new if change.new is not None and keeps(key, change.new) else None
+            old = change.old if change.old is not None and keeps(key, change.old) else None
+            if new is not None or old is not None:
+                out(key, Change(key, new, old, timestamp), timestamp, ctx)
+
+        return Made((flow,))
+
+    return _node(name, parent, parent.value, make, view=lambda bound: Filtered(bound.view(parent), keeps))
+
+
+def mapped(parent: Node, into: Format[Any], mapper: Callable[[str, Any], Any]) -> Node:
+    """Give the node that changes each row's value."""
+
+    def make(bound: Bound, out: Flow) -> Made:
+        asked = bound.sends_old(node)
+
+        def flow(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
+            new = None if change.new is None else mapper(key, change.new)
+            old = mapper(key, change.old) if asked and change.old is not None else None
+            out(key, Change(key, new, old, timestamp), timestamp, ctx)
+
+        return Made((flow,))
+
+    node = _node(f"map to {into}", parent, into, make, view=lambda bound: Mapped(bound.view(parent), mapper))
+    return node
+
+
+def joined(left: Node, right: Node, joiner: Callable[[Any, Any], Any], into: Format[Any], kind: Join) -> Node:
+    """Give the node of a table that follows two others of the same key."""
+
+    def make(bound: Bound, out: Flow) -> Made:
+        join = TableTableJoin(bound.view(left), bound.view(right), kind, joiner)
+
+        def on_left(key: Any, change: Any, timestamp: int, ctx: Context[Any]) -> None:
+            found = join.on_left(change)
+            if found is not None:
+                out(key, found, found.timestamp, ctx)
+
+        def on_right(key: Any, change: Any, timestamp: int, ctx: Context[Any]) -> None:
+            found = join.on_right(change)
+            if found is not None:
+                out(key, found, found.timestamp, ctx)
+
+        return Made((on_left, on_right))
+
+    return Node(
+        Kind.STEP,
+        f"join {left.name} and {right.name} ({kind.value})",
+        left.key,
+        into,
+        (left, right),
+        make=make,
+        view=lambda bound: JoinedTable(bound.view(left), bound.view(right), kind, joiner),
+        gives_rows=True,
+    )
+
+
+def kept(parent: Node, store: str) -> Node:
+    """Give the node that keeps a table's rows in a store of their own."""
+    declared: TimestampedKeyValueStore[Any] = TimestampedKeyValueStore(store, parent.value)
+
+    def make(bound: Bound, out: Flow) -> Made:
+        own = bound.store(declared)
+
+        def flow(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
+            found = own.get(key)
+            own.put(key, change.new, timestamp)
+            if found is not None or change.new is not None:
+                out(key, Change(key, change.new, None if found is None else found.value, timestamp), timestamp, ctx)
+
+        return Made((flow,))
+
+    node = _node(f"keep {store}", parent, parent.value, make, stores=(declared,), view=lambda b: b.store(declared))
+    return replace(node, asks_old=False)
+
+
+def to_stream(parent: Node) -> Node:
+    """Give the node that gives a table's changes as a stream: new values, and null for a deleted row."""
+
+    def make(bound: Bound, out: Flow) -> Made:
+        return Made((lambda key, change, timestamp, ctx: out(key, change.new, timestamp, ctx),))
+
+    return replace(_node("to stream", parent, parent.value, make), asks_old=False)
+
+
+def regrouped(
+    parent: Node, name: str, group: Callable[[str, Any], tuple[str, Any] | None], key: Format[Any], value: Format[Any]
+) -> Node:
+    """Give the node that sends what a row's change does to each of its groups."""
+
+    def make(bound: Bound, out: Flow) -> Made:
+        def flow(_key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
+            old = None if change.old is None else group(change.key, change.old)
+            new = None if change.new is None else group(change.key, change.new)
+            if old is not None and new is not None and old[0] == new[0]:
+                out(old[0], Moved(new[1], old[1]), timestamp, ctx)
+                return
+            if old is not None:
+                out(old[0], Moved(None, old[1]), timestamp, ctx)
+            if new is not None:
+                out(new[0], Moved(new[1], None), timestamp, ctx)
+
+        return Made((flow,))
+
+    return Node(Kind.STEP, f"group {name}", key, moved(value), (parent,), make=make)
+
+
+def grouped_aggregate(parent: Node, fold: Fold[Any, Any], into: Format[Any], store: str) -> Node:
+    """Give the node that keeps one aggregate per group of a table's rows."""
+    declared: TimestampedKeyValueStore[Any] = TimestampedKeyValueStore(store, into)
+    subtract = fold.subtract
+    if subtract is None:
+        raise TopologyError(f"store {store}: rows leave groups, but the fold has no subtract: give it one")
+
+    def make(bound: Bound, out: Flow) -> Made:
+        operator: TableAggregate[Any, Any, Any] = TableAggregate(
+            bound.store(declared), lambda key, row: (key, row), fold.initial, fold.add, subtract
+        )
+
+        def flow(key: Any, value: Moved[Any], timestamp: int, ctx: Context[Any]) -> None:
+            for change in operator.changes(Change(key, value.new, value.old, timestamp)):
+                out(key, change, change.timestamp, ctx)
+
+        return Made((flow,))
+
+    node = _node(f"aggregate to {into}", parent, into, make, stores=(declared,), view=lambda b: b.store(declared))
+    return replace(node, asks_old=False)
+
+
+def _node(name: str, parent: Node, value: Format[Any], make: Callable[[Bound, Flow], Made], **more: Any) -> Node:
+    return Node(Kind.STEP, name, parent.key, value, (parent,), make=make, gives_rows=True, **more)

@@ -1,0 +1,21 @@
+"""What a verb's caller may give for keys and values."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from forebay.builder.graph import TopologyError
+from forebay.formats import Format, format_of
+
+O = TypeVar("O")  # noqa: E741
+
+Spec = type[O] | Format[O]
+"""A frozen dataclass (Avro), a scalar type (Kafka's own format), or a Format."""
+
+
+def format_or_refuse(spec: type[O] | Format[O]) -> Format[O]:
+    """Give the format. Raises TopologyError where there is none."""
+    try:
+        return format_of(spec)
+    except TypeError as error:
+        raise TopologyError(str(error)) from error

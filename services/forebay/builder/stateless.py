@@ -1,0 +1,166 @@
+"""Nodes that keep nothing: records are let through, changed, given other keys, sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from forebay.builder.graph import Bound, Flow, Graph, Kind, Made, Node, TopologyError
+from forebay.builder.keys import on_keys
+from forebay.formats import Format
+from forebay.operators.deduplicate import Deduplicate
+from forebay.processor.api import Context
+from forebay.stores.keys import join_key
+from forebay.stores.ttl import TtlKeyValueStore
+
+Pairs = Callable[[Any, Any], Iterable[tuple[Any, Any]]]
+
+
+def filtered(parent: Node, name: str, keeps: Callable[[Any, Any], bool], *, passes: bool) -> Node:
+    """Give the node that lets through what `keeps` answers with `passes`; a null value passes."""
+
+    def make(bound: Bound, out: Flow) -> Made:
+        def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            if value is None or bool(keeps(key, value)) is passes:
+                out(key, value, timestamp, ctx)
+
+        return Made((flow,))
+
+    return _step(name, parent, parent.key, parent.value, make, gives_rows=parent.gives_rows)
+
+
+def mapped_values(parent: Node, into: Format[Any], mapper: Callable[[Any, Any], Any]) -> Node:
+    """Give the node that changes each value; a null stays one."""
+
+    def make(bound: Bound, out: Flow) -> Made:
+        def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            out(key, None if value is None else mapper(key, value), timestamp, ctx)
+
+        return Made((flow,))
+
+    return _step(f"map to {into}", parent, parent.key, into, make, gives_rows=parent.gives_rows)
+
+
+def flat_mapped(parent: Node, into: Format[Any], mapper: Callable[[Any, Any], Iterable[Any]]) -> Node:
+    """Give the node that makes any number of values of each; a null passes."""
+
+    def make(bound: Bound, out: Flow) -> Made:
+        def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            if value is None:
+                out(key, None, timestamp, ctx)
+                return
+            for each in mapper(key, value):
+                out(key, each, timestamp, ctx)
+
+        return Made((flow,))
+
+    return _step(f"map to any number of {into}", parent, parent.key, into, make)
+
+
+def rekeyed(parent: Node, name: str, key: Format[Any], value: Format[Any], pairs: Pairs) -> Node:
+    """Give the node that makes records of other keys of each; a null value is dropped."""
+
+    def make(bound: Bound, out: Flow) -> Made:
+        def flow(old: Any, found: Any, timestamp: int, ctx: Context[Any]) -> None:
+            if found is not None:
+                for text, made in pairs(old, found):
+                    out(text, made, timestamp, ctx)
+
+        return Made((flow,))
+
+    return _step(name, parent, key, value, make)
+
+
+def peeked(parent: Node, action: Callable[[Any, Any], object]) -> Node:
+    """Give the node that shows each record to `action`."""
+
+    def make(bound: Bound, out: Flow) -> Made:
+        def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            action(key, value)
+            out(key, value, timestamp, ctx)
+
+        return Made((flow,))
+
+    return _step("peek", parent, parent.key, parent.value, make, gives_rows=parent.gives_rows)
+
+
+def merged(parents: tuple[Node, ...]) -> Node:
+    """Give the node that gives the records of several as one stream."""
+
+    def make(bound: Bound, out: Flow) -> Made:
+        return Made((out,) * len(parents))
+
+    return Node(Kind.STEP, "merge", parents[0].key, parents[0].value, parents, make=make)
+
+
+def branch(parent: Node, name: str, before: Sequence[Callable[..., bool]], takes: Callable[..., bool] | None) -> Node:
+    """Give the node of a branch: what it takes (None: all) and none before took; a null value goes to the default."""
+
+    def make(bound: Bound, out: Flow) -> Made:
+        def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            if value is None:
+                if takes is None:
+                    out(key, value, timestamp, ctx)
+            elif not any(other(key, value) for other in before) and (takes is None or takes(key, value)):
+                out(key, value, timestamp, ctx)
+
+        return Made((flow,))
+
+    return _step(f"branch {name}", parent, parent.key, parent.value, make)
+
+
+def deduplicated(parent: Node, id_of: Callable[[Any, Any], str | None], store: str, ttl_ms: int) -> Node:
+    """Give the node that drops records whose id came with the same key not long before."""
+    declared: TtlKeyValueStore[Any] = TtlKeyValueStore(store, parent.value, ttl_ms)
+
+    def ident(key: str, value: Any) -> str | None:
+        own = id_of(key, value)
+        return None if own is None else join_key(key, own)
+
+    def make(bound: Bound, out: Flow) -> Made:
+        operator = Deduplicate(bound.store(declared), ident)
+
+        def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            if key is None or operator.process(key, value, timestamp):
+                out(key, value, timestamp, ctx)
+
+        return Made((flow,))
+
+    return _step("deduplicate", parent, parent.key, parent.value, make, stores=(declared,))
+
+
+def sink(graph: Graph, parent: Node, topic: str | Callable[..., str], topics: Sequence[str]) -> None:
+    """Add the node that sends records to a topic, or to one of several. Raises TopologyError."""
+    if isinstance(topic, str):
+        if topics:
+            raise TopologyError(f"topic {topic}: give topics= only with a function that chooses among them")
+        node = Node(
+            Kind.SINK,
+            topic,
+            parent.key,
+            parent.value,
+            (parent,),
+            topics=(topic,),
+            gives_rows=parent.gives_rows,
+            asks_old=False,
+        )
+        graph.add(node)
+        return
+    if not topics:
+        raise TopologyError("a function chooses the topic: name those it chooses among with topics=")
+    names, choose = tuple(topics), on_keys(parent.key, topic)
+
+    def chosen(key: Any, value: Any) -> str:
+        found: str = choose(key, value)
+        if found not in names:
+            raise ValueError(f"the topic {found!r} was chosen, which is none of {', '.join(names)}: name it in topics=")
+        return found
+
+    label = " or ".join(names)
+    graph.add(Node(Kind.SINK, label, parent.key, parent.value, (parent,), topics=names, choose=chosen, asks_old=False))
+
+
+def _step(
+    name: str, parent: Node, key: Format[Any], value: Format[Any], make: Callable[[Bound, Flow], Made], **more: Any
+) -> Node:
+    return Node(Kind.STEP, name, key, value, (parent,), make=make, **more)

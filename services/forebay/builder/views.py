@@ -1,0 +1,93 @@
+"""Rows of tables that keep none of their own, computed when they are looked up; rows of windowed stores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from forebay.builder.keys import split_row
+from forebay.operators.table import TableView
+from forebay.stores.keyvalue import KeyValueStore
+from forebay.stores.session import SessionStore
+from forebay.stores.values import Stamped
+from forebay.stores.window import WindowStore
+
+View = TableView[Any]
+Predicate = Callable[[str, Any], bool]
+Mapper = Callable[[str, Any], Any]
+
+
+class Filtered:
+    """The rows that pass."""
+
+    def __init__(self, rows: View, keeps: Predicate) -> None:
+        self._rows = rows
+        self._keeps = keeps
+
+    def get(self, key: str) -> Stamped[Any] | None:
+        found = self._rows.get(key)
+        return found if found is not None and self._keeps(key, found.value) else None
+
+
+class Mapped:
+    """The rows, changed."""
+
+    def __init__(self, rows: View, mapper: Mapper) -> None:
+        self._rows = rows
+        self._mapper = mapper
+
+    def get(self, key: str) -> Stamped[Any] | None:
+        found = self._rows.get(key)
+        return None if found is None else Stamped(self._mapper(key, found.value), found.timestamp)
+
+
+class InWindows:
+    """Rows of a window store, by key and window."""
+
+    def __init__(self, store: WindowStore[Any]) -> None:
+        self._store = store
+
+    def get(self, key: str) -> Stamped[Any] | None:
+        text, window = split_row(key)
+        found = self._store.fetch_one(text, window.start)
+        return None if found is None else Stamped(found.value, found.timestamp)
+
+
+class InSessions:
+    """Rows of a session store, by key and session."""
+
+    def __init__(self, store: SessionStore[Any]) -> None:
+        self._store = store
+
+    def get(self, key: str) -> Stamped[Any] | None:
+        text, window = split_row(key)
+        found = self._store.fetch_session(text, window.start, window.end)
+        return None if found is None else Stamped(found, window.end)
+
+
+class Timeless:
+    """Rows of a plain key-value store: a global table's."""
+
+    def __init__(self, store: KeyValueStore[Any]) -> None:
+        self._store = store
+
+    def get(self, key: str) -> Stamped[Any] | None:
+        found = self._store.get(key)
+        return None if found is None else Stamped(found, -1)
+
+
+class AsOf:
+    """Any rows as the table of a stream-table join: without versions a record meets them as they stand."""
+
+    history_retention_ms: int | None = None
+
+    def __init__(self, name: str, rows: View) -> None:
+        self.name = name
+        self.get = rows.get
+
+    def update(self, key: str, value: Any, timestamp: int) -> None:
+        raise TypeError(f"{self.name} follows other tables: it takes no updates")
+
+    def get_as_of(self, key: str, timestamp: int) -> Any:
+        found = self.get(key)
+        return None if found is None else found.value

@@ -1,0 +1,218 @@
+"""Formats: how keys and values of one type become bytes, and keys the text that rows are sorted by.
+
+The bytes are Kafka's own serializers' (`org.apache.kafka.common.serialization`), so that clients of other languages
+read them. A key's row text sorts as the key does.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import struct
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar, cast
+
+from forebay.codec import Codec, DecodeError, EncodeError
+from forebay.records import is_record_type
+
+T = TypeVar("T")
+
+
+class Contracts(Protocol):
+    """Where formats that have a contract get their codecs."""
+
+    def __call__(self, record: type[Any], /) -> Codec[Any]:
+        """Give the codec of a record class by the contract of its name."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Format(Generic[T]):
+    """How values of one type are written.
+
+    Args:
+        name: as shown in messages.
+        type: class of the values.
+        codec: makes the codec, given where contracts come from.
+        row: gives a key's row text, which sorts as keys do; None: no key can have this format.
+        of_row: gives the key of a row text.
+        is_contract: whether topics of this format need a contract in a registry.
+        owner: gives the key whose hash says which task has a row text; None: the key itself.
+    """
+
+    name: str
+    type: type[T]
+    codec: Callable[[Contracts], Codec[T]]
+    row: Callable[[T], str] | None = None
+    of_row: Callable[[str], T] | None = None
+    is_contract: bool = False
+    owner: Callable[[str], str | bytes] | None = None
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_text(self) -> bool:
+        """Whether a key is its own row text."""
+        return self is TEXT
+
+    def repartitioned(self) -> Format[T]:
+        """Give the format as it is behind a repartition, where each key is its own owner."""
+        return self if self.owner is None else dataclasses.replace(self, owner=None)
+
+
+class _Simple(Generic[T]):
+    """A codec of two functions; whatever goes wrong is the value's fault."""
+
+    def __init__(self, what: str, encode: Callable[[T], bytes], decode: Callable[[bytes], T]) -> None:
+        self._what = what
+        self._encode = encode
+        self._decode = decode
+
+    def encode(self, record: T) -> bytes:
+        try:
+            return self._encode(record)
+        except Exception as error:
+            raise EncodeError(f"{record!r} is no {self._what}: {error}") from error
+
+    def decode(self, data: bytes) -> T:
+        try:
+            return self._decode(data)
+        except Exception as error:
+            raise DecodeError(f"{len(data)} bytes are no {self._what}: {error}") from error
+
+
+def simple(
+    name: str,
+    kind: type[T],
+    encode: Callable[[T], bytes],
+    decode: Callable[[bytes], T],
+    row: Callable[[T], str] | None = None,
+    of_row: Callable[[str], T] | None = None,
+) -> Format[T]:
+    """Give a format that needs no contract; without `row`, keys sort by their bytes."""
+    codec = _Simple(name, encode, decode)
+    if row is None or of_row is None:
+        row, of_row = bytes_rows(codec)
+    return Format(name, kind, lambda _: codec, row, of_row)
+
+
+def bytes_rows(codec: Codec[T]) -> tuple[Callable[[T], str], Callable[[str], T]]:
+    """Give the row text of keys that sort by their bytes, and what reads it."""
+    return lambda key: codec.encode(key).decode("latin-1"), lambda text: codec.decode(text.encode("latin-1"))
+
+
+def _packed(name: str, kind: type[T], layout: str, row: Callable[[T], str], of_row: Callable[[str], T]) -> Format[T]:
+    pack = struct.Struct(layout)
+
+    def encode(value: T) -> bytes:
+        if kind is int and value.__class__ is bool:
+            raise TypeError("a boolean is no number here")
+        return pack.pack(value)
+
+    return simple(name, kind, encode, lambda data: cast(T, pack.unpack(data)[0]), row, of_row)
+
+
+def _whole(bits: int) -> tuple[Callable[[int], str], Callable[[str], int]]:
+    offset, digits = 1 << (bits - 1), bits // 4
+    return lambda value: f"{value + offset:0{digits}x}", lambda text: int(text, 16) - offset
+
+
+def _double_row(value: float) -> str:
+    (number,) = struct.unpack(">Q", struct.pack(">d", value))
+    return f"{number ^ (0xFFFFFFFFFFFFFFFF if number >> 63 else 1 << 63):016x}"
+
+
+def _of_double_row(text: str) -> float:
+    number = int(text, 16)
+    number ^= 1 << 63 if number >> 63 else 0xFFFFFFFFFFFFFFFF
+    return cast(float, struct.unpack(">d", struct.pack(">Q", number))[0])
+
+
+def _boolean(data: bytes) -> bool:
+    if data not in (b"\0", b"\x01"):
+        raise ValueError("neither 0 nor 1")
+    return data == b"\x01"
+
+
+def _same(value: T) -> T:
+    return value
+
+
+TEXT: Format[str] = simple("text", str, str.encode, bytes.decode, _same, _same)
+BYTES: Format[bytes] = simple("bytes", bytes, bytes, _same)
+INT: Format[int] = _packed("int", int, ">i", *_whole(32))
+LONG: Format[int] = _packed("long", int, ">q", *_whole(64))
+DOUBLE: Format[float] = _packed("double", float, ">d", _double_row, _of_double_row)
+FLOAT: Format[float] = _packed("float", float, ">f", _double_row, _of_double_row)
+BOOLEAN: Format[bool] = simple("boolean", bool, lambda value: b"\x01" if value else b"\0", _boolean)
+UUID: Format[uuid.UUID] = simple(
+    "uuid", uuid.UUID, lambda value: str(value).encode(), lambda data: uuid.UUID(data.decode("ascii"))
+)
+
+_OF_TYPE: dict[type[Any], Format[Any]] = {
+    str: TEXT,
+    bytes: BYTES,
+    int: LONG,
+    float: DOUBLE,
+    bool: BOOLEAN,
+    uuid.UUID: UUID,
+}
+_AVRO: dict[type[Any], Format[Any]] = {}
+
+
+def avro(record: type[T]) -> Format[T]:
+    """Give the format of a record class: Avro in Confluent framing, by the contract of the class's name."""
+    found = _AVRO.get(record)
+    if found is None:
+        found = Format(f"Avro {record.__name__}", record, lambda contracts: contracts(record), is_contract=True)
+        _AVRO[record] = found
+    return found
+
+
+def format_of(spec: type[T] | Format[T]) -> Format[T]:
+    """Give the format of a type: Avro for records, Kafka's own for text, bytes, numbers, booleans, uuids.
+
+    Raises:
+        TypeError: neither; name a format.
+    """
+    if isinstance(spec, Format):
+        return spec
+    found = _OF_TYPE.get(spec)
+    if found is not None:
+        return found
+    if is_record_type(spec):
+        return avro(spec)
+    name = getattr(spec, "__name__", repr(spec))
+    raise TypeError(f"{name} has no format of its own: give a Record, a scalar type, or a Format")
+
+
+def key_reader(kind: Format[T]) -> Callable[[bytes], str]:
+    """Give what makes a key's row text of its bytes. Raises TypeError where the format is of no key."""
+    row = kind.row
+    if row is None:
+        raise TypeError(f"{kind} can't be a key's format: give a format whose bytes are always the same for a value")
+    decode = kind.codec(no_contracts).decode
+    return lambda data: row(decode(data))
+
+
+def key_writer(kind: Format[T]) -> Callable[[str], bytes]:
+    """Give what makes a key's bytes of its row text. Raises TypeError where the format is of no key."""
+    of_row = kind.of_row
+    if of_row is None:
+        raise TypeError(f"{kind} can't be a key's format: give a format whose bytes are always the same for a value")
+    encode = kind.codec(no_contracts).encode
+    return lambda text: encode(of_row(text))
+
+
+def no_contracts(record: type[Any], /) -> Codec[Any]:
+    """Refuse: a key's format has no contract."""
+    raise TypeError(f"{record.__name__} has a contract: it can't be a key's format")
+
+
+def owner_of(kind: Format[Any]) -> Callable[[str], str | bytes]:
+    """Give what makes the record key (bytes unless it is text) of a row text: its hash says which task has the row."""
+    if kind.owner is not None:
+        return kind.owner
+    return _same if kind.is_text else key_writer(kind)

@@ -1,0 +1,47 @@
+"""Wakes a task whose stream waits for a table, when the stream is idle."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+from forebay.operators.results import Result
+from forebay.operators.stream_table import StreamTableJoin
+from forebay.processor.api import Context
+
+L = TypeVar("L")
+R = TypeVar("R")
+O = TypeVar("O")  # noqa: E741
+
+_TASK = ""
+
+
+class Waiting(Generic[L, R, O]):
+    """A join with a grace, and the task's one timer that lets records go while nothing comes.
+
+    The join's grace counts the stream's own time, moved on by the task's idle time: the table's records move the
+    task's stream time, but let nothing go.
+
+    Args:
+        timer: the timer's name.
+    """
+
+    def __init__(self, join: StreamTableJoin[L, R, O], timer: str) -> None:
+        self.join = join
+        self.timer = timer
+
+    def process(self, key: str | None, value: L | None, timestamp: int, ctx: Context[Any]) -> list[Result[O]]:
+        """Join one stream record (ms), or keep it; give what need not wait any longer."""
+        results = self.join.process(key, value, timestamp)
+        self._set(ctx)
+        return results
+
+    def fired(self, ctx: Context[Any]) -> list[Result[O]]:
+        """Give what has waited long enough by the stream's time and the time idle since."""
+        results = self.join.release(self.join.stream_time + ctx.closing_time - ctx.stream_time)
+        self._set(ctx)
+        return results
+
+    def _set(self, ctx: Context[Any]) -> None:
+        due = self.join.next_release()
+        if due is not None:
+            ctx.schedule(self.timer, max(due + ctx.stream_time - self.join.stream_time, ctx.closing_time + 1), _TASK)

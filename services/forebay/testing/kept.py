@@ -1,0 +1,37 @@
+"""Records as numbers they are kept under: for topologies whose contracts are not written yet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forebay.codec import DecodeError, EncodeError
+
+
+class KeptRecords:
+    """The records that were written so far."""
+
+    def __init__(self) -> None:
+        self._records: list[Any] = []
+
+    def codec(self, record: type[Any]) -> KeptCodec:
+        """Give a codec of one class of records."""
+        return KeptCodec(record, self._records)
+
+
+class KeptCodec:
+    """Any record of one class as the number it is kept under."""
+
+    def __init__(self, record: type[Any], records: list[Any]) -> None:
+        self._record = record
+        self._records = records
+
+    def encode(self, record: Any) -> bytes:
+        if not isinstance(record, self._record):
+            raise EncodeError(f"{type(record).__name__} {record!r} is no {self._record.__name__}")
+        self._records.append(record)
+        return b"record %d" % (len(self._records) - 1)
+
+    def decode(self, data: bytes) -> Any:
+        if not data.startswith(b"record "):
+            raise DecodeError(f"{len(data)} bytes are no {self._record.__name__}")
+        return self._records[int(data[7:])]

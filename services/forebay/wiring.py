@@ -1,0 +1,65 @@
+"""The codecs of a sub-topology's tasks, from what a job says of its topics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from forebay.codec import Codec
+from forebay.formats import TEXT, avro
+from forebay.job import Job, SubTopology
+from forebay.processor.api import AnyProcessor
+from forebay.processor.engine import Codecs, declared_stores
+
+Contract = Callable[[str, type[Any]], Codec[Any]]
+"""Gives the codec of a record class by its contract, for the topic (or store) of a name."""
+
+
+def task_codecs(
+    job: Job,
+    part: SubTopology,
+    processor: AnyProcessor,
+    topic: Contract,
+    store: Contract,
+    repartition: Contract,
+    names: Mapping[str, str] = MappingProxyType({}),
+) -> Codecs:
+    """Give the codecs of a sub-topology's tasks.
+
+    Args:
+        topic, store, repartition: give the codecs of what has a contract, by name.
+        names: of repartitions, by topic, where their records come from topics.
+    """
+
+    def value(name: str, record: type[Any], contract: Contract) -> Codec[Any]:
+        kind = job.format_of(name).value or avro(record)
+        return kind.codec(lambda wanted: contract(name, wanted))
+
+    onward = {
+        name: value(name, reader.repartitions[name], repartition)
+        for name in sorted(part.sends)
+        for reader in job.topology
+        if name in reader.repartitions
+    }
+    read = {name: value(name, record, repartition) for name, record in part.repartitions.items()}
+    inputs = {name: value(name, record, topic) for name, record in part.inputs.items()} | read
+    outputs = {name: value(name, record, topic) for name, record in job.outputs.items()}
+    kinds = {name: job.format_of(name).key for name in (*inputs, *onward, *outputs)}
+    stores = {
+        declared.name: declared.format.codec(lambda record, name=declared.name: store(name, record))
+        for _, declared in declared_stores(processor)
+    }
+    return Codecs(
+        inputs=inputs,
+        stores=stores,
+        outputs=outputs,
+        repartitions=onward,
+        tables=part.tables,
+        handed=frozenset(part.repartitions),
+        names=names,
+        nullable=part.nullable,
+        timeless=part.global_tables,
+        keys={name: kind for name, kind in kinds.items() if kind is not TEXT},
+        table_outputs=job.table_outputs,
+    )

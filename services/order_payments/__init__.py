@@ -1,0 +1,1 @@
+"""Order payments: placed_orders x payments -> order_payments."""

@@ -1,0 +1,50 @@
+"""What the service does with an order and with a payment. Rules: docs/services/order-payments.md."""
+
+from __future__ import annotations
+
+from math import inf
+
+from forebay.builder import Topology
+from forebay.processor import RejectedRecord
+from forebay.time import within
+from order_payments.model import OrderPayment, Payment, PlacedOrder, Status
+from order_payments.settings import OrderPaymentsSettings
+
+
+def order_payments(settings: OrderPaymentsSettings) -> Topology:
+    """Join each order with its payments; one without any comes alone when its time is over."""
+    topology = Topology()
+    orders = topology.stream(
+        "placed_orders", PlacedOrder, timestamp="timestamp", event_id=lambda order: f"o\0{order.order_id}", nulls=False
+    )
+    payments = topology.stream(
+        "payments", Payment, timestamp="timestamp", event_id=lambda payment: f"p\0{payment.payment_id}", nulls=False
+    )
+    windows = within(settings.within_ms, settings.grace_ms)
+    valid = orders.peek(_check), payments.peek(_check)
+    valid[0].left_join(valid[1], outcome, OrderPayment, windows=windows, store="orders-payments").to("order_payments")
+    return topology
+
+
+def outcome(order: PlacedOrder, payment: Payment | None) -> OrderPayment:
+    """Give what is known of an order by one of its payments; without one it is unpaid."""
+    known = order.order_id, order.customer, order.amount
+    if payment is None:
+        return OrderPayment(*known, Status.UNPAID.value, None, None, None, order.timestamp, None)
+    status = Status.PAID if payment.amount >= order.amount else Status.PARTLY_PAID
+    paid = payment.payment_id, payment.amount, payment.method
+    return OrderPayment(*known, status.value, *paid, order.timestamp, payment.timestamp)
+
+
+def _check(key: str, event: PlacedOrder | Payment | None) -> None:
+    if event is None:
+        return
+    if not event.order_id:
+        raise RejectedRecord("order_id is empty: the producer must name the order")
+    if event.order_id != key:
+        raise RejectedRecord(
+            f"order_id is {event.order_id!r} but the record's key is {key!r}: the producer must key placed_orders and "
+            "payments by order_id, so that an order meets its payments in the same task"
+        )
+    if not 0 < event.amount < inf:
+        raise RejectedRecord(f"amount is {event.amount}: the producer must send more than 0")

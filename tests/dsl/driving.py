@@ -1,0 +1,46 @@
+"""Drives small topologies: text keys and values, several tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from forebay.builder import Topology, job
+from forebay.testing import JobDriver
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """No settings."""
+
+
+class Driven:
+    """A topology in one process; every pipe is a batch of its own."""
+
+    def __init__(self, build: Callable[[Topology], Any], tasks: int = 1, **engine: Any) -> None:
+        def topology(_: Nothing) -> Topology:
+            made = Topology()
+            build(made)
+            return made
+
+        self.job = job(Nothing, topology)
+        self.driver = JobDriver(self.job, tasks=tasks, **engine)
+
+    def pipe(self, topic: str, key: Any, value: Any, at: int = 0, **more: Any) -> list[tuple[Any, Any, int]]:
+        """Process a record; give key, value and timestamp of what was sent."""
+        sent = self.driver.pipe(key, value, topic, at, **more)
+        assert not self.driver.errors, self.driver.errors
+        return [(each.key, each.value, each.timestamp) for each in sent]
+
+    def feed(self, topic: str, *records: tuple[Any, Any, int]) -> list[tuple[Any, Any, int]]:
+        """Process records one by one; give all that was sent."""
+        return [sent for key, value, at in records for sent in self.pipe(topic, key, value, at)]
+
+    def idle(self, ms: int) -> list[tuple[Any, Any, int]]:
+        """Let time pass without records."""
+        return [(each.key, each.value, each.timestamp) for each in self.driver.advance_wall_time(ms)]
+
+    def by_topic(self, topic: str) -> list[tuple[Any, Any, int]]:
+        """Give everything sent to a topic so far."""
+        return [(o.key, o.value, o.timestamp) for o in self.driver.outputs if o.topic == topic]

@@ -1,0 +1,92 @@
+"""Processors in the middle of a topology: stores, timers, keys, record metadata."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from forebay.builder import Topology, TopologyError
+from forebay.processor import Context, Processor, Timer
+from forebay.stores import KeyValueStore
+from tests.dsl.driving import Driven
+
+
+class Latest(Processor[str, str]):
+    """Forwards what it knew before; a timer per key forwards what it knows 10 ms later."""
+
+    def __init__(self, store: str = "latest") -> None:
+        self.words = KeyValueStore(store, str)
+
+    def process(self, event: str, ctx: Context[str]) -> None:
+        before = self.words.get(ctx.key)
+        self.words.put(ctx.key, event)
+        ctx.schedule("later", ctx.timestamp + 10)
+        ctx.forward(f"{before}->{event} at {ctx.topic}@{ctx.offset}")
+
+    def removed(self, topic: str, ctx: Context[str]) -> None:
+        self.words.delete(ctx.key)
+        ctx.forward(None)
+
+    def on_timer(self, timer: Timer, ctx: Context[str]) -> None:
+        ctx.forward(f"{timer.name}: {self.words.get(ctx.key)}")
+
+
+def test_it_keeps_state_forwards_and_sets_timers() -> None:
+    def build(t: Topology) -> None:
+        words = t.stream("in", str).process_values(Latest, str, name="latest")
+        words.map_values(lambda _, v: v.upper(), str).to("out")
+
+    run = Driven(build)
+    assert run.feed("in", ("k", "a", 1), ("k", "b", 2), ("k", None, 3)) == [
+        ("k", "NONE->A AT IN@0", 1),
+        ("k", "A->B AT IN@1", 2),
+        ("k", None, 3),
+    ]
+    run.pipe("in", "k", "c", 4)
+    run.driver.restart()
+    assert run.idle(10) == [("k", "LATER: C", 14)]
+
+
+def test_two_of_them_have_timers_of_their_own() -> None:
+    def build(t: Topology) -> None:
+        words = t.stream("in", str)
+        words.process_values(lambda: Latest("one"), str, name="one").to("a")
+        words.process_values(lambda: Latest("two"), str, name="two").to("b")
+
+    run = Driven(build)
+    run.pipe("in", "k", "x", 0)
+    run.idle(10)
+    assert [run.by_topic(topic)[-1] for topic in "ab"] == [("k", "later: x", 10)] * 2
+
+
+class Swap(Processor[str, int]):
+    def process(self, event: str, ctx: Context[int]) -> None:
+        forward: Any = ctx.forward
+        forward(ctx.key, key=event, timestamp=ctx.timestamp + 1)
+
+
+def test_process_may_change_keys_of_any_format_and_what_follows_is_repartitioned() -> None:
+    def build(t: Topology) -> None:
+        numbers = t.stream("in", str, key=int).process(Swap, int, key=str, name="swap")
+        numbers.to("swapped")
+        numbers.group_by_key().count(store="n").to_stream().to("counts")
+
+    run = Driven(build, tasks=3)
+    run.feed("in", (5, "a", 1), (6, "a", 2))
+    assert run.by_topic("swapped") == [("a", 5, 2), ("a", 6, 3)]
+    assert run.by_topic("counts") == [("a", 1, 2), ("a", 2, 3)]
+
+
+def test_process_values_keeps_the_key() -> None:
+    run = Driven(lambda t: t.stream("in", str).process_values(Swap, int, name="swap").to("out"))
+    run.driver.pipe("k", "v", "in")
+    assert "process_values() keeps the key" in run.driver.errors[0].headers["error.message"]
+
+
+def test_a_store_name_used_twice_is_refused_naming_both_lines() -> None:
+    t = Topology()
+    words = t.stream("in", str)
+    words.process_values(Latest, str, name="one")
+    with pytest.raises(TopologyError, match=r"test_processors.py:\d+: store latest: the name is used at test_proc"):
+        words.process_values(Latest, str, name="two")

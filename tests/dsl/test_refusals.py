@@ -1,0 +1,208 @@
+"""What can't run is refused when it is described: the line that made it, and what to write instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from forebay.builder import Topology, TopologyError, job
+from forebay.operators import Emission, Fold, UntilTimeLimit, UntilWindowCloses
+from forebay.time import SessionWindows, SlidingWindows, UnlimitedWindows, tumbling, within
+from tests.dsl.driving import Nothing
+
+NO_SUBTRACT: Fold[str, int] = Fold(lambda: 0, lambda _, __, a: a + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    text: str
+    at: int
+
+
+def words(t: Topology) -> Any:
+    return t.stream("words", str)
+
+
+def numbered(t: Topology) -> Any:
+    return t.stream("numbered", str, key=int)
+
+
+def table(t: Topology, history: int | None = None) -> Any:
+    return t.table("rows", str, store="rows", history_retention_ms=history)
+
+
+def pair(left: Any, right: Any) -> str:
+    return f"{left}{right}"
+
+
+def circle(t: Topology) -> None:
+    rows = table(t)
+    rekeyed = rows.to_stream().select_key(lambda _, v: v, str)
+    rekeyed.join(rows, pair, str).to("out")
+
+
+def two_formats(t: Topology) -> None:
+    words(t).to("out")
+    numbered(t).to("out")
+
+
+def grouped(t: Topology) -> Any:
+    return words(t).group_by_key()
+
+
+REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
+    "streams of other keys": (
+        lambda t: words(t).join(numbered(t), pair, str, windows=within(5), store="j"),
+        r"join j: keys are text on one side and long on the other.* give one side the other's keys with select_key",
+    ),
+    "a table of other keys": (
+        lambda t: numbered(t).join(table(t), pair, str),
+        "join rows: keys are long on one side and text on the other",
+    ),
+    "tables of other keys": (
+        lambda t: table(t).join(t.table("n", str, key=int, store="n"), pair, str),
+        "join rows and n: keys are text on one side and long",
+    ),
+    "streams of one aggregate of other keys": (
+        lambda t: (
+            grouped(t).cogroup(NO_SUBTRACT).cogroup(numbered(t).group_by_key(), NO_SUBTRACT).aggregate(int, store="all")
+        ),
+        "cogroup all: keys are text on one side and long",
+    ),
+    "a grace on an unversioned table": (
+        lambda t: words(t).join(table(t), pair, str, grace_ms=5, waiting="waiting"),
+        "rows: a join with a grace of 5 ms needs the table as of the record's time; read it with history_retention_ms=",
+    ),
+    "a grace on a filtered table": (
+        lambda t: words(t).join(table(t, 50).filter(lambda *_: True), pair, str, grace_ms=5, waiting="waiting"),
+        "filter: a join with a grace of 5 ms needs the table as of the record's time",
+    ),
+    "a grace beyond the history": (
+        lambda t: words(t).join(table(t, 5), pair, str, grace_ms=6, waiting="waiting"),
+        "rows: the join's grace of 6 ms is longer than the table's history of 5 ms; give the table a history",
+    ),
+    "a grace without a store": (
+        lambda t: words(t).join(table(t, 50), pair, str, grace_ms=6),
+        "rows: records that wait for the grace need a store; name it: waiting=",
+    ),
+    "a versioned table suppressed": (
+        lambda t: table(t, 5).suppress(UntilTimeLimit(5), store="held"),
+        "rows: a versioned table can't be suppressed.*; suppress an aggregate of it, or read it without history_ret",
+    ),
+    "a table without windows suppressed until they close": (
+        lambda t: table(t).suppress(UntilWindowCloses(tumbling(5)), store="held"),
+        "rows: updates without a window can't wait until it closes; use UntilTimeLimit, or aggregate with windowed_by",
+    ),
+    "a suppressed table grouped": (
+        lambda t: table(t).suppress(UntilTimeLimit(5), store="held").group_by(lambda _, v: v, str),
+        r"held: group_by\(\) needs the values that updates replace.*; put .materialized\(store=...\) between",
+    ),
+    "a suppressed table filtered": (
+        lambda t: table(t).suppress(UntilTimeLimit(5), store="held").filter(lambda *_: True),
+        r"held: filter\(\) needs the values that updates replace",
+    ),
+    "a group without subtract": (
+        lambda t: table(t).group_by(lambda _, v: v, str).aggregate(NO_SUBTRACT, int, store="n"),
+        "store n: rows leave groups, but the fold has no subtract: give it one",
+    ),
+    "sessions without merge": (
+        lambda t: grouped(t).windowed_by(SessionWindows(5)).aggregate(NO_SUBTRACT, int, store="s"),
+        "store s: sessions merge, but the fold has no merge: give it one",
+    ),
+    "finals of an unlimited window": (
+        lambda t: grouped(t).windowed_by(UnlimitedWindows(), Emission.FINAL).count(store="u"),
+        "store u: an unlimited window never closes; give its updates: emit=Emission.UPDATES",
+    ),
+    "sliding windows of several streams": (
+        lambda t: (
+            grouped(t)
+            .cogroup(NO_SUBTRACT)
+            .cogroup(t.stream("more", str).group_by_key(), NO_SUBTRACT)
+            .windowed_by(SlidingWindows(5))
+            .aggregate(int, store="w")
+        ),
+        "store w: several streams can't share sliding windows; use windows of time",
+    ),
+    "a topic read twice": (
+        lambda t: (words(t), words(t)),
+        r"topic words is read at test_refusals.py:\d+ already: keep what stream\(\) or table\(\) gave there and use",
+    ),
+    "a topic sent two formats": (two_formats, r"topic out is sent text, text at .* and long, text here: map them"),
+    "a store named twice": (
+        lambda t: (grouped(t).count(store="n"), t.stream("b", str).group_by_key().count(store="n")),
+        r"store n: the name is used at test_refusals.py:\d+ already; give each store its own",
+    ),
+    "a repartition named twice": (
+        lambda t: [
+            words(t).select_key(lambda _, v: v, str).repartition("r") if i == 0 else t.stream("b", str).repartition("r")
+            for i in range(2)
+        ],
+        r"repartition r: the name is used at test_refusals.py:\d+ already; give this one another: name=",
+    ),
+    "a field that is none": (
+        lambda t: t.stream("records", Record, timestamp="time"),
+        "topic records: Record has no field 'time': name one of text, at",
+    ),
+    "a field of text": (
+        lambda t: t.stream("texts", str, timestamp="time"),
+        "topic texts: text values have no fields: give a function of the value",
+    ),
+    "a type without a format": (lambda t: t.stream("lists", list), "list has no format of its own: give a frozen data"),
+    "a topic's name": (lambda t: t.stream("a b", str), "topic 'a b': a topic's name is 1 to 249 of"),
+    "a function without topics": (
+        lambda t: words(t).to(lambda _, v: v),
+        "a function chooses the topic: name those it chooses among with topics=",
+    ),
+    "a branch named twice": (
+        lambda t: words(t).split().branch("a", lambda *_: True).branch("a", lambda *_: True),
+        "branch a: the name is used twice",
+    ),
+    "something else joined": (
+        lambda t: words(t).join("rows", pair, str),
+        "str can't be joined: give a stream, a table or a global table",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_it_is_refused_by_the_line_that_made_it(what: str) -> None:
+    describe, message = REFUSED[what]
+    with pytest.raises(TopologyError, match=rf"^test_refusals.py:\d+: .*{message}"):
+        describe(Topology())
+
+
+def built(describe: Callable[[Topology], Any]) -> Any:
+    def build(_: Nothing) -> Topology:
+        topology = Topology()
+        describe(topology)
+        return topology
+
+    return job(Nothing, build)
+
+
+def test_a_table_looked_up_behind_a_repartition_it_is_not_behind_is_refused() -> None:
+    with pytest.raises(
+        TopologyError, match=r"test_refusals.py:\d+: what is read from the repartition rows-joined meets"
+    ):
+        built(circle)
+
+
+def test_a_copy_behind_the_repartition_is_what_to_write_instead() -> None:
+    def describe(t: Topology) -> None:
+        rows = table(t)
+        copy = rows.to_stream().repartition("copy").to_table(store="copied")
+        rows.to_stream().select_key(lambda _, v: v, str).join(copy, pair, str).to("out")
+
+    assert [part.name for part in built(describe).topology] == ["", "copy"]
+
+
+@pytest.mark.parametrize(
+    ("describe", "message"),
+    [(lambda t: None, "reads no topic: begin with stream"), (words, r"sends nothing: end with to\(\)")],
+)
+def test_a_topology_without_beginning_or_end_is_refused(describe: Callable[[Topology], Any], message: str) -> None:
+    with pytest.raises(TopologyError, match=message):
+        built(describe)

@@ -1,0 +1,43 @@
+"""The service under test, as a shop that takes orders and payments."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from forebay.testing import Forwarded, JobDriver
+from order_payments.model import OrderPayment, Payment, PlacedOrder
+from order_payments.settings import OrderPaymentsSettings
+
+START = 1_735_689_600_000
+MINUTE = 60_000
+
+Told = list[tuple[str, str, str | None]]
+"""Order, status and payment of each output."""
+
+
+class Shop:
+    """A driver for the service; times are ms after START."""
+
+    def __init__(self, tasks: int = 1, **settings: Any) -> None:
+        self.driver = JobDriver("order-payments", tasks=tasks, settings=OrderPaymentsSettings(**settings))
+        self._numbers = itertools.count(1)
+
+    def order(self, at: int, order_id: str, amount: float = 10.0, key: str | None = None) -> Told:
+        """Place an order; give what it caused."""
+        placed = PlacedOrder(order_id, "anna", amount, START + at)
+        return told(self.driver.pipe(order_id if key is None else key, placed, "placed_orders"))
+
+    def pay(self, at: int, order_id: str, amount: float = 10.0, payment_id: str = "") -> Told:
+        """Pay for an order; give what it caused."""
+        payment = Payment(payment_id or f"p-{next(self._numbers)}", order_id, amount, "card", START + at)
+        return told(self.driver.pipe(order_id, payment, "payments"))
+
+    def pause(self, ms: int) -> Told:
+        """Let time pass without a record; give what it caused."""
+        return told(self.driver.advance_wall_time(ms))
+
+
+def told(outputs: list[Forwarded[OrderPayment]]) -> Told:
+    """Give order, status and payment of outputs."""
+    return [(output.key, output.value.status, output.value.payment_id) for output in outputs]

@@ -1,0 +1,38 @@
+"""Protobuf messages, with a class that comes with the package."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from forebay.builder import Topology, TopologyError
+from forebay.codec import DecodeError, EncodeError
+from forebay.formats import no_contracts
+from forebay.serde.protobuf_format import protobuf
+
+struct_pb2: Any = pytest.importorskip("google.protobuf.struct_pb2")
+STRUCTS = protobuf(struct_pb2.Struct).codec(no_contracts)
+
+
+def message(**fields: Any) -> Any:
+    made = struct_pb2.Struct()
+    made.update(fields)
+    return made
+
+
+def test_a_message_comes_back_and_maps_have_one_order() -> None:
+    assert STRUCTS.decode(STRUCTS.encode(message(a=1, b="x"))) == message(b="x", a=1)
+    assert STRUCTS.encode(message(a=1, b="x")) == STRUCTS.encode(message(b="x", a=1))
+
+
+def test_other_bytes_and_other_values_are_refused() -> None:
+    with pytest.raises(DecodeError, match="3 bytes are no Struct"):
+        STRUCTS.decode(b"\xff\xff\xff")
+    with pytest.raises(EncodeError, match="is no Struct"):
+        STRUCTS.encode("text")
+
+
+def test_no_key_can_be_a_message() -> None:
+    with pytest.raises((TypeError, TopologyError), match="can't be a key's format"):
+        Topology().stream("in", str, key=protobuf(struct_pb2.Struct)).filter(lambda *_: True)
