@@ -6,7 +6,6 @@ A kind that is found to do harm is added here, and every service is tried with i
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import json
 import math
@@ -74,9 +73,16 @@ class Maker:
         """Return the record with a producer's defect."""
         return Sent(*self._frames.frame(self.event._replace(defect=defect)))
 
+    @property
+    def _fields(self) -> dict[str, Any]:
+        return {entry["name"]: getattr(self.event.value, entry["name"]) for entry in self.contract["fields"]}
+
+    def _changed(self, **changed: Any) -> Sent:
+        return Sent(self.key, self.encode(type(self.event.value)(**{**self._fields, **changed})))
+
     def at(self, timestamp: int) -> Sent:
         """Return the record with another event time."""
-        return Sent(self.key, self.encode(dataclasses.replace(self.event.value, timestamp=timestamp)))
+        return self._changed(timestamp=timestamp)
 
     def delete(self, key: bytes) -> Sent:
         """Return a record without value, of the ordinary record's time."""
@@ -84,13 +90,8 @@ class Maker:
 
     def with_each(self, kind: type, value: Any) -> Sent:
         """Return the record with `value` in every field that holds a `kind`, but its time."""
-        record = self.event.value
-        changed = {
-            entry.name: value
-            for entry in dataclasses.fields(record)
-            if type(getattr(record, entry.name)) is kind and entry.name != "timestamp"
-        }
-        return Sent(self.key, self.encode(dataclasses.replace(record, **changed)))
+        chosen = (name for name, present in self._fields.items() if type(present) is kind and name != "timestamp")
+        return self._changed(**dict.fromkeys(chosen, value))
 
     def under(self, name: str, schema: Any, value: Any) -> Sent:
         """Return a value of another schema."""
