@@ -14,6 +14,7 @@ import pytest
 from forebay.codec import DecodeError
 from forebay.serde import InvalidSchema, LocalSchemas, Schema
 from forebay.serde.framing import header
+from forebay.serde.generic import GenericDecoder
 from forebay.serde.limits import MAX_DEPTH, MAX_TYPES, most_values
 from tests.serde.everything import codec_of, schema
 from tests.serde.paths import BothPaths
@@ -138,3 +139,19 @@ def test_a_record_of_a_megabyte_is_no_bomb() -> None:
     codec, head = written({"type": "array", "items": "string"})
     body = b"\x80\x89\x7a" + b"\0" * 1_000_000 + b"\0\2"
     assert codec.native.decode(head + body) == Plain(1)
+
+
+@pytest.mark.parametrize(
+    ("first", "body", "says"),
+    [
+        (doubling(18), b"\2", "stands for 786432 types"),
+        ({"type": "array", "items": NULLS}, b"\x80\xfa\x01" + b"\xfe\xff\x03\0" * 16_000 + b"\0\2", "unfold into more"),
+    ],
+    ids=["doublings", "nulls"],
+)
+def test_records_shown_to_people_are_limited_too(first: Any, body: bytes, says: str) -> None:
+    schemas = LocalSchemas()
+    writer = {"type": "record", "name": "Shown", "fields": [{"name": "first", "type": first}]}
+    head = header(schemas.register(schema(writer)).schema_id)
+    with within(10), pytest.raises(DecodeError, match=says):
+        GenericDecoder(schemas).decode(head + body)
