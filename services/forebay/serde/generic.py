@@ -39,7 +39,7 @@ class GenericDecoder:
         try:
             writer = self._writer(schema_id)
             if writer.plan is not None:
-                decode_explained(data, writer.plan, name)
+                decode_explained(data, writer.plan, f"{name}: value")
             value = fastavro.schemaless_reader(body, writer.parsed, None)
         except (
             EOFError,
