@@ -17,7 +17,7 @@ from forebay.serde.framing import header
 from forebay.serde.generic import GenericDecoder
 from forebay.serde.limits import MAX_DEPTH, MAX_TYPES, most_values
 from tests.serde.everything import codec_of, schema
-from tests.serde.paths import BothPaths
+from tests.serde.paths import NATIVE, BothPaths
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +96,9 @@ def test_arrays_of_arrays_of_null() -> None:
     with within(10):
         says = refusal(codec, head + body)
     assert says.startswith("Plain: 64010 bytes unfold into more than 522080 values")
-    began = time.process_time()
-    with pytest.raises(DecodeError):
-        codec.native.decode(head + body)
-    assert time.process_time() - began < 0.2
+    if NATIVE is not None:
+        with within(0.2), pytest.raises(DecodeError):
+            codec.native.decode(head + body)
 
 
 def test_a_block_with_more_nulls_than_the_record_has_bytes() -> None:
