@@ -89,6 +89,13 @@ def test_types_within_types(levels: int, fits: bool) -> None:
         assert f"nested too deeply: {MAX_DEPTH + 1} levels" in refusal(codec, head + b"\0\2")
 
 
+@pytest.mark.parametrize("levels", [100, 300, 400, 450, 480, 600, 900, 3000])
+def test_types_far_beyond_what_python_can_walk(levels: int) -> None:
+    text = '{"type": "array", "items": ' * levels + '"null"' + "}" * levels
+    with pytest.raises(InvalidSchema, match=r"nested too deeply|RecursionError"):
+        _ = Schema(text).type
+
+
 def test_arrays_of_arrays_of_null() -> None:
     codec, head = written({"type": "array", "items": NULLS})
     inner = b"\xfe\xff\x03\0"  # a block of 32,767 nulls

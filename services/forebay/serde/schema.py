@@ -64,9 +64,9 @@ class Schema:
             if isinstance(document, str) and document in _PRIMITIVES:
                 return Primitive(document)
             built = _Builder().build(fastavro.parse_schema(document))
+            _check_size(built)
         except _PARSE_ERRORS as error:
             raise InvalidSchema(f"not an Avro schema: {type(error).__name__}: {error}") from error
-        _check_size(built)
         return built
 
     @cached_property
