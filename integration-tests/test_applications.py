@@ -98,3 +98,18 @@ def test_a_reset_with_another_number_of_tasks(application: Application) -> None:
 def test_a_reset_makes_no_topics_that_were_not_there(application: Application) -> None:
     assert application.run("reset", SERVICE, "--yes") == 0
     assert application.partitions() == {}
+
+
+def test_a_reset_is_refused_beside_an_open_transaction(
+    application: Application, capsys: pytest.CaptureFixture[str]
+) -> None:
+    application.run("topics", "create", SERVICE, "--tasks", "2")
+    producer = Producer(application.settings.producer(**{"transactional.id": f"{application.name}-1-0"}))
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    producer.produce(f"{application.name}-1-task", "value", "key", 0)
+    assert producer.flush(30) == 0
+    assert application.run("reset", SERVICE, "--yes") == 1
+    assert f"the job {application.name} runs: {application.name}-1-task-0 has a transaction" in capsys.readouterr().err
+    producer.abort_transaction(30)
+    assert application.run("reset", SERVICE, "--yes") == 0

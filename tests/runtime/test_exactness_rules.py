@@ -306,6 +306,20 @@ def test_rule_12_a_task_that_outgrows_its_limit_stops_with_the_remedy() -> None:
         bench.attempt(bench.plan())
 
 
+def test_rule_12_rows_event_ids_and_timers_count_for_what_memory_they_take() -> None:
+    bench = Bench()
+    for number in range(50):
+        bench.input.add("a", Number(f"e-{number}", 10, 1))
+    bench.run()
+    bench.feed(("b", 20, 1))
+    bench.run()
+    content = bench.table.size_bytes
+    bench.task._settings = TaskSettings("sums-0-0", "v1", max_state_bytes=2 * content)
+    bench.feed(("a", 30, 1))
+    with pytest.raises(TaskTooLarge, match=r"the task's state takes \d+ bytes"):
+        bench.attempt(bench.plan())
+
+
 def test_rule_12_event_ids_are_remembered_across_restarts_and_forgotten_after_the_retention() -> None:
     bench = Bench(dedupe_retention_ms=1_000)
     for key, timestamp in (("a", 10), ("a", 10)):

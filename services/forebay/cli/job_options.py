@@ -86,7 +86,11 @@ _OPTIONS = (
         86_400_000,
         "Longest downtime to survive: compacted inputs must keep records as long (min.compaction.lag.ms). 0: any.",
     ),
-    _number("--max-state-bytes", 4_000_000_000, "Largest table of one task.", low=1),
+    _number(
+        "--max-state-bytes",
+        0,
+        "Most that a task's state may take. 0: half of the worker's memory; of persistent tables 4 GB of disk.",
+    ),
     click.option(
         "--max-error-rate",
         type=click.FloatRange(0, 1),

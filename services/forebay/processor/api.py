@@ -120,8 +120,11 @@ class Processor(abc.ABC, Generic[E, O]):
         return int(event.timestamp)  # type: ignore[attr-defined]
 
     def event_id(self, event: E) -> str | None:
-        """Give the id by which repetitions are recognized, or None for a record that is never a repetition."""
-        return event.event_id  # type: ignore[attr-defined, no-any-return]
+        """Return the id by which repetitions are recognized, or None for a record that is never a repetition.
+
+        By default the field `event_id`; a record type without it has no repetitions.
+        """
+        return getattr(event, "event_id", None)
 
     def opened(self) -> None:
         """Prepare what works on stores (operators): they are bound to their task now."""

@@ -13,7 +13,7 @@ from forebay.catalog import Service
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import KafkaForbidden
 from forebay.kafka.settings import KafkaSettings
-from forebay.kafka.topics import COMPACTION_LAG, TopicDescription
+from forebay.kafka.topics import COMPACTION_LAG, TopicDescription, alter_command
 from forebay.runtime.prepare import TopicsUnfit
 
 _ANSWER_SECONDS = 8.0
