@@ -49,8 +49,8 @@ def compacted_too_soon(topics: Iterable[TopicDescription], max_downtime_ms: int)
     }
     return "; ".join(
         f"the input {name} is compacted with {COMPACTION_LAG}={lag}: after a longer downtime records would be gone "
-        "that the job has not read. `kafka-configs --alter --entity-type topics --entity-name "
-        f"{name} --add-config {COMPACTION_LAG}={max_downtime_ms}`, or say what is enough: --max-downtime-ms {lag}"
+        f"that the job has not read. `{alter_command(name, COMPACTION_LAG, str(max_downtime_ms))}`, or say "
+        f"what is enough: --max-downtime-ms {lag}"
         for name, lag in lags.items()
         if int(lag) < max_downtime_ms
     )
