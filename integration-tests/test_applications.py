@@ -11,6 +11,7 @@ from confluent_kafka import Producer
 from own_topics import new_name, settings_of
 from topic_reading import read_topic
 
+from forebay.catalog import find_service
 from forebay.cli.main import run
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.settings import KafkaSettings
@@ -59,7 +60,9 @@ def application(endpoints: Endpoints, tmp_path: Path) -> Iterator[Application]:
 
 def expected(tasks: int) -> dict[str, int]:
     stages = {f"{stage}-task": tasks for stage in range(3)}
-    return {**{f"{store}-changelog": tasks for store in STORES}, **stages}
+    repartitions = {topic.name.removeprefix("x-"): tasks for topic in find_service(SERVICE).repartitions("x", tasks)}
+    assert len(repartitions) == 2
+    return {**{f"{store}-changelog": tasks for store in STORES}, **stages, **repartitions}
 
 
 def test_its_changelogs_have_a_partition_per_task(application: Application, capsys: pytest.CaptureFixture[str]) -> None:

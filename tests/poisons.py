@@ -86,11 +86,11 @@ class Maker:
         """Return the record with `value` in every field that holds a `kind`, but its time."""
         record = self.event.value
         changed = {
-            entry.name: value
-            for entry in dataclasses.fields(record)
-            if type(getattr(record, entry.name)) is kind and entry.name != "timestamp"
+            entry: value
+            for entry in fields_of(type(record))
+            if type(getattr(record, entry)) is kind and entry != "timestamp"
         }
-        return Sent(self.key, self.encode(dataclasses.replace(record, **changed)))
+        return Sent(self.key, self.encode(replace(record, **changed)))
 
     def under(self, name: str, schema: Any, value: Any) -> Sent:
         """Return a value of another schema."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
+from typing import TypeVar
 
 from forebay.conformance.cell import Cell, CellCodec, Json, cell, plain
 from forebay.conformance.runner import make_script
@@ -16,11 +18,14 @@ from forebay.runtime.changelog_reader import ChangelogRows
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.task.announce import Announcer
 from forebay.runtime.task.group import GroupSettings, TaskGroup
+from forebay.runtime.task.keeping import SnapshotKeeper
 from forebay.runtime.task.pacing import Limits, Pacing
 from forebay.runtime.task.snapshot import GroupStorage, SnapshotWriter
 from forebay.runtime.task.state_task import StateTask, TaskSettings
 from forebay.stores.keyvalue import KeyValueStore
 from forebay.stores.table import MemoryTable
+
+T = TypeVar("T")
 
 _RESULTS = "results"
 _MEMORY = "memory"
@@ -92,9 +97,18 @@ def run_steps(case: Json, number: int, steps: range, storage: GroupStorage) -> O
     group.open(lease)
     while not task.input.is_done(lease.number):
         group.cycle(lease, 0)
-    writer.cut().write(storage.blocks(task.place))
-    storage.write(task.place, writer.finished(group.offsets()[task.place]))
+    SnapshotKeeper(storage).write(_StandingLoop(group))
     return sent
+
+
+class _StandingLoop:
+    """A group between two commits (implements `keeping.Loop`)."""
+
+    def __init__(self, group: TaskGroup) -> None:
+        self.group = group
+
+    def between_commits(self, call: Callable[[], T], seconds: float = 0) -> T:
+        return call()
 
 
 def _task(case: Json, number: int) -> StateTask:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from forebay.runtime.errors import StateConflict
+from forebay.runtime.errors import GroupFenced, OffsetsLost, StateConflict, Unavailable
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.position import TaskPosition, owner
 from forebay.runtime.stateformat import TaskSnapshot
@@ -73,7 +73,8 @@ class TaskGroup:
         self._monotonic = monotonic
         self._offsets: dict[Place, dict[str, int]] = {task.place: {} for task in tasks}
         self._quiet_since = dict.fromkeys((task.place for task in tasks), 0.0)
-        self._known_at = clock()
+        self.known_at = clock()
+        """When the offsets were learnt that the changelogs complete the tables from, wall clock in ms."""
         self._marked_at = float("-inf")
         self._is_marked = True
         self._opened_at = float("-inf")
@@ -118,7 +119,12 @@ class TaskGroup:
             Unavailable: nothing of it counts unless the changelogs say so: `abandon`, then `open`.
             StopJob: the job must not go on.
         """
-        most = self._gather(seconds)
+        try:
+            most = self._gather(seconds)
+        except OffsetsLost:
+            # Whoever took the group over has used these records, and had them purged: then this commit fails.
+            self._tell_markers([task.position for task in self.tasks if task.position.n])
+            raise
         commits = [commit for task in self.tasks if (commit := self._compute(task, lease, most)) is not None]
         self._reader.balance(task.input for task in self.tasks)
         if not commits:
@@ -162,22 +168,25 @@ class TaskGroup:
             else:
                 task.position = snapshot.position
                 self._offsets[task.place] = dict(snapshot.offsets)
-                self._known_at = min(self._known_at, snapshot.written_at)
+                self.known_at = min(self.known_at, snapshot.written_at)
 
     def look_at_changelogs(self) -> None:
         """Learn where the changelogs end now, between two commits: what is before that the tables hold.
 
         Raises:
-            Unavailable.
+            GroupFenced, Unavailable: where the changelogs were known to end before still holds.
         """
-        if not self.is_open:
+        positions = [task.position for task in self.tasks if task.position.n]
+        if not self.is_open or not positions:
             return
         places = [(topic, task.settings.number) for task in self.tasks for topic in task.changelog_rows.topics]
-        ends = self._surroundings.ends(places)
+        ends, known_at = self._surroundings.ends(places), self._clock()
+        # Whoever took the group over may have written what is before these ends: then this commit fails.
+        self._tell_markers(positions)
         for task in self.tasks:
             number = task.settings.number
             self._offsets[task.place] = {topic: ends[topic, number] for topic in task.changelog_rows.topics}
-        self._known_at = self._clock()
+        self.known_at = known_at
 
     def _refuse_foreign(self, lease: Lease) -> None:
         if lease.restore:
@@ -193,7 +202,7 @@ class TaskGroup:
     def _complete(self, lease: Lease) -> dict[Place, TaskPosition | None]:
         """Bring the tables up to the last commit, from where they stand."""
         tails = []
-        too_old = self._clock() - self._known_at > self.settings.tombstone_ms // 2
+        too_old = self._clock() - self.known_at > self.settings.tombstone_ms // 2
         for task in self.tasks:
             if too_old:
                 self.incomplete = True
@@ -216,7 +225,7 @@ class TaskGroup:
             task.table.apply((), b"" if found is None else found.tag)
             if tail.keys and not known:
                 task.figures.restored_rows = len(task.table)
-        self._known_at = self._clock()
+        self.known_at = self._clock()
         return positions
 
     def _gather(self, seconds: float) -> int:
@@ -287,8 +296,7 @@ class TaskGroup:
     def _mark_the_rest(self) -> None:
         """Tell the marker group what the last commits did not: the lag of a job that has read everything is 0."""
         if self.is_open and not self._is_marked:
-            self._producer.commit([], [task.position for task in self.tasks if task.position.n])
-            self._is_marked = True
+            self._tell_markers([task.position for task in self.tasks if task.position.n])
 
     def mark(self) -> None:
         """Tell the marker group where the tasks stand, where the last commits did not, and have what is used purged."""
@@ -302,6 +310,18 @@ class TaskGroup:
                 if (topic, number) == (part.topic, part.partition)
             }
         )
+
+    def _tell_markers(self, positions: list[TaskPosition]) -> None:
+        if not positions:
+            return
+        try:
+            self._producer.commit([], positions)
+        except GroupFenced:
+            raise
+        except Unavailable:
+            self.abandon()
+            raise
+        self._is_marked = True
 
 
 @contextmanager

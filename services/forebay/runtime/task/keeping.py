@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.stateformat import TaskSnapshot
 from forebay.runtime.task.group import TaskGroup
-from forebay.runtime.task.snapshot import GroupStorage, Place
+from forebay.runtime.task.snapshot import GroupStorage, Piece, Place
 
 _PIECE_ROWS = 20_000
 
@@ -30,10 +30,14 @@ class SnapshotKeeper:
 
     Args:
         storage: begins with what Spark committed last; what is written counts once the lease's batch does.
+        piece_rows: how many rows of a task may wait to be put while the lease lasts.
     """
 
-    def __init__(self, storage: GroupStorage) -> None:
+    def __init__(self, storage: GroupStorage, piece_rows: int = _PIECE_ROWS) -> None:
         self._storage = storage
+        self._piece_rows = piece_rows
+        self._deletes: dict[Place, list[int]] = {}
+        """Blocks that the snapshots in the state still need: they go when others take their place."""
 
     def renew(self, loop: Loop) -> bool:
         """Tell whether a loop of the lease before can go on: Spark's state is what it wrote, or found."""
@@ -47,12 +51,12 @@ class SnapshotKeeper:
     def put_all(self, loop: Loop) -> None:
         """Put all rows where Spark's state lacks too much, before more come: as after a restore."""
         group = loop.group
-        if not group.incomplete or not any(len(task.table) for task in group.tasks):
+        if not group.incomplete:
             return
 
         def put() -> None:
             for place, writer in group.writers.items():
-                writer.all_rows(self._storage.blocks(place))
+                self._deletes.setdefault(place, []).extend(writer.all_rows(self._storage.blocks(place)))
 
         loop.between_commits(put, 3_600.0)
         group.incomplete = False
@@ -60,23 +64,33 @@ class SnapshotKeeper:
     def put_waiting(self, loop: Loop) -> None:
         """Put what waits to be put, where it is much."""
         for place, writer in loop.group.writers.items():
-            if writer.waiting > _PIECE_ROWS:
+            if writer.waiting > self._piece_rows:
                 self._put(loop, place)
 
     def write(self, loop: Loop) -> None:
-        """Put what is missing and the snapshots that go with it. Raises Unavailable: nothing of it may count."""
+        """Put what is missing, and the snapshots in place of those before. Raises Unavailable: those before count."""
+        self.put_all(loop)
         for place in loop.group.writers:
             self._put(loop, place)
         for place, snapshot in loop.between_commits(lambda: self._snapshots(loop.group)).items():
             self._storage.write(place, snapshot)
+            blocks = self._storage.blocks(place)
+            for number in self._deletes.pop(place, ()):
+                blocks.delete_block(number)
 
     def _put(self, loop: Loop, place: Place) -> None:
-        loop.between_commits(loop.group.writers[place].cut).write(self._storage.blocks(place))
+        self._take(loop.between_commits(loop.group.writers[place].cut))
+
+    def _take(self, piece: Piece) -> None:
+        blocks = self._storage.blocks(piece.place)
+        for number, data in piece.put.items():
+            blocks.put_block(number, data)
+        self._deletes.setdefault(piece.place, []).extend(piece.delete)
 
     def _snapshots(self, group: TaskGroup) -> dict[Place, TaskSnapshot]:
-        for place, writer in group.writers.items():
-            writer.cut().write(self._storage.blocks(place))
-        group.mark()
+        for writer in group.writers.values():
+            self._take(writer.cut())
         group.look_at_changelogs()
+        group.mark()
         offsets = group.offsets()
-        return {place: writer.finished(offsets[place]) for place, writer in group.writers.items()}
+        return {place: writer.finished(offsets[place], group.known_at) for place, writer in group.writers.items()}

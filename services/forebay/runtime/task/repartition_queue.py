@@ -49,7 +49,8 @@ class SenderStream(Stream):
     def position(self, resume: int) -> SenderTime:
         """Return what a reader that starts at `resume` must know of it."""
         unused = self.unused
-        following = self.owner.next if unused < 0 else unused
+        # What was used before the last start lies ahead of the reader, until it has come as far again.
+        following = max(self.owner.next, self.next) if unused < 0 else unused
         time = max(self.time, self.last) if not self.queue else self.queue[0].timestamp()[1]
         return SenderTime(
             self.owner.topic,

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.protocol.position import TaskPosition, commits_in
 from forebay.runtime.stateformat import TaskSnapshot, decode_block, encode_block
-from forebay.runtime.task.reader import now_ms
 from forebay.runtime.task.state_task import StateTask
 from forebay.stores.blocklog import BlockStorage, append, blocks_of, catch_up, snapshot, split_changes
 from forebay.stores.checksum import DamagedBlock
@@ -37,13 +35,6 @@ class Piece:
     put: dict[int, bytes]
     delete: tuple[int, ...]
 
-    def write(self, blocks: BlockStorage) -> None:
-        """Put it among the task's blocks."""
-        for number, data in self.put.items():
-            blocks.put_block(number, data)
-        for number in self.delete:
-            blocks.delete_block(number)
-
 
 class SnapshotWriter:
     """What of one task is in Spark's state, and what has to be put there. Used between two commits only.
@@ -52,16 +43,16 @@ class SnapshotWriter:
 
     Args:
         stored: what Spark's state holds now.
-        clock: wall clock, ms.
     """
 
-    def __init__(self, task: StateTask, stored: TaskSnapshot | None, clock: Callable[[], int] = now_ms) -> None:
-        self._clock = clock
+    def __init__(self, task: StateTask, stored: TaskSnapshot | None) -> None:
         self._task = task
         self._stored = stored
         self._directory = Directory() if stored is None else stored.directory
         self._written: TaskSnapshot | None = None
         self._unconfirmed: dict[bytes, None] = {}
+        self._is_all_new = False
+        """Whether all rows were put since the state was last confirmed."""
 
     def load(self, storage: BlockStorage, position_n: int) -> TaskPosition | None:
         """Fill the table as the snapshot left it, unless it holds that and more already.
@@ -86,16 +77,20 @@ class SnapshotWriter:
         return stored.position
 
     def renew(self, stored: TaskSnapshot | None) -> bool:
-        """Take in what a new lease finds in Spark's state; False where somebody else wrote it."""
-        if self._written is not None and stored is not None and stored.directory == self._written.directory:
+        """Take in what a new lease finds in Spark's state; False where the group has to be built from that anew.
+
+        That is where somebody else wrote it, or where all rows were put and that was taken back: what the state still
+        holds of rows that are gone, nobody knows here.
+        """
+        if self._written is not None and stored == self._written:
             self._unconfirmed.clear()
-        elif stored == self._stored:
+        elif stored == self._stored and not self._is_all_new:
             # The batch before was taken back: what it put has to be put again.
             self._task.dirty.update(self._unconfirmed)
             self._directory = Directory() if stored is None else stored.directory
         else:
             return False
-        self._stored, self._written = stored, None
+        self._stored, self._written, self._is_all_new = stored, None, False
         return True
 
     @property
@@ -118,11 +113,10 @@ class SnapshotWriter:
         self._directory = written.directory
         return Piece(task.place, written.put, written.delete)
 
-    def all_rows(self, storage: BlockStorage) -> None:
-        """Put all rows, in place of what Spark's state holds."""
-        task = self._task
-        for number in blocks_of(self._directory):
-            storage.delete_block(number)
+    def all_rows(self, storage: BlockStorage) -> set[int]:
+        """Put all rows, and return the blocks whose place they take."""
+        task, before = self._task, blocks_of(self._directory)
+        self._is_all_new = True
         self._unconfirmed.update(task.dirty)
         task.dirty = {}
         first = self._directory.next_block
@@ -134,18 +128,20 @@ class SnapshotWriter:
         )
         deltas = tuple(replace(delta, block=delta.block + first) for delta in directory.deltas)
         self._directory = replace(directory, chunks=shifted, deltas=deltas, next_block=directory.next_block + first)
+        return before
 
-    def finished(self, offsets: dict[str, int]) -> TaskSnapshot:
+    def finished(self, offsets: dict[str, int], known_at: int) -> TaskSnapshot:
         """Return the snapshot that goes with everything cut so far.
 
         Args:
             offsets: by changelog topic, from which its tail completes the rows.
+            known_at: when the offsets were learnt, wall clock in ms.
         """
         task = self._task
         self._written = TaskSnapshot(
             position=task.position,
             offsets=offsets,
-            written_at=self._clock(),
+            written_at=known_at,
             rows=len(task.table),
             bytes=task.table.size_bytes,
             directory=self._directory,
