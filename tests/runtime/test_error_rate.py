@@ -7,9 +7,9 @@ import json
 
 import fastavro
 import pytest
+from forebay.runtime.error_rate import FEWEST, WINDOW
 
 from forebay.processor import Context
-from forebay.runtime.error_rate import FEWEST, WINDOW
 from forebay.runtime.errors import TooManyErrors
 from forebay.runtime.stateformat import decode_state
 from forebay.runtime.task import TaskSettings

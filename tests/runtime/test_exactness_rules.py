@@ -6,11 +6,11 @@ import itertools
 import re
 
 import pytest
+from forebay.runtime.marker import Marker
 
 from forebay.codec import Unavailable
 from forebay.processor import Context
 from forebay.runtime.errors import ReplayDiffers, StateConflict, TaskTooLarge
-from forebay.runtime.marker import Marker
 from forebay.runtime.task import DAY_MS, TaskSettings
 from tests.runtime.task_harness import Bench, FakeState, Number, Sum, Total
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from forebay.runtime.batch import TaskReport
+
 from forebay.runtime.metrics import JobMetrics
 
 COUNTED = [

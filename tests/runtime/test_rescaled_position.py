@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from forebay.runtime.committed import CommittedPosition
 from forebay.runtime.marker import Marker
+
 from forebay.runtime.rescale import merged
 
 

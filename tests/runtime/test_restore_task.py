@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+from forebay.runtime.batch import Range, TaskBatch
 
 from forebay.codec import Unavailable
-from forebay.runtime.batch import Range, TaskBatch
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.restore import restore_point
 from forebay.runtime.stateformat import decode_block, decode_state, encode_block

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from forebay.runtime.changelog_reader import ChangelogRows
 from forebay.runtime.committed import POSITION, CommittedPosition
 from forebay.runtime.marker import Marker
+
+from forebay.runtime.changelog_reader import ChangelogRows
 from forebay.runtime.standby import TaskCopy
 from forebay.stores.copies import CopyTable
 
