@@ -18,7 +18,8 @@ from forebay.stores.keys import pack_time
 from forebay.stores.lru import LruStore
 from forebay.stores.spread import NotSpreadable, Spreader
 from forebay.stores.table import MemoryTable
-from tests.runtime.task_harness import TOPIC, JsonCodec, Number, Record, Total
+from tests.runtime.simulator.broker import Record
+from tests.runtime.task_records import TOPIC, JsonCodec, Number, Total
 
 HOUR = 3_600_000
 KEYS = [f"user-{n}" for n in range(40)]
@@ -70,7 +71,7 @@ class Side:
             )
             engine.load(self.positions[task])
             mine = [
-                Record(n, key.encode(), codec.encode(Number(f"{batch}/{n}", ts, amount)))
+                Record((TOPIC, 0), n, key.encode(), codec.encode(Number(f"{batch}/{n}", ts, amount)), 77, None, None, 0)
                 for n, (key, ts, amount) in enumerate(records)
                 if partition_of(key.encode(), self.tasks) == task
             ]

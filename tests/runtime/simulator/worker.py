@@ -54,7 +54,7 @@ class Environment(Protocol):
     def wall_clock(self) -> int: ...
 
 
-class _Surroundings(GroupSurroundings):
+class MemorySurroundings(GroupSurroundings):
     def __init__(self, environment: Environment, at: Callable[[str], None]) -> None:
         consumer = MemoryConsumer(environment.broker, at, environment.wait)
         spec: Any = SimpleNamespace(application=APPLICATION)
@@ -98,7 +98,7 @@ def build(environment: Environment, lease: Lease, storage: GroupStorage, at: Cal
         writers,
         GroupReader(consumer, admin),
         GroupProducer(consumer, producer, Destinations("errors", "late", repartitions, Partitioner(lease.tasks))),
-        _Surroundings(environment, at),
+        MemorySurroundings(environment, at),
         Pacing(Limits(max_records=9, commit_interval_ms=10), environment.monotonic),
         GroupSettings(name, int(TOMBSTONE_SECONDS * 1_000), idle=False),
         environment.wall_clock,
