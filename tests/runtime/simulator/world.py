@@ -10,6 +10,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from forebay.runtime.errors import GroupFenced, StateConflict, Unavailable
 from forebay.runtime.protocol.lease import Lease, Partitioned
+from forebay.runtime.task.inputs import TaskInput
 from tests.runtime.simulator.broker import Broker
 from tests.runtime.simulator.lease import Holding
 from tests.runtime.simulator.state import GroupState
@@ -237,9 +238,13 @@ class World:
         self.seen["leases"] += 1
         if len(loops) == self.setup.groups and not self._to_come:
             if self.setup.is_live:
-                self.is_finished = all(task.input.is_caught_up for loop in loops for task in loop.group.tasks)
+                self.is_finished = all(self._has_used_all(task.input) for loop in loops for task in loop.group.tasks)
             else:
                 self.is_finished = all(loop.finished and loop.is_alive for loop in loops)
+
+    def _has_used_all(self, found: TaskInput) -> bool:
+        ends = {part: self.broker.partitions[part.topic, part.partition].end for part in found.parts}
+        return not found.waiting and all(part.next >= end for part, end in ends.items())
 
     def _restart(self, *, is_hard: bool) -> None:
         """Have the query start again from its last committed batch, with workers that live on or new ones."""
