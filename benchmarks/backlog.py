@@ -90,18 +90,15 @@ def measure(home: Path, service: Service, events: int, reference_us: float, argu
     seconds = job.wait()
     us = {kind: cpu / events * 1e6 for kind, cpu in job.usage.cpu.items()}
     total = sum(us.values())
-    parts = {
-        part: job.value("forebay_task_cpu_seconds_total", part=part) / events * 1e6 for part in ("process", "commit")
-    }
-    state = sum(job.value("forebay_task_cpu_seconds_total", part=part) for part in ("state", "load")) / events * 1e6
+    logic = job.value("forebay_task_cpu_seconds_total", part="process") / events * 1e6
     print(
         f"  job: {total:.1f} us CPU per event = {total / reference_us:.1f} x reference, "
         f"{events / seconds:,.0f}/s while it ran"
     )
     print(f"    JVM {us.get('jvm', 0):.1f}, Python workers {us.get('python', 0):.1f}, driver {us.get('driver', 0):.1f}")
     print(
-        f"    workers' main threads: source and state logic {parts['process']:.1f}, sink {parts['commit']:.1f}, "
-        f"block log {state:.1f}; the rest of the workers is librdkafka's threads and Python's start"
+        f"    workers' loops: decoding, state logic, encoding {logic:.1f}; the rest of the workers is reading, sending,"
+        " snapshots, librdkafka's threads and Python's start"
     )
     print(
         f"    peak memory {job.usage.peak_bytes / 2**20:,.0f} MiB, "

@@ -79,16 +79,16 @@ class JobProcess:
         """Give what it wrote."""
         return Path(self._log.name).read_text()
 
-    def wait_for_batch(self, seconds: float = 180.0) -> None:
-        """Wait until the job's first batch is through."""
+    def wait_until_it_runs(self, seconds: float = 180.0) -> None:
+        """Wait until the job's tasks have begun to read."""
         deadline = time.monotonic() + seconds
-        while not self.value("forebay_batches_total"):
+        while not self.value("forebay_last_commit_timestamp_seconds"):
             if time.monotonic() > deadline or self.process.poll() is not None:
                 raise SystemExit(f"the job does not run: {Path(self._log.name).read_text()[-2000:]}")
             time.sleep(0.2)
 
     def wait(self) -> float:
-        """Wait for its end; give the seconds from the first batch with records to the last."""
+        """Wait for its end; give the seconds from the first records told of to the last."""
         self.process.wait()
         self._done.set()
         self._sampler.join()

@@ -9,7 +9,6 @@ in the same run, is a pod of the same image that says its version and ends.
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from collections import defaultdict
@@ -34,8 +33,6 @@ from forebay.catalog import all_services  # noqa: E402
 SERVICE, PRODUCER = "user-sessions", "user-activity"
 STREAM = Load(seed=1, count=0, rate=200)
 _SETTLED_SECONDS = 10.0
-_BATCHES_SECONDS = 60.0
-_BATCH = re.compile(r" batch \d+: .* out, ([0-9.]+) s")
 _MEMORY = (
     "cd /sys/fs/cgroup; "
     "if [ -f memory.current ]; then used=$(cat memory.current); stat=memory.stat; key=inactive_file; "
@@ -71,7 +68,6 @@ def measure_one(release: Release, repeat: int) -> None:
         )
         show("helm install to the first committed output", [time.monotonic() - begun])
         poll_until(lambda: release.namespace.is_ready(release.driver), "the driver is ready", 120)
-        show_batches(release)
         scale(release, watch)
         for what, pod in (
             ("an executor", f"{release.executors}-0"),
@@ -154,15 +150,6 @@ def show(what: str, seconds: list[float]) -> None:
     """Print a figure: all times, and their median."""
     times = ", ".join(f"{each:.1f}" for each in seconds)
     print(f"  {what}: {median(seconds):.1f} s" + (f" ({times})" if len(seconds) > 1 else ""), flush=True)
-
-
-def show_batches(release: Release) -> None:
-    """Print how long batches take by the log of a minute: their tasks, and all that is between two of them."""
-    before = len(_BATCH.findall(release.log()))
-    until = time.monotonic() + _BATCHES_SECONDS
-    poll_until(lambda: time.monotonic() > until, "a minute of batches", 2 * _BATCHES_SECONDS)
-    tasks = [float(seconds) for seconds in _BATCH.findall(release.log())[before:]]
-    print(f"  a batch's tasks: {median(tasks):.2f} s; a batch: {_BATCHES_SECONDS / len(tasks):.2f} s", flush=True)
 
 
 def show_memory(namespace: Namespace) -> None:

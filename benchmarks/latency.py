@@ -42,7 +42,7 @@ def measure(home: Path, kafka: KafkaSettings, rate: int, seconds: int, arguments
     codec = registry_codec(kafka, SERVICE, UserActivity, schema_id)
     options = Options(rate=rate, duration_s=WARM_UP_SECONDS + seconds, keys=1_000, seed=1)
     job = JobProcess(home, SERVICE, *arguments)
-    job.wait_for_batch()
+    job.wait_until_it_runs()
     began = time.time()
     consumers = [Latencies(kafka, topic, began + WARM_UP_SECONDS) for topic in (TOPIC, "user_session_stats")]
     produce(TOPIC, options, kafka.producer(**{"linger.ms": 0}), codec, lambda _subject, _text: 0)

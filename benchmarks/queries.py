@@ -104,7 +104,7 @@ def pushes(home: Path, kafka: KafkaSettings, port: int, rate: int, seconds: int)
     """Print how old changes are when a push tells them, while the job runs."""
     warm_up = 20
     job = JobProcess(home, SERVICE)
-    job.wait_for_batch()
+    job.wait_until_it_runs()
     since = time.time() + warm_up
     output, pushed = Latencies(kafka, "user_session_stats", since), Pushed(port, since)
     send(kafka, Options(rate=rate, duration_s=warm_up + seconds, keys=1_000_000, seed=2))

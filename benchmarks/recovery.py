@@ -81,7 +81,7 @@ def until_output(home: Path, kafka: KafkaSettings, *arguments: str) -> float:
     begun = time.perf_counter()
     job = JobProcess(home, SERVICE, *arguments)
     if fresh:
-        job.wait_for_batch()
+        job.wait_until_it_runs()
         waited = time.perf_counter() - begun
         consumer.close()
         job.stop()
@@ -103,7 +103,7 @@ def follow(home: Path, copies: str, rows: float) -> None:
     assert standby.stderr is not None
     job = JobProcess(home, SERVICE)
     for line in standby.stderr:
-        stand = re.search(r"copies stand at batch \d+: (\d+) rows", line)
+        stand = re.search(r"copies stand at commit \d+: (\d+) rows", line)
         if stand is not None and int(stand[1]) >= 0.9 * rows:
             break
     seconds = time.perf_counter() - begun

@@ -114,10 +114,7 @@ class LoopWorker:
         """Write what Spark would be given at the lease's end."""
         group = self.group
         for task in group.tasks:
-            blocks, piece = self.snapshots.blocks(task.place), group.writers[task.place].cut()
-            blocks.update(piece.put)
-            for number in piece.delete:
-                blocks.delete_block(number)
+            group.writers[task.place].cut().write(self.snapshots.blocks(task.place))
         group.mark()
         group.look_at_changelogs()
         offsets = group.offsets()

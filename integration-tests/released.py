@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from confluent_kafka import Message
-from service_bench import ServiceBench
+from service_bench import PARTITIONS, ServiceBench
 
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.topics import spec_of
 from forebay.platform.broker import Broker
 from forebay.platform.home import STATE_FILE
 from forebay.runtime.checkpoint import LOCK
@@ -20,8 +22,8 @@ FOLDER = "@FOLDER@"
 PLATFORM = (STATE_FILE, f"{Broker.name}/data", "registry")
 """What of a platform's directory outlives it; settings and logs are made anew."""
 
-BATCH_RECORDS = 150
-SMALL_COMMITS = ("--max-records-per-commit", str(BATCH_RECORDS))
+COMMIT_RECORDS = 10
+SMALL_COMMITS = ("--max-records-per-commit", str(COMMIT_RECORDS), "--checkpoint-interval-ms", "1000")
 COUNT = 1_000
 """Records of each input topic."""
 
@@ -54,6 +56,8 @@ class ReleasedBench(ServiceBench):
     def _prepare_topics(self) -> None:
         for topic in self.service.inputs:
             self._wait_for_leaders(topic.name)
+        repartitions = self.service.repartitions(self.application, PARTITIONS)
+        TopicAdmin(self.settings).create(spec_of(topic) for topic in repartitions)
         self._refused = {_reported_place(report) for report in self.errors()}
 
     def _is_delete(self, message: Message) -> bool:

@@ -11,6 +11,7 @@ from confluent_kafka import Producer
 from own_topics import new_name, settings_of
 from topic_reading import read_topic
 
+from forebay.catalog import find_service
 from forebay.cli.main import run
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.settings import KafkaSettings
@@ -59,7 +60,9 @@ def application(endpoints: Endpoints, tmp_path: Path) -> Iterator[Application]:
 
 def expected(tasks: int) -> dict[str, int]:
     stages = {f"{stage}-task": tasks for stage in range(3)}
-    return {**{f"{store}-changelog": tasks for store in STORES}, **stages}
+    repartitions = {topic.name.removeprefix("x-"): tasks for topic in find_service(SERVICE).repartitions("x", tasks)}
+    assert len(repartitions) == 2
+    return {**{f"{store}-changelog": tasks for store in STORES}, **stages, **repartitions}
 
 
 def test_its_changelogs_have_a_partition_per_task(application: Application, capsys: pytest.CaptureFixture[str]) -> None:
@@ -98,3 +101,18 @@ def test_a_reset_with_another_number_of_tasks(application: Application) -> None:
 def test_a_reset_makes_no_topics_that_were_not_there(application: Application) -> None:
     assert application.run("reset", SERVICE, "--yes") == 0
     assert application.partitions() == {}
+
+
+def test_a_reset_is_refused_beside_an_open_transaction(
+    application: Application, capsys: pytest.CaptureFixture[str]
+) -> None:
+    application.run("topics", "create", SERVICE, "--tasks", "2")
+    producer = Producer(application.settings.producer(**{"transactional.id": f"{application.name}-1-0"}))
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    producer.produce(f"{application.name}-1-task", "value", "key", 0)
+    assert producer.flush(30) == 0
+    assert application.run("reset", SERVICE, "--yes") == 1
+    assert f"the job {application.name} runs: {application.name}-1-task-0 has a transaction" in capsys.readouterr().err
+    producer.abort_transaction(30)
+    assert application.run("reset", SERVICE, "--yes") == 0

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.timeout(900)
 SECONDS = 12
 SERVICES = ("user-sessions", "device-alerts")
 FIGURES = re.compile(
-    r"^\d\d:\d\d (?P<service>[\w-]+): in (?P<rate>[\d,]+)/s, out [\d,]+/s, lag [\d,]+, batch \d+\.\d\d s \(p50 .*\), "
+    r"^\d\d:\d\d (?P<service>[\w-]+): in (?P<rate>[\d,]+)/s, out [\d,]+/s, lag [\d,]+, commits \d+/s, "
     r"latency p50 .* p95 .*, state (?P<rows>[\d,]+) rows .*, errors (?P<errors>\d+), late 0, "
     r"duplicates (?P<duplicates>\d+), restarts 0, stored (?P<stored>[\d,]+) events"
 )

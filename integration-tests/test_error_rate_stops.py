@@ -1,4 +1,4 @@
-"""A job whose records fail too often ends with the reason; nothing of that batch is sent until somebody decides."""
+"""A job whose records fail too often ends with the reason; what made too many is not sent until somebody decides."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from bench import INPUT, Bench
 
 from forebay.platform import Platform
+from forebay.runtime.task.error_rate import FEWEST
 from producers.base import Options
 
 GOOD = Options(count=100, keys=10, seed=61)
@@ -28,9 +29,9 @@ def test_the_job_stops_before_the_commit_and_goes_on_with_another_limit(bench: B
     bench.send(*((b"k", b"no record", {"partition": 0}) for _ in range(BROKEN)))
     job = bench.job("--trigger", "available-now")
     assert job.finish(300) == 1
-    assert f"{BROKEN} of the latest" in job.text()
+    assert "of the latest" in job.text()
     assert f"{INPUT}-0 offset " in job.text()
-    assert bench.errors() == []
+    assert len(bench.errors()) < FEWEST
 
     job = bench.job("--trigger", "available-now", "--max-error-rate", "1")
     assert job.finish(300) == 0, job.text()

@@ -10,7 +10,6 @@ from own_topics import new_topic, settings_of
 from quotas import limit_producer
 from topic_reading import read_topic
 
-from forebay.codec import Unavailable
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.settings import KafkaSettings
 from forebay.partitioner import Partitioner
@@ -18,7 +17,7 @@ from forebay.platform import Endpoints
 from forebay.processor.engine import BatchResult, Position
 from forebay.processor.messages import Output, SideRecord
 from forebay.runtime.changelog import ChangelogRouter
-from forebay.runtime.errors import TopicChanged, TransactionTooLong
+from forebay.runtime.errors import GroupFenced, TopicChanged, TransactionTooLong
 from forebay.runtime.protocol.position import POSITION, TaskPosition, owner
 from forebay.runtime.protocol.times import SENDER, TIME, TaskTime
 from forebay.runtime.task.transaction import Destinations, GroupProducer, TaskCommit
@@ -123,7 +122,7 @@ def test_a_zombie_s_commit_fails_and_nothing_of_it_is_seen(place: Place) -> None
     zombie = place.opened()
     zombie.commit([place.commit(1, b"first")])
     successor = place.opened()
-    with pytest.raises(Unavailable, match="the transaction was not committed"):
+    with pytest.raises(GroupFenced, match="another worker commits for this group now"):
         zombie.commit([place.commit(2, b"zombie")])
     zombie.discard()
     assert not zombie.is_open

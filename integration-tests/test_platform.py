@@ -11,9 +11,10 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Consumer, KafkaError, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from forebay.catalog import TIMESTAMPS
 from forebay.cli.main import run
 from forebay.platform import Endpoints, Platform
 
@@ -31,10 +32,10 @@ def register(endpoints: Endpoints, subject: str, name: str) -> int:
         return int(json.load(response)["id"])
 
 
-def create_topic(endpoints: Endpoints) -> str:
+def create_topic(endpoints: Endpoints, config: dict[str, str] | None = None) -> str:
     topic = f"platform-{uuid.uuid4().hex[:8]}"
     admin = AdminClient({"bootstrap.servers": endpoints.bootstrap_servers})
-    admin.create_topics([NewTopic(topic, 2, 1)])[topic].result(30)
+    admin.create_topics([NewTopic(topic, 2, 1, config=config or {})])[topic].result(30)
     return topic
 
 
@@ -76,11 +77,29 @@ def test_topics_are_not_made_by_accident(endpoints: Endpoints) -> None:
     assert name not in admin.list_topics(timeout=10).topics
 
 
-@pytest.mark.parametrize("timestamp", [0, 1, FAR_FUTURE_MS])
-def test_any_event_time_is_accepted_and_kept(endpoints: Endpoints, timestamp: int) -> None:
+@pytest.mark.parametrize("timestamp", [0, 1])
+def test_any_earlier_event_time_is_accepted_and_kept(endpoints: Endpoints, timestamp: int) -> None:
     topic = create_topic(endpoints)
     write(endpoints, topic, b"odd", timestamp)
     assert read(endpoints, topic, 1) == [b"odd"]
+
+
+@pytest.mark.parametrize("config", [{}, dict(TIMESTAMPS)], ids=["another's topic", "a topic that a job writes"])
+def test_a_time_far_ahead_is_refused_as_by_any_broker_except_on_a_jobs_own_topics(
+    endpoints: Endpoints, config: dict[str, str]
+) -> None:
+    topic = create_topic(endpoints, config)
+    told: list[int | None] = []
+    producer = Producer({"bootstrap.servers": endpoints.bootstrap_servers})
+    producer.produce(
+        topic,
+        b"ahead",
+        "key",
+        timestamp=FAR_FUTURE_MS,
+        on_delivery=lambda error, _: told.append(None if error is None else error.code()),
+    )
+    assert producer.flush(30) == 0
+    assert told == [None if config else KafkaError.INVALID_TIMESTAMP]
 
 
 def test_records_and_schema_ids_outlive_down_and_up(platform: Platform, endpoints: Endpoints) -> None:

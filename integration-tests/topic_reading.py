@@ -104,6 +104,12 @@ class PositionWatch:
         """Give the number of commits of all tasks together."""
         return sum(position["n"] for position in self.read().values())
 
+    def used(self, topics: Iterable[str]) -> int:
+        """Give the number of offsets of these topics that are used."""
+        wanted = set(topics)
+        ends = (end for position in self.read().values() for end in position["ends"])
+        return sum(int(end) for topic, _, end in ends if topic in wanted)
+
     def close(self) -> None:
         """Leave the broker."""
         self._consumer.close()

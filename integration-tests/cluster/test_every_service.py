@@ -21,7 +21,7 @@ SETTINGS = {
 @pytest.mark.parametrize("service", [name for name in (*REPLAYS, *CHECKS) if name != "user-sessions"])
 def test_every_output_equals_the_replay(release: Release, bench: ClusterBench, service: str) -> None:
     release.service = service
-    release.settings = [f"{service}.options.tick-ms=0", *SETTINGS.get(service, [])]
+    release.settings = SETTINGS.get(service, [])
     release.apply()
     own = ClusterBench(service, bench.settings)
     for topic in find_service(service).inputs:

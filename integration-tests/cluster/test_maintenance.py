@@ -10,7 +10,7 @@ from release import ClusterBench, Load, Release
 pytestmark = pytest.mark.timeout(1200, func_only=True)
 
 SERVICE = ("price-join", "menu-prices")
-OWN = ["price-join.settings.grace_ms=1000", "price-join.options.tick-ms=0"]
+OWN = ["price-join.settings.grace_ms=1000"]
 DAY_MS = 86_400_000
 MAINTENANCE = "app.kubernetes.io/component=maintenance"
 

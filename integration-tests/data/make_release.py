@@ -1,4 +1,4 @@
-"""Make the test data of a release: run its jobs on an embedded platform, kill them in mid-batch, keep what is left.
+"""Make the test data of a release: run its jobs on an embedded platform, kill them in mid-lease, keep what is left.
 
     git checkout RELEASE && python integration-tests/data/make_release.py NAME
 
@@ -14,39 +14,36 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 from released import (
-    BATCH_RECORDS,
+    COMMIT_RECORDS,
     COUNT,
     DATA,
     EVENTS,
     HOME,
     PLATFORM,
     SERVICES,
-    SMALL_BATCHES,
+    SMALL_COMMITS,
     application,
     checkpoint,
     pack,
 )
-from service_bench import ServiceBench
+from service_bench import PARTITIONS, ServiceBench
 
 from forebay.platform import Platform
 
 
 def leave(bench: ServiceBench, service: str) -> None:
-    """Run a service's job and kill it when some tasks of a batch have committed and others have not."""
+    """Run a service's job and kill it between two commits of its second lease."""
     for topic in bench.service.inputs:
         bench.produce(EVENTS, topic=topic.name)
-    markers = bench.markers()
-    job = bench.job(*SMALL_BATCHES)
-    job.until(lambda: len(job.batches()) >= 4, "four batches are through")
-    job.until(
-        lambda: len({marker["n"] for marker in markers.read().values()}) > 1, "a batch is committed by some tasks only"
-    )
+    positions = bench.positions()
+    job = bench.job(*SMALL_COMMITS)
+    job.until(lambda: positions.commits() >= 4 * PARTITIONS and bench.leases() > 0, "a lease is over, another one runs")
     job.kill()
-    markers.close()
-    read, sent = job.records_in(), len(bench.service.inputs) * COUNT
-    if sent - read < 2 * BATCH_RECORDS:
+    read, sent = positions.used(topic.name for topic in bench.service.inputs), len(bench.service.inputs) * COUNT
+    positions.close()
+    if sent - read < 2 * COMMIT_RECORDS:
         raise SystemExit(f"{service}: the kill came too late, too little waits any more: try again")
-    print(f"{service}: killed after {len(job.batches())} batches, {read} of {sent} records")
+    print(f"{service}: killed after {read} of {sent} records")
 
 
 def main() -> None:

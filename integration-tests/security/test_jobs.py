@@ -58,7 +58,7 @@ class SecuredJob:
             "JAVA_TOOL_OPTIONS": f"-Djava.io.tmpdir={self.scratch}",
         }
         environment = {**self.environment, **scratch, "FOREBAY_HOME": str(self.folder)}
-        rest = ("--http-port", "0", "--tick-ms", "1000", *spied, *arguments)
+        rest = ("--http-port", "0", *spied, *arguments)
         return JobProcess([*given, *rest], self.folder / f"{self.application}.log", environment)
 
     def leaks(self) -> list[str]:

@@ -5,35 +5,45 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
-from forebay.runtime.batch import Range
-from forebay.runtime.marker import Marker
-from forebay.runtime.reader import RangeReader
-from forebay.runtime.transaction import Topics, TransactionalSink
 from secured import Secured
 
-from forebay.catalog import Service, find_service
+from forebay.catalog import Service, Topic, find_service
 from forebay.codec import Unavailable
 from forebay.kafka.acl_admin import AclAdmin
 from forebay.kafka.acls import Operation, Resource, Right, Role, rights
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import KafkaRefused, KafkaUnavailable, NotAuthorized, failed
-from forebay.kafka.identities import queries_group, rescale_topic
+from forebay.kafka.identities import (
+    control_group,
+    marker_group,
+    probe_group,
+    queries_group,
+    rescale_topic,
+    restore_group,
+    transactional_id,
+)
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import spec_of
+from forebay.partitioner import Partitioner
 from forebay.processor.engine import BatchResult, Position
 from forebay.processor.messages import Output, SideRecord
 from forebay.queries.replica import TaskReplica
 from forebay.runtime.broker import BrokerView
 from forebay.runtime.changelog import ChangelogRouter, changelog_topics, internal_topic
 from forebay.runtime.follower import follower_of
+from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.rights import JobRights
 from forebay.runtime.stage_log import stage_logs
+from forebay.runtime.task.inputs import TaskInput
+from forebay.runtime.task.partition_queue import InputPartition
+from forebay.runtime.task.reader import GroupReader
+from forebay.runtime.task.transaction import Destinations, GroupProducer, TaskCommit
 
 SERVICE = find_service("ticket-sales")
 PASSWORD = "pass-word"
@@ -51,88 +61,109 @@ class Job:
         self._settings = settings
         self._service = service
         self._application = application
-        self._batch = 0
+        self._parts = range(service.stages)
+        self._n = 0
 
     def everything(self) -> None:
-        """Look, read, report lag, and commit a batch of each stage: one record to every topic it writes."""
+        """Look, fence, read the changelogs, commit a record to every topic that is written, read and purge, tell."""
         TopicAdmin(self._settings).partitions([rescale_topic(self._application)])
-        self._probe()
-        self._read()
-        self._report_lag()
-        for stage in range(self._service.stages):
-            self._commit(stage)
-
-    def _consumer(self, group: str) -> Consumer:
-        return Consumer(self._settings.consumer(**{"group.id": group}))
-
-    def _read(self) -> None:
-        consumer = self._consumer(f"{self._application}-marker")
-        try:
-            (stream,) = RangeReader(consumer, SECONDS).read([Range(self._service.inputs[0].name, 0, 0, 1)])
-            assert len(list(stream)) == 1
-        finally:
-            consumer.close()
-
-    def _probe(self) -> None:
-        consumer = self._consumer(f"{self._application}-probe")
         topic = self._service.inputs[0].name
-        view = BrokerView(AdminClient(self._settings.admin()), consumer, (topic,))
+        with self._consumer(probe_group(self._application)) as consumer:
+            assert BrokerView(AdminClient(self._settings.admin()), consumer, (topic,)).latest()[topic][0] > 0
+        with self._consumer(marker_group(self._application)) as consumer:
+            self._commit(consumer)
+        self._read((topic, *(internal_topic(self._application, part) for part in self._parts)))
+        self._read(changelog_topics(self._application, self._service.stores).values())
+        self._read(topic.name for topic in self._repartitions)
+        self._purge()
+        self._tell(control_group(self._application))
+        self._tell(restore_group(self._application))
+
+    @property
+    def _repartitions(self) -> tuple[Topic, ...]:
+        return self._service.repartitions(self._application, 1)
+
+    @contextmanager
+    def _consumer(self, group: str) -> Iterator[Consumer]:
+        own = {"group.id": group, "socket.timeout.ms": 5_000}
+        consumer = Consumer(self._settings.consumer(**own))
         try:
-            assert view.latest()[topic][0] > 0
-            assert (topic, 0) in view.timestamps({(topic, 0): 0})
+            yield consumer
         finally:
             consumer.close()
 
-    def _report_lag(self) -> None:
-        answers: list[KafkaError | None] = []
-        own = {
-            "group.id": self._application,
-            "on_commit": lambda error, _places: answers.append(error),
-            "socket.timeout.ms": 5_000,
-        }
-        consumer = Consumer(self._settings.consumer(**own))
-        consumer.commit(offsets=[TopicPartition(self._service.inputs[0].name, 0, 1)], asynchronous=True)
-        deadline = time.monotonic() + SECONDS
-        while not answers:
-            assert time.monotonic() < deadline, "the broker does not answer"
-            message = consumer.poll(0.1)
-            if message is not None:
-                answers.append(message.error())
-        consumer.close()
-        if answers[0] is not None:
-            raise failed(answers[0], "lag")
+    def _read(self, topics: Iterable[str]) -> None:
+        """Read the first record of each topic."""
+        for topic in topics:
+            part = InputPartition(topic, 0, 1, 0)
+            with self._consumer(restore_group(self._application)) as consumer:
+                reader = GroupReader(consumer, AdminClient(self._settings.admin()))
+                reader.assign([TaskInput([part])])
+                deadline = time.monotonic() + SECONDS
+                while not part.queue:
+                    reader.read(0.1, 1)
+                    if time.monotonic() > deadline:
+                        raise Unavailable(f"nothing came from {topic}")
 
-    def _commit(self, stage: int) -> None:
+    def _purge(self) -> None:
+        for topic in self._repartitions:
+            for future in (
+                AdminClient(self._settings.admin()).delete_records([TopicPartition(topic.name, 0, 0)]).values()
+            ):
+                try:
+                    future.result(SECONDS)
+                except KafkaException as error:
+                    raise failed(error.args[0], f"can't purge {topic.name}") from error
+
+    def _tell(self, group: str) -> None:
+        with self._consumer(group) as consumer:
+            try:
+                consumer.commit(offsets=[TopicPartition(self._service.inputs[0].name, 0, 1)], asynchronous=False)
+                (found,) = consumer.committed([TopicPartition(self._service.inputs[0].name, 0)], SECONDS)
+            except KafkaException as error:
+                raise failed(error.args[0], f"can't tell {group}") from error
+            assert found.offset == 1
+
+    def _commit(self, markers: Consumer) -> None:
         service, application = self._service, self._application
-        internal = internal_topic(application, stage)
-        consumer = self._consumer(f"{application}-marker")
-        identity = {"transactional.id": f"{application}-{stage}-0"}
-        place = (internal, 0) if stage else (service.inputs[0].name, 0)
-        stores = service.stores if stage == service.stages - 1 else {}
-        sink = TransactionalSink(
-            consumer,
-            consumer,
+        self._n += 1
+        identity = {"transactional.id": transactional_id(application, 0)}
+        producer = GroupProducer(
+            markers,
             lambda: Producer(self._settings.producer(**identity)),
-            Topics(service.errors.name, service.late.name),
-            ChangelogRouter(changelog_topics(application, stores), internal, 0),
-            [place],
+            Destinations(
+                service.errors.name,
+                service.late.name,
+                {topic.name: topic.name for topic in self._repartitions},
+                Partitioner(1),
+            ),
             timeout=SECONDS,
         )
+        producer.fence()
         try:
-            before = sink.marker(application, 1 << 40)
-            number = 1 if before is None else before.batch + 1
-            side = SideRecord(b"key", b"value", 5, [])
-            result = BatchResult(
-                outputs=[Output(b"key", b"value", 5, topic.name) for topic in service.outputs],
-                changes=[(b"\x01timer", b"row"), *((store.encode() + b"\0key", b"row") for store in stores)],
-                errors=[side],
-                late=[side],
-            )
-            result.position = Position(5, 5)
-            sink.commit(result, [Range(*place, 0, number)], Marker(application, number, 5, f"{number:032x}", "v1"))
+            commits = [self._of_part(part) for part in self._parts]
+            producer.commit(commits, [commits[0].position])
         finally:
-            sink.discard()
-            consumer.close()
+            producer.discard()
+
+    def _of_part(self, part: int) -> TaskCommit:
+        service, application = self._service, self._application
+        is_last = part == service.stages - 1
+        stores = service.stores if is_last else {}
+        side = SideRecord(b"key", b"value", 5, [])
+        result = BatchResult(
+            outputs=[Output(b"key", b"value", 5, topic.name) for topic in service.outputs],
+            onward=[] if is_last else [Output(b"key", b"value", 5, topic.name) for topic in self._repartitions],
+            changes=[(b"\x01timer", b"row"), *((store.encode() + b"\0key", b"row") for store in stores)],
+            errors=[side],
+            late=[side],
+        )
+        result.position = Position(5, 5)
+        ends = ((service.inputs[0].name, 0, self._n),)
+        router = ChangelogRouter(changelog_topics(application, stores), internal_topic(application, part), 0)
+        return TaskCommit(
+            f"{application}-{part}-0", f"{part}-0", result, TaskPosition(application, self._n, 5, 5, ends=ends), router
+        )
 
 
 @pytest.fixture(scope="module")
@@ -187,7 +218,7 @@ def test_a_job_that_lacks_one_of_them_says_so_before_it_starts(secured: Secured,
         with pytest.raises(NotAuthorized, match=re.escape(f"User:tickets lacks {right}: ")) as refused:
             own.require()
         assert remedy in str(refused.value)
-        cause = f"batch 3 was not committed: {right.resource.name}_AUTHORIZATION_FAILED"
+        cause = f"the transaction was not committed: {right.resource.name}_AUTHORIZATION_FAILED"
         assert f"User:tickets lacks {right}: " in own.explain(cause)
     own.require()
 

@@ -5,6 +5,7 @@ Adding a service is one entry here and one folder beside it.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -12,13 +13,22 @@ from types import MappingProxyType
 from forebay.job import load_job
 from forebay.plugins import PluginError, brought
 
+TIMESTAMPS: Mapping[str, str] = MappingProxyType(
+    {"message.timestamp.type": "CreateTime", "message.timestamp.after.max.ms": str(2**63 - 1)}
+)
+"""Of topics that a job writes: times are those of events, whatever a broker's defaults say of them."""
+
 KEEP_FOREVER: Mapping[str, str] = MappingProxyType({"retention.ms": "-1"})
-COMPACTED: Mapping[str, str] = MappingProxyType({"cleanup.policy": "compact", "max.message.bytes": "2097152"})
+COMPACTED: Mapping[str, str] = MappingProxyType(
+    {"cleanup.policy": "compact", "max.message.bytes": "2097152", **TIMESTAMPS}
+)
 REPARTITION: Mapping[str, str] = MappingProxyType(
-    {"cleanup.policy": "delete", "retention.ms": "-1", "max.message.bytes": "2097152"}
+    {"cleanup.policy": "delete", "retention.ms": "-1", "max.message.bytes": "2097152", **TIMESTAMPS}
 )
 """Kept until the job has used them, and then deleted by it."""
-SIDE_TOPIC: Mapping[str, str] = MappingProxyType({"retention.ms": "-1", "max.message.bytes": "4194304"})
+SIDE_TOPIC: Mapping[str, str] = MappingProxyType(
+    {"cleanup.policy": "delete", "retention.ms": "-1", "max.message.bytes": "4194304", **TIMESTAMPS}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +56,8 @@ class Service:
         name: as given to the CLI; also the contracts' folder and the default application id.
         summary: what it does, in a line.
         inputs: topics it reads; co-partitioned.
-        outputs: topics it writes; the first is the one results go to by default.
+        outputs: topics it writes; the first is the one results go to by default. Their configuration says TIMESTAMPS
+            unless it says otherwise.
         stores: its stores' names with the contracts of their values.
         job: module that wires model and logic (`JOB`).
         stages: number of processors in a chain, each behind a repartition of what the one before forwards.
@@ -61,6 +72,10 @@ class Service:
     job: str
     stages: int = 1
     producers: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        outputs = (dataclasses.replace(topic, config={**TIMESTAMPS, **topic.config}) for topic in self.outputs)
+        object.__setattr__(self, "outputs", tuple(outputs))
 
     @property
     def output(self) -> Topic:

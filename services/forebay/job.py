@@ -57,9 +57,9 @@ class Job:
         outputs: record type by output topic; the first is where the last stage forwards to by default.
         settings: frozen dataclass of the logic's settings, all with defaults.
         processor: makes the logic that reads the inputs.
-        then: the stages behind it, in order, inside the same micro-batch.
-        tables: inputs in which a record without value deletes its key (see Processor.removed); in others it can't be
-            used.
+        then: the stages behind it, in order, each behind a repartition topic.
+        tables: inputs that are read as tables, to be looked up: of records of one time theirs are processed first, and
+            one without value deletes its key (see Processor.removed; in other inputs it can't be used).
 
     Raises:
         ValueError: a table is no input.

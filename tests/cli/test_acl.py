@@ -12,7 +12,7 @@ def test_the_table_and_the_commands_say_the_same(capsys: pytest.CaptureFixture[s
     table = capsys.readouterr().out.splitlines()
     assert run(["acl", "user-sessions", "--print", "--principal", "User:x", "--bootstrap-servers", "b:1"]) == 0
     commands = capsys.readouterr().out.splitlines()
-    assert len(table) == len(commands) == 10
+    assert len(table) == len(commands) == 13
     assert commands[0] == (
         "kafka-acls --bootstrap-server b:1 --command-config admin.properties --add --allow-principal User:x "
         "--operation Read --topic user_activity"

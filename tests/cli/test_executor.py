@@ -34,7 +34,9 @@ def test_it_joins_the_driver_it_is_told() -> None:
     assert told["--app-id"] == "demo-executor"
     assert told["--podName"] == "demo-executor-0"
     assert told["--hostname"] == told["--bind-address"] == "10.0.0.7"
-    assert told["--cores"] == "1", "one core, one Python worker: tasks stay where their tables are"
+    assert int(told["--cores"]) >= 64, (
+        "as many task groups as a job may have run in one executor when the others are gone"
+    )
 
 
 def test_a_pod_without_its_name_is_told_what_to_set(

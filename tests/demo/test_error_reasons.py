@@ -6,7 +6,8 @@ from confluent_kafka import Message as KafkaMessage
 
 from forebay.codec import DecodeError
 from forebay.demo.results import reason_of
-from forebay.processor.messages import ErrorStage, Headers, error_record
+from forebay.processor.messages import ErrorStage, Headers
+from forebay.processor.side_topics import error_record
 
 
 class Record:

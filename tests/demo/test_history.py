@@ -1,4 +1,4 @@
-"""Rates are those of the last ten seconds, quantiles of the last thirty; a restarted job begins anew."""
+"""Rates are those of the last ten seconds, quantiles of the last minute; a restarted job begins anew."""
 
 import math
 
@@ -9,7 +9,7 @@ from forebay.demo.histogram import Histogram
 from forebay.demo.history import UNKNOWN, History
 
 
-def batches(*seconds: float) -> Histogram:
+def latencies(*seconds: float) -> Histogram:
     bounds = (0.5, 1.0, math.inf)
     return Histogram(bounds, tuple(float(sum(value <= bound for value in seconds)) for bound in bounds), sum(seconds))
 
@@ -39,31 +39,29 @@ def test_looks_more_than_ten_seconds_apart() -> None:
     assert history.trend().in_rate == pytest.approx(10)
 
 
-def test_the_last_batch_stays_while_nothing_comes() -> None:
+def test_commits_a_second() -> None:
     history = History()
-    history.add(0, Figures(batches=batches(0.2)))
-    history.add(1, Figures(batches=batches(0.2, 0.6, 0.8)))
-    assert history.trend().batch_last_s == pytest.approx(0.7)
-    history.add(2, Figures(batches=batches(0.2, 0.6, 0.8)))
-    assert history.trend().batch_last_s == pytest.approx(0.7)
+    for second in range(30):
+        history.add(second, Figures(commits=max(0, second - 10) * 40))
+    assert history.trend().commit_rate == pytest.approx(40)
 
 
 def test_quantiles_forget_what_was_long_ago() -> None:
     history = History()
     slow = (0.9,) * 10
-    history.add(0, Figures(batches=batches()))
-    history.add(1, Figures(batches=batches(*slow)))
-    assert history.trend().batch_p50_s == pytest.approx(0.75)
-    for second in range(2, 50):
-        history.add(second, Figures(batches=batches(*slow, *(0.4,) * second)))
-    assert history.trend().batch_p50_s == pytest.approx(0.25)
+    history.add(0, Figures(latencies=latencies()))
+    history.add(1, Figures(latencies=latencies(*slow)))
+    assert history.trend().latency_p50_s == pytest.approx(0.75)
+    for second in range(2, 80):
+        history.add(second, Figures(latencies=latencies(*slow, *(0.4,) * second)))
+    assert history.trend().latency_p50_s == pytest.approx(0.25)
 
 
 def test_a_restarted_job_begins_anew() -> None:
     history = History()
-    history.add(0, Figures(records_in=5000, batches=batches(0.9, 0.9)))
-    history.add(1, Figures(records_in=10, batches=batches(0.2)))
+    history.add(0, Figures(records_in=5000, latencies=latencies(0.9, 0.9)))
+    history.add(1, Figures(records_in=10, latencies=latencies(0.9)))
     assert history.trend().in_rate is None
-    history.add(2, Figures(records_in=30, batches=batches(0.2, 0.4)))
+    history.add(2, Figures(records_in=30, latencies=latencies(0.9, 0.4)))
     assert history.trend().in_rate == pytest.approx(20)
-    assert history.trend().batch_last_s == pytest.approx(0.4)
+    assert history.trend().latency_p50_s == pytest.approx(0.25)

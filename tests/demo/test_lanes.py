@@ -55,7 +55,7 @@ def start(lanes: list[Lane], now: float, at_once: int = 1) -> list[str]:
     return [lane.job.name for lane in turn]
 
 
-def test_the_next_job_starts_once_the_one_before_has_had_a_batch(lanes: list[Lane]) -> None:
+def test_the_next_job_starts_once_the_one_before_has_had_a_commit(lanes: list[Lane]) -> None:
     assert start(lanes, 0) == ["job 0"]
     assert start(lanes, 1) == []
     lanes[0].watched.ready = True
@@ -101,11 +101,11 @@ def test_an_ended_process_is_told(lanes: list[Lane]) -> None:
         lanes[0].require_progress(2)
 
 
-def test_no_batch_for_a_long_time_is_told(lanes: list[Lane]) -> None:
+def test_no_commit_for_a_long_time_is_told(lanes: list[Lane]) -> None:
     lanes[1].require_progress(READY_SECONDS * 9)
     lanes[0].start(10)
     lanes[0].require_progress(10 + READY_SECONDS)
-    with pytest.raises(DemoError, match="the job 0 has no batch after 300 s") as told:
+    with pytest.raises(DemoError, match="the job 0 has no commit after 300 s") as told:
         lanes[0].require_progress(11 + READY_SECONDS)
     assert told.value.log_tail == "last words"
     lanes[0].watched.ready = True

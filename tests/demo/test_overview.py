@@ -42,9 +42,9 @@ def test_fills_the_screen_and_no_more(size: tuple[int, int]) -> None:
 
 def test_each_service_has_its_row_at_80_columns() -> None:
     found = lines(several(), 80, 24)
-    assert "service               in/s  out/s    lag  batch latency errors  late   rows" in found[2]
+    assert "service               in/s  out/s    lag commits latency errors  late   rows" in found[2]
     for line, name in zip(found[3:8], NAMES, strict=True):
-        assert f"● {name:17}   1002    998    345 0.31 s  0.52 s     12     1   1812" in line
+        assert f"● {name:17}   1002    998    345      10  0.52 s     12     1   1812" in line
 
 
 def test_a_wide_screen_shows_more_figures() -> None:
@@ -58,7 +58,7 @@ def test_large_figures_stay_in_their_columns() -> None:
     found = lines(view(running("a"), dataclasses.replace(running("b"), figures=large)), 100, 24)
     assert "12.3M" in found[4]
     assert "123.5k" in found[4]
-    assert found[4].index("0.31 s") == found[3].index("0.31 s")
+    assert found[4].index("0.52 s") == found[3].index("0.52 s")
 
 
 def test_a_service_in_trouble_says_why_in_its_row() -> None:

@@ -10,7 +10,7 @@ from tests.demo.views import STARTING, running, view
 
 def test_a_running_service() -> None:
     assert plain_lines(view(running())) == [
-        "01:15 user-sessions: in 1,002/s, out 998/s, lag 345, batch 0.31 s (p50 0.28 s), latency p50 0.52 s p95 1.10 s,"
+        "01:15 user-sessions: in 1,002/s, out 998/s, lag 345, commits 10/s, latency p50 0.52 s p95 1.10 s,"
         " state 1,812 rows 412 kB, stream time 23:59:58, errors 12, late 1, duplicates 31, restarts 2,"
         " stored 123,456 events",
         "01:15 user-sessions latest: user user_000123, last action page_view, sessions 3, time 1:02:03,"
@@ -19,7 +19,7 @@ def test_a_running_service() -> None:
 
 
 def test_a_service_that_starts() -> None:
-    assert plain_lines(view(STARTING)) == ["01:15 user-sessions: starting: no batch is through yet"]
+    assert plain_lines(view(STARTING)) == ["01:15 user-sessions: starting: no task has begun yet"]
 
 
 def test_trouble_is_told_beside_the_figures() -> None:

@@ -1,14 +1,15 @@
 """A job is asked over HTTP as an operator would; one that does not answer is starting."""
 
+import time
 from collections.abc import Iterator
 
 import pytest
 
 from forebay.demo.probe import JobProbe
 from forebay.platform.ports import HOST, free_port
-from forebay.runtime.batch import TaskReport
 from forebay.runtime.health import Health, Verdict, health_server
 from forebay.runtime.metrics import JobMetrics
+from forebay.runtime.task.figures import TaskFigures
 
 
 class Job:
@@ -31,14 +32,14 @@ def test_nobody_answers() -> None:
     assert probe.figures() is None
 
 
-def test_no_batch_yet(job: Job) -> None:
-    assert job.probe.state() == Verdict(False, "starting: no batch is through yet")
+def test_nothing_is_committed_yet(job: Job) -> None:
+    assert job.probe.state() == Verdict(False, "starting: no task has begun yet")
     assert job.probe.figures() is None
 
 
-def test_after_a_batch(job: Job) -> None:
-    job.metrics.observe(0.3, [TaskReport(step="produce", records_in={"user_activity": 7}, outputs=6)])
-    job.health.batch_done()
+def test_after_a_commit(job: Job) -> None:
+    job.metrics.observe([TaskFigures(0, 0, at=time.time_ns(), commits=1, records_in={"user_activity": 7}, outputs=6)])
+    job.health.working()
     assert job.probe.state().ok
     figures = job.probe.figures()
     assert figures is not None

@@ -31,10 +31,10 @@ def test_fills_the_screen_and_no_more(size: tuple[int, int]) -> None:
 
 def test_every_figure_can_be_read_at_80x24() -> None:
     text = "\n".join(lines(view(running()), 80, 24))
-    figures = "1,002/s 998/s 345 123,456 events|23:59:58, 1.5 s ago|0.31 s|0.28 s|0.52 s|1.10 s|1,812|412 kB|12|31|2|1"
+    figures = "1,002/s 998/s 345 123,456 events|23:59:58, 1.5 s ago|10/s|0.52 s|1.10 s|1,812|412 kB|12|31|2|1"
     for figure in figures.replace(" 998", "|998").replace(" 345", "|345").replace(" 123", "|123").split("|"):
         assert figure in text
-    for title in ("batches go through", "user_000123", "1:02:03", "3 x decode: unknown schema id", "01:15"):
+    for title in ("the tasks read and commit", "user_000123", "1:02:03", "3 x decode: unknown schema id", "01:15"):
         assert title in text
 
 
@@ -55,7 +55,7 @@ def test_a_wide_screen_shows_more_of_the_results() -> None:
 def test_a_service_that_starts() -> None:
     found = lines(view(STARTING), 80, 24)
     assert len(found) == 24
-    assert "starting: no batch is through yet" in found[1]
+    assert "starting: no task has begun yet" in found[1]
 
 
 def test_long_trouble_is_cut() -> None:

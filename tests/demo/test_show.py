@@ -36,9 +36,9 @@ def test_what_a_service_waits_for_is_printed_when_it_changes() -> None:
             show.update(view(service, running("device-alerts")))
     lines = [line for line in file.getvalue().splitlines() if "user-sessions: " in line]
     assert [line.split(": ", 1)[1] for line in lines] == [
-        "starting: no batch is through yet",
+        "starting: no task has begun yet",
         "the broker is away",
-        "starting: no batch is through yet",
+        "starting: no task has begun yet",
     ]
     assert file.getvalue().count("device-alerts: in 1,002/s") == 5
 

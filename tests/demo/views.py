@@ -32,10 +32,10 @@ FIGURES = Figures(
     state_bytes=412_345,
     stream_time_s=NOW_S - 1.5,
 )
-TREND = Trend(in_rate=1002.4, out_rate=998, batch_p50_s=0.28, batch_last_s=0.31, latency_p50_s=0.52, latency_p95_s=1.1)
-READY = Verdict(True, "batches go through")
+TREND = Trend(in_rate=1002.4, out_rate=998, commit_rate=9.8, latency_p50_s=0.52, latency_p95_s=1.1)
+READY = Verdict(True, "the tasks read and commit")
 STARTING = ServiceView(
-    "user-sessions", Verdict(False, "starting: no batch is through yet"), results=(Results("user_session_stats"),)
+    "user-sessions", Verdict(False, "starting: no task has begun yet"), results=(Results("user_session_stats"),)
 )
 HINTS = ("metrics http://127.0.0.1:1/metrics", "logs /home/logs", "Ctrl-C stops everything")
 

@@ -27,7 +27,8 @@ storage.write((0, 0), None)
 """
 WRAPPED = {
     "forebay.runtime.spark.source": "LeasePlanner.plan",
-    "forebay.runtime.spark.leases": "_Holding._write",
+    "forebay.runtime.spark.leases": "SparkStorage.write",
+    "forebay.runtime.task.keeping": "SnapshotKeeper.write",
     "forebay.runtime.task.runner": "GroupRunner.renew",
     "forebay.runtime.query": "JobRunner._on_batch",
 }

@@ -43,6 +43,8 @@ class _Handler(BaseHTTPRequestHandler):
         status, content = answers[0] if len(answers) == 1 else answers.pop(0)
         data = content.encode() if isinstance(content, str) else json.dumps(content).encode()
         self.send_response(status)
+        if 300 <= status < 400:
+            self.send_header("Location", "/elsewhere")
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)

@@ -27,6 +27,11 @@ def test_everything_differs() -> None:
     assert "kafka-configs --alter --entity-type topics --entity-name orders --add-config retention.ms=5" in lines[4]
 
 
+def test_what_is_set_at_creation_only_is_no_difference() -> None:
+    spec = TopicSpec("orders", 4, {"message.timestamp.after.max.ms": "9223372036854775807"})
+    assert differences(spec, EXISTING) == ()
+
+
 def test_topics_of_the_table_become_declarations() -> None:
     spec = spec_of(Topic("orders", partitions=2, config={"retention.ms": "-1"}))
     assert spec == TopicSpec("orders", 2, {"retention.ms": "-1"})

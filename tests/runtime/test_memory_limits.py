@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from forebay.runtime.memory import MOST_BATCH_BYTES, batch_bytes, memory_bytes
+from forebay.runtime.memory import MOST_BATCH_BYTES, batch_bytes, memory_bytes, state_bytes
 
 GIGABYTE = 1 << 30
 
@@ -28,3 +28,8 @@ def test_a_machine_without_control_groups_has_all_its_memory(tmp_path: Path) -> 
 def test_a_batch_takes_a_share_of_little_memory_and_never_more_than_the_most() -> None:
     assert batch_bytes(GIGABYTE) == GIGABYTE // 16
     assert batch_bytes(64 * GIGABYTE) == MOST_BATCH_BYTES
+
+
+def test_a_task_may_take_half_of_the_memory_unless_its_table_is_on_disk() -> None:
+    assert state_bytes(2 * GIGABYTE, on_disk=False) == GIGABYTE
+    assert state_bytes(2 * GIGABYTE, on_disk=True) == state_bytes(64 * GIGABYTE, on_disk=True)

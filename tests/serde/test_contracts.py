@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from forebay.serde import ContractMissing, InvalidSchema, LocalSchemas, list_contracts, load_contract
+from forebay.serde import ContractMissing, InvalidSchema, LocalSchemas, contracts, list_contracts, load_contract
 
 
 @pytest.fixture
@@ -64,3 +64,13 @@ def test_local_schemas_give_each_schema_one_id() -> None:
     stats = load_contract("user-sessions", "UserSessionStats")
     assert [schemas.register(s).schema_id for s in (order, stats, order)] == [1, 2, 1]
     assert schemas.schema(2) is stats
+
+
+def test_a_folder_beside_the_installed_packages_hides_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "avro").mkdir()
+    packed = tmp_path / "forebay" / "contracts" / "user-sessions"
+    packed.mkdir(parents=True)
+    (packed / "UserActivity.avsc").write_text('{"type": "record", "name": "UserActivity", "fields": []}')
+    monkeypatch.setattr(contracts, "_CHECKOUT", tmp_path / "avro")
+    monkeypatch.setattr(contracts.resources, "files", lambda _: tmp_path / "forebay")
+    assert list_contracts("user-sessions") == ("UserActivity",)

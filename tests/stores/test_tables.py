@@ -42,6 +42,7 @@ def test_a_table_is_an_ordered_dict(
     assert list(table.scan_reverse(low, high)) == inside[::-1]
     assert len(table) == len(model)
     assert table.size_bytes == sum(len(k) + len(v) for k, v in model.items())
+    assert table.footprint_bytes >= table.size_bytes
     assert all(table.get(k) == v for k, v in model.items())
 
 
@@ -70,7 +71,6 @@ def test_a_failed_apply_leaves_no_tag_on_disk(tmp_path: Path) -> None:
     table.apply([(b"a", b"2")], b"third")
     assert table.get(b"a") == b"2"
     table.close()
-    assert not table.path.exists()
 
 
 def _failing() -> Iterator[tuple[bytes, bytes | None]]:

@@ -66,7 +66,7 @@ def test_contracts_are_written_and_the_views_run(package: Path, capsys: pytest.C
     for number, (sensor, area, value) in enumerate(
         [("a", "x", 1.0), ("b", "x", 2.0), ("b", None, 9.0), ("c", "y", None)]
     ):
-        job.pipe(sensor, model.Reading(sensor, area, value, number))
+        job.pipe(sensor, model.Reading(sensor, area, value, 1 + number))
     assert [plain(out.value) for out in job.outputs] == [
         {"area": "x", "avg_reading": 1.0},
         {"area": "x", "avg_reading": 1.5},
@@ -79,8 +79,8 @@ def test_an_entry_that_says_otherwise_is_told(package: Path, capsys: pytest.Capt
     service.write_text(service.read_text().replace("part-avg", "averages").replace("stages=2", "stages=1"))
     assert run(["views", "my-views", "--write"]) == 1
     shown = capsys.readouterr().out
-    assert "stores is {'averages': 'PartAvgTotals'}, but the views make {'part-avg': 'PartAvgTotals'}" in shown
-    assert "stages is 1, but the views make 2" in shown
+    assert "stores are {'averages': 'PartAvgTotals'} in the entry, {'part-avg': 'PartAvgTotals'} in the job" in shown
+    assert "the entry says stages=1, the job has 2" in shown
 
 
 def test_a_view_that_can_t_be_used_is_named_in_one_line(package: Path, capsys: pytest.CaptureFixture[str]) -> None:

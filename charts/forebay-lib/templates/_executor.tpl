@@ -122,7 +122,7 @@ spec:
     - type: kafka
       metadata:
         bootstrapServers: {{ include "forebay.bootstrapServers.anywhere" $ | quote }}
-        consumerGroup: {{ include "forebay.application" $ }}
+        consumerGroup: {{ include "forebay.application" $ }}-marker
         topic: {{ . }}
         lagThreshold: {{ $auto.lagThreshold | quote }}
         offsetResetPolicy: earliest

@@ -49,11 +49,11 @@ spec:
             summary: {{ $service }} falls behind its input
             description: More records arrive than are processed. Scale out - kubectl scale statefulset/{{ include "forebay.executors" . }} --replicas=N.
         - alert: ForebayBatchStuck
-          expr: time() - max(forebay_last_batch_timestamp_seconds{{ $of }}) > {{ $alerts.batchSeconds }} and sum(forebay_lag_records{{ $of }}) > 0
+          expr: time() - max(forebay_last_commit_timestamp_seconds{{ $of }}) > {{ $alerts.batchSeconds }} and sum(forebay_lag_records{{ $of }}) > 0
           for: 1m
           labels: {severity: critical, service: {{ $service }}, release: {{ .Release.Name }}}
           annotations:
-            summary: {{ $service }} has finished no batch for {{ $alerts.batchSeconds }} s though records wait
+            summary: {{ $service }} has committed nothing for {{ $alerts.batchSeconds }} s though records wait
             description: The reason is at /readyz and in the log - kubectl logs {{ include "forebay.fullname" . }}-0.
         - alert: ForebayErrors
           expr: sum(increase(forebay_records_out_total{ {{- $job }}, kind="errors"}[10m])) > {{ $alerts.errors }}
@@ -68,7 +68,7 @@ spec:
             summary: {{ $service }} starts again and again
             description: kubectl logs {{ include "forebay.fullname" . }}-0 --previous names the cause and the remedy.
         - alert: ForebayAbsent
-          expr: absent(forebay_batches_total{{ $of }})
+          expr: absent(forebay_commits_total{{ $of }})
           for: 5m
           labels: {severity: critical, service: {{ $service }}, release: {{ .Release.Name }}}
           annotations:

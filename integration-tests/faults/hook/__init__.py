@@ -41,8 +41,11 @@ def _build(module: ModuleType) -> None:
 
 
 def _leases(module: ModuleType) -> None:
-    _before(module._Holding, "_write", Point.BEFORE_SNAPSHOT)
     _after(module.SparkStorage, "write", Point.AFTER_STATE)
+
+
+def _keeping(module: ModuleType) -> None:
+    _before(module.SnapshotKeeper, "write", Point.BEFORE_SNAPSHOT)
 
 
 def _runner(module: ModuleType) -> None:
@@ -106,6 +109,7 @@ def _after(owner: Any, name: str, point: Point) -> None:
 
 _PLACES: dict[str, Callable[[ModuleType], None]] = {
     "forebay.runtime.task.build": _build,
+    "forebay.runtime.task.keeping": _keeping,
     "forebay.runtime.task.reader": _clock,
     "forebay.runtime.task.runner": _runner,
     "forebay.runtime.spark.control": _clock,

@@ -62,9 +62,6 @@ class CompiledStage(Processor[Any, Any]):
         assert table is not None, f"{node.name} keeps no table"
         return table
 
-    def event_id(self, event: Any) -> str | None:
-        return getattr(event, "event_id", None)
-
     def record_key(self, name: str, key: str) -> str | None:
         attribute = self._attributes.get(name)
         if attribute is None:

@@ -71,7 +71,7 @@ _OPTIONS = (
         callback=pairs,
         help="A setting of the service's logic; `forebay services SERVICE` lists them.",
     ),
-    _choice("--emit", [emit.value for emit in Emit], "Every output, or the last one per key and batch."),
+    _choice("--emit", [emit.value for emit in Emit], "Every output, or the last one per key and commit."),
     _number("--dedupe-retention-ms", 600_000, "Stream time for which event ids are remembered; 0: not at all."),
     _number("--commit-interval-ms", 100, "Time between two commits of a group that has caught up.", 1, 60_000),
     _number("--checkpoint-interval-ms", 30_000, "How long a lease, one Spark batch, lasts.", 1_000, 600_000),
@@ -86,7 +86,11 @@ _OPTIONS = (
         86_400_000,
         "Longest downtime to survive: compacted inputs must keep records as long (min.compaction.lag.ms). 0: any.",
     ),
-    _number("--max-state-bytes", 4_000_000_000, "Largest table of one task.", low=1),
+    _number(
+        "--max-state-bytes",
+        0,
+        "Most that a task's state may take. 0: half of the worker's memory; of persistent tables 4 GB of disk.",
+    ),
     click.option(
         "--max-error-rate",
         type=click.FloatRange(0, 1),

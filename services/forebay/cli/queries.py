@@ -42,7 +42,7 @@ def queries(
 ) -> None:
     """Answer queries of SERVICE's stores over HTTP, until Ctrl-C or SIGTERM.
 
-    It follows the job's changelogs and holds the rows in memory, each task's as of one committed batch. GET /stores
+    It follows the job's changelogs and holds the rows in memory, each task's as of one commit. GET /stores
     lists the stores, /stores/STORE and /stores/STORE/KEY read them, /changes/STORE follows one (docs/queries.md).
     """
     configure_logging(log_format)

@@ -21,8 +21,9 @@ from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.app import WrongSettings, parse_logic
 from forebay.runtime.changelog import internal_topic
 from forebay.runtime.checkpoint import held_checkpoint, is_begun, set_aside
-from forebay.runtime.rescale import Rescale, staged
+from forebay.runtime.rescale import Rescale
 from forebay.runtime.restore import Restore
+from forebay.runtime.staging import is_staged
 from forebay.stores.spread import NotSpreadable
 
 
@@ -54,7 +55,7 @@ def rescale(service: Service, home: Path, **options: Any) -> None:
     before = _partitions(kafka, [internal_topic(application, 0)]).get(internal_topic(application, 0), tasks)
     work = Rescale(kafka, service, application, logic, before, tasks)
     going_on = _partitions(kafka, [rescale_topic(application)]).get(rescale_topic(application), 0)
-    if not going_on or next(staged(kafka, rescale_topic(application)), None) is None:
+    if not going_on or not is_staged(kafka, rescale_topic(application)):
         if before == tasks:
             _restore(service, home, options, checkpoint, f"{application} has {tasks} tasks")
             return

@@ -17,7 +17,10 @@ from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import KafkaRefused
 from forebay.kafka.groups import delete_groups
 from forebay.kafka.identities import control_group, marker_group, rescale_topic
+from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import TopicDescription, spec_of
+from forebay.runtime.checkpoint import held_checkpoint
+from forebay.runtime.running import refuse_running
 
 
 @click.command(
@@ -48,7 +51,11 @@ def reset(
     yes: bool,
     **connection: Any,
 ) -> None:
-    """Delete SERVICE's checkpoint, own topics and offsets: its job starts over from its input. Stop the job first."""
+    """Delete SERVICE's checkpoint, own topics and offsets: its job starts over from its input.
+
+    Stop the job first: while it holds its checkpoint, or is seen to commit, the command is refused. An idle job with a
+    checkpoint on another machine is not seen.
+    """
     settings = connect(home=home, **connection)
     app = application or service.name
     place = checkpoint or str(home / "checkpoints" / app)
@@ -56,6 +63,15 @@ def reset(
         raise click.UsageError(
             f"{place} is not on this machine: delete it yourself, then give --checkpoint a local path"
         )
+    with held_checkpoint(place):
+        refuse_running(settings, app, service.stages)
+        _reset(settings, service, app, Path(place), tasks or 0, outputs, yes)
+    click.echo(f"{app} starts over at its next run")
+
+
+def _reset(
+    settings: KafkaSettings, service: Service, app: str, place: Path, tasks: int, outputs: bool, yes: bool
+) -> None:
     admin = TopicAdmin(settings)
     changelogs = service.own_topics(app, tasks or service.inputs[0].partitions)
     others = (*service.outputs, service.errors, service.late) if outputs else ()
@@ -74,7 +90,6 @@ def reset(
     anew = [*(changelogs if tasks else _as_found(changelogs, found)), *_as_found(others, found)]
     admin.create(spec_of(topic) for topic in anew if topic.name in found)
     shutil.rmtree(place, ignore_errors=True)
-    click.echo(f"{app} starts over at its next run")
 
 
 def _as_found(topics: tuple[Topic, ...], found: Mapping[str, TopicDescription]) -> list[Topic]:

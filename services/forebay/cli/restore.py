@@ -29,7 +29,7 @@ Examples:
 def restore(service: Service, home: Path, **options: Any) -> None:
     """Make a new checkpoint for SERVICE's job from its changelog topics, then end: `forebay run` goes on from there.
 
-    Nothing is lost or repeated: the transaction that sent a batch's results also sent the changed rows and the input
+    Nothing is lost or repeated: the transaction that sent results also sent the changed rows and the input
     offsets they belong to. Stop the job first, and give the options it is run with; a checkpoint that is there is
     not touched.
     """
@@ -40,7 +40,7 @@ def restore(service: Service, home: Path, **options: Any) -> None:
     with restore_bar(job.kafka, application, changelogs):
         run_until_told(job)
     if not job.restored:
-        raise click.ClickException("the checkpoint holds batches already: nothing was restored; `forebay run` goes on")
+        raise click.ClickException("the checkpoint holds state already: nothing was restored; `forebay run` goes on")
     rows, size = (sum(getattr(report, name) for report in job.restored) for name in ("state_rows", "state_bytes"))
     tasks = len(job.restored)
     click.echo(f"restored {rows} rows ({size / 1e6:.1f} MB) of {tasks} tasks; `forebay run {service.name}` goes on")

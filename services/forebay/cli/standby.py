@@ -52,9 +52,9 @@ def standby(
     settings = job_settings(service, logic)
     app = application or service.name
 
-    def told(batch: int, rows: int) -> None:
-        if batch >= 0:
-            log.info("%s: copies stand at batch %d: %d rows", app, batch, rows)
+    def told(commit: int, rows: int) -> None:
+        if commit >= 0:
+            log.info("%s: copies stand at commit %d: %d rows", app, commit, rows)
 
     with stop_requests() as stop:
 

@@ -39,7 +39,7 @@ Examples:
 def upgrade(service: Service, dry_run: bool, home: Path, **options: Any) -> None:
     """Convert the rows of SERVICE's stores to what is declared now: another kind, or another retention.
 
-    Stop the job first. Each task's rows are converted as a part of one batch, in its transaction; records that wait
+    Stop the job first. Each task's rows are converted as a part of one commit, in its transaction; records that wait
     are processed. Give the options that the job is run with.
     """
     connection = {name: options[name] for name in ("bootstrap_servers", "schema_registry_url", "kafka_options")}

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import click
 
+from forebay.agreement import disagreements
 from forebay.catalog import Service
 from forebay.cli.names import ServiceType
-from forebay.job import Job, load_job
+from forebay.job import load_job
 from forebay.serde.contracts import contracts_folder, load_contract
-from forebay.views.contracts import contracts_of, stores_of
+from forebay.views.contracts import contracts_of
 from forebay.views.records import is_of_views
 
 
@@ -40,7 +41,7 @@ def views(service: Service, write: bool) -> int:
             file.write_text(text, encoding="utf-8")
         stale += not fresh and not write
         click.echo(f"{file.name}: {'up to date' if fresh else 'written' if write else 'out of date'}")
-    wrong = _wrong(service, job)
+    wrong = disagreements(service, job)
     for line in wrong:
         click.echo(f"the entry of {service.name} in the table of services: {line}")
     if stale:
@@ -51,15 +52,3 @@ def views(service: Service, write: bool) -> int:
 def _namespace(service: Service) -> str:
     source = service.inputs[0].record
     return str(json.loads(load_contract(service.name, source).text).get("namespace", ""))
-
-
-def _wrong(service: Service, job: Job) -> list[str]:
-    """Say where the entry differs from the job."""
-    outputs = {topic: record.__name__ for topic, record in job.outputs.items()}
-    stores, stages = stores_of(job), len(job.then) + 1
-    pairs = (
-        ("outputs", {topic.name: topic.record for topic in service.outputs}, outputs),
-        ("stores", dict(service.stores), stores),
-        ("stages", service.stages, stages),
-    )
-    return [f"{name} is {said}, but the views make {made}" for name, said, made in pairs if said != made]

@@ -20,7 +20,7 @@ class Figures:
         lag: records waiting; None while unknown.
         state_rows, state_bytes: of all tasks' tables.
         stream_time_s: of the task that is furthest behind, seconds since the epoch; None before the first record.
-        batches: times of batches, in seconds.
+        commits: of tasks.
         latencies: from a record's timestamp to its output's commit, in seconds.
     """
 
@@ -34,7 +34,7 @@ class Figures:
     state_rows: int = 0
     state_bytes: int = 0
     stream_time_s: float | None = None
-    batches: Histogram = NOTHING
+    commits: int = 0
     latencies: Histogram = NOTHING
 
 
@@ -56,6 +56,6 @@ def read_figures(samples: Samples, service: str) -> Figures:
         state_rows=total("state_rows"),
         state_bytes=total("state_bytes"),
         stream_time_s=min(samples.values("forebay_stream_time_seconds", service=service), default=None),
-        batches=samples.histogram("forebay_batch_seconds", service=service),
+        commits=total("commits_total"),
         latencies=samples.histogram("forebay_end_to_end_latency_seconds", service=service),
     )

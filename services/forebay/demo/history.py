@@ -1,4 +1,4 @@
-"""What figures of several moments tell: rates, the last batch, quantiles of the last half minute."""
+"""What figures of several moments tell: rates, and quantiles of the last minute."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from forebay.demo.figures import Figures
 
 RATE_WINDOW_S = 10.0
-QUANTILE_WINDOW_S = 30.0
+QUANTILE_WINDOW_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,14 +17,14 @@ class Trend:
 
     Args:
         in_rate, out_rate: records a second over the last 10 s.
-        batch_p50_s, batch_last_s: how long batches take, in seconds.
-        latency_p50_s, latency_p95_s: from a record's timestamp to its output's commit, in seconds.
+        commit_rate: commits of tasks a second over the last 10 s.
+        latency_p50_s, latency_p95_s: from a record's timestamp to its output's commit, in seconds, over the last
+            minute.
     """
 
     in_rate: float | None = None
     out_rate: float | None = None
-    batch_p50_s: float | None = None
-    batch_last_s: float | None = None
+    commit_rate: float | None = None
     latency_p50_s: float | None = None
     latency_p95_s: float | None = None
 
@@ -33,11 +33,10 @@ UNKNOWN = Trend()
 
 
 class History:
-    """A job's figures of the last half minute."""
+    """A job's figures of the last minute."""
 
     def __init__(self) -> None:
         self._moments: deque[tuple[float, Figures]] = deque()
-        self._last_batch_s: float | None = None
 
     @property
     def latest(self) -> Figures | None:
@@ -49,9 +48,6 @@ class History:
         earlier = self.latest
         if earlier is not None and figures.records_in < earlier.records_in:
             self._moments.clear()
-            earlier = None
-        since = figures.batches if earlier is None else figures.batches.since(earlier.batches)
-        self._last_batch_s = since.mean if since.count else self._last_batch_s
         self._moments.append((at_s, figures))
         while len(self._moments) > 1 and self._moments[1][0] <= at_s - QUANTILE_WINDOW_S:
             self._moments.popleft()
@@ -65,13 +61,11 @@ class History:
         if then is now:
             then_s, then = self._moments[-2]
         seconds = at_s - then_s
-        oldest = self._moments[0][1]
-        batches, latencies = now.batches.since(oldest.batches), now.latencies.since(oldest.latencies)
+        latencies = now.latencies.since(self._moments[0][1].latencies)
         return Trend(
             in_rate=(now.records_in - then.records_in) / seconds,
             out_rate=(now.outputs - then.outputs) / seconds,
-            batch_p50_s=batches.quantile(0.5),
-            batch_last_s=self._last_batch_s,
+            commit_rate=(now.commits - then.commits) / seconds,
             latency_p50_s=latencies.quantile(0.5),
             latency_p95_s=latencies.quantile(0.95),
         )

@@ -13,7 +13,7 @@ from forebay.demo.watched import WatchedService
 from forebay.runtime.health import Verdict
 
 READY_SECONDS = 300.0
-"""How long a job may take to its first batch."""
+"""How long a job may take to its first commit."""
 
 TURN_SECONDS = 60.0
 """How long a job that starts keeps others waiting."""
@@ -41,7 +41,7 @@ class Lane:
 
     @property
     def is_ready(self) -> bool:
-        """Whether its job has had a batch."""
+        """Whether its job has committed anything."""
         return self.watched.ready
 
     @property
@@ -64,7 +64,7 @@ class Lane:
         for child in self.children:
             child.require_alive()
         if self._started_at is not None and not self.is_ready and now - self._started_at > READY_SECONDS:
-            reason = f"the {self.job.name} has no batch after {READY_SECONDS:.0f} s: see {self.job.log}."
+            reason = f"the {self.job.name} has no commit after {READY_SECONDS:.0f} s: see {self.job.log}."
             raise DemoError(reason, self.job.log_tail())
 
     def look(self) -> ServiceView:
@@ -79,6 +79,6 @@ def starts_at_once() -> int:
 
 
 def next_to_start(lanes: Sequence[Lane], now: float, at_once: int) -> list[Lane]:
-    """Give the lanes whose turn it is: in order, never more than `at_once` jobs on their way to the first batch."""
+    """Give the lanes whose turn it is: in order, never more than `at_once` jobs on their way to the first commit."""
     free = at_once - sum(lane.is_busy_starting(now) for lane in lanes)
     return [lane for lane in lanes if not lane.is_started][: max(0, free)]

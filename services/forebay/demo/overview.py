@@ -32,7 +32,7 @@ _COLUMNS = (
     _Column("in/s", 6, lambda _, trend: units.short(trend.in_rate)),
     _Column("out/s", 6, lambda _, trend: units.short(trend.out_rate)),
     _Column("lag", 6, lambda figures, _: units.short(figures.lag)),
-    _Column("batch", 6, lambda _, trend: units.seconds(trend.batch_last_s)),
+    _Column("commits", 7, lambda _, trend: units.short(trend.commit_rate)),
     _Column("latency", 7, lambda _, trend: units.seconds(trend.latency_p50_s)),
     _Column("errors", 6, lambda figures, _: units.short(figures.errors), lambda f: _ALARMING if f.errors else ""),
     _Column("late", 5, lambda figures, _: units.short(figures.late)),

@@ -17,7 +17,7 @@ _REASONS = 3
 _GAP = 2
 FIGURE_LINES = 5 + _BORDER
 REASON_LINES = _REASONS + _BORDER
-WAITING = "figures come with the first batch; Spark needs half a minute to start"
+WAITING = "figures come with the first commits; Spark needs half a minute to start"
 
 _Cell = tuple[str, str, str]
 
@@ -77,8 +77,7 @@ def _cells(service: ServiceView, now_s: float) -> tuple[list[_Cell], list[_Cell]
         ("stream time", _moment(figures.stream_time_s, now_s), ""),
     ]
     times = [
-        ("batch", units.seconds(trend.batch_last_s), "bold"),
-        ("batch p50", units.seconds(trend.batch_p50_s), ""),
+        ("commits", units.rate(trend.commit_rate), "bold"),
         ("latency p50", units.seconds(trend.latency_p50_s), "bold"),
         ("latency p95", units.seconds(trend.latency_p95_s), ""),
         ("restarts", f"{figures.restarts:,}", "red" if figures.restarts else ""),

@@ -34,7 +34,7 @@ def _lines(service: ServiceView) -> list[str]:
             f"in {units.rate(trend.in_rate)}",
             f"out {units.rate(trend.out_rate)}",
             f"lag {units.number(figures.lag)}",
-            f"batch {units.seconds(trend.batch_last_s)} (p50 {units.seconds(trend.batch_p50_s)})",
+            f"commits {units.rate(trend.commit_rate)}",
             f"latency p50 {units.seconds(trend.latency_p50_s)} p95 {units.seconds(trend.latency_p95_s)}",
             f"state {units.number(figures.state_rows)} rows {units.size(figures.state_bytes)}",
             f"stream time {units.clock(figures.stream_time_s)}",

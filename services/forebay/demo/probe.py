@@ -30,12 +30,12 @@ class JobProbe:
         return Verdict(bool(answer["ok"]), str(answer["reason"]))
 
     def figures(self) -> Figures | None:
-        """Give the job's figures; None while it does not answer or has had no batch."""
+        """Give the job's figures; None while it does not answer or nothing is committed."""
         page = self._get("/metrics")
         if page is None:
             return None
         figures = read_figures(Samples(page), self._service)
-        return figures if figures.batches.count else None
+        return figures if figures.commits else None
 
     def _get(self, path: str) -> str | None:
         connection = http.client.HTTPConnection(HOST, self.port, timeout=_TIMEOUT_S)

@@ -6,17 +6,20 @@ import threading
 import time
 from collections.abc import Callable
 from functools import lru_cache
+from typing import TypeVar
 from urllib.parse import quote
 
 from forebay.kafka.errors import RegistryRefused
 from forebay.kafka.patience import keep_trying
 from forebay.kafka.registry_http import Answer, RegistryHttp
 from forebay.kafka.registry_settings import Compatibility, RegistrySettings
-from forebay.serde.resolver import UnknownSchemaId
+from forebay.kafka.unknown_ids import UnknownIds
+from forebay.serde.resolver import RegistryUnavailable, UnknownSchemaId
 from forebay.serde.schema import RegisteredSchema, Schema
 
-_UNKNOWN_FOR_S = 10.0
 _PATIENCE_S = 10.0
+
+T = TypeVar("T")
 
 
 def subject_of(topic: str) -> str:
@@ -42,10 +45,9 @@ class SchemaRegistry:
         self._settings = settings
         self._http = RegistryHttp(settings)
         self._patience_s = patience_s
-        self._clock = clock
         self._lock = threading.Lock()
         self._schemas: dict[int, Schema] = {}
-        self._unknown: dict[int, float] = {}
+        self._unknown = UnknownIds(clock)
 
     def register(self, subject: str, schema: Schema) -> RegisteredSchema:
         """Give the schema with its id under `subject`; register it if it is new there.
@@ -61,7 +63,7 @@ class SchemaRegistry:
         if found.status != 200:
             raise RegistryRefused(self._refusal(subject, schema, found))
         self.keep_compatibility(subject)
-        registered = RegisteredSchema(int(found.content["id"]), schema)
+        registered = RegisteredSchema(self._told(found, "id", int, _path(subject)), schema)
         self._schemas[registered.schema_id] = schema
         return registered
 
@@ -69,22 +71,21 @@ class SchemaRegistry:
         """Give the schema of an id, from memory if it was asked for before.
 
         Raises:
-            UnknownSchemaId: the registry is sure that there is none (asked again after 10 s).
+            UnknownSchemaId: the registry is sure that there is none (asked again after a while).
             RegistryUnavailable: not available for as long as we are patient.
         """
         known = self._schemas.get(schema_id)
         if known is not None:
             return known
         with self._lock:
-            if self._clock() < self._unknown.get(schema_id, float("-inf")):
+            if schema_id in self._unknown:
                 raise self._no_schema(schema_id)
-            answer = self._send("GET", f"/schemas/ids/{schema_id}")
-            if answer.status != 200:
-                if len(self._unknown) > 10_000:
-                    self._unknown.clear()
-                self._unknown[schema_id] = self._clock() + _UNKNOWN_FOR_S
+            path = f"/schemas/ids/{schema_id}"
+            answer = self._send("GET", path)
+            if answer.status == 404:
+                self._unknown.add(schema_id)
                 raise self._no_schema(schema_id)
-            return self._schemas.setdefault(schema_id, Schema(answer.content["schema"]))
+            return self._schemas.setdefault(schema_id, Schema(self._told(answer, "schema", str, path)))
 
     def compatibility(self, subject: str) -> Compatibility | None:
         """Give the subject's own rule, or None if it has none."""
@@ -111,6 +112,16 @@ class SchemaRegistry:
 
     def _send(self, method: str, path: str, body: object = None) -> Answer:
         return keep_trying(lambda: self._http.send(method, path, body), self._patience_s)
+
+    def _told(self, answer: Answer, field: str, kind: type[T], path: str) -> T:
+        """Return a field of the registry's answer. Raises RegistryUnavailable: it has none, so no registry gave it."""
+        value = answer.content.get(field)
+        if answer.status != 200 or not isinstance(value, kind):
+            raise RegistryUnavailable(
+                f"{self._settings.url} does not answer as a schema registry does: HTTP {answer.status} without "
+                f"{field!r} for {path}"
+            )
+        return value
 
     def _refusal(self, subject: str, schema: Schema, answer: Answer) -> str:
         if answer.status == 409:

@@ -17,25 +17,22 @@ _JSON = "application/vnd.schemaregistry.v1+json"
 _BUSY = frozenset({408, 425, 429})
 
 
+_SUCCESS = 200
+_REFUSALS = frozenset({400, 404, 409, 422})
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A registry's answer: HTTP status, its JSON."""
+    """A registry's own answer: HTTP status, its JSON object."""
 
     status: int
-    content: Any
-
-    @property
-    def found(self) -> bool:
-        """Whether it is no 404."""
-        return self.status != 404
+    content: dict[str, Any]
 
     @property
     def reason(self) -> str:
         """What the registry says of an error, without names of Java classes."""
-        if isinstance(self.content, dict):
-            message = self.content.get("message") or self.content.get("title") or self.content
-            return re.sub(r"^([\w.$]+(Exception|Error): )+", "", str(message))
-        return str(self.content)
+        message = self.content.get("message") or self.content.get("title") or self.content
+        return re.sub(r"^([\w.$]+(Exception|Error): )+", "", str(message))
 
 
 class RegistryHttp:
@@ -59,15 +56,21 @@ class RegistryHttp:
             self._session.auth = _Bearer(settings.token)
 
     def send(self, method: str, path: str, body: object = None) -> Answer:
-        """Give the answer: a success, a 404, or another definite no (409, 422).
+        """Return the registry's own answer: a success, or a definite no that has the registry's error code.
 
         Raises:
-            RegistryUnavailable: not reachable, too slow, busy or failing.
+            RegistryUnavailable: not reachable, too slow, busy or failing; or what answers is no registry (an ingress
+                while the registry is replaced, a login page).
             RegistryRefused: it does not let us in.
         """
         try:
             response = self._session.request(
-                method, self._url + path, json=body, timeout=self._timeout, verify=self._verify
+                method,
+                self._url + path,
+                json=body,
+                timeout=self._timeout,
+                verify=self._verify,
+                allow_redirects=False,
             )
         except (requests.exceptions.SSLError, requests.exceptions.InvalidSchema, OSError) as error:
             raise self._unreachable(error) from error
@@ -80,7 +83,18 @@ class RegistryHttp:
                 f"the schema registry {self._url} does not let us in (HTTP {response.status_code}): check "
                 "FOREBAY_SCHEMA_REGISTRY_USERNAME and _PASSWORD, or _TOKEN"
             )
-        return Answer(response.status_code, _content(response))
+        content = _content(response)
+        if content is None or not (response.status_code == _SUCCESS or _is_refusal(response.status_code, content)):
+            raise RegistryUnavailable(self._no_registry(response, path))
+        return Answer(response.status_code, content)
+
+    def _no_registry(self, response: requests.Response, path: str) -> str:
+        kind = response.headers.get("Content-Type", "no content type")
+        place = f", to {response.headers['Location']}" if "Location" in response.headers else ""
+        return (
+            f"{self._url} does not answer as a schema registry does: HTTP {response.status_code} ({kind}{place}) for "
+            f"{path}; is something else in its place, or is FOREBAY_SCHEMA_REGISTRY_URL wrong?"
+        )
 
     def _unreachable(self, error: Exception) -> Exception:
         if isinstance(error, requests.exceptions.SSLError):
@@ -105,11 +119,24 @@ class _Bearer(requests.auth.AuthBase):
         return request
 
 
-def _content(response: requests.Response) -> Any:
+def _content(response: requests.Response) -> dict[str, Any] | None:
+    """Return the answer's JSON object; None for anything else."""
     try:
-        return response.json()
-    except ValueError:
-        return response.text[:500]
+        content = response.json()
+    except (ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def _is_refusal(status: int, content: dict[str, Any]) -> bool:
+    """Tell whether the registry itself says no: its codes are the HTTP status and two digits (40403), or as in 409.
+
+    A 404 without digits is what its web server says of a path that it does not serve.
+    """
+    code = content.get("error_code")
+    if status not in _REFUSALS or not isinstance(code, int):
+        return False
+    return code // 100 == status or (code == status and status != 404)
 
 
 def _cause(error: BaseException) -> str:

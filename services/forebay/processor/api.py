@@ -102,11 +102,11 @@ class IdleClose:
 
 
 class Processor(abc.ABC, Generic[E, O]):
-    """A service's logic: pure, deterministic, one record at a time.
+    """A service's logic, one record at a time.
 
-    Stores are declared as class attributes, or in the constructor where settings shape them. The same input must give
-    the same puts and forwards: no wall clock, no random numbers, no iteration over sets of strings. Time comes in
-    with the record.
+    Stores are declared as class attributes, or in the constructor where settings shape them. Event time comes in with
+    the record. What was not committed is computed again as if for the first time, so the clock and random numbers may
+    be used; what a processor keeps beside its stores must not matter.
     """
 
     idle: IdleClose | None = None
@@ -116,12 +116,15 @@ class Processor(abc.ABC, Generic[E, O]):
     """How often `on_wall_clock` is called; 0: never."""
 
     def timestamp(self, event: E) -> int:
-        """Give the event time of an input record, in ms since the epoch; of a handed one it is the forwarded one."""
+        """Give the event time of an input record, in ms since the epoch; a forwarded record brings its own."""
         return int(event.timestamp)  # type: ignore[attr-defined]
 
     def event_id(self, event: E) -> str | None:
-        """Give the id by which repetitions are recognized, or None for a record that is never a repetition."""
-        return event.event_id  # type: ignore[attr-defined, no-any-return]
+        """Return the id by which repetitions are recognized, or None for a record that is never a repetition.
+
+        By default the field `event_id`; a record type without it has no repetitions.
+        """
+        return getattr(event, "event_id", None)
 
     def opened(self) -> None:
         """Prepare what works on stores (operators): they are bound to their task now."""

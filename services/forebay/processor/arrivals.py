@@ -6,9 +6,10 @@ import heapq
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from forebay.codec import Codec, DecodeError
+from forebay.codec import Codec, DecodeError, Unavailable
 from forebay.processor.api import AnyProcessor, Timer
 from forebay.processor.messages import Headers, Message
+from forebay.room import EventTimes
 
 
 class InputCodecs(Protocol):
@@ -30,30 +31,35 @@ def arrivals(
     streams: Sequence[Iterable[Message]],
     codecs: InputCodecs,
     processor: AnyProcessor,
-    limit: int,
+    times: EventTimes,
     counts: dict[str, int],
 ) -> Iterator[Decoded]:
-    """Give the records of all streams by event time, ties in order of the streams (semantics.md, order of processing).
+    """Return the records of all streams by event time (semantics.md, order of processing).
 
+    At equal times tables come first, so that a look-up as of t sees what became valid at t; then the streams' order.
     A record that can't be used comes right after its predecessor in its own stream.
 
     Args:
-        limit: event times above it (ms) are failures.
+        streams: one per input partition, each of one topic, sorted by (topic, partition).
+        times: event times outside of them are failures.
         counts: records read are added here by topic, once their stream ends.
     """
     if len(streams) == 1:
-        yield from _decoded(streams[0], codecs, processor, limit, counts)
+        yield from _decoded(streams[0], codecs, processor, times, counts)
         return
     heap: list[tuple[int, int, Decoded, Iterator[Decoded]]] = []
+    behind = len(streams)
     last = [-1] * len(streams)
     for index, stream in enumerate(streams):
-        records = _decoded(stream, codecs, processor, limit, counts)
+        records = _decoded(stream, codecs, processor, times, counts)
         first = next(records, None)
         if first is not None:
-            heap.append((first[3], index, first, records))
+            rank = index if first[0].topic() in codecs.tables else index + behind
+            heap.append((first[3], rank, first, records))
     heapq.heapify(heap)
     while heap:
-        timestamp, index, record, records = heap[0]
+        timestamp, rank, record, records = heap[0]
+        index = rank % behind
         last[index] = max(last[index], timestamp)
         yield record
         following = next(records, None)
@@ -61,17 +67,17 @@ def arrivals(
             heapq.heappop(heap)
         else:
             at = following[3] if following[4] is None else last[index]
-            heapq.heapreplace(heap, (at, index, following, records))
+            heapq.heapreplace(heap, (at, rank, following, records))
 
 
 def _decoded(
     stream: Iterable[Message],
     codecs: InputCodecs,
     processor: AnyProcessor,
-    limit: int,
+    times: EventTimes,
     counts: dict[str, int],
 ) -> Iterator[Decoded]:
-    timestamp_of = processor.timestamp
+    timestamp_of, first, last = processor.timestamp, times.first, times.last
     tables = codecs.tables
     topic, decode, read, is_handed = "", None, 0, False
     for read, message in enumerate(stream, 1):  # noqa: B007 (counted after the loop)
@@ -86,21 +92,33 @@ def _decoded(
                 raise DecodeError("the record's key is null" if key is None else "the record's value is null")
             text = key.decode()
             event = None if value is None else decode(value)
-            timestamp = message.timestamp()[1] if is_handed or event is None else timestamp_of(event)
-            if not 0 <= timestamp <= limit:
-                raise DecodeError(
-                    f"event time {timestamp} is negative"
-                    if timestamp < 0
-                    else f"event time {timestamp} lies {timestamp - limit} ms beyond the allowed future (max_future_ms)"
-                )
         except UnicodeDecodeError as error:
             yield message, "", None, -1, DecodeError(f"the record's key is not UTF-8: {error}")
+            continue
         except DecodeError as error:
             yield message, "", None, -1, error
+            continue
+        try:
+            timestamp = message.timestamp()[1] if is_handed or event is None else timestamp_of(event)
+            if timestamp.__class__ is not int or not first <= timestamp <= last:
+                raise DecodeError(_unusable_time(timestamp, times))
+        except (Unavailable, MemoryError):
+            raise
+        except DecodeError as error:
+            yield message, "", None, -1, error
+        except Exception as error:
+            failure = DecodeError(f"the record's event time can't be told: {type(error).__name__}: {error}")
+            yield message, "", None, -1, failure
         else:
             yield message, text, event, timestamp, None
     if read:
         counts[topic] = counts.get(topic, 0) + read
+
+
+def _unusable_time(timestamp: Any, times: EventTimes) -> str:
+    if timestamp.__class__ is not int:
+        return f"event time {timestamp!r} is {type(timestamp).__name__}: timestamp() must give a whole number of ms"
+    return f"event time {timestamp} {times.refusal(timestamp)}"
 
 
 class TimerMessage:

@@ -7,23 +7,32 @@ from typing import Any
 
 from forebay.codec import Codec, EncodeError
 from forebay.processor.messages import Output
+from forebay.processor.timers import NEVER
+from forebay.room import Room
 
 IN_TIME = -1
+_SHORT = 1_000
+
+Target = tuple[Codec[Any], Room]
+"""How an output is encoded, and what its topic takes."""
 
 
 class TaskContext:
     """One per task, pointed at each record in turn (implements `Context`).
 
     Args:
-        targets: codec of each output topic and of the next stage, by name.
+        targets: codec of each output topic and of the next stage, by name, and what it takes.
         default: the target of what is forwarded without one.
+        max_bytes: largest output value.
+        timers: what the topic of the task's timers takes.
     """
 
     __slots__ = (
         "_default",
-        "_default_codec",
+        "_default_target",
         "_max_bytes",
         "_targets",
+        "_timers",
         "closing_time",
         "key",
         "late_by",
@@ -33,11 +42,12 @@ class TaskContext:
         "timestamp",
     )
 
-    def __init__(self, targets: Mapping[str, Codec[Any]], default: str, max_bytes: int) -> None:
+    def __init__(self, targets: Mapping[str, Target], default: str, max_bytes: int, timers: Room) -> None:
         self._targets = targets
         self._default = default
-        self._default_codec = targets[default]
+        self._default_target = targets[default]
         self._max_bytes = max_bytes
+        self._timers = timers
         self.key = ""
         self.timestamp = -1
         self.stream_time = -1
@@ -48,12 +58,14 @@ class TaskContext:
 
     def forward(self, value: Any, key: str | None = None, timestamp: int | None = None, to: str | None = None) -> None:
         if to is None:
-            to, codec = self._default, self._default_codec
+            to, (codec, room) = self._default, self._default_target
         elif to in self._targets:
-            codec = self._targets[to]
+            codec, room = self._targets[to]
         else:
             raise ValueError(f"nothing is called {to!r} here: forward to one of {', '.join(self._targets)}")
-        data = None
+        raw = (self.key if key is None else key).encode()
+        at = self.timestamp if timestamp is None else timestamp
+        data, size = None, len(raw)
         if value is not None:
             data = codec.encode(value)
             if len(data) > self._max_bytes:
@@ -61,20 +73,24 @@ class TaskContext:
                     f"an output of {len(data)} bytes is above the limit of {self._max_bytes}: raise max_record_bytes "
                     "and the output topic's max.message.bytes, or bound the record"
                 )
-        self.outputs.append(
-            Output(
-                (self.key if key is None else key).encode(),
-                data,
-                self.timestamp if timestamp is None else timestamp,
-                to,
-            )
-        )
+            size += len(data)
+        if size > room.most or at.__class__ is not int or not room.first <= at <= room.last:
+            room.check(f"an output to {to} (key of {len(raw)} bytes)", size, at)
+        self.outputs.append(Output(raw, data, at, to))
 
     def late(self, by_ms: int) -> None:
         self.late_by = by_ms
 
     def schedule(self, name: str, due: int, key: str | None = None) -> None:
-        self.timer_ops.append((name, self.key if key is None else key, due))
+        of = self.key if key is None else key
+        if due.__class__ is not int or not -NEVER <= due <= NEVER:
+            raise ValueError(f"the timer {name!r} is due at {due!r}: give a whole number of ms, at most {NEVER}")
+        size = len(name) + len(of)
+        if size > _SHORT or not of.isascii():
+            self._timers.check(
+                f"the row of the timer {name!r}", len(name.encode()) + len(of.encode()), self._timers.first
+            )
+        self.timer_ops.append((name, of, due))
 
     def cancel(self, name: str, key: str | None = None) -> None:
         self.timer_ops.append((name, self.key if key is None else key, None))

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-import struct
 from collections.abc import Iterator
 
+from forebay.stores.event_ids import ID_BYTES, PREFIX, id_rows, read_row_key, split_ids
 from forebay.stores.table import Change, Table, prefix_end
 
-PREFIX = b"\x01dedupe\0"
-_ID_BYTES = 16
-_ROW = struct.Struct(">qq")
 _BUCKETS = 10
+
+_MEMORY_BYTES = 140
+"""Of memory per id: measured."""
 
 
 class Dedupe:
     """Ids seen, hashed to 16 bytes, in time buckets of a tenth of the retention.
 
     An id is known for at least `retention_ms` of stream time after it was accepted, and at most one bucket
-    longer. Each bucket gets one table row per batch that added to it.
+    longer. Each bucket gets a table row per batch that added to it, or several where there are many ids. A row says
+    until when its ids were accepted, so another retention reads it as well: ids are then known for that one, and at
+    most one bucket of the earlier longer.
 
     Args:
-        retention_ms: 0 switches recognition off.
+        retention_ms: 0 switches recognition off, and drops the ids there are.
     """
 
     def __init__(self, retention_ms: int) -> None:
@@ -37,12 +39,21 @@ class Dedupe:
     def __len__(self) -> int:
         return len(self._bucket_of)
 
+    @property
+    def footprint_bytes(self) -> int:
+        """Bytes of memory that the ids take."""
+        return _MEMORY_BYTES * len(self._bucket_of)
+
     def load(self, table: Table) -> None:
         """Take the ids from `table` in place of those in memory."""
         self.__init__(self.retention_ms)  # type: ignore[misc]
         for row_key, value in table.scan(PREFIX, prefix_end(PREFIX)):
-            bucket, _ = _ROW.unpack(row_key[len(PREFIX) :])
-            ids = [value[i : i + _ID_BYTES] for i in range(0, len(value), _ID_BYTES)]
+            if not self.retention_ms:
+                self._dropped_rows.append(row_key)
+                continue
+            written = read_row_key(row_key)
+            bucket = written.until if written.is_bucket else written.until // self._bucket_ms
+            ids = split_ids(value)
             self._bucket_of.update(dict.fromkeys(ids, bucket))
             self._ids.setdefault(bucket, []).extend(ids)
             self._rows.setdefault(bucket, []).append(row_key)
@@ -50,7 +61,7 @@ class Dedupe:
 
     def digest(self, event_id: str) -> bytes:
         """Give the 16 bytes an id is known by."""
-        return hashlib.blake2b(event_id.encode(), digest_size=_ID_BYTES).digest()
+        return hashlib.blake2b(event_id.encode(), digest_size=ID_BYTES).digest()
 
     def seen(self, digest: bytes, stream_time: int) -> bool:
         """Tell whether the id was accepted within the retention before `stream_time` (ms)."""
@@ -74,15 +85,19 @@ class Dedupe:
         for row_key in self._dropped_rows:
             yield row_key, None
         for bucket, ids in self._added.items():
-            yield PREFIX + _ROW.pack(bucket, batch), b"".join(ids)
+            yield from id_rows(self._last(bucket), batch, ids)
 
     def settle(self, batch: int) -> None:
         """Begin a batch: the changes of the batch before, numbered `batch`, are in the table."""
         for bucket, ids in self._added.items():
             self._ids.setdefault(bucket, []).extend(ids)
-            self._rows.setdefault(bucket, []).append(PREFIX + _ROW.pack(bucket, batch))
+            rows = [row_key for row_key, _ in id_rows(self._last(bucket), batch, ids)]
+            self._rows.setdefault(bucket, []).extend(rows)
         self._added.clear()
         self._dropped_rows.clear()
+
+    def _last(self, bucket: int) -> int:
+        return (bucket + 1) * self._bucket_ms - 1
 
     def _end(self, bucket: int) -> int:
         return (bucket + 1) * self._bucket_ms + self.retention_ms

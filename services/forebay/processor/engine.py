@@ -8,12 +8,15 @@ from enum import Enum
 from typing import Any
 
 from forebay.codec import Codec, EncodeError, Unavailable
+from forebay.limits import TaskLimits
 from forebay.processor.api import AnyProcessor, LateRecord, Timer
 from forebay.processor.arrivals import TimerMessage, arrivals
 from forebay.processor.context import IN_TIME, TaskContext
 from forebay.processor.dedupe import Dedupe
-from forebay.processor.messages import ErrorStage, Message, Output, SideRecord, error_record, late_record
+from forebay.processor.messages import ErrorStage, Message, Output, SideRecord
+from forebay.processor.side_topics import error_record, late_record
 from forebay.processor.timers import Timers
+from forebay.room import Rooms
 from forebay.stores.binding import Store, TaskStores
 from forebay.stores.kinds import Kinds, OnChange
 from forebay.stores.rows import Journal
@@ -49,6 +52,7 @@ class EngineSettings:
         dedupe_retention_ms: stream time for which event ids are remembered; 0 switches it off.
         max_future_ms: how far an event time may lie ahead of the batch's clock.
         max_record_bytes: largest output value.
+        limits: what the topics take that the task writes to: larger is refused, on the record that caused it.
         cached_objects: decoded rows kept per store from batch to batch.
         on_change: what to do with a store's rows when it is declared otherwise than they were written.
     """
@@ -58,6 +62,7 @@ class EngineSettings:
     dedupe_retention_ms: int = 600_000
     max_future_ms: int = 3_600_000
     max_record_bytes: int = 1_000_000
+    limits: TaskLimits = field(default_factory=TaskLimits)
     cached_objects: int = 50_000
     on_change: OnChange = OnChange.REFUSE
 
@@ -136,9 +141,14 @@ class TaskEngine:
         self._codecs = codecs
         self._journal = Journal()
         targets = codecs.targets
-        self._context = TaskContext(targets, next(iter(targets)), settings.max_record_bytes)
         self._repartitions = codecs.repartitions
-        lent = TaskStores(table, self._journal, self._context, settings.cached_objects)
+        rooms = self._rooms = Rooms(settings.limits)
+        fitted = {
+            name: (codec, rooms.onward(name) if name in codecs.repartitions else rooms.output(name))
+            for name, codec in targets.items()
+        }
+        self._context = TaskContext(fitted, next(iter(targets)), settings.max_record_bytes, rooms.internal)
+        lent = TaskStores(table, self._journal, self._context, settings.cached_objects, rooms)
         stores = _bind_stores(processor, codecs, lent)
         self._stores = lent.opened
         self._kinds = Kinds(settings.service, stores, lent, codecs.stores, settings.on_change)
@@ -147,6 +157,12 @@ class TaskEngine:
         self.dedupe = Dedupe(settings.dedupe_retention_ms)
         self.position = Position()
         self._result = BatchResult()
+        self._encoding = StateEncoding.AT_END
+
+    @property
+    def footprint_bytes(self) -> int:
+        """Bytes that the state takes: its table, and event ids and timers, which are in memory as well."""
+        return self.table.footprint_bytes + self.dedupe.footprint_bytes + self.timers.footprint_bytes
 
     def load(self, position: Position) -> None:
         """Start over from the table, at `position`: whatever is not in the table is forgotten.
@@ -180,28 +196,37 @@ class TaskEngine:
 
         Args:
             streams: one per input partition, each in offset order, sorted by (topic, partition); they are
-                merged by event time, ties by their order here.
-            clock: the batch's clock (ms); event times beyond clock + max_future_ms are errors.
+                merged by event time (see `arrivals`).
+            clock: the batch's clock (ms); event times beyond clock + max_future_ms, or that the changelogs don't take,
+                are errors.
 
         Raises:
             Unavailable: the batch can't be computed now.
         """
         result = self._result = BatchResult(outputs=self._reset_context())
-        limit = clock + self.settings.max_future_ms
+        self._encoding = encoding
+        self._rooms.begin(clock)
+        times = self._rooms.event_times(clock, self.settings.max_future_ms)
         seen, event_id, digest = self.dedupe.seen, self.processor.event_id, self.dedupe.digest
         stream_time = self.position.stream_time
         context, deduping = self._context, self.settings.dedupe_retention_ms > 0
         for message, key, event, timestamp, failure in arrivals(
-            streams, self._codecs, self.processor, limit, result.records_by_topic
+            streams, self._codecs, self.processor, times, result.records_by_topic
         ):
             if failure is not None:
-                result.errors.append(error_record(message, self.settings.service, ErrorStage.DECODE, failure, clock))
+                self._report(message, failure, clock, ErrorStage.DECODE)
                 continue
             now = timestamp if timestamp > stream_time else stream_time
             identity = None
-            if deduping and event is not None and (name := event_id(event)) is not None:
-                identity = digest(name)
-                if seen(identity, now):
+            if deduping and event is not None:
+                try:
+                    identity = None if (name := event_id(event)) is None else digest(name)
+                except (Unavailable, MemoryError):
+                    raise
+                except Exception as error:
+                    self._report(message, error, clock)
+                    continue
+                if identity is not None and seen(identity, now):
                     result.duplicates += 1
                     continue
             stream_time = now
@@ -211,7 +236,7 @@ class TaskEngine:
             if self.timers.first <= context.closing_time:
                 self._fire(clock)
             context.key, context.timestamp = key, timestamp
-            if self._attempt(message, event, clock, encoding) and identity is not None:
+            if self._attempt(message, event, clock) and identity is not None:
                 self.dedupe.add(identity, now)
         self.position = Position(stream_time, self.position.closing_time)
 
@@ -246,12 +271,13 @@ class TaskEngine:
         mark = len(context.outputs)
         try:
             self.processor.on_wall_clock(now, context)
+            if self._encoding is StateEncoding.EACH:
+                self._check_puts()
         except (Unavailable, MemoryError):
             raise
         except Exception as error:
             self._undo(mark)
-            failed = TimerMessage(Timer(now, "wall clock", ""))
-            self._result.errors.append(error_record(failed, self.settings.service, ErrorStage.PROCESS, error, now))
+            self._report(TimerMessage(Timer(now, "wall clock", "")), error, now)
         else:
             self._keep()
 
@@ -290,28 +316,27 @@ class TaskEngine:
         context.closing_time = max(self.position.stream_time, self.position.closing_time)
         return context.outputs
 
-    def _attempt(self, message: Message, event: Any, clock: int, encoding: StateEncoding) -> bool:
+    def _attempt(self, message: Message, event: Any, clock: int) -> bool:
         mark = len(self._context.outputs)
         try:
             if event is None:
                 self.processor.removed(message.topic(), self._context)
             else:
                 self.processor.process(event, self._context)
-            if encoding is StateEncoding.EACH:
+            if self._encoding is StateEncoding.EACH:
                 self._check_puts()
         except (Unavailable, MemoryError):
             raise
         except LateRecord as late:
             self._undo(mark)
-            self._result.late.append(late_record(message, late.by_ms, self._context.stream_time, clock))
+            self._report_late(message, late.by_ms, clock)
             return False
         except Exception as error:
             self._undo(mark)
-            stage = ErrorStage.ENCODE if isinstance(error, EncodeError) else ErrorStage.PROCESS
-            self._result.errors.append(error_record(message, self.settings.service, stage, error, clock))
+            self._report(message, error, clock)
             return False
         if self._context.late_by != IN_TIME:
-            self._result.late.append(late_record(message, self._context.late_by, self._context.stream_time, clock))
+            self._report_late(message, self._context.late_by, clock)
             self._context.late_by = IN_TIME
         self._keep()
         return True
@@ -326,18 +351,27 @@ class TaskEngine:
                 self.processor.on_timer(timer, context)
                 if context.late_by != IN_TIME:
                     raise RuntimeError("a timer has no record that could be late: call ctx.late() in process() only")
+                if self._encoding is StateEncoding.EACH:
+                    self._check_puts()
             except (Unavailable, MemoryError):
                 raise
             except Exception as error:
                 self._undo(mark)
-                failed = TimerMessage(timer)
-                self._result.errors.append(
-                    error_record(failed, self.settings.service, ErrorStage.PROCESS, error, clock)
-                )
+                self._report(TimerMessage(timer), error, clock)
             else:
                 self._keep()
         self._result.timers_fired += fired
         return fired
+
+    def _report(self, message: Message, error: Exception, clock: int, stage: str = ErrorStage.PROCESS) -> None:
+        if isinstance(error, EncodeError):
+            stage = ErrorStage.ENCODE
+        service, room = self.settings.service, self._rooms.errors
+        self._result.errors.append(error_record(message, service, stage, error, clock, room))
+
+    def _report_late(self, message: Message, by_ms: int, clock: int) -> None:
+        stream_time, room = self._context.stream_time, self._rooms.late
+        self._result.late.append(late_record(message, by_ms, stream_time, clock, room))
 
     def _check_puts(self) -> None:
         for rows, key, _, _ in self._journal.entries:

@@ -45,33 +45,3 @@ class ErrorStage:
     DECODE = "decode"
     PROCESS = "process"
     ENCODE = "encode"
-
-
-def error_record(message: Message, service: str, stage: str, error: Exception, clock: int) -> SideRecord:
-    """Give the record that tells of `error`: key, value and headers unchanged, error.* headers added.
-
-    Args:
-        clock: the batch's clock (ms), used where the record has no timestamp of its own.
-    """
-    timestamp = message.timestamp()[1]
-    facts: dict[str, str] = {
-        "error.class": type(error).__name__,
-        "error.message": str(error),
-        "error.stage": stage,
-        "error.topic": message.topic(),
-        "error.partition": str(message.partition()),
-        "error.offset": str(message.offset()),
-        "error.timestamp": str(timestamp),
-        "error.service": service,
-    }
-    headers = list(message.headers() or []) + [(name, text.encode()) for name, text in facts.items()]
-    return SideRecord(message.key(), message.value(), timestamp if timestamp >= 0 else clock, headers)
-
-
-def late_record(message: Message, by_ms: int, stream_time: int, clock: int) -> SideRecord:
-    """Give the record that came too late: unchanged, with late.by_ms and late.stream_time headers."""
-    timestamp = message.timestamp()[1]
-    added: Headers = [("late.by_ms", str(by_ms).encode()), ("late.stream_time", str(stream_time).encode())]
-    return SideRecord(
-        message.key(), message.value(), timestamp if timestamp >= 0 else clock, list(message.headers() or []) + added
-    )

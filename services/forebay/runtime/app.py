@@ -13,11 +13,14 @@ from typing import Any
 
 from py4j.protocol import Py4JError
 
+from forebay.agreement import check_agreement
 from forebay.catalog import Service, find_service
 from forebay.job import load_job
 from forebay.kafka.acls import Role
 from forebay.kafka.patience import keep_trying
 from forebay.kafka.settings import KafkaSettings
+from forebay.kafka.topic_limits import read_topic_limits
+from forebay.runtime.broker_check import check_broker
 from forebay.runtime.checkpoint import held_checkpoint, is_begun
 from forebay.runtime.compacted_inputs import check_compacted_inputs
 from forebay.runtime.errors import StopJob
@@ -33,7 +36,7 @@ from forebay.runtime.query import JobRunner, Plan
 from forebay.runtime.restore import Restore, prepare_restore
 from forebay.runtime.rights import JobRights
 from forebay.runtime.session import SparkOptions, build_session
-from forebay.runtime.spec import JobSpec
+from forebay.runtime.spec import JobSpec, needs_of
 from forebay.runtime.task.figures import TaskFigures
 from forebay.runtime.watch import Watcher
 
@@ -89,6 +92,8 @@ class JobApplication:
         self._application = options.application or self._service.name
         self._rights = JobRights(options.kafka, self._service, self._application, (Role.RUN,))
         self._logic = parse_logic(self._service, options.logic)
+        job = load_job(self._service.job)
+        check_agreement(self._service, job, job.settings(**self._logic))
         self.metrics = JobMetrics(self._service.name)
         self.health = Health()
         self._stopping = threading.Event()
@@ -140,7 +145,10 @@ class JobApplication:
             tasks = count_tasks(options.kafka, service, self._application, options.tasks)
             check_topics(options.kafka, service, self._application, tasks)
             ids = register_contracts(options.kafka, service, self._application)
+            written = [topic.name for topic in service.topics(self._application)[len(service.inputs) :]]
+            limits = read_topic_limits(options.kafka, written)
             check_compacted_inputs(options.kafka, service, options.max_downtime_ms)
+            check_broker(options.kafka, service, self._application, needs_of(options.engine))
             restore = self._restores(tasks)
         except Exception as error:
             self.health.failing(str(error))
@@ -153,6 +161,7 @@ class JobApplication:
             kafka=options.kafka,
             logic=self._logic,
             schema_ids=ids,
+            topic_limits=limits,
             code_version=code_version(service, self._logic),
             restore=restore,
             restore_only=options.restore is Restore.ONLY,

@@ -1,7 +1,7 @@
-"""Compacted input topics: a record must not be compacted away before the batch it was planned for is through.
+"""Compacted input topics: a record must not be compacted away before the job has read it.
 
-A batch that was cut off is read again at its offsets; a record that compaction has removed meanwhile would make it
-another batch, and its outputs others than those that some tasks have committed already.
+After a downtime the job reads on where it stood. Of a key that changed several times meanwhile, compaction leaves the
+last value only: results as of the time between would lack what held then.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from forebay.catalog import Service
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import KafkaForbidden
 from forebay.kafka.settings import KafkaSettings
-from forebay.kafka.topics import COMPACTION_LAG, TopicDescription
+from forebay.kafka.topics import COMPACTION_LAG, TopicDescription, alter_command
 from forebay.runtime.prepare import TopicsUnfit
 
 _ANSWER_SECONDS = 8.0
@@ -48,9 +48,9 @@ def compacted_too_soon(topics: Iterable[TopicDescription], max_downtime_ms: int)
         if "compact" in topic.config.get("cleanup.policy", "")
     }
     return "; ".join(
-        f"the input {name} is compacted with {COMPACTION_LAG}={lag}: after a longer downtime a batch that was cut off "
-        "can't be read again as it was. `kafka-configs --alter --entity-type topics --entity-name "
-        f"{name} --add-config {COMPACTION_LAG}={max_downtime_ms}`, or say what is enough: --max-downtime-ms {lag}"
+        f"the input {name} is compacted with {COMPACTION_LAG}={lag}: after a longer downtime records would be gone "
+        f"that the job has not read. `{alter_command(name, COMPACTION_LAG, str(max_downtime_ms))}`, or say "
+        f"what is enough: --max-downtime-ms {lag}"
         for name, lag in lags.items()
         if int(lag) < max_downtime_ms
     )

@@ -38,11 +38,11 @@ class TaskTooLarge(StopJob):
 
 
 class TooManyErrors(StopJob):
-    """More of a task's records failed than an operator accepts; nothing of the batch was committed."""
+    """More of a task's records failed than an operator accepts; what made them too many was not committed."""
 
 
 class TransactionTooLong(Unavailable):
-    """A batch can't be through within its transaction's time: only a smaller one can."""
+    """A commit can't be through within its transaction's time: only a smaller one can."""
 
 
 class GroupFenced(Unavailable):

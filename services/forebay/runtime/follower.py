@@ -12,26 +12,25 @@ from confluent_kafka import (
     Consumer,
     IsolationLevel,
     KafkaError,
-    KafkaException,
     Message,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka.admin import AdminClient
 
 from forebay.kafka.admin import TopicAdmin
-from forebay.kafka.errors import TopicMissing, failed
+from forebay.kafka.ends import Place, partition_ends
+from forebay.kafka.errors import TopicMissing
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.changelog_reader import ChangelogRows
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.runtime.stage_log import StageLog
+from forebay.runtime.tombstones import TombstoneWatch, kept_seconds
 from forebay.stores.table import Change
 
 _FETCH = 10_000
 _POLL_SECONDS = 0.2
-_SECONDS = 30.0
 
-Place = tuple[str, int]
 Offsets = Mapping[str, int]
 """Ends by topic, of one task's partition."""
 
@@ -98,15 +97,23 @@ class Follower:
     Args:
         consumer: read_committed, with partition end events; assigned here.
         tasks: by number, of every stage.
+        watch: tells when it was cut off for too long to go on where it was.
     """
 
-    def __init__(self, consumer: Consumer, admin: AdminClient, tasks: Iterable[tuple[int, FollowedTask]]) -> None:
+    def __init__(
+        self,
+        consumer: Consumer,
+        admin: AdminClient,
+        tasks: Iterable[tuple[int, FollowedTask]],
+        watch: TombstoneWatch,
+    ) -> None:
         self._consumer = consumer
         self._admin = admin
         self._tasks = list(tasks)
         self._of_place = {(topic, number): task for number, task in self._tasks for topic in task.topics}
         self._internal = [(task.internal, number) for number, task in self._tasks]
         self._read: dict[Place, int] = {}
+        self._watch = watch
         self._consumer.assign([TopicPartition(*place, OFFSET_BEGINNING) for place in self._of_place])
 
     def follow(self, stop: threading.Event, seconds: float, told: Callable[[int, int], None]) -> None:
@@ -133,13 +140,23 @@ class Follower:
 
         A task's batches end at the last stable offsets, unless a transaction was being committed just then: each
         writes to the internal changelog before its commit, so one that is seen nowhere there is seen nowhere.
+
+        Raises:
+            Unavailable: the broker can't be reached. ChangelogsAnew: nothing that was read counts.
         """
+        asked = self._watch.now()
         before = self._ends(self._internal, IsolationLevel.READ_COMMITTED)
         ends = self._ends(self._of_place, IsolationLevel.READ_COMMITTED)
         after = self._ends(self._internal, IsolationLevel.READ_UNCOMMITTED)
         self._read_to(ends, stop)
         if stop.is_set():
             return -1
+        away = self._watch.missed()
+        if away:
+            raise ChangelogsAnew(
+                f"the changelogs were not read for {away:.0f} s, longer than they keep deletes (delete.retention.ms)"
+            )
+        self._watch.all_read(asked)
         batches = [
             task.batches_end({topic: ends[topic, number] for topic in task.topics})
             for number, task in self._tasks
@@ -148,14 +165,7 @@ class Follower:
         return max(batches, default=-1)
 
     def _ends(self, places: Iterable[Place], isolation: IsolationLevel) -> dict[Place, int]:
-        asked = {TopicPartition(*place): OffsetSpec.latest() for place in places}
-        try:
-            futures = self._admin.list_offsets(asked, isolation_level=isolation, request_timeout=_SECONDS)
-            return {(place.topic, place.partition): future.result(_SECONDS).offset for place, future in futures.items()}
-        except KafkaException as error:
-            raise failed(error.args[0], "can't ask for the changelogs' ends") from error
-        except TimeoutError as error:
-            raise Unavailable("can't ask for the changelogs' ends: no answer") from error
+        return partition_ends(self._admin, places, isolation)
 
     def _read_to(self, ends: Mapping[Place, int], stop: threading.Event) -> None:
         while not stop.is_set() and any(self._read.get(place, 0) < end for place, end in ends.items()):
@@ -191,4 +201,6 @@ def count_followed(kafka: KafkaSettings, log: StageLog) -> int:
 
 def follower_of(kafka: KafkaSettings, group: str, tasks: Iterable[tuple[int, FollowedTask]]) -> Follower:
     """Give what follows the tasks, connected under a consumer group's name (it commits nothing)."""
-    return Follower(Consumer(kafka.consumer(**{"group.id": group})), AdminClient(kafka.admin()), tasks)
+    followed = list(tasks)
+    watch = TombstoneWatch(kept_seconds(kafka, {topic for _, task in followed for topic in task.topics}))
+    return Follower(Consumer(kafka.consumer(**{"group.id": group})), AdminClient(kafka.admin()), followed, watch)

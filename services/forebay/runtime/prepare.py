@@ -19,7 +19,9 @@ from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.changelog import internal_topic
 from forebay.runtime.errors import StopJob
 
-HASHED = ("model.py", "logic.py")
+HASHED = (".py", ".sql", ".yaml")
+"""Endings of the files that decide what a service computes."""
+
 _ANSWER_SECONDS = 8.0
 
 
@@ -93,12 +95,27 @@ def register_contracts(kafka: KafkaSettings, service: Service, application: str)
 
 
 def code_version(service: Service, logic: Mapping[str, Any]) -> str:
-    """Give the version of what computes a batch: the library's, and a hash over the logic and its settings."""
+    """Return the version of what computes a batch: the library's, and a hash over the service's package and settings.
+
+    The hash covers names and contents of every file of the package that can change a result (HASHED).
+    """
     hashed = hashlib.blake2b(digest_size=6)
-    folder = Path(str(importlib.import_module(service.job).__file__)).parent
-    for name in HASHED:
-        file = folder / name
-        if file.is_file():
-            hashed.update(file.read_bytes())
+    for name, file in _hashed_files(service):
+        data = file.read_bytes()
+        hashed.update(f"{name}\0{len(data)}\0".encode())
+        hashed.update(data)
     hashed.update(repr(load_job(service.job).settings(**logic)).encode())
     return f"{forebay.__version__}+{hashed.hexdigest()}"
+
+
+def _hashed_files(service: Service) -> list[tuple[str, Path]]:
+    package = importlib.import_module(service.package)
+    if not hasattr(package, "__path__"):
+        file = Path(str(package.__file__))
+        return [(file.name, file)]
+    return sorted(
+        (file.relative_to(folder).as_posix(), file)
+        for folder in map(Path, package.__path__)
+        for file in folder.rglob("*")
+        if file.suffix in HASHED
+    )

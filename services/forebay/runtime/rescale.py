@@ -1,7 +1,7 @@
 """Gives a drained job's state another number of tasks: its changelogs are written anew, by way of a staging topic.
 
 Until the staging topic's one transaction is committed nothing has changed; from then on the staging topic is what
-counts, and publishing it can be repeated until it is through.
+counts, and publishing it can be repeated until it is through. Nothing is deleted before what replaces it was counted.
 """
 
 from __future__ import annotations
@@ -11,31 +11,22 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaException, Producer
+from confluent_kafka import Consumer
 
-from forebay.catalog import Service
+from forebay.catalog import Service, Topic
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.groups import delete_groups
 from forebay.kafka.identities import marker_group, rescale_topic
 from forebay.kafka.settings import KafkaSettings
-from forebay.kafka.tail import Beginning, Tail
 from forebay.kafka.topics import TopicSpec, spec_of
 from forebay.runtime.changelog_reader import TopicChangelog
-from forebay.runtime.errors import StateConflict, Unavailable
+from forebay.runtime.errors import StateConflict
 from forebay.runtime.positions import undelivered
 from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.runtime.stage_log import StageLog, stage_logs
+from forebay.runtime.staging import MAX_BYTES, Record, Staging
 from forebay.stores.spread import Spreader
 from forebay.stores.table import MemoryTable
-
-_SECONDS = 60.0
-_TRANSACTION_MS = 900_000
-_QUEUED = 100_000
-_STAGING: Mapping[str, str] = {"retention.ms": "-1", "max.message.bytes": "4194304"}
-_TOPIC = "topic"
-
-Record = tuple[str, int, bytes, bytes | None, int]
-"""Topic, partition, key, value, timestamp in ms."""
 
 
 class Rescale:
@@ -61,40 +52,55 @@ class Rescale:
         self._application = application
         self._before = before
         self._after = after
-        self._staging = rescale_topic(application)
+        self._topic = rescale_topic(application)
+        self._changelogs = service.changelogs(application, after)
+        self._staging = Staging(kafka, self._topic, [topic.name for topic in self._changelogs], after)
         self._logs = stage_logs(service, application, logic)
         self._repartitions = {topic.name for topic in service.repartitions(application, before)}
 
     def forget(self) -> None:
         """Delete a staging topic that does not count."""
-        TopicAdmin(self._kafka).delete([self._staging])
+        TopicAdmin(self._kafka).delete([self._topic])
 
     def stage(self) -> int:
         """Write the state as the new tasks will have it to the staging topic, in one transaction; give its records.
 
         Raises:
             NotSpreadable: rows can't be given to other tasks.
-            StateConflict: the job was not drained, or never ran. Unavailable.
+            StateConflict: the job was not drained, or never ran; a row is too large for its changelog. Unavailable.
         """
         self.forget()
         records = list(self._records())
-        TopicAdmin(self._kafka).create([TopicSpec(self._staging, self._after, dict(_STAGING))])
-        self._send(
-            (self._staging, partition, key, value, at, topic.encode()) for topic, partition, key, value, at in records
-        )
+        self._staging.write(records, self._limits())
         return len(records)
 
     def publish(self) -> int:
-        """Make the changelogs anew from the staging topic, forget the markers, and delete it; give its records."""
+        """Make the changelogs anew from the staging topic, forget the markers, and delete it; give its records.
+
+        Raises:
+            StateConflict: the staging topic, or what was written from it, has not as many records as it should.
+        """
         admin = TopicAdmin(self._kafka)
-        changelogs = self._service.own_topics(self._application, self._after)
-        records = list(staged(self._kafka, self._staging))
-        admin.delete(topic.name for topic in changelogs)
-        admin.create(spec_of(topic) for topic in changelogs)
-        self._send((topic, partition, key, value, at, None) for topic, partition, key, value, at in records)
+        records, said = self._staging.read()
+        anew = self._service.repartitions(self._application, self._after)
+        admin.delete(topic.name for topic in (*self._changelogs, *anew))
+        admin.create(self._spec(topic, said.limits[topic.name]) for topic in self._changelogs)
+        admin.create(spec_of(topic) for topic in anew)
+        self._staging.send(((record.topic, record) for record in records), max(said.limits.values()))
+        self._staging.compare(self._staging.published(), said, "what was published")
         delete_groups(self._kafka, (marker_group(self._application),))
-        admin.delete([self._staging])
+        admin.delete([self._topic])
         return len(records)
+
+    def _limits(self) -> dict[str, int]:
+        """Give the largest record of each new changelog: as declared, or as an operator raised it."""
+        found = TopicAdmin(self._kafka).describe(topic.name for topic in self._changelogs)
+        held = {name: int(topic.config.get(MAX_BYTES, 0)) for name, topic in found.items()}
+        return {topic.name: max(int(topic.config[MAX_BYTES]), held.get(topic.name, 0)) for topic in self._changelogs}
+
+    @staticmethod
+    def _spec(topic: Topic, limit: int) -> TopicSpec:
+        return spec_of(replace(topic, config={**topic.config, MAX_BYTES: str(limit)}))
 
     def _records(self) -> Iterator[Record]:
         stages = [self._read(stage, log) for stage, log in enumerate(self._logs)]
@@ -135,23 +141,8 @@ class Rescale:
             position = merged(known, task, self._after, self._repartitions)
             time = max(position.stream_time, 0)
             for topic, key, value, at in log.router(task).route(sorted(rows.items()), time):
-                yield topic, task, key, value, at
-            yield internal, task, POSITION, position.to_json(), time
-
-    def _send(self, records: Iterator[tuple[str, int, bytes, bytes | None, int, bytes | None]]) -> None:
-        identity = {"transactional.id": self._staging, "transaction.timeout.ms": _TRANSACTION_MS}
-        producer = Producer(self._kafka.producer(**identity))
-        try:
-            producer.init_transactions(_SECONDS)
-            producer.begin_transaction()
-            for topic, partition, key, value, at, meant_for in records:
-                headers: dict[str, str | bytes | None] = {} if meant_for is None else {_TOPIC: meant_for}
-                producer.produce(topic, value, key, partition, timestamp=at, headers=headers)
-                while len(producer) > _QUEUED:
-                    producer.poll(0.05)
-            producer.commit_transaction(_TRANSACTION_MS / 1000)
-        except KafkaException as error:
-            raise Unavailable(f"{self._application}: the rescaled state was not written: {error}") from error
+                yield Record(topic, task, key, value, at)
+            yield Record(internal, task, POSITION, position.to_json(), time)
 
 
 def merged(positions: list[TaskPosition], task: int, tasks: int, repartitions: AbstractSet[str]) -> TaskPosition:
@@ -175,19 +166,3 @@ def merged(positions: list[TaskPosition], task: int, tasks: int, repartitions: A
         senders=(),
         handed_to=0,
     )
-
-
-def staged(kafka: KafkaSettings, topic: str) -> Iterator[Record]:
-    """Give what a staging topic holds; nothing where there is none, or its transaction was not committed.
-
-    Raises:
-        KafkaUnavailable, KafkaRefused: it can't be read.
-    """
-    if not TopicAdmin(kafka).partitions([topic]):
-        return
-    with Tail(kafka, topic) as tail:
-        for message in tail.read(Beginning(), follow=False):
-            name = dict(message.headers() or [])[_TOPIC]
-            assert isinstance(name, bytes)
-            partition, at = message.partition() or 0, message.timestamp()[1]
-            yield name.decode(), partition, message.key() or b"", message.value(), at

@@ -9,7 +9,9 @@ from typing import Any
 
 from forebay.kafka import identities
 from forebay.kafka.settings import KafkaSettings
+from forebay.limits import TopicLimits
 from forebay.processor.engine import Emit
+from forebay.runtime.broker_findings import Needs
 from forebay.runtime.task.pacing import Limits
 from forebay.stores.kinds import OnChange
 
@@ -41,7 +43,9 @@ class JobSpec:
         kafka: connection settings (secrets included: never logged, never written).
         logic: settings of the service's logic, by name.
         schema_ids: registered id of each contract written, by topic.
+        topic_limits: what the topics written take, by name, as the brokers said at the start.
         code_version: of library, logic and settings.
+        max_state_bytes: of a task's state; 0: what the worker's memory allows.
         tables: where tables are kept; `table_directory` for persistent ones.
         standby_directory: where a standby keeps warm copies of tables on this machine; "" for none.
         on_change: what to do with a store's rows when it is declared otherwise than they were written.
@@ -63,8 +67,9 @@ class JobSpec:
     dedupe_retention_ms: int = 600_000
     max_future_ms: int = 3_600_000
     max_record_bytes: int = 1_000_000
-    max_state_bytes: int = 4_000_000_000
+    max_state_bytes: int = 0
     max_error_rate: float = 0.5
+    topic_limits: Mapping[str, TopicLimits] = field(default_factory=dict)
     cached_objects: int = 50_000
     tables: Tables = Tables.IN_MEMORY
     table_directory: str = ""
@@ -102,3 +107,12 @@ class JobSpec:
     def transactional_id(self, group: int) -> str:
         """Return the transactional id of a task group."""
         return identities.transactional_id(self.application, group)
+
+
+def needs_of(fields: Mapping[str, Any]) -> Needs:
+    """Return what a job with these fields of its spec, and defaults for the others, asks of its broker."""
+
+    def value(name: str) -> int:
+        return int(fields.get(name, JobSpec.__dataclass_fields__[name].default))
+
+    return Needs(value("transaction_timeout_ms"), value("max_future_ms"), value("max_record_bytes"))

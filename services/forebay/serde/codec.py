@@ -90,7 +90,14 @@ class AvroCodec(Generic[T]):
             except InvalidSchema as error:
                 raise DecodeError(f"the writer's schema {schema_id} can't be used: {error}") from error
             return self.decode(data)
-        return decode_explained(data, self._plans[schema_id], self._name)  # type: ignore[no-any-return]
+        try:
+            return decode_explained(data, self._plans[schema_id], self._name)  # type: ignore[no-any-return]
+        except (DecodeError, MemoryError):
+            raise
+        except Exception as error:
+            # The bytes are sound, but a record's own __post_init__ refuses what they say.
+            reason = f"no {self._name} can be made of these values: {type(error).__name__}: {error}"
+            raise DecodeError(reason) from error
 
     def _canonical(self, record: T) -> T:
         if self._native is not None and self._native.is_canonical(record):

@@ -22,8 +22,12 @@ class ContractMissing(Exception):
 
 
 def contracts_root() -> Traversable:
-    """Give the folder of contracts: the checkout's, else the one packed into `forebay/contracts`."""
-    return _CHECKOUT if _CHECKOUT.is_dir() else resources.files("forebay") / "contracts"
+    """Give the folder of contracts: the one packed into `forebay/contracts`, else the checkout's.
+
+    An installed package is never asked for a checkout: any folder named `avro` may lie where that would be.
+    """
+    packed = resources.files("forebay") / "contracts"
+    return packed if packed.is_dir() else _CHECKOUT
 
 
 def list_contracts(service: str, root: Traversable | None = None) -> tuple[str, ...]:

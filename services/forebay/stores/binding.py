@@ -11,6 +11,7 @@ from typing import Any, Generic, NoReturn, Protocol, Self, TypeVar
 
 from forebay.codec import Codec
 from forebay.records import check_record_type
+from forebay.room import Room, Rooms
 from forebay.stores.layout import KeyPlace
 from forebay.stores.rows import Journal, Rows
 from forebay.stores.table import Table
@@ -45,10 +46,14 @@ class TaskStores:
 
     Args:
         cached: decoded objects kept per store from batch to batch.
+        rooms: what the changelogs take.
     """
 
-    def __init__(self, table: Table, journal: Journal, clock: Clock, cached: int = 50_000) -> None:
+    def __init__(
+        self, table: Table, journal: Journal, clock: Clock, cached: int = 50_000, rooms: Rooms | None = None
+    ) -> None:
         self.clock = clock
+        self._rooms = rooms or Rooms()
         self.opened: list[Rows[Any]] = []
         self.of_store: dict[str, list[Rows[Any]]] = {}
         """A store's own rows and those beside them."""
@@ -58,11 +63,11 @@ class TaskStores:
 
     def rows(self, store: str, codec: Codec[T]) -> Rows[T]:
         """Open a store's own rows: they go to its changelog topic."""
-        return self._open(store, store, codec)
+        return self._open(store, store, codec, self._rooms.store(store))
 
     def internal(self, store: str, kind: str, codec: Codec[T]) -> Rows[T]:
         """Open rows beside a store's own (an index, a clock): they go to the task's internal changelog."""
-        return self._open(store, f"\x01{kind}\0{store}", codec)
+        return self._open(store, f"\x01{kind}\0{store}", codec, self._rooms.internal)
 
     def marks(self, store: str) -> Marks:
         """Open a store's marks."""
@@ -70,10 +75,10 @@ class TaskStores:
 
     def beside(self) -> TaskStores:
         """Give other rows over the same table, with changes of their own that no record undoes."""
-        return TaskStores(self._table, Journal(), self.clock, self._cached)
+        return TaskStores(self._table, Journal(), self.clock, self._cached, self._rooms)
 
-    def _open(self, store: str, name: str, codec: Codec[T]) -> Rows[T]:
-        rows = Rows(name, self._table, codec, self._journal, self._cached)
+    def _open(self, store: str, name: str, codec: Codec[T], room: Room) -> Rows[T]:
+        rows = Rows(name, self._table, codec, self._journal, self._cached, room)
         self.opened.append(rows)
         self.of_store.setdefault(store, []).append(rows)
         return rows

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from forebay.stores.checksum import DamagedBlock, sealed, unsealed
 from forebay.stores.directory import NO_BLOCK, Chunk, Delta, Directory, folded_at, replace_range
 from forebay.stores.table import Change, Table
 
@@ -64,7 +65,7 @@ def append(directory: Directory, blocks: list[bytes], tag: bytes, table: Table, 
     Args:
         directory: the directory that counts now; `table` must stand at its tag.
     """
-    put = dict(enumerate(blocks, directory.next_block))
+    put = {number: sealed(number, block) for number, block in enumerate(blocks, directory.next_block)}
     size = sum(map(len, blocks))
     folding = replace(
         directory, next_block=directory.next_block + len(blocks), credit=directory.credit + FOLD_FACTOR * size
@@ -83,7 +84,7 @@ def snapshot(table: Table, tag: bytes, encode: Encode, put: Callable[[int, bytes
     while start is not None:
         rows, end = _range(table, start)
         if rows:
-            put(len(chunks), encode(rows))
+            put(len(chunks), sealed(len(chunks), encode(rows)))
         chunks.append(Chunk(start, 0, len(chunks) if rows else NO_BLOCK))
         start = end
     return Directory(tuple(chunks), (Delta(0, tag, len(chunks), 0, 0),), next_block=len(chunks))
@@ -97,7 +98,7 @@ def _fold(directory: Directory, table: Table, encode: Encode, put: dict[int, byt
         block, credit = NO_BLOCK, directory.credit
         if rows:
             block = directory.next_block
-            put[block] = data = encode(rows)
+            put[block] = data = sealed(block, encode(rows))
             credit -= len(data)
         directory = replace(
             directory,
@@ -149,6 +150,9 @@ def catch_up(table: Table, directory: Directory, storage: BlockStorage, decode: 
 
     Returns:
         The number of blocks read.
+
+    Raises:
+        DamagedBlock: one is not as it was written.
     """
     if table.tag == directory.tag:
         return 0
@@ -166,7 +170,7 @@ def _rebuild(table: Table, directory: Directory, storage: BlockStorage, decode: 
     starts = [chunk.start for chunk in chunks]
     for chunk, end in zip(chunks, [*starts[1:], None], strict=True):
         if chunk.block != NO_BLOCK:
-            rows = decode(storage.get_block(chunk.block))
+            rows = _block(chunk.block, storage, decode)
             table.apply([(k, v) for k, v in rows if k >= chunk.start and (end is None or k < end)], b"rebuilding")
             read += 1
     for delta in directory.deltas:
@@ -179,4 +183,14 @@ def _rebuild(table: Table, directory: Directory, storage: BlockStorage, decode: 
 
 def _delta_changes(delta: Delta, storage: BlockStorage, decode: Decode) -> Iterator[Change]:
     for number in range(delta.block, delta.block + delta.count):
-        yield from decode(storage.get_block(number))
+        yield from _block(number, storage, decode)
+
+
+def _block(number: int, storage: BlockStorage, decode: Decode) -> Iterable[Change]:
+    data = unsealed(number, storage.get_block(number))
+    try:
+        return decode(data)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise DamagedBlock(number, f"it can't be read: {error!r}") from error

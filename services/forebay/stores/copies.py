@@ -11,6 +11,7 @@ from forebay.stores.disk import DiskTable
 from forebay.stores.table import NO_TAG, Table
 
 _AT_ONCE = 20_000
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 class CopyTable(DiskTable):
@@ -22,7 +23,22 @@ class CopyTable(DiskTable):
     def __init__(self, file: Path) -> None:
         self.file = file
         file.parent.mkdir(parents=True, exist_ok=True)
-        self._open(file, "journal_mode=WAL")
+        try:
+            self._begin()
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode not in _DAMAGED:
+                raise
+            self._anew()
+
+    def _anew(self) -> None:
+        """Begin with a new file: this one is damaged."""
+        self._db.close()
+        for ending in ("", "-wal", "-shm"):
+            self.file.with_name(f"{self.file.name}{ending}").unlink(missing_ok=True)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._open(self.file, "journal_mode=WAL")
         self._db.execute("CREATE TABLE IF NOT EXISTS state (tag BLOB, bytes INTEGER, count INTEGER)")
         found = self._db.execute("SELECT tag, bytes, count FROM state").fetchone()
         self._tag, self._bytes, self._count = (bytes(found[0]), found[1], found[2]) if found else (NO_TAG, 0, 0)
@@ -32,11 +48,18 @@ class CopyTable(DiskTable):
         self._db.execute("INSERT INTO state VALUES (?, ?, ?)", (tag, size, count))
 
     def clear(self) -> None:
-        self._db.execute("BEGIN")
-        self._db.execute("DELETE FROM rows")
-        self._note(NO_TAG, 0, 0)
-        self._db.execute("COMMIT")
-        self._tag, self._bytes, self._count = NO_TAG, 0, 0
+        self._forget()
+        try:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            self._db.execute("BEGIN")
+            self._db.execute("DELETE FROM rows")
+            self._note(NO_TAG, 0, 0)
+            self._db.execute("COMMIT")
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode not in _DAMAGED:
+                raise
+            self._anew()
 
     def close(self) -> None:
         self._db.close()

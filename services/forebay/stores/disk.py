@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sqlite3
 import tempfile
@@ -15,29 +16,42 @@ _ROWS = "CREATE TABLE IF NOT EXISTS rows (key BLOB PRIMARY KEY, value BLOB NOT N
 _PUT = "INSERT INTO rows VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
 _FIRST_PAGE = 8
 _LARGEST_PAGE = 1_000
+_ROW_BYTES = 16
 
 
 class DiskTable:
-    """An ordered table in a directory of this worker's own (implements `Table`).
+    """An ordered table on local disk, of this worker alone (implements `Table`).
 
-    The directory is new for each worker process: the state's checkpoint is what lasts, so nothing here is
-    synced and no two processes ever share files. After a failed `apply` the table stands at no tag.
+    The state's checkpoint is what lasts, so nothing here is synced, no two processes share a file, and the file has no
+    name once it is open: whatever way the process ends, its room is given back. After a failed `apply` the table stands
+    at no tag; `clear` begins with a new file, so a disk that was full leaves no damage behind.
 
     Args:
         directory: where to make it; the system's temporary directory if empty.
-        name: begins the directory's name.
+        name: begins the name of the directory that the file is made in.
         cache_mb: memory for pages.
     """
 
     def __init__(self, directory: str, name: str, cache_mb: int = 64) -> None:
-        base = Path(directory or tempfile.gettempdir())
-        base.mkdir(parents=True, exist_ok=True)
-        self.path = Path(tempfile.mkdtemp(prefix=f"{name}-{os.getpid()}-", dir=base))
-        cache = f"cache_size=-{cache_mb * 1024}"
-        self._open(self.path / "rows.sqlite", "journal_mode=OFF", "locking_mode=EXCLUSIVE", cache)
+        self._base = Path(directory or tempfile.gettempdir())
+        self._name = name
+        self._cache = f"cache_size=-{cache_mb * 1024}"
+        self._forget()
+        self._base.mkdir(parents=True, exist_ok=True)
+        remove_leftovers(self._base, name)
+        self._open_unnamed()
+
+    def _forget(self) -> None:
         self._tag = NO_TAG
         self._bytes = 0
         self._count = 0
+
+    def _open_unnamed(self) -> None:
+        folder = Path(tempfile.mkdtemp(prefix=f"{self._name}-{os.getpid()}-", dir=self._base))
+        try:
+            self._open(folder / "rows.sqlite", "journal_mode=OFF", "locking_mode=EXCLUSIVE", self._cache)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _open(self, file: Path, *pragmas: str) -> None:
         self._db = sqlite3.connect(file, isolation_level=None, cached_statements=32)
@@ -52,6 +66,10 @@ class DiskTable:
     @property
     def size_bytes(self) -> int:
         return self._bytes
+
+    @property
+    def footprint_bytes(self) -> int:
+        return self._bytes + _ROW_BYTES * self._count
 
     def __len__(self) -> int:
         return self._count
@@ -104,14 +122,34 @@ class DiskTable:
         """Write down, within the transaction, where the table stands after it."""
 
     def clear(self) -> None:
-        if self._db.in_transaction:
-            self._db.execute("COMMIT")
-        self._db.execute("DELETE FROM rows")
-        self._tag, self._bytes, self._count = NO_TAG, 0, 0
+        self._forget()
+        self._db.close()
+        self._open_unnamed()
 
     def close(self) -> None:
         self._db.close()
-        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def remove_leftovers(base: Path, name: str) -> None:
+    """Remove directories of tables of that name whose process has ended: releases up to 0.1 left them behind."""
+    pattern = re.compile(re.escape(name) + r"-(\d+)-\w{8}")
+    for folder in base.iterdir():
+        found = pattern.fullmatch(folder.name)
+        if found is not None and not _is_another(int(found[1])):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_another(process: int) -> bool:
+    """Tell whether it is a process that lives, and not this one."""
+    if process == os.getpid():
+        return False
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _pages() -> Iterator[int]:

@@ -7,8 +7,11 @@ from typing import Any, Generic, TypeVar
 
 from sortedcontainers import SortedList
 
-from forebay.codec import Codec, EncodeError, canonical_of
+from forebay.codec import Codec, DecodeError, Unavailable, canonical_of
+from forebay.room import Room
+from forebay.stores.keys import unpack_time
 from forebay.stores.table import Change, Table, prefix_end
+from forebay.stores.values import StampedCodec
 
 V = TypeVar("V")
 
@@ -38,6 +41,10 @@ class StoreEncodeError(Exception):
     """A put value does not fit its store's contract; found when a batch's changes are encoded."""
 
 
+class StateUnreadable(Unavailable):
+    """A row of the state can't be decoded: no record's fault, so the batch stops and is tried again."""
+
+
 class Rows(Generic[V]):
     """Rows of one store: decoded objects over a table of bytes.
 
@@ -45,10 +52,15 @@ class Rows(Generic[V]):
         store: the store's name; table keys are `store`, a zero byte, the row's key.
         journal: shared by all stores of the task.
         cached: decoded objects kept from batch to batch at most.
+        room: what the rows' changelog takes; any row by default.
     """
 
-    def __init__(self, store: str, table: Table, codec: Codec[V], journal: Journal, cached: int) -> None:
+    def __init__(
+        self, store: str, table: Table, codec: Codec[V], journal: Journal, cached: int, room: Room | None = None
+    ) -> None:
         self.store = store
+        self._room = room
+        self._is_stamped = isinstance(codec, StampedCodec)
         self.prefix = store.encode() + b"\0"
         self._table = table
         self._codec = codec
@@ -119,20 +131,22 @@ class Rows(Generic[V]):
         return bool(self._dirty)
 
     def check(self, key: bytes) -> None:
-        """Encode the row's present value. Raises EncodeError where it does not fit the store's contract."""
+        """Encode the row's present value. Raises EncodeError where contract or changelog don't take it."""
         value = self._objects.get(key)
         if value is not None:
-            self._codec.encode(value)
+            self._encoded(key, value)
 
     def changes(self) -> Iterator[Change]:
         """Give this batch's changes, one per row, in order of first change. Raises StoreEncodeError."""
-        encode, objects, prefix = self._codec.encode, self._objects, self.prefix
+        encode, objects, prefix = self._encoded, self._objects, self.prefix
         for key in self._dirty:
             value = objects[key]
             try:
-                yield prefix + key, None if value is None else encode(value)
-            except EncodeError as error:
-                raise StoreEncodeError(f"store {self.store}, key {key!r}: {error}") from error
+                yield prefix + key, None if value is None else encode(key, value)
+            except (Unavailable, MemoryError):
+                raise
+            except Exception as error:
+                raise StoreEncodeError(f"store {self.store}, key {key[:100]!r}: {error}") from error
 
     def settle(self) -> None:
         """Begin a batch on the confirmed table: the changes so far are in it."""
@@ -151,9 +165,24 @@ class Rows(Generic[V]):
         self._dirty_sorted = None
         self._objects.clear()
 
+    def _encoded(self, key: bytes, value: V) -> bytes:
+        data = self._codec.encode(value)
+        room = self._room
+        if room is not None:
+            size = len(self.prefix) + len(key) + len(data)
+            at = unpack_time(data) if self._is_stamped else room.first
+            if size > room.most or not room.first <= at <= room.last:
+                room.check(f"store {self.store}, key {key[:100]!r}: a row", size, at)
+        return data
+
     def _load(self, key: bytes) -> V | None:
         data = self._table.get(self.prefix + key)
-        value = None if data is None else self._codec.decode(data)
+        try:
+            value = None if data is None else self._codec.decode(data)
+        except (Unavailable, MemoryError):
+            raise
+        except Exception as error:
+            raise StateUnreadable(_unreadable(self.store, key, error)) from error
         self._objects[key] = value
         return value
 
@@ -206,6 +235,16 @@ class Rows(Generic[V]):
             value = self.get(key)
             if value is not None:
                 yield key, value
+
+
+def _unreadable(store: str, key: bytes, error: Exception) -> str:
+    remedy = (
+        "is the schema registry the one the job always had, with all its schemas? Then the state is damaged: move the "
+        "checkpoint away and `forebay restore` makes it anew from the changelogs"
+        if isinstance(error, DecodeError)
+        else "the job goes on by itself once it can be"
+    )
+    return f"store {store}, key {key[:100]!r}: the row can't be read: {type(error).__name__}: {error}; {remedy}"
 
 
 def _key_of(confirmed: Iterator[tuple[bytes, bytes]], cut: int) -> bytes | None:

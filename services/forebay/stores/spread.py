@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 from forebay.partitioner import Partitioner
 from forebay.stores.binding import Store
+from forebay.stores.event_ids import PREFIX as EVENT_IDS
+from forebay.stores.event_ids import joined
 from forebay.stores.keys import unpack_time
 from forebay.stores.layout import OWN
 
@@ -18,7 +20,6 @@ RecordKey = Callable[[str, str], str | None]
 Merge = Callable[[bytes, bytes], bytes]
 
 _TIMER = b"\x01timer\0"
-_DEDUPE = b"\x01dedupe\0"
 _KIND = b"\x01kind\0"
 _MARKS = "marks"
 
@@ -77,7 +78,7 @@ class Spreader:
         for (heir, key), count in holders.items():
             if count < len(self.ancestors(heir)):
                 del new[heir][key]
-        return new
+        return [_with_ids_joined(rows) for rows in new]
 
     def heirs(self, task: int) -> list[int]:
         """Give the new tasks that get keys of a task."""
@@ -90,7 +91,7 @@ class Spreader:
         return list(range(task % step, self._before.partitions, step))
 
     def _place(self, task: int, row: bytes) -> _Place:
-        if row.startswith(_DEDUPE):
+        if row.startswith(EVENT_IDS):
             return _Place(None, lambda one, other: one + other)
         if row.startswith(_KIND):
             return _Place(None, _same)
@@ -122,6 +123,11 @@ class Spreader:
                 "processor's record_key() is wrong for it. Tasks of such a job can't be given other numbers"
             )
         return self._after(encoded)
+
+
+def _with_ids_joined(rows: dict[bytes, bytes]) -> dict[bytes, bytes]:
+    ids = {key: value for key, value in rows.items() if key.startswith(EVENT_IDS)}
+    return {**{key: value for key, value in rows.items() if key not in ids}, **joined(ids)}
 
 
 def _parts(row: bytes) -> tuple[str, str, bytes]:

@@ -26,6 +26,11 @@ class Table(Protocol):
         """Bytes of all keys and values."""
         ...
 
+    @property
+    def footprint_bytes(self) -> int:
+        """Bytes that the table takes, of memory or of disk: its content, and what each row costs beside it."""
+        ...
+
     def __len__(self) -> int: ...
 
     def get(self, key: bytes) -> bytes | None:
@@ -59,6 +64,10 @@ def prefix_end(prefix: bytes) -> bytes | None:
     return stripped[:-1] + bytes([stripped[-1] + 1]) if stripped else None
 
 
+ROW_BYTES = 140
+"""Measured: two objects' headers, their places in the dict and in the sorted list, and what these keep to grow."""
+
+
 class MemoryTable:
     """A table in the worker's memory: a dict for look-ups beside a sorted list of keys for scans."""
 
@@ -76,6 +85,10 @@ class MemoryTable:
     @property
     def size_bytes(self) -> int:
         return self._bytes
+
+    @property
+    def footprint_bytes(self) -> int:
+        return self._bytes + ROW_BYTES * len(self._rows)
 
     def __len__(self) -> int:
         return len(self._rows)

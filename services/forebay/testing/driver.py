@@ -8,7 +8,8 @@ from typing import Any, Generic, TypeVar
 
 from forebay.codec import Codec
 from forebay.processor.api import Processor
-from forebay.processor.engine import BatchResult, Codecs, EngineSettings, TaskEngine, declared_stores
+from forebay.processor.attempts import compute
+from forebay.processor.engine import BatchResult, Codecs, EngineSettings, StateEncoding, TaskEngine, declared_stores
 from forebay.processor.messages import Headers, Output, SideRecord
 from forebay.stores.table import MemoryTable
 
@@ -117,16 +118,13 @@ class TestDriver(Generic[E, O]):
         source = topic or next(iter(self._codecs.inputs))
         self._idle_ms = 0
         record = PipedRecord(source, self._batch, key, value, timestamp, headers or [])
-        self._engine.run([[record]], self._clock)
-        return self._collect()
+        return self._run([record])
 
     def advance_wall_time(self, ms: int) -> list[Forwarded[O]]:
         """Let `ms` pass without any record: an idle topic; give the outputs it caused."""
         self._clock += ms
         self._idle_ms += ms
-        self._engine.run([[]], self._clock)
-        self._engine.tick(self._idle_ms, self._clock)
-        return self._collect()
+        return self._run([])
 
     def store(self, name: str) -> dict[str, Any]:
         """Give a key-value store's content as it was last committed, by key in order."""
@@ -143,12 +141,18 @@ class TestDriver(Generic[E, O]):
         """Start over from the committed table, as a task does in a new process."""
         self._engine.load(self._engine.position)
 
-    def _collect(self) -> list[Forwarded[O]]:
-        result = self._engine.finish(self._batch)
+    def _run(self, records: list[PipedRecord]) -> list[Forwarded[O]]:
+        result = compute("the driver", self._engine, lambda encoding: self._attempt(records, encoding))
         self.table.apply(result.changes, str(self._batch).encode())
         self._engine.settle(self._batch)
         self._batch += 1
         return self._show(result)
+
+    def _attempt(self, records: list[PipedRecord], encoding: StateEncoding) -> BatchResult:
+        self._engine.run([records], self._clock, encoding)
+        if not records:
+            self._engine.tick(self._idle_ms, self._clock)
+        return self._engine.finish(self._batch)
 
     def _show(self, result: BatchResult) -> list[Forwarded[O]]:
         outputs = [shown(output, self._codecs.outputs) for output in result.outputs]
@@ -167,4 +171,5 @@ def shown(output: Output, codecs: Mapping[str, Codec[Any]]) -> Forwarded[Any]:
 
 def failure(record: SideRecord) -> Failure:
     """Give a side record with its headers as text."""
-    return Failure(record.key, record.value, {name: (value or b"").decode() for name, value in record.headers})
+    headers = {name: (value or b"").decode(errors="backslashreplace") for name, value in record.headers}
+    return Failure(record.key, record.value, headers)

@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from forebay.agreement import check_agreement
 from forebay.catalog import find_service
 from forebay.job import load_job
+from forebay.limits import TaskLimits, task_limits
 from forebay.partitioner import partition_of
 from forebay.processor.engine import EngineSettings
 from forebay.processor.messages import Headers, Message
@@ -18,30 +20,43 @@ from forebay.testing.stages import StageTasks
 class JobDriver:
     """Pipes records into a service of the table and shows what it does (in the manner of TopologyTestDriver).
 
-    Each pipe is a batch of its own. The wall clock stands far in the future, so that event times are free.
+    Each pipe is a batch of its own. The wall clock stands far in the future, so that event times are free, unless it is
+    given.
 
     Args:
         service: name in the table of services.
         tasks: number of state tasks.
         partitions: of every input; a multiple of the tasks; as many as tasks by default.
         settings: of the logic; its defaults unless given.
+        clock: the wall clock to begin with, in ms.
         engine: fields of EngineSettings that differ from their defaults.
+
+    Raises:
+        Disagreement: the service's entry and its job say different things.
     """
 
     def __init__(
-        self, service: str, *, tasks: int = 1, partitions: int = 0, settings: Any = None, **engine: Any
+        self,
+        service: str,
+        *,
+        tasks: int = 1,
+        partitions: int = 0,
+        settings: Any = None,
+        clock: int = 1 << 52,
+        **engine: Any,
     ) -> None:
         self._service = find_service(service)
         self._job = load_job(self._service.job)
         self._partitions = partitions or tasks
         self._tasks = tasks
         chosen = self._job.settings() if settings is None else settings
+        check_agreement(self._service, self._job, chosen)
         how = replace(EngineSettings(service=service), **engine)
         self.stages = [
-            StageTasks(self._service, self._job, number, chosen, tasks, how)
+            StageTasks(self._service, self._job, number, chosen, tasks, self._limited(how, number))
             for number in range(len(self._job.then) + 1)
         ]
-        self._clock = 1 << 52
+        self._clock = clock
         self._batch = 0
         self._idle_ms = 0
         self._offsets = 0
@@ -97,6 +112,12 @@ class JobDriver:
         """Start over from the committed tables, as tasks do in a new process."""
         for stage in self.stages:
             stage.restart()
+
+    def _limited(self, engine: EngineSettings, stage: int) -> EngineSettings:
+        """Return the settings with what the topics take as they are created, unless others are given."""
+        if engine.limits != TaskLimits():
+            return engine
+        return replace(engine, limits=task_limits(self._service, stage=stage))
 
     def _record(
         self, topic: str, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers

@@ -8,7 +8,16 @@ from typing import Any
 from forebay.catalog import Service
 from forebay.job import Job
 from forebay.partitioner import Partitioner
-from forebay.processor.engine import BatchResult, Codecs, EngineSettings, Position, TaskEngine, declared_stores
+from forebay.processor.attempts import compute
+from forebay.processor.engine import (
+    BatchResult,
+    Codecs,
+    EngineSettings,
+    Position,
+    StateEncoding,
+    TaskEngine,
+    declared_stores,
+)
 from forebay.processor.handover import by_task, handed
 from forebay.processor.messages import Message
 from forebay.serde import local_codec
@@ -42,13 +51,17 @@ class StageTasks:
         """Run a batch; `streams` by task, one per input partition."""
         results = []
         for task, engine in enumerate(self.engines):
-            engine.run(streams[task], clock)
-            if not any(streams[task]):
-                engine.tick(idle_ms, clock)
-            interval = engine.processor.wall_clock_interval_ms
-            if interval and not any(streams[task]) and idle_ms >= interval:
-                engine.punctuate(clock)
-            result = engine.finish(batch)
+
+            def attempt(encoding: StateEncoding, task: int = task, engine: TaskEngine = engine) -> BatchResult:
+                engine.run(streams[task], clock, encoding)
+                if not any(streams[task]):
+                    engine.tick(idle_ms, clock)
+                    interval = engine.processor.wall_clock_interval_ms
+                    if 0 < interval <= idle_ms:
+                        engine.punctuate(clock)
+                return engine.finish(batch)
+
+            result = compute(f"task {task}", engine, attempt)
             self.tables[task].apply(result.changes, str(batch).encode())
             engine.settle(batch)
             results.append(result)

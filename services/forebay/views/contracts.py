@@ -44,11 +44,6 @@ def contracts_of(job: Job, namespace: str) -> Iterator[tuple[str, str]]:
                 yield _contract(node.record, namespace, f"What crosses the repartition {node.name}.")
 
 
-def stores_of(job: Job) -> dict[str, str]:
-    """Give the contracts of a views job's stores, by the stores' names."""
-    return {store.name: store.value.__name__ for stage in _stages(job) for node in stage.nodes for store in node.stores}
-
-
 def _stages(job: Job) -> list[CompiledStage]:
     made = [job.logic(number)(job.settings()) for number in range(len(job.then) + 1)]
     return [stage for stage in made if isinstance(stage, CompiledStage)]

@@ -38,8 +38,16 @@ def parse_view(sql: str, file: str, source: Source) -> View:
     Raises:
         ViewError: it is no view, or not one of this source.
     """
+    try:
+        return _view(_statement(sql, file), file, source)
+    except RecursionError:
+        raise ViewError(
+            f"{file}: its expressions are nested too deeply to be understood: take parentheses and NOTs out"
+        ) from None
+
+
+def _view(create: exp.Expr, file: str, source: Source) -> View:
     names = Names(file, source)
-    create = _statement(sql, file)
     select = _select(create, names)
     name = names.own(create.this, "a view, which is its topic's too")
     if name == source.topic:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -36,21 +36,18 @@ def predicate(node: exp.Expr, names: Names) -> Predicate:
         case exp.Paren():
             return predicate(node.this, names)
         case exp.And():
-            return _and(predicate(node.this, names), predicate(node.expression, names))
+            return _and([predicate(part, names) for part in node.flatten()])
         case exp.Or():
-            return _or(predicate(node.this, names), predicate(node.expression, names))
+            return _or([predicate(part, names) for part in node.flatten()])
         case exp.Not():
             return _not(predicate(node.this, names))
         case exp.Is():
             return _is(node, names)
         case exp.Between():
             low = _compare(operator.ge, node.this, node.args["low"], names)
-            return _and(low, _compare(operator.le, node.this, node.args["high"], names))
+            return _and([low, _compare(operator.le, node.this, node.args["high"], names)])
         case exp.In() if node.expressions:
-            found = _compare(operator.eq, node.this, node.expressions[0], names)
-            for other in node.expressions[1:]:
-                found = _or(found, _compare(operator.eq, node.this, other, names))
-            return found
+            return _or([_compare(operator.eq, node.this, other, names) for other in node.expressions])
         case exp.Column() | exp.Boolean():
             operand = _operand(node, names)
             if operand.kind == "a boolean":
@@ -122,26 +119,30 @@ def _is(node: exp.Is, names: Names) -> Predicate:
     return lambda record: of(record) is value
 
 
-def _and(left: Predicate, right: Predicate) -> Predicate:
-    def both(record: Any) -> bool | None:
-        a = left(record)
-        if a is False:
-            return False
-        b = right(record)
-        return b if a or b is False else None
+def _and(parts: Sequence[Predicate]) -> Predicate:
+    def all_of(record: Any) -> bool | None:
+        result: bool | None = True
+        for part in parts:
+            found = part(record)
+            if found is False:
+                return False
+            result = None if found is None else result
+        return result
 
-    return both
+    return all_of
 
 
-def _or(left: Predicate, right: Predicate) -> Predicate:
-    def either(record: Any) -> bool | None:
-        a = left(record)
-        if a:
-            return True
-        b = right(record)
-        return b if a is False or b else None
+def _or(parts: Sequence[Predicate]) -> Predicate:
+    def any_of(record: Any) -> bool | None:
+        result: bool | None = False
+        for part in parts:
+            found = part(record)
+            if found:
+                return True
+            result = None if found is None else result
+        return result
 
-    return either
+    return any_of
 
 
 def _not(inner: Predicate) -> Predicate:

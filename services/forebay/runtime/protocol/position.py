@@ -104,7 +104,7 @@ class TaskPosition:
                 recent=ErrorCount(*fields["recent"]),
                 groups=fields["groups"],
             )
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise StateConflict(
                 f"the position {data[:200]!r} in an internal changelog was not written by Forebay"
             ) from error
@@ -130,9 +130,9 @@ def owner(metadata: str) -> tuple[str, int]:
                 int(fields["n"]),
             )
         )
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StateConflict(
-            f"the metadata {metadata!r} of a job's marker group was not written by Forebay: no other program may "
+            f"the metadata {metadata[:200]!r} of a job's marker group was not written by Forebay: no other program may "
             "commit offsets to that group. Stop it, delete the group, and start again: the changelogs tell the rest"
         ) from error
 

@@ -11,10 +11,13 @@ from confluent_kafka.admin import AdminClient
 from forebay.catalog import Service, find_service
 from forebay.job import Job, SubTopology, load_job
 from forebay.kafka.codecs import registry_codec
+from forebay.kafka.topic_limits import batch_limit
+from forebay.limits import task_limits
 from forebay.partitioner import Partitioner
 from forebay.processor.api import AnyProcessor
 from forebay.processor.engine import Codecs, EngineSettings, TaskEngine, declared_stores
 from forebay.runtime.changelog import changelog_topic, repartition_topic
+from forebay.runtime.memory import memory_bytes, state_bytes
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spec import JobSpec, Tables
 from forebay.runtime.stage_log import stage_log
@@ -68,7 +71,11 @@ def _runner(
     snapshots: Sequence[TaskSnapshot | None],
 ) -> GroupRunner:
     name = spec.transactional_id(lease.group)
-    identity = {"transactional.id": name, "transaction.timeout.ms": spec.transaction_timeout_ms}
+    identity = {
+        "transactional.id": name,
+        "transaction.timeout.ms": spec.transaction_timeout_ms,
+        **batch_limit(spec.kafka, spec.topic_limits),
+    }
     admin = AdminClient(spec.kafka.admin())
     markers = Consumer(spec.kafka.consumer(**{"group.id": spec.marker_group, "isolation.level": "read_uncommitted"}))
     producer = GroupProducer(
@@ -114,6 +121,7 @@ def _task(spec: JobSpec, service: Service, job: Job, place: Place, lease: Lease)
             dedupe_retention_ms=spec.dedupe_retention_ms,
             max_future_ms=spec.max_future_ms,
             max_record_bytes=spec.max_record_bytes,
+            limits=task_limits(service, spec.application, part, spec.topic_limits),
             cached_objects=spec.cached_objects,
             on_change=spec.on_change,
         ),
@@ -126,7 +134,7 @@ def _task(spec: JobSpec, service: Service, job: Job, place: Place, lease: Lease)
         tuple(sorted(topology.sends)),
         spec.code_version,
         lease.groups,
-        spec.max_state_bytes,
+        spec.max_state_bytes or state_bytes(memory_bytes(), spec.tables is Tables.PERSISTENT),
         spec.max_error_rate,
     )
     return StateTask(

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from forebay.runtime.errors import StateConflict
 from forebay.runtime.protocol.position import TaskPosition, commits_in
 from forebay.runtime.stateformat import TaskSnapshot, decode_block, encode_block
 from forebay.runtime.task.state_task import StateTask
 from forebay.stores.blocklog import BlockStorage, append, blocks_of, catch_up, snapshot, split_changes
+from forebay.stores.checksum import DamagedBlock
 from forebay.stores.directory import Directory
 from forebay.stores.table import Change
 
@@ -68,7 +70,10 @@ class SnapshotWriter:
             return None
         held = commits_in(table.tag, stored.position.checkpoint)
         if not stored.position.n <= held <= position_n:
-            catch_up(table, self._directory, storage, decode_block)
+            try:
+                catch_up(table, self._directory, storage, decode_block)
+            except DamagedBlock as error:
+                raise StateConflict(f"{self._task.settings.name}: {error}") from error
         return stored.position
 
     def renew(self, stored: TaskSnapshot | None) -> bool:

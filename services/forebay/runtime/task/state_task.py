@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, replace
 
+from forebay.processor.attempts import compute
 from forebay.processor.engine import BatchResult, Position, StateEncoding, TaskEngine
 from forebay.processor.messages import Message
 from forebay.runtime.changelog import ChangelogRouter
@@ -19,11 +19,8 @@ from forebay.runtime.task.figures import TaskFigures
 from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.transaction import TaskCommit
 from forebay.stores.kinds import KindChanged, recorded_kinds
-from forebay.stores.rows import StoreEncodeError
 from forebay.stores.table import Table
 from forebay.stores.upgrade import row_value_of
-
-log = logging.getLogger(__name__)
 
 _TOLD_UNNOTED = 10_000
 """Records that tell time, after which a task notes that it has read them: else they are read again at each start."""
@@ -40,7 +37,7 @@ class TaskSettings:
         sends: names of the repartitions it forwards to.
         code_version: of library, logic and settings; only told.
         groups: number of the job's groups.
-        max_state_bytes: bytes of the task's table above which the job stops.
+        max_state_bytes: bytes of the task's state above which the job stops.
         max_error_rate: share of the latest records that may fail; 1: any.
     """
 
@@ -160,10 +157,12 @@ class StateTask:
         for _, time in commit.times:
             self._announcer.told(time)
         self.figures.add(commit, self.table)
-        if self.table.size_bytes > self.settings.max_state_bytes:
+        taken = self.engine.footprint_bytes
+        if taken > self.settings.max_state_bytes:
             raise TaskTooLarge(
-                f"{self.settings.name}: the task's state has {self.table.size_bytes} bytes, above the limit of "
-                f"{self.settings.max_state_bytes} (max_state_bytes): use more tasks, a shorter retention, or raise it"
+                f"{self.settings.name}: the task's state takes {taken} bytes ({len(self.table)} rows of "
+                f"{self.table.size_bytes}), above the limit of {self.settings.max_state_bytes} (max_state_bytes): "
+                "use more tasks, a shorter retention, persistent tables, more memory, or raise it"
             )
 
     def is_done(self, lease: Lease) -> bool:
@@ -202,13 +201,11 @@ class StateTask:
         return tuple((name, time) for name in self.settings.sends) if self._announcer.is_due(time) else ()
 
     def _computed(self, streams: list[list[Message]], clock: int, idle_ms: int, close_until: int) -> BatchResult:
-        before = self.engine.position
-        try:
-            return self._attempt(streams, clock, idle_ms, close_until, StateEncoding.AT_END)
-        except StoreEncodeError as error:
-            log.warning("%s: after %d commits: %s: looking for the record", self.settings.name, self.position.n, error)
-            self.engine.load(before)
-            return self._attempt(streams, clock, idle_ms, close_until, StateEncoding.EACH)
+        return compute(
+            f"{self.settings.name}: after {self.position.n} commits",
+            self.engine,
+            lambda encoding: self._attempt(streams, clock, idle_ms, close_until, encoding),
+        )
 
     def _attempt(
         self, streams: list[list[Message]], clock: int, idle_ms: int, close_until: int, encoding: StateEncoding

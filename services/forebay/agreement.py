@@ -1,0 +1,82 @@
+"""Whether a service's entry in the table of services and its job say the same.
+
+Topics and changelogs are made from the entry, records are processed by the job. Where the two differ records get lost:
+a stage that the entry forgets is never built, and what is forwarded to it goes nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from forebay.catalog import Service, Topic
+from forebay.job import Job
+from forebay.processor.engine import declared_stores
+
+
+class Disagreement(ValueError):
+    """A service's entry and its job contradict each other; the message names both, and what to write."""
+
+
+def check_agreement(service: Service, job: Job, settings: Any = None) -> None:
+    """Refuse a service whose entry and job say different things.
+
+    Args:
+        settings: of the logic, for stores that depend on them; its defaults unless given.
+
+    Raises:
+        Disagreement: says where, and what to write.
+    """
+    found = disagreements(service, job, settings)
+    if found:
+        raise Disagreement(
+            f"the entry of {service.name} in the table of services and its job {service.job} disagree: "
+            + "; ".join(found)
+        )
+
+
+def disagreements(service: Service, job: Job, settings: Any = None) -> list[str]:
+    """Give a line for everything in which entry and job differ."""
+    found = [
+        *_topics("inputs", service.inputs, job.inputs),
+        *_topics("outputs", service.outputs, job.outputs),
+        *_stores(service, job, job.settings() if settings is None else settings),
+    ]
+    stages = len(job.then) + 1
+    if service.stages != stages:
+        found.append(
+            f"the entry says stages={service.stages}, the job has {stages}: write stages={stages} in the entry"
+        )
+    return found
+
+
+def _topics(what: str, said: tuple[Topic, ...], made: Mapping[str, type[Any]]) -> list[str]:
+    entry = {topic.name: topic.record for topic in said}
+    job = {topic: record.__name__ for topic, record in made.items()}
+    if entry != job:
+        written = ", ".join(f'Topic("{topic}", "{record}")' for topic, record in job.items())
+        return [
+            f"{what} are {entry} in the entry, {job} in the job: write {what}=({written},) in the entry, or mend it"
+        ]
+    if what == "outputs" and list(entry) != list(job):
+        first = next(iter(job))
+        return [
+            f"the first output, where results go by default, is {next(iter(entry))} in the entry, {first} in the job: "
+            f"write {first} first in the entry"
+        ]
+    return []
+
+
+def _stores(service: Service, job: Job, settings: Any) -> list[str]:
+    found = [store for stage in range(len(job.then) + 1) for _, store in declared_stores(job.logic(stage)(settings))]
+    declared = {store.name: store.value.__name__ for store in found}
+    names = [store.name for store in found]
+    lines = [
+        f"two stages of the job declare the store {name!r}: give each a name of its own"
+        for name in declared
+        if names.count(name) > 1
+    ]
+    if dict(service.stores) != declared:
+        said = f"stores are {dict(service.stores)} in the entry, {declared} in the job"
+        lines.append(f"{said}: write stores={declared} in the entry")
+    return lines

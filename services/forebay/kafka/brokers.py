@@ -1,0 +1,44 @@
+"""The brokers of a cluster: how many there are, and their configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import ConfigResource, ResourceType
+
+from forebay.kafka.admission import Admission
+from forebay.kafka.settings import KafkaSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A cluster as it is.
+
+    Args:
+        configs: configuration by broker.
+    """
+
+    configs: Mapping[int, Mapping[str, str]]
+
+
+def describe_brokers(settings: KafkaSettings, timeout_s: float) -> Cluster:
+    """Ask every broker for its configuration.
+
+    Raises:
+        KafkaForbidden: our principal may not see it (DescribeConfigs on the cluster). KafkaUnavailable, KafkaRefused.
+    """
+    admission = Admission(settings, timeout_s)
+    try:
+        nodes = admission.client.describe_cluster(request_timeout=timeout_s).result(timeout_s).nodes
+        asked = [ConfigResource(ResourceType.BROKER, str(node.id)) for node in nodes]
+        futures = admission.client.describe_configs(asked, request_timeout=timeout_s)
+        answers = {int(resource.name): future.result(timeout_s) for resource, future in futures.items()}
+    except KafkaException as error:
+        raise admission.failure(error, f"can't ask {admission.servers} for its configuration") from error
+    except TimeoutError:
+        raise admission.silence() from None
+    return Cluster(
+        {node: {name: str(entry.value) for name, entry in entries.items()} for node, entries in sorted(answers.items())}
+    )

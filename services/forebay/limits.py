@@ -1,0 +1,113 @@
+"""What a topic takes, by its configuration: the size of a record, and how far its timestamp may be off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from forebay.catalog import COMPACTED, SIDE_TOPIC, Service, Topic
+
+MAX_BYTES = "max.message.bytes"
+AFTER_MAX = "message.timestamp.after.max.ms"
+BEFORE_MAX = "message.timestamp.before.max.ms"
+TIMESTAMP_TYPE = "message.timestamp.type"
+
+UNLIMITED = (1 << 63) - 1
+CLIENT_MAX_BYTES = 4 * 1024 * 1024
+"""What our producers take, whatever the topic does (librdkafka's message.max.bytes)."""
+_KAFKA_MAX_BYTES = 1_048_588
+"""Kafka's own default of max.message.bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicLimits:
+    """What one topic takes.
+
+    Args:
+        topic: its name, for messages.
+        max_bytes: largest record, framing included.
+        after_max_ms, before_max_ms: how far a timestamp may lie ahead of the broker's clock, and behind it.
+        first_ms: smallest timestamp. Kafka's client takes 0 for "not given" and writes the wall clock instead.
+    """
+
+    topic: str = ""
+    max_bytes: int = _KAFKA_MAX_BYTES
+    after_max_ms: int = UNLIMITED
+    before_max_ms: int = UNLIMITED
+    first_ms: int = 0
+
+    @classmethod
+    def of(cls, topic: str, config: Mapping[str, str], client_max_bytes: int = CLIENT_MAX_BYTES) -> TopicLimits:
+        """Return the limits of a topic with this configuration; what it does not name is as Kafka's defaults."""
+        max_bytes = min(int(config.get(MAX_BYTES, _KAFKA_MAX_BYTES)), client_max_bytes)
+        if config.get(TIMESTAMP_TYPE) == "LogAppendTime":
+            return cls(topic, max_bytes)
+        after, before = (int(config.get(name, UNLIMITED)) for name in (AFTER_MAX, BEFORE_MAX))
+        return cls(topic, max_bytes, after, before, 1)
+
+
+_OUTPUT = TopicLimits()
+_CHANGELOG = TopicLimits(max_bytes=int(COMPACTED[MAX_BYTES]))
+_SIDE = TopicLimits(max_bytes=int(SIDE_TOPIC[MAX_BYTES]))
+_NONE: Mapping[str, TopicLimits] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class TaskLimits:
+    """What the topics take that a task writes to. Those not named take what ours are created with, at any time.
+
+    Args:
+        outputs: by topic; repartitions by their names.
+        stores: those of the changelogs, by store.
+        internal: the changelog of the task's own rows.
+        errors, late: the service's side topics.
+    """
+
+    outputs: Mapping[str, TopicLimits] = field(default_factory=lambda: _NONE)
+    stores: Mapping[str, TopicLimits] = field(default_factory=lambda: _NONE)
+    internal: TopicLimits = _CHANGELOG
+    errors: TopicLimits = _SIDE
+    late: TopicLimits = _SIDE
+
+    def output(self, target: str) -> TopicLimits:
+        """Return the limits of an output."""
+        return self.outputs.get(target, _OUTPUT)
+
+    def onward(self, stage: str) -> TopicLimits:
+        """Return the limits of what the next stage is handed."""
+        return self.outputs.get(stage, _CHANGELOG)
+
+    def store(self, name: str) -> TopicLimits:
+        """Return the limits of a store's changelog."""
+        return self.stores.get(name, _CHANGELOG)
+
+
+def declared_limits(topics: Iterable[Topic]) -> dict[str, TopicLimits]:
+    """Return the limits of topics as they are created, by name."""
+    return {topic.name: TopicLimits.of(topic.name, topic.config) for topic in topics}
+
+
+def task_limits(
+    service: Service, application: str = "", stage: int = 0, known: Mapping[str, TopicLimits] = _NONE
+) -> TaskLimits:
+    """Return the limits of a stage's tasks.
+
+    Args:
+        application: "" for the service's name.
+        known: what the brokers say, by topic; of others, what they are created with.
+    """
+    name = application or service.name
+    changelogs, repartitions = service.changelogs(name, 1), service.repartitions(name, 1)
+    found = {**declared_limits((*service.outputs, service.errors, service.late, *changelogs, *repartitions)), **known}
+    onward = {topic.name.removeprefix(f"{name}-").removesuffix("-repartition"): topic.name for topic in repartitions}
+    return TaskLimits(
+        outputs={
+            **{topic.name: found[topic.name] for topic in service.outputs},
+            **{repartition: found[topic] for repartition, topic in onward.items()},
+        },
+        stores={store: found[topic.name] for store, topic in zip(service.stores, changelogs, strict=False)},
+        internal=found[changelogs[len(service.stores) + stage].name],
+        errors=found[service.errors.name],
+        late=found[service.late.name],
+    )

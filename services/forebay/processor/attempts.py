@@ -1,0 +1,30 @@
+"""Computing a batch: fast first, and again record by record if something put can't be written."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from forebay.processor.engine import BatchResult, StateEncoding, TaskEngine
+from forebay.stores.rows import StoreEncodeError
+
+log = logging.getLogger(__name__)
+
+
+def compute(name: str, engine: TaskEngine, attempt: Callable[[StateEncoding], BatchResult]) -> BatchResult:
+    """Return a batch's result; a record or timer that put what can't be written is among its errors.
+
+    Args:
+        name: of the task, for the log.
+        attempt: runs the batch on `engine` from its input on, and finishes it.
+
+    Raises:
+        StoreEncodeError: what can't be written was put by no record and no timer of this batch.
+    """
+    position = engine.position
+    try:
+        return attempt(StateEncoding.AT_END)
+    except StoreEncodeError as error:
+        log.warning("%s: %s: looking for the record", name, error)
+        engine.load(position)
+        return attempt(StateEncoding.EACH)

@@ -1,0 +1,107 @@
+"""Records for `<service>.errors` and `.late`: the original as it came, with headers that explain.
+
+A report must never be what stops a job: what the topic does not take of it is left out, and said so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from forebay.processor.messages import Headers, Message, SideRecord
+from forebay.room import HEADER_BYTES, Room
+
+_LONGEST_TEXT = 2_000
+
+
+def error_record(
+    message: Message, service: str, stage: str, error: Exception, clock: int, room: Room | None = None
+) -> SideRecord:
+    """Return the record that tells of `error`: key, value and headers unchanged, error.* headers added.
+
+    Args:
+        clock: the batch's clock (ms), used where the record has no timestamp that can be kept.
+        room: what the topic takes; anything by default.
+    """
+    facts = {
+        "class": type(error).__name__,
+        "message": _said(error),
+        "stage": stage,
+        "topic": message.topic(),
+        "partition": str(message.partition()),
+        "offset": str(message.offset()),
+        "timestamp": str(message.timestamp()[1]),
+        "service": service,
+    }
+    return _record(message, "error", facts, clock, room)
+
+
+def late_record(message: Message, by_ms: int, stream_time: int, clock: int, room: Room | None = None) -> SideRecord:
+    """Return the record that came too late: unchanged, with late.by_ms and late.stream_time headers."""
+    return _record(message, "late", {"by_ms": str(by_ms), "stream_time": str(stream_time)}, clock, room)
+
+
+def _record(message: Message, kind: str, facts: Mapping[str, str], clock: int, room: Room | None) -> SideRecord:
+    headers, facts = _original_headers(message), dict(facts)
+    if headers is None:
+        facts["headers"] = "left out: the name of one of them is not UTF-8"
+    timestamp = at = message.timestamp()[1]
+    if timestamp < 0:
+        at = clock
+    elif room is not None and not room.first <= timestamp <= room.last:
+        facts["timestamp"], at = str(timestamp), clock
+    record = SideRecord(message.key(), message.value(), at, [*(headers or []), *_as_headers(kind, facts)])
+    if room is None or _size(record) <= room.most:
+        return record
+    facts |= {"topic": message.topic(), "partition": str(message.partition()), "offset": str(message.offset())}
+    return _shortened(record, headers or [], kind, facts, room)
+
+
+def _shortened(record: SideRecord, headers: Headers, kind: str, facts: Mapping[str, str], room: Room) -> SideRecord:
+    """Return the record without the largest of its value, key and headers; if need be, without the next one too."""
+    size = _size(record)
+    parts = {"value": len(record.value or b""), "key": len(record.key or b""), "headers": _headers_size(headers)}
+    left_out: dict[str, int] = {}
+    for part in sorted(parts, key=lambda part: -parts[part]):
+        left_out[part] = parts[part]
+        told = ", ".join(f"{name} ({count} bytes)" for name, count in left_out.items())
+        shortened = {**facts, "shortened": f"{told} left out: {room.too_large('the record', size)}"}
+        kept = [] if "headers" in left_out else headers
+        record = SideRecord(
+            None if "key" in left_out else record.key,
+            None if "value" in left_out else record.value,
+            record.timestamp,
+            [*kept, *_as_headers(kind, shortened)],
+        )
+        if _size(record) <= room.most:
+            break
+    return record
+
+
+def _size(record: SideRecord) -> int:
+    return len(record.key or b"") + len(record.value or b"") + _headers_size(record.headers)
+
+
+def _headers_size(headers: Headers) -> int:
+    return sum(len(name.encode()) + len(value or b"") + HEADER_BYTES for name, value in headers)
+
+
+def _as_headers(kind: str, facts: Mapping[str, str]) -> Headers:
+    """Return headers; a lone surrogate, which UTF-8 has no place for, is written as an escape."""
+    return [(f"{kind}.{name}", text.encode(errors="backslashreplace")) for name, text in facts.items()]
+
+
+def _original_headers(message: Message) -> Headers | None:
+    """Return the record's headers. The client gives all of them or, where one name is not UTF-8, none: then None."""
+    try:
+        return list(message.headers() or [])
+    except UnicodeDecodeError:
+        return None
+
+
+def _said(error: Exception) -> str:
+    """Return an error's text, not too long a one; an error whose text can't be made is no reason to stop."""
+    try:
+        text = str(error)
+    except Exception as failure:
+        return f"(its text can't be made: {type(failure).__name__})"
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}... ({len(text)} characters)"

@@ -1,0 +1,78 @@
+"""What is wrong with the configuration of a job's brokers: computed from what they say, pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from forebay.kafka.brokers import Cluster
+
+OFFSETS_RETENTION = "offsets.retention.minutes"
+TRANSACTION_TIMEOUT = "transaction.max.timeout.ms"
+
+_DAY_MINUTES = 1_440
+_WEEK_MINUTES = 7 * _DAY_MINUTES
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a job asks of its broker.
+
+    Args:
+        transaction_timeout_ms: of its transactions.
+        max_future_ms: how far ahead of the clock the times of its records may lie.
+        max_record_bytes: its largest output value.
+    """
+
+    transaction_timeout_ms: int
+    max_future_ms: int
+    max_record_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong, in one line that says what to change.
+
+    Args:
+        fatal: whether the job would lose state, or stand still, sooner or later.
+    """
+
+    text: str
+    fatal: bool
+
+
+def broker_findings(cluster: Cluster, needs: Needs) -> list[Finding]:
+    """Return what is wrong with the brokers, each thing once."""
+    found = [_transactions(config, needs) for config in cluster.configs.values()]
+    found += [_offsets(config) for config in cluster.configs.values()]
+    return list(dict.fromkeys(finding for finding in found if finding is not None))
+
+
+def _transactions(config: Mapping[str, str], needs: Needs) -> Finding | None:
+    longest = number(config, TRANSACTION_TIMEOUT)
+    if longest is None or longest >= needs.transaction_timeout_ms:
+        return None
+    return Finding(
+        f"the brokers take transactions of {longest} ms ({TRANSACTION_TIMEOUT}), the job's may take "
+        f"{needs.transaction_timeout_ms}: raise it there, or give --transaction-timeout-ms {longest}",
+        True,
+    )
+
+
+def _offsets(config: Mapping[str, str]) -> Finding | None:
+    kept = number(config, OFFSETS_RETENTION)
+    if kept is None or kept >= _WEEK_MINUTES:
+        return None
+    fatal = kept <= _DAY_MINUTES
+    when = "while the job runs" if fatal else f"when it rests for {kept // 60} hours"
+    return Finding(
+        f"the brokers forget offsets after {kept} minutes ({OFFSETS_RETENTION}): the job's markers, committed once a "
+        f"day, are lost {when}: set at least {_WEEK_MINUTES} there",
+        fatal,
+    )
+
+
+def number(config: Mapping[str, str], name: str) -> int | None:
+    """Return a setting that is a number; None where it is unknown."""
+    text = config.get(name, "")
+    return int(text) if text.lstrip("-").isdecimal() else None

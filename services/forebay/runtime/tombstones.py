@@ -1,0 +1,59 @@
+"""How long a follower of changelogs may be cut off: compaction removes deletes, and with them the news of them."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable
+
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.errors import KafkaRefused
+from forebay.kafka.settings import KafkaSettings
+
+KAFKAS_DEFAULT_MS = 86_400_000
+_SETTING = "delete.retention.ms"
+_ANSWER_SECONDS = 8.0
+
+log = logging.getLogger(__name__)
+
+Clock = Callable[[], float]
+
+
+def kept_seconds(kafka: KafkaSettings, topics: Iterable[str]) -> float:
+    """Return for how long the topics keep deletes, in seconds; Kafka's default where we may not see it."""
+    try:
+        found = TopicAdmin(kafka, _ANSWER_SECONDS).describe(topics).values()
+    except KafkaRefused as error:
+        log.info("how long changelogs keep deletes is not known, %d ms is assumed: %s", KAFKAS_DEFAULT_MS, error)
+        return KAFKAS_DEFAULT_MS / 1000
+    kept = [int(topic.config.get(_SETTING, KAFKAS_DEFAULT_MS)) for topic in found]
+    return min(kept, default=KAFKAS_DEFAULT_MS) / 1000
+
+
+class TombstoneWatch:
+    """Tells whether deletes may be gone that were never read.
+
+    A delete is kept for `kept` seconds at least. So whoever has read everything there was less than that ago has missed
+    none. A machine that sleeps stops the monotonic clock, and a clock that is set turns the other back: the one that
+    saw more time counts.
+    """
+
+    def __init__(self, kept: float, clocks: tuple[Clock, ...] = (time.time, time.monotonic)) -> None:
+        self._kept = kept
+        self._clocks = clocks
+        self._read: tuple[float, ...] | None = None
+
+    def now(self) -> tuple[float, ...]:
+        """Return the time by all clocks."""
+        return tuple(clock() for clock in self._clocks)
+
+    def all_read(self, at: tuple[float, ...]) -> None:
+        """Learn that everything was read that was there at a time."""
+        self._read = at
+
+    def missed(self) -> float:
+        """Return for how many seconds deletes may have gone unread that are not kept any more; 0 if none have."""
+        if self._read is None:
+            return 0.0
+        away = max(now - then for now, then in zip(self.now(), self._read, strict=True))
+        return away if away > self._kept else 0.0

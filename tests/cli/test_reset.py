@@ -1,0 +1,53 @@
+"""reset keeps its hands off a job that runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from forebay.cli import reset as command
+from forebay.cli.main import run
+from forebay.runtime.checkpoint import held_checkpoint
+from forebay.runtime.running import JobRuns
+
+NOWHERE = ("--bootstrap-servers", "127.0.0.1:9", "--schema-registry-url", "http://127.0.0.1:9")
+
+
+class Touched(Exception):
+    """The broker was asked to change something."""
+
+
+@pytest.fixture
+def reached(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Give what was reached beyond the checks."""
+    found: list[str] = []
+
+    def touch(*_: object) -> None:
+        found.append("the broker")
+        raise Touched
+
+    monkeypatch.setattr(command, "TopicAdmin", touch)
+    return found
+
+
+def test_it_is_refused_while_the_job_holds_its_checkpoint(
+    tmp_path: Path, reached: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    checkpoint = tmp_path / "checkpoint"
+    with held_checkpoint(str(checkpoint)):
+        assert run(["reset", "user-sessions", "--yes", "--checkpoint", str(checkpoint), *NOWHERE]) == 1
+    assert f"another job holds the checkpoint {checkpoint}: stop it first" in capsys.readouterr().err
+    assert (reached, checkpoint.is_dir()) == ([], True)
+
+
+def test_it_is_refused_while_the_job_commits_elsewhere(
+    tmp_path: Path, reached: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def runs(_kafka: object, application: str, stages: int) -> None:
+        raise JobRuns(f"the job {application} of {stages} stages runs")
+
+    monkeypatch.setattr(command, "refuse_running", runs)
+    assert run(["reset", "order-stores", "--yes", "--checkpoint", str(tmp_path / "checkpoint"), *NOWHERE]) == 1
+    assert "the job order-stores of 3 stages runs" in capsys.readouterr().err
+    assert reached == []

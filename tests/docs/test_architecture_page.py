@@ -1,0 +1,20 @@
+"""ARCHITECTURE.md: the tests that its rules name exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+NAMED = re.findall(r"`([a-z_/-]+\.py)::(test_\w+)`", (ROOT / "ARCHITECTURE.md").read_text())
+
+
+def test_the_page_names_tests() -> None:
+    assert len(NAMED) > 8
+
+
+@pytest.mark.parametrize(("file", "name"), NAMED)
+def test_a_test_that_a_rule_names_exists(file: str, name: str) -> None:
+    assert f"def {name}(" in (ROOT / file).read_text()

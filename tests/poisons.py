@@ -1,0 +1,201 @@
+"""One of each kind of record that has stopped, or could stop, a task: the list that every service is tried with.
+
+A kind that is found to do harm is added here, and every service is tried with it, by the engine alone
+(tests/services/test_poison.py) and on a real broker (integration-tests/test_poison.py).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import fastavro
+
+from forebay.catalog import SIDE_TOPIC
+from forebay.processor.messages import Headers
+from forebay.serde import load_contract
+from producers.base import Defect, Event, Source
+from producers.frames import Frames
+
+MAX_LONG, MIN_LONG = 2**63 - 1, -(2**63)
+KILOBYTE, MEGABYTE = 1_000, 1_000_000
+SIDE_LIMIT = int(SIDE_TOPIC["max.message.bytes"])
+
+
+class Fate(Enum):
+    """What becomes of a poisonous record."""
+
+    REFUSED = "it goes to .errors, once, and changes nothing"
+    DELETES = "in a table it deletes its key; elsewhere it goes to .errors"
+    ANY = "it is used or refused; the records behind it are processed either way"
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A record as it is sent; `timestamp` (ms) None: now."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = field(default_factory=list)
+    timestamp: int | None = None
+
+
+class Maker:
+    """Makes poisonous records of one topic.
+
+    Args:
+        source: of the topic.
+        good: an ordinary record, of a key of its own.
+        encode: gives a value's framed bytes under its contract.
+        register: takes a subject's suffix and a schema's text, gives the schema's id.
+    """
+
+    def __init__(
+        self, source: Source, good: Event[Any], encode: Callable[[Any], bytes], register: Callable[[str, str], int]
+    ) -> None:
+        self.contract = json.loads(load_contract(source.service, source.contract).text)
+        self.event, self.key = good, good.key.encode()
+        self.encode = encode
+        self._register = register
+        self._frames = Frames(encode, json.dumps(self.contract), source.required_field, register)
+
+    @property
+    def good(self) -> bytes:
+        """The ordinary record's value."""
+        return self.encode(self.event.value)
+
+    def damaged(self, defect: Defect) -> Sent:
+        """Return the record with a producer's defect."""
+        return Sent(*self._frames.frame(self.event._replace(defect=defect)))
+
+    def at(self, timestamp: int) -> Sent:
+        """Return the record with another event time."""
+        return Sent(self.key, self.encode(dataclasses.replace(self.event.value, timestamp=timestamp)))
+
+    def delete(self, key: bytes) -> Sent:
+        """Return a record without value, of the ordinary record's time."""
+        return Sent(key, None, timestamp=self.event.timestamp)
+
+    def with_each(self, kind: type, value: Any) -> Sent:
+        """Return the record with `value` in every field that holds a `kind`, but its time."""
+        record = self.event.value
+        changed = {
+            entry: value
+            for entry in fields_of(type(record))
+            if type(getattr(record, entry)) is kind and entry != "timestamp"
+        }
+        return Sent(self.key, self.encode(replace(record, **changed)))
+
+    def under(self, name: str, schema: Any, value: Any) -> Sent:
+        """Return a value of another schema."""
+        body = io.BytesIO()
+        fastavro.schemaless_writer(body, fastavro.parse_schema(schema, named_schemas={}), value)
+        schema_id = self._register(name, json.dumps(schema))
+        return Sent(self.key, b"\0" + schema_id.to_bytes(4, "big") + body.getvalue())
+
+    def nested(self, levels: int) -> Sent:
+        """Return the record with one more field, of records in records."""
+        schema: Any = {"type": "record", "name": "Level0", "fields": []}
+        value: Any = {}
+        for level in range(1, levels):
+            schema = {"type": "record", "name": f"Level{level}", "fields": [{"name": "inner", "type": schema}]}
+            value = {"inner": value}
+        name, fields = self.contract["name"], [{"name": "more", "type": schema}]
+        return self.under("nested", {"type": "record", "name": name, "fields": fields}, {"more": value})
+
+
+@dataclass(frozen=True, slots=True)
+class Poison:
+    """A kind of poisonous record; `make` is given the topic's maker."""
+
+    make: Callable[[Maker], Sent]
+    fate: Fate = Fate.REFUSED
+
+
+BYTES = {
+    "no bytes": Poison(lambda m: Sent(m.key, b"")),
+    "one byte": Poison(lambda m: Sent(m.key, b"\0")),
+    "rubbish": Poison(lambda m: Sent(m.key, b"\xde\xad\xbe\xef")),
+    "a header and nothing": Poison(lambda m: Sent(m.key, m.good[:5])),
+    "bytes left over": Poison(lambda m: Sent(m.key, m.good + b"\0\0")),
+    "a megabyte of rubbish": Poison(lambda m: Sent(m.key, b"\xff" * (MEGABYTE - KILOBYTE))),
+    "rubbish that .errors just takes": Poison(lambda m: Sent(m.key, b"\xff" * (SIDE_LIMIT - 2 * KILOBYTE))),
+    "rubbish that .errors does not take": Poison(lambda m: Sent(m.key, b"\xff" * (SIDE_LIMIT + KILOBYTE))),
+    "an id above 31 bits": Poison(lambda m: Sent(m.key, b"\0\xff\xff\xff\xff" + m.good[5:])),
+    "an endless number": Poison(lambda m: Sent(m.key, m.good[:5] + b"\xff" * 100)),
+}
+DEFECTS = {
+    defect.value: Poison(lambda m, defect=defect: m.damaged(defect))  # type: ignore[misc]
+    for defect in Defect
+    if defect is not Defect.NULL_VALUE
+}
+NULLS = {
+    "no value": Poison(lambda m: m.delete(b"poison"), Fate.DELETES),
+    "neither key nor value": Poison(lambda _: Sent(None, None)),
+    "no key and rubbish": Poison(lambda _: Sent(None, b"rubbish")),
+}
+KEYS = {
+    "a key that is not UTF-8": Poison(lambda m: Sent(b"\xff\xfe", m.good)),
+    "an empty key": Poison(lambda m: Sent(b"", m.good), Fate.ANY),
+    "a key with zero bytes": Poison(lambda m: Sent(b"a\0\1\0b", m.good), Fate.ANY),
+    "a key of 400 kB": Poison(lambda m: Sent(b"k" * 400 * KILOBYTE, m.good), Fate.ANY),
+    "a key of 540 kB and a value": Poison(lambda m: Sent(b"k" * 540 * KILOBYTE, m.good), Fate.ANY),
+    "a key of 900 kB": Poison(lambda m: Sent(b"k" * 900 * KILOBYTE, m.good), Fate.ANY),
+    "a key of 540 kB and a delete": Poison(lambda m: m.delete(b"k" * 540 * KILOBYTE), Fate.DELETES),
+}
+HEADERS = {
+    "a thousand headers": Poison(lambda m: Sent(m.key, b"rubbish", [(f"h{n}", b"1") for n in range(KILOBYTE)])),
+    "headers of 500 kB": Poison(lambda m: Sent(m.key, b"rubbish", [("h", b"1" * 500 * KILOBYTE)])),
+    "a header without a value": Poison(lambda m: Sent(m.key, b"rubbish", [("h", None), ("raw", b"\0\xff"), ("", b"")])),
+    "headers of an earlier report": Poison(
+        lambda m: Sent(m.key, b"rubbish", [("error.message", b"1" * 9_000), ("late.by_ms", b"\xff")])
+    ),
+}
+SIZES = {
+    f"{kilobytes} kB in every text": Poison(lambda m, n=kilobytes: m.with_each(str, "x" * n * KILOBYTE), Fate.ANY)  # type: ignore[misc]
+    for kilobytes in (1, 60, 120)
+}
+TIMES = {
+    "event time 0": Poison(lambda m: m.at(0), Fate.ANY),
+    "event time 1": Poison(lambda m: m.at(1), Fate.ANY),
+    "the largest event time": Poison(lambda m: m.at(MAX_LONG)),
+    "the smallest event time": Poison(lambda m: m.at(MIN_LONG)),
+    "rubbish at time 0": Poison(lambda m: Sent(m.key, b"rubbish", timestamp=0)),
+    "rubbish of 2100": Poison(lambda m: Sent(m.key, b"rubbish", timestamp=4_102_444_800_000)),
+    "rubbish without a time": Poison(lambda m: Sent(m.key, b"rubbish", timestamp=-1)),
+}
+VALUES = {
+    "the largest numbers": Poison(lambda m: m.with_each(int, 2**31 - 1), Fate.ANY),
+    "the smallest numbers": Poison(lambda m: m.with_each(int, -(2**31)), Fate.ANY),
+    "no number": Poison(lambda m: m.with_each(float, math.nan), Fate.ANY),
+    "infinity": Poison(lambda m: m.with_each(float, math.inf), Fate.ANY),
+    "a very large number": Poison(lambda m: m.with_each(float, 1.7e308), Fate.ANY),
+    "empty texts": Poison(lambda m: m.with_each(str, ""), Fate.ANY),
+    "texts of zero bytes": Poison(lambda m: m.with_each(str, "\0\1\0"), Fate.ANY),
+}
+SCHEMAS = {
+    "a schema that is no record": Poison(lambda m: m.under("text", "string", "hello")),
+    "another record": Poison(lambda m: m.under("other", {"type": "record", "name": "Other", "fields": []}, {})),
+    "a record without fields": Poison(
+        lambda m: m.under("empty", {"type": "record", "name": m.contract["name"], "fields": []}, {})
+    ),
+    "records in records in records": Poison(lambda m: m.nested(60)),
+}
+
+POISONS: dict[str, Poison] = {
+    **BYTES,
+    **DEFECTS,
+    **NULLS,
+    **KEYS,
+    **HEADERS,
+    **SIZES,
+    **TIMES,
+    **VALUES,
+    **SCHEMAS,
+}

@@ -1,0 +1,51 @@
+"""Batches of several records on one engine, as a task runs them: again record by record if one can not be written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from forebay.processor.attempts import compute
+from forebay.processor.engine import BatchResult, Codecs, EngineSettings, StateEncoding, TaskEngine
+from forebay.processor.messages import Message
+from forebay.stores.table import MemoryTable
+from forebay.testing.driver import PipedRecord
+from tests.runtime.task_harness import CODECS, Number, Sum
+
+
+class Batches:
+    """One task without a broker.
+
+    Args:
+        clock: ms, of every batch.
+        settings: of the engine.
+    """
+
+    def __init__(self, processor: Sum, codecs: Codecs = CODECS, clock: int = 1_000_000, **settings: Any) -> None:
+        self.table = MemoryTable()
+        self._codecs, self._clock, self._number = codecs, clock, 0
+        self._engine = TaskEngine(processor, codecs, self.table, EngineSettings(service="sums", **settings))
+
+    def run(self, *records: Message, idle_ms: int = 0) -> BatchResult:
+        """Run a batch, and keep what it changed."""
+        self._number += 1
+        result = compute("task", self._engine, lambda encoding: self._attempt(records, encoding, idle_ms))
+        self.table.apply(result.changes, str(self._number).encode())
+        self._engine.settle(self._number)
+        return result
+
+    def _attempt(self, records: Sequence[Message], encoding: StateEncoding, idle_ms: int) -> BatchResult:
+        self._engine.run([records], self._clock, encoding)
+        self._engine.tick(idle_ms, self._clock)
+        return self._engine.finish(self._number)
+
+    def totals(self) -> dict[str, Any]:
+        """Give what is kept in the store "totals"."""
+        decode = self._codecs.stores["totals"].decode
+        rows = self.table.scan(b"totals\0", b"totals\1")
+        return {key.partition(b"\0")[2].decode(): decode(value) for key, value in rows}
+
+
+def sent(key: str, event: Number, at: int = 77) -> PipedRecord:
+    """Give an event as it comes from Kafka; `at` is the record's own timestamp (ms)."""
+    return PipedRecord("numbers", 0, key.encode(), CODECS.inputs["numbers"].encode(event), at, [])

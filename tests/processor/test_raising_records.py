@@ -1,0 +1,97 @@
+"""Records whose own code raises, in timestamp(), event_id() or __post_init__, go to .errors; the next one is used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from forebay.codec import Unavailable
+from forebay.processor import Processor
+from forebay.processor.engine import Codecs, EngineSettings
+from forebay.serde import AvroCodec, LocalSchemas, Schema
+from forebay.testing import TestDriver
+from tests.runtime.task_harness import CODECS, Number, Sum, Total
+
+
+class Fragile(Sum):
+    """Its answer for an amount of 13 is given by `answers`."""
+
+    def __init__(self, **answers: Any) -> None:
+        self.answers = answers
+
+    def timestamp(self, event: Number) -> int:
+        return self._answer("timestamp", event, event.timestamp)
+
+    def event_id(self, event: Number) -> str | None:
+        return self._answer("event_id", event, event.event_id)
+
+    def _answer(self, method: str, event: Number, usual: Any) -> Any:
+        answer = self.answers.get(method, usual) if event.amount == 13 else usual
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def driver(processor: Processor[Number, Total]) -> TestDriver[Number, Total]:
+    return TestDriver(processor, CODECS, EngineSettings(service="sums"))
+
+
+CASES: list[tuple[str, Any, str, str]] = [
+    ("timestamp", KeyError("time"), "decode", "event time can't be told: KeyError: 'time'"),
+    ("timestamp", None, "decode", "event time None is NoneType: timestamp() must give a whole number"),
+    ("timestamp", 12.5, "decode", "event time 12.5 is float"),
+    ("timestamp", True, "decode", "event time True is bool"),
+    ("event_id", ValueError("no id in it"), "process", "no id in it"),
+    ("event_id", 7, "process", "encode"),
+    ("event_id", "\ud800", "process", "surrogates not allowed"),
+]
+
+
+@pytest.mark.parametrize(("method", "answer", "stage", "reason"), CASES)
+def test_the_record_goes_to_errors_and_the_next_is_used(method: str, answer: Any, stage: str, reason: str) -> None:
+    sums = driver(Fragile(**{method: answer}))
+    assert sums.pipe_bytes(b"a", b'["e1", 50, 13]') == []
+    (error,) = sums.errors
+    assert error.headers["error.stage"] == stage
+    assert reason in error.headers["error.message"]
+    assert (sums.stream_time, len(sums.pipe("a", Number("e2", 51, 1)))) == (-1, 1)
+
+
+@pytest.mark.parametrize("method", ["timestamp", "event_id"])
+@pytest.mark.parametrize("error", [Unavailable("registry gone"), MemoryError()])
+def test_what_is_no_fault_of_the_record_stops_the_batch(method: str, error: Exception) -> None:
+    sums = driver(Fragile(**{method: error}))
+    with pytest.raises(type(error)):
+        sums.pipe_bytes(b"a", b'["e1", 50, 13]')
+    assert sums.errors == []
+
+
+@dataclass(frozen=True, slots=True)
+class Even:
+    event_id: str
+    timestamp: int
+    amount: int
+
+    def __post_init__(self) -> None:
+        if self.amount % 2:
+            raise ValueError(f"{self.amount} is odd")
+
+
+CONTRACT = Schema(
+    '{"type": "record", "name": "Even", "fields": [{"name": "event_id", "type": "string"},'
+    '{"name": "timestamp", "type": "long"}, {"name": "amount", "type": "long"}]}'
+)
+
+
+def test_a_record_that_refuses_its_own_values_goes_to_errors() -> None:
+    schemas = LocalSchemas()
+    codec = AvroCodec(Even, schemas.register(CONTRACT), schemas)
+    sums = TestDriver(Sum(), Codecs({"numbers": codec}, CODECS.stores, CODECS.outputs))  # type: ignore[arg-type]
+    good = codec.encode(Even("e", 50, 2))
+    assert sums.pipe_bytes(b"a", good[:-1] + b"\x06") == []
+    (error,) = sums.errors
+    assert error.headers["error.stage"] == "decode"
+    assert error.headers["error.message"] == "no Even can be made of these values: ValueError: 3 is odd"
+    assert len(sums.pipe_bytes(b"a", good)) == 1

@@ -1,0 +1,71 @@
+"""At equal timestamps topics read as tables come first: a look-up as of t sees what became valid at t."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from forebay.catalog import find_service
+from forebay.job import load_job
+from forebay.processor.engine import EngineSettings, TaskEngine
+from forebay.processor.messages import Message
+from forebay.stores.table import MemoryTable
+from forebay.testing import JobDriver
+from forebay.testing.driver import PipedRecord
+from price_join.model import FoodOrder, MenuPrice
+from tests.runtime.task_harness import CODECS, Sum
+
+
+def record(topic: str, offset: int, at: int) -> Message:
+    return PipedRecord(topic, offset, b"k", f'["{topic}-{offset}", {at}, 1]'.encode(), at, [])
+
+
+def order_of(streams: Sequence[Sequence[Message]], tables: frozenset[str]) -> list[str]:
+    """Give the event ids of the streams' records, sorted by topic, as they are processed."""
+    taken: list[str] = []
+
+    class Noting(Sum):
+        def process(self, event, ctx):
+            taken.append(event.event_id)
+
+    codec = next(iter(CODECS.inputs.values()))
+    codecs = replace(CODECS, inputs=dict.fromkeys("abc", codec), tables=tables)
+    TaskEngine(Noting(), codecs, MemoryTable(), EngineSettings(service="sums")).run(streams, clock=1_000)
+    return taken
+
+
+def test_tables_come_first_then_topic_then_partition() -> None:
+    streams = [
+        [record("a", 0, 10), record("a", 1, 20)],
+        [record("b", 0, 10)],
+        [record("b", 7, 10), record("b", 8, 20)],
+        [record("c", 0, 10), record("c", 1, 11), record("c", 2, 20)],
+    ]
+    assert order_of(streams, frozenset("c")) == ["c-0", "a-0", "b-0", "b-7", "c-1", "c-2", "a-1", "b-8"]
+    assert order_of(streams, frozenset()) == ["a-0", "b-0", "b-7", "c-0", "c-1", "a-1", "b-8", "c-2"]
+
+
+def test_an_unusable_record_keeps_its_place_behind_its_predecessor() -> None:
+    broken = PipedRecord("c", 1, b"k", b"rubbish", 0, [])
+    streams = [[record("a", 0, 10)], [record("c", 0, 10), broken, record("c", 2, 10)]]
+    assert order_of(streams, frozenset("c")) == ["c-0", "c-2", "a-0"]
+
+
+@pytest.mark.parametrize("orders_first", [True, False])
+def test_an_order_of_the_millisecond_of_a_price_is_billed_at_that_price(orders_first: bool) -> None:
+    service = find_service("price-join")
+    driver = JobDriver("price-join")
+    stage = driver.stages[0]
+    price = [("menu_prices", MenuPrice("soup", 3.0, 5)), ("menu_prices", MenuPrice("soup", 4.0, 10))]
+    order = [("food_orders", FoodOrder("o1", "ann", "soup", 2, 10))]
+    records = [*order, *price] if orders_first else [*price, *order]
+    assert load_job(service.job).tables == {"menu_prices"}
+    streams: dict[str, list[Message]] = {"food_orders": [], "menu_prices": []}
+    for topic, event in records:
+        data = stage.codecs.inputs[topic].encode(event)
+        streams[topic].append(PipedRecord(topic, len(streams[topic]), b"soup", data, event.timestamp, []))
+    (result,) = stage.run([list(streams.values())], 1 << 52, 0, 1)
+    (bill,) = [stage.codecs.outputs["food_bills"].decode(output.value or b"") for output in result.outputs]
+    assert (bill.unit_price, bill.total, bill.price_valid_from) == (4.0, 8.0, 10)

@@ -1,0 +1,76 @@
+"""A row of the state that can't be decoded is no record's fault and no timer's: the batch stops, nothing is lost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from forebay.codec import Unavailable
+from forebay.processor import Context, Timer
+from forebay.processor.engine import EngineSettings, Position, TaskEngine
+from forebay.stores.rows import StateUnreadable
+from forebay.stores.table import MemoryTable
+from tests.runtime.task_harness import CODECS, JsonCodec, Record, Sum, Total
+
+GOOD, RUBBISH = b"[1, 1]", b"rubbish"
+ROW = b"totals\0a"
+
+
+class Reading(Sum):
+    def on_timer(self, timer: Timer, ctx: Context[Total]) -> None:
+        ctx.forward(self.totals.get(ctx.key) or Total(0, 0))
+
+
+class Refused(Exception):
+    """What a registry says that does not let us in (it is no Unavailable)."""
+
+
+class Locked(JsonCodec):
+    def decode(self, data: bytes) -> Any:
+        raise Refused("wrong password")
+
+
+def engine(table: MemoryTable, codec: JsonCodec | None = None) -> TaskEngine:
+    codecs = replace(CODECS, stores={"totals": codec or JsonCodec(Total)})
+    found = TaskEngine(Reading(), codecs, table, EngineSettings(service="sums"))
+    found.load(Position(100, 100))
+    return found
+
+
+def table(row: bytes) -> MemoryTable:
+    """Give the table of a task that has one row and its timer, due at 1,110."""
+    made = MemoryTable()
+    first = TaskEngine(Sum(), CODECS, made, EngineSettings(service="sums"))
+    first.run([[Record(0, b"a", b'["e1", 110, 1]')]], clock=1_000)
+    made.apply(first.finish(1).changes, b"1")
+    made.apply([(ROW, row)], b"2")
+    return made
+
+
+@pytest.mark.parametrize(
+    ("row", "codec", "remedy"),
+    [
+        (RUBBISH, None, "forebay restore"),
+        (GOOD, Locked(Total), "Refused: wrong password; the job goes on by itself"),
+    ],
+)
+def test_the_batch_stops_and_no_record_is_blamed(row: bytes, codec: JsonCodec | None, remedy: str) -> None:
+    task = engine(table(row), codec)
+    with pytest.raises(StateUnreadable, match=r"store totals, key b'a': the row can't be read") as caught:
+        task.run([[Record(1, b"a", b'["e2", 120, 1]')]], clock=1_000)
+    assert remedy in str(caught.value)
+    assert isinstance(caught.value, Unavailable)
+
+
+def test_a_timer_that_meets_such_a_row_is_not_used_up() -> None:
+    held = table(RUBBISH)
+    task = engine(held)
+    with pytest.raises(StateUnreadable):
+        task.tick(10_000, clock=1_000)
+    held.apply([(ROW, GOOD)], b"3")
+    task.load(Position(100, 100))
+    task.run([[]], clock=1_000)
+    task.tick(10_000, clock=1_000)
+    assert len(task.finish(2).outputs) == 1

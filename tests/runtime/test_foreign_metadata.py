@@ -1,0 +1,24 @@
+"""Offset metadata that somebody else wrote stops the job with what to do, whatever it says."""
+
+from __future__ import annotations
+
+import pytest
+
+from forebay.runtime.committed import CommittedPosition
+from forebay.runtime.errors import StateConflict
+from forebay.runtime.marker import Marker
+
+FOREIGN = ["", "rubbish", "7", "null", "[]", '"text"', "{}", '{"to": 7}', '{"to": [], "job": "j"}', "[" * 100_000]
+
+
+@pytest.mark.parametrize("text", FOREIGN, ids=lambda text: text[:20] or "nothing")
+def test_a_foreign_marker_is_told(text: str) -> None:
+    with pytest.raises(StateConflict, match="was not written by Forebay") as caught:
+        Marker.from_metadata(text)
+    assert len(str(caught.value)) < 1_000
+
+
+@pytest.mark.parametrize("text", FOREIGN, ids=lambda text: text[:20] or "nothing")
+def test_a_foreign_position_is_told(text: str) -> None:
+    with pytest.raises(StateConflict, match="was not written by Forebay"):
+        CommittedPosition.from_json(text.encode())

@@ -1,0 +1,45 @@
+"""A job that runs anywhere is noticed by what it commits."""
+
+from __future__ import annotations
+
+from confluent_kafka import IsolationLevel
+
+from forebay.kafka.ends import Place
+from forebay.runtime.running import WATCH_SECONDS, sign_of_life
+
+TASK = ("app-0-task", 0)
+OTHER = ("app-0-task", 1)
+
+
+class Topic:
+    """The internal changelog's ends, which may grow while somebody waits."""
+
+    def __init__(self, ends: dict[Place, int], stable: dict[Place, int] | None = None) -> None:
+        self.ends, self.stable = ends, stable or dict(ends)
+        self.grows: dict[Place, int] = {}
+        self.waited = 0.0
+
+    def look(self, isolation: IsolationLevel) -> dict[Place, int]:
+        return dict(self.stable if isolation is IsolationLevel.READ_COMMITTED else self.ends)
+
+    def pause(self, seconds: float) -> None:
+        self.waited += seconds
+        self.ends.update(self.grows)
+
+
+def test_nothing_moves() -> None:
+    topic = Topic({TASK: 7, OTHER: 0})
+    assert sign_of_life(topic.look, topic.pause) == ""
+    assert topic.waited == WATCH_SECONDS
+
+
+def test_a_commit_while_it_is_watched() -> None:
+    topic = Topic({TASK: 7, OTHER: 0})
+    topic.grows = {OTHER: 3}
+    assert sign_of_life(topic.look, topic.pause) == "app-0-task-1 grew from 0 to 3 within 3 s"
+
+
+def test_an_open_transaction_is_told_without_waiting() -> None:
+    topic = Topic({TASK: 9}, {TASK: 7})
+    assert sign_of_life(topic.look, topic.pause) == "app-0-task-0 has a transaction open at offset 7"
+    assert topic.waited == 0

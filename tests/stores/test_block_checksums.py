@@ -1,0 +1,79 @@
+"""A damaged block of the state is noticed and named; blocks of releases that kept no checksums are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from forebay.runtime.stateformat import decode_block, encode_block
+from forebay.stores.blocklog import append, catch_up, snapshot
+from forebay.stores.checksum import DamagedBlock
+from forebay.stores.directory import Directory
+from forebay.stores.table import Change, MemoryTable
+
+ROWS: list[Change] = [(b"user-%03d" % number, b"profile" * 9) for number in range(200)]
+
+
+class Blocks(dict[int, bytes]):
+    """Blocks by number (implements `BlockStorage`)."""
+
+    def get_block(self, number: int) -> bytes:
+        return self[number]
+
+    def put_block(self, number: int, data: bytes) -> None:
+        self[number] = data
+
+    def delete_block(self, number: int) -> None:
+        del self[number]
+
+
+def appended() -> tuple[Directory, Blocks]:
+    written = append(Directory(), [encode_block(ROWS), encode_block([(b"a", None)])], b"t", MemoryTable(), encode_block)
+    return written.directory, Blocks(written.put)
+
+
+def folded() -> tuple[Directory, Blocks]:
+    table, blocks = MemoryTable(), Blocks()
+    table.apply(ROWS, b"t")
+    return snapshot(table, b"t", encode_block, blocks.put_block), blocks
+
+
+def read(directory: Directory, blocks: Blocks) -> MemoryTable:
+    table = MemoryTable()
+    catch_up(table, directory, blocks, decode_block)
+    return table
+
+
+@pytest.mark.parametrize("write", [appended, folded])
+@pytest.mark.parametrize("at", [0, 2, 6, 9, 700, -1])
+def test_one_changed_bit_is_noticed(write: Callable[[], tuple[Directory, Blocks]], at: int) -> None:
+    directory, blocks = write()
+    damaged = bytearray(blocks[0])
+    damaged[at] ^= 0x10
+    blocks[0] = bytes(damaged)
+    with pytest.raises(DamagedBlock, match=r"block 0 of the state is damaged: .* `forebay restore`"):
+        read(directory, blocks)
+
+
+@pytest.mark.parametrize("left", [0, 3, 6, 500])
+def test_a_block_that_was_cut_off_is_noticed(left: int) -> None:
+    directory, blocks = folded()
+    blocks[0] = blocks[0][:left]
+    with pytest.raises(DamagedBlock):
+        read(directory, blocks)
+
+
+def test_a_block_in_anothers_place_is_noticed() -> None:
+    directory, blocks = appended()
+    blocks[0], blocks[1] = blocks[1], blocks[0]
+    with pytest.raises(DamagedBlock, match="block 0 of the state is damaged"):
+        read(directory, blocks)
+
+
+@pytest.mark.parametrize("write", [appended, folded])
+def test_blocks_without_checksums_are_read(write: Callable[[], tuple[Directory, Blocks]]) -> None:
+    directory, blocks = write()
+    old = Blocks({number: data[8:] for number, data in blocks.items()})
+    assert old[0] == encode_block(ROWS)
+    assert list(read(directory, old).scan(b"")) == list(read(directory, blocks).scan(b"")) == ROWS

@@ -1,0 +1,96 @@
+"""A table on disk leaves nothing behind, and a disk that was full once is no lasting damage."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from forebay.stores.copies import CopyTable
+from forebay.stores.disk import DiskTable
+from forebay.stores.table import NO_TAG, Table
+
+ROWS = [(b"%06d" % number, b"x" * 500) for number in range(4_000)]
+
+
+@contextmanager
+def full_disk(limit: int) -> Iterator[None]:
+    """Let no file grow beyond `limit` bytes, as a full disk would."""
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+
+
+def test_a_killed_worker_leaves_no_files(tmp_path: Path) -> None:
+    script = (
+        "import os, signal, sys\nfrom forebay.stores.disk import DiskTable\n"
+        "table = DiskTable(sys.argv[1], 'app-0-0')\n"
+        "table.apply([(b'a', b'1')], b't')\nassert table.get(b'a') == b'1'\nos.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_leftovers_of_earlier_releases_are_removed_at_the_start(tmp_path: Path) -> None:
+    ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
+    left = tmp_path / f"app-0-0-{int(ended.stdout)}-abcd_123"
+    own = tmp_path / f"app-0-0-{os.getpid()}-abcd_123"
+    alive = tmp_path / f"app-0-0-{os.getppid()}-abcd_123"
+    other = tmp_path / f"app-0-1-{int(ended.stdout)}-abcd_123"
+    for folder in (left, own, alive, other):
+        folder.mkdir()
+        (folder / "rows.sqlite").write_bytes(b"rows")
+    DiskTable(str(tmp_path), "app-0-0").close()
+    assert set(tmp_path.iterdir()) == {alive, other}
+
+
+@pytest.mark.parametrize("kind", ["table", "copy"])
+def test_a_disk_that_was_full_once_is_no_damage(tmp_path: Path, kind: str) -> None:
+    table: Table = DiskTable(str(tmp_path), "t", cache_mb=1) if kind == "table" else CopyTable(tmp_path / "t.sqlite")
+    table.apply(ROWS[:100], b"first")
+    with full_disk(400_000), pytest.raises(sqlite3.Error):
+        table.apply(ROWS, b"second")
+    assert table.tag == NO_TAG
+    for _ in range(2):
+        table.clear()
+        assert (len(table), table.size_bytes, list(table.scan(b""))) == (0, 0, [])
+        table.apply(ROWS, b"third")
+        assert (table.tag, list(table.scan(b""))) == (b"third", ROWS)
+    table.close()
+
+
+def test_while_the_disk_is_full_the_table_stands_at_no_tag_and_begins_anew_after(tmp_path: Path) -> None:
+    table = DiskTable(str(tmp_path), "t", cache_mb=1)
+    with full_disk(0):
+        for _ in range(2):
+            with pytest.raises(sqlite3.Error):
+                table.clear()
+            assert table.tag == NO_TAG
+    table.clear()
+    table.apply(ROWS, b"first")
+    assert len(list(table.scan(b""))) == len(ROWS)
+    table.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_copy_is_made_anew(tmp_path: Path) -> None:
+    file = tmp_path / "app-0-0.sqlite"
+    file.write_bytes(b"no database at all, " * 500)
+    copy = CopyTable(file)
+    copy.apply(ROWS, b"first")
+    assert (copy.tag, len(copy)) == (b"first", len(ROWS))
+    copy.close()

@@ -1,0 +1,81 @@
+"""A service's entry and its job must say the same: what differs is refused by name, before a record is lost."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from forebay import catalog
+from forebay.agreement import Disagreement, check_agreement, disagreements
+from forebay.catalog import SERVICES, Service, Topic
+from forebay.job import Job, load_job
+from forebay.kafka.settings import KafkaSettings
+from forebay.runtime.app import JobApplication, JobOptions
+from forebay.runtime.query import Plan
+from forebay.testing import JobDriver
+
+ORDERS = SERVICES["order-stores"]
+SESSIONS = SERVICES["user-sessions"]
+
+
+def with_entry(monkeypatch: pytest.MonkeyPatch, entry: Service) -> None:
+    monkeypatch.setattr(catalog, "SERVICES", MappingProxyType({**SERVICES, entry.name: entry}))
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_service_of_the_table_agrees_with_its_job(name: str) -> None:
+    assert disagreements(SERVICES[name], load_job(SERVICES[name].job)) == []
+
+
+def test_a_forgotten_stages_is_refused_by_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_entry(monkeypatch, dataclasses.replace(ORDERS, stages=1))
+    with pytest.raises(Disagreement, match=r"order-stores .* order_stores\.job disagree: the entry says stages=1"):
+        JobDriver("order-stores")
+
+
+def test_a_forgotten_stages_is_refused_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_entry(monkeypatch, dataclasses.replace(ORDERS, stages=1))
+    kafka = KafkaSettings(bootstrap_servers="127.0.0.1:1", schema_registry_url="http://127.0.0.1:1")
+    with pytest.raises(Disagreement, match=r"the job has 3: write stages=3 in the entry"):
+        JobApplication(JobOptions("order-stores", kafka, Plan("/nowhere")))
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (
+            lambda entry: dataclasses.replace(entry, stores={"profiles": "UserProfile"}),
+            r"stores are {'profiles': .* write stores={'user-profiles': 'UserProfile'} in the entry",
+        ),
+        (
+            lambda entry: dataclasses.replace(entry, inputs=(Topic("activity", "UserActivity"),)),
+            r'inputs are {\'activity\': .* write inputs=\(Topic\("user_activity", "UserActivity"\),\)',
+        ),
+        (
+            lambda entry: dataclasses.replace(entry, outputs=(Topic("user_session_stats", "Stats"),)),
+            r"outputs are {'user_session_stats': 'Stats'} in the entry, {'user_session_stats': 'UserSessionStats'}",
+        ),
+    ],
+    ids=["a store", "an input", "the record of an output"],
+)
+def test_what_differs_is_named_with_what_to_write(change: Callable[[Service], Service], told: str) -> None:
+    with pytest.raises(Disagreement, match=told):
+        check_agreement(change(SESSIONS), load_job(SESSIONS.job))
+
+
+def test_outputs_in_another_order_have_another_default() -> None:
+    votes = SERVICES["menu-votes"]
+    turned = dataclasses.replace(votes, outputs=votes.outputs[::-1])
+    with pytest.raises(Disagreement, match=r"votes_by_region in the entry, vote_counts in the job: write vote_counts"):
+        check_agreement(turned, load_job(votes.job))
+
+
+def test_a_store_of_two_stages_is_refused() -> None:
+    job = load_job(SESSIONS.job)
+    later: Any = dataclasses.replace(load_job(SERVICES["menu-votes"].job).then[0], processor=job.processor)
+    twice: Job = dataclasses.replace(job, then=(later,))
+    assert "two stages of the job declare the store 'user-profiles'" in disagreements(SESSIONS, twice)[0]

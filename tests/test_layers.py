@@ -1,0 +1,124 @@
+"""Imports point downwards only: the library's layers and the runtime's rooms, as ARCHITECTURE.md lists them."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SERVICES = ROOT / "services"
+PAGE = (ROOT / "ARCHITECTURE.md").read_text()
+QUOTED = re.compile(r"`([^`]+)`")
+REST = "forebay.runtime"
+
+
+def table(header: str) -> list[list[str]]:
+    """Return the cells of the table with that header, top row first."""
+    _, _, behind = PAGE.partition(f"\n{header}\n")
+    lines = []
+    for line in behind.splitlines()[1:]:
+        if not line.startswith("|"):
+            break
+        lines.append([cell.strip() for cell in line.strip("|").split("|")])
+    return lines
+
+
+def names(cell: str) -> list[str]:
+    return QUOTED.findall(cell)
+
+
+def room(cell: str) -> list[str]:
+    """Return the modules of a room; the one that holds `the other files` is the runtime itself."""
+    found = [f"{REST}.{name.removesuffix('/').removesuffix('.py')}" for name in names(cell)]
+    return found or [REST]
+
+
+LAYERS = [names(row[0]) for row in table("| layer | holds | libraries |")]
+LIBRARIES = [set(names(row[2])) for row in table("| layer | holds | libraries |")]
+ROOMS = [room(row[0]) for row in table("| room | holds |")]
+
+
+def level(module: str, levels: Sequence[Sequence[str]]) -> int | None:
+    """Return the row whose most exact entry holds a module; None where none does."""
+    entries = [
+        (len(entry), at) for at, row in enumerate(levels) for entry in row if f"{module}.".startswith(f"{entry}.")
+    ]
+    return max(entries)[1] if entries else None
+
+
+def imports(source: str, module: str) -> Iterator[str]:
+    """Return what a module's text imports, wherever it does."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{module} imports relatively: name the package"
+            assert node.module is not None
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def modules() -> Iterator[tuple[str, str]]:
+    """Return the name and text of every module of the library."""
+    for file in sorted((SERVICES / "forebay").rglob("*.py")):
+        parts = file.relative_to(SERVICES).with_suffix("").parts
+        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), file.read_text()
+
+
+MODULES = dict(modules())
+
+
+def upward(module: str, source: str) -> list[str]:
+    """Return what is wrong with a module's imports."""
+    mine, my_room = level(module, LAYERS), level(module, ROOMS)
+    if mine is None:
+        return [f"{module} is in no layer of ARCHITECTURE.md: give it one"]
+    wrong = []
+    allowed = set().union(*LIBRARIES[mine:])
+    for name in imports(source, module):
+        top, theirs, their_room = name.partition(".")[0], level(name, LAYERS), level(name, ROOMS)
+        if top != "forebay":
+            if top not in sys.stdlib_module_names and top not in allowed:
+                wrong.append(f"{module} imports the library {top}, which its layer has not")
+        elif theirs is not None and theirs < mine:
+            wrong.append(f"{module} imports {name}, of a layer above")
+        elif my_room is not None and their_room is not None and their_room < my_room:
+            wrong.append(f"{module} imports {name}, of a room above")
+    return wrong
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if name != "forebay"])
+def test_a_module_imports_nothing_from_above(module: str) -> None:
+    assert upward(module, MODULES[module]) == []
+
+
+@pytest.mark.parametrize("entry", [entry for row in (*LAYERS, *ROOMS) for entry in row])
+def test_what_the_tables_list_exists(entry: str) -> None:
+    assert entry in MODULES
+
+
+WRONG = [
+    ("forebay.stores.rows", "from forebay.processor import api"),
+    ("forebay.stores.rows", "import confluent_kafka"),
+    ("forebay.records", "import sortedcontainers"),
+    ("forebay.kafka.admin", "from forebay.runtime.spec import JobSpec"),
+    ("forebay.conformance.cases", "from forebay.conformance.spark import run"),
+    ("forebay.runtime.protocol.lease", "from forebay.runtime.task import group"),
+    ("forebay.runtime.task.group", "from forebay.runtime.spark.control import WorkerControl"),
+    ("forebay.runtime.spark.source", "def late():\n    from forebay.runtime import query"),
+    ("forebay.newcomer", "import os"),
+]
+
+
+@pytest.mark.parametrize(("module", "source"), WRONG, ids=[f"{module}: {source}" for module, source in WRONG])
+def test_what_points_upwards_is_found(module: str, source: str) -> None:
+    assert len(upward(module, source)) == 1
+
+
+def test_what_points_downwards_is_not() -> None:
+    source = "import os\nfrom pyspark.sql import Row\nfrom forebay.runtime.task.group import TaskGroup"
+    assert upward("forebay.runtime.spark.leases", source) == []

@@ -1,0 +1,44 @@
+"""SQL of any depth is a view or refused by its file's name; a long condition is no deep one."""
+
+from __future__ import annotations
+
+import pytest
+
+from forebay.views import ViewError
+from tests.views.sources import measured, view
+
+
+def where(condition: str) -> str:
+    return f"CREATE MATERIALIZED VIEW v AS SELECT area, COUNT(*) AS n FROM readings WHERE {condition} GROUP BY area"
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "(" * 2_000 + "level > 1" + ")" * 2_000,
+        "NOT " * 2_000 + "valid",
+        "level > " + "-" * 2_000 + "1",
+        "(" * 2_000,
+    ],
+    ids=["parentheses", "negations", "signs", "never closed"],
+)
+def test_what_is_nested_too_deeply_is_refused_by_the_files_name(condition: str) -> None:
+    with pytest.raises(ViewError, match=r"^v\.sql: .*(nested too deeply|line 1)"):
+        view(where(condition))
+
+
+@pytest.mark.parametrize("word", ["AND", "OR"])
+def test_a_condition_of_many_parts_is_no_deep_one(word: str) -> None:
+    keeps = view(where(f" {word} ".join(["level > 1"] * 3_000))).where
+    assert keeps is not None
+    assert (keeps(measured(level=2)), keeps(measured(level=1)), keeps(measured(level=None))) == (True, False, None)
+
+
+def test_a_list_of_many_values_is_no_deep_one() -> None:
+    keeps = view(where(f"level IN ({', '.join(map(str, range(3_000)))})")).where
+    assert keeps is not None
+    assert (keeps(measured(level=2_999)), keeps(measured(level=3_000)), keeps(measured(level=None))) == (
+        True,
+        False,
+        None,
+    )
