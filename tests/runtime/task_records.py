@@ -9,6 +9,7 @@ from typing import Any
 from forebay.codec import DecodeError, EncodeError
 from forebay.processor import Context, Processor, Timer
 from forebay.processor.engine import Codecs
+from forebay.processor.messages import Headers
 from forebay.stores import KeyValueStore
 
 APPLICATION = "app"
@@ -66,6 +67,37 @@ class JsonCodec:
             return self._kind(*json.loads(data))
         except (ValueError, TypeError) as error:
             raise DecodeError(str(error)) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record of the topic (a `Message`), far from any broker."""
+
+    offset_: int
+    key_: bytes | None
+    value_: bytes | None
+    partition_: int = 0
+
+    def topic(self) -> str:
+        return TOPIC
+
+    def partition(self) -> int:
+        return self.partition_
+
+    def offset(self) -> int:
+        return self.offset_
+
+    def key(self) -> bytes | None:
+        return self.key_
+
+    def value(self) -> bytes | None:
+        return self.value_
+
+    def headers(self) -> Headers | None:
+        return [("origin", b"test")]
+
+    def timestamp(self) -> tuple[int, int]:
+        return 1, 77
 
 
 CODECS = Codecs({TOPIC: JsonCodec(Number)}, {"totals": JsonCodec(Total)}, {OUTPUT: JsonCodec(Total)})

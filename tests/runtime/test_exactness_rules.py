@@ -213,6 +213,16 @@ def test_a_task_that_outgrows_its_limit_stops_with_the_remedy(bench: GroupBench)
         bench.run()
 
 
+def test_rows_event_ids_and_timers_count_for_what_memory_they_take(bench: GroupBench) -> None:
+    for number in range(50):
+        bench.add("a", Number(f"e-{number}", 10, 1))
+    bench.run()
+    bench.limit(max_state_bytes=2 * sum(len(key) + len(row) for key, row in bench.rows().items()))
+    bench.feed(("a", 30, 1))
+    with pytest.raises(TaskTooLarge, match=r"the task's state takes \d+ bytes"):
+        bench.run()
+
+
 def test_event_ids_are_remembered_across_restarts_and_forgotten_after_the_retention() -> None:
     bench = GroupBench(dedupe_retention_ms=1_000)
     for key, timestamp in (("a", 10), ("a", 10)):

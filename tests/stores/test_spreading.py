@@ -18,8 +18,7 @@ from forebay.stores.keys import pack_time
 from forebay.stores.lru import LruStore
 from forebay.stores.spread import NotSpreadable, Spreader
 from forebay.stores.table import MemoryTable
-from tests.runtime.simulator.broker import Record
-from tests.runtime.task_records import TOPIC, JsonCodec, Number, Total
+from tests.runtime.task_records import TOPIC, JsonCodec, Number, Record, Total
 
 HOUR = 3_600_000
 KEYS = [f"user-{n}" for n in range(40)]
@@ -71,7 +70,7 @@ class Side:
             )
             engine.load(self.positions[task])
             mine = [
-                Record((TOPIC, 0), n, key.encode(), codec.encode(Number(f"{batch}/{n}", ts, amount)), 77, None, None, 0)
+                Record(n, key.encode(), codec.encode(Number(f"{batch}/{n}", ts, amount)))
                 for n, (key, ts, amount) in enumerate(records)
                 if partition_of(key.encode(), self.tasks) == task
             ]
