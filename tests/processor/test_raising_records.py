@@ -12,7 +12,7 @@ from forebay.processor import Processor
 from forebay.processor.engine import Codecs, EngineSettings
 from forebay.serde import AvroCodec, LocalSchemas, Schema
 from forebay.testing import TestDriver
-from tests.runtime.task_harness import CODECS, Number, Sum, Total
+from tests.runtime.task_records import CODECS, Number, Sum, Total
 
 
 class Fragile(Sum):
