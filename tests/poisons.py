@@ -19,6 +19,7 @@ import fastavro
 
 from forebay.catalog import SIDE_TOPIC
 from forebay.processor.messages import Headers
+from forebay.records import fields_of, replace
 from forebay.serde import load_contract
 from producers.base import Defect, Event, Source
 from producers.frames import Frames

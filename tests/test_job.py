@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from forebay.job import Job
-from tests.runtime.task_harness import Number, Sum, Total
+from tests.runtime.task_records import Number, Sum, Total
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from forebay.operators import Closing
 from forebay.processor import Context, IdleClose, Processor, Timer
 from forebay.stores import WindowStore
 from forebay.testing import TestDriver
-from tests.runtime.task_harness import CODECS, Number, Total
+from tests.runtime.task_records import CODECS, Number, Total
 
 SIZE = 100
 

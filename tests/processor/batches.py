@@ -10,7 +10,7 @@ from forebay.processor.engine import BatchResult, Codecs, EngineSettings, StateE
 from forebay.processor.messages import Message
 from forebay.stores.table import MemoryTable
 from forebay.testing.driver import PipedRecord
-from tests.runtime.task_harness import CODECS, Number, Sum
+from tests.runtime.task_records import CODECS, Number, Sum
 
 
 class Batches:

@@ -10,7 +10,7 @@ from forebay.processor import Context, LateRecord, Processor, RejectedRecord, Ti
 from forebay.processor.engine import Emit, EngineSettings
 from forebay.stores import KeyValueStore
 from forebay.testing import TestDriver
-from tests.runtime.task_harness import CODECS, Number, Sum, Total
+from tests.runtime.task_records import CODECS, Number, Sum, Total
 
 
 def driver(processor: Processor[Number, Total] | None = None, **settings: object) -> TestDriver[Number, Total]:

@@ -9,7 +9,7 @@ from forebay.processor.engine import Codecs, EngineSettings, TaskEngine
 from forebay.stores import KeyValueStore
 from forebay.stores.table import MemoryTable
 from forebay.testing import TestDriver
-from tests.runtime.task_harness import CODECS, TOPIC, FakeInput, JsonCodec, Number, Range, Total
+from tests.runtime.task_records import CODECS, TOPIC, JsonCodec, Number, Record, Total
 
 TWO = Codecs({TOPIC: JsonCodec(Number)}, {}, {"first": JsonCodec(Total), "second": JsonCodec(Total)})
 
@@ -88,9 +88,8 @@ def test_the_tasks_own_timer_has_no_key() -> None:
 def test_what_the_next_stage_is_handed_does_not_go_to_a_topic() -> None:
     codecs = Codecs(TWO.inputs, {}, TWO.outputs, repartitions={"next": JsonCodec(Total)})
     engine = TaskEngine(Script(), codecs, MemoryTable(), EngineSettings(service="script"))
-    records = FakeInput()
-    records.add("both", Number("e", 5, 0))
-    engine.run(records.read([Range(TOPIC, 0, 0, 1)]), clock=10)
+    value = TWO.inputs[TOPIC].encode(Number("e", 5, 0))
+    engine.run([[Record(0, b"both", value)]], clock=10)
     result = engine.finish(1)
     assert [output.target for output in result.onward] == ["next"]
     assert [output.target for output in result.outputs] == ["second"]

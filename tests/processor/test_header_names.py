@@ -10,7 +10,7 @@ from forebay.processor import Context, LateRecord
 from forebay.processor.engine import EngineSettings, TaskEngine
 from forebay.processor.messages import Headers
 from forebay.stores.table import MemoryTable
-from tests.runtime.task_harness import CODECS, Number, Record, Sum, Total
+from tests.runtime.task_records import CODECS, Number, Record, Sum, Total
 
 
 class Choosy(Sum):

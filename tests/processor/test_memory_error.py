@@ -1,11 +1,12 @@
-"""A record is never blamed for memory that ran out: the batch fails and is computed again."""
+"""A record is never blamed for memory that ran out: the cycle fails and is computed again."""
 
 from __future__ import annotations
 
 import pytest
 
 from forebay.processor import Context
-from tests.runtime.task_harness import Bench, Number, Sum, Total
+from tests.runtime.group_bench import GroupBench
+from tests.runtime.task_records import Number, Sum, Total
 
 
 class Hungry(Sum):
@@ -17,13 +18,14 @@ class Hungry(Sum):
             raise MemoryError
 
 
-def test_the_batch_fails_and_nothing_goes_to_errors() -> None:
-    bench = Bench(Hungry)
+def test_nothing_is_committed_and_nothing_goes_to_errors() -> None:
+    bench = GroupBench(Hungry)
     bench.feed(("a", 10, 1), ("a", 20, 3))
-    batch = bench.plan()
     with pytest.raises(MemoryError):
-        bench.attempt(batch)
-    assert bench.kafka.transactions == []
+        bench.run()
+    assert bench.positions() == []
+    bench.group.abandon()
     Hungry.full = False
-    assert bench.run(batch).errors == 0
-    assert bench.kafka.outputs() == [("a", Total(1, 1)), ("a", Total(4, 2))]
+    bench.run()
+    assert bench.errors() == []
+    assert bench.outputs() == [("a", Total(1, 1)), ("a", Total(4, 2))]

@@ -8,7 +8,7 @@ from forebay.processor import Context, Processor
 from forebay.processor.engine import Codecs
 from forebay.stores import KeyValueStore
 from forebay.testing import TestDriver
-from tests.runtime.task_harness import CODECS, TOPIC, JsonCodec, Number, Total
+from tests.runtime.task_records import CODECS, TOPIC, JsonCodec, Number, Total
 
 
 @dataclass(frozen=True, slots=True)

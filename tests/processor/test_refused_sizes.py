@@ -13,7 +13,7 @@ from forebay.processor.messages import Headers
 from forebay.room import FRAME_BYTES
 from forebay.testing import JobDriver, TestDriver
 from tests.processor.batches import Batches, sent
-from tests.runtime.task_harness import CODECS, Number, Sum, Total
+from tests.runtime.task_records import CODECS, Number, Sum, Total
 from user_sessions.model import UserActivity
 
 SMALL = TaskLimits(

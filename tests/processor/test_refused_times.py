@@ -13,7 +13,7 @@ from forebay.processor.engine import BatchResult, Codecs
 from forebay.stores import TimestampedKeyValueStore
 from forebay.testing.driver import PipedRecord
 from tests.processor.batches import Batches, sent
-from tests.runtime.task_harness import CODECS, Number, Sum, Total
+from tests.runtime.task_records import CODECS, Number, Sum, Total
 
 CLOCK, HOUR = 1_700_000_000_000, 3_600_000
 KAFKAS_DEFAULT = {"message.timestamp.type": "CreateTime", "message.timestamp.after.max.ms": str(HOUR)}

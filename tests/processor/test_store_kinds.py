@@ -5,7 +5,7 @@ from __future__ import annotations
 from forebay.processor import Context, Processor
 from forebay.stores.ttl import TtlKeyValueStore
 from forebay.testing import TestDriver
-from tests.runtime.task_harness import CODECS, Number, Total
+from tests.runtime.task_records import CODECS, Number, Total
 
 
 class Recent(Processor[Number, Total]):

@@ -15,7 +15,7 @@ from forebay.stores.table import MemoryTable
 from forebay.testing import JobDriver
 from forebay.testing.driver import PipedRecord
 from price_join.model import FoodOrder, MenuPrice
-from tests.runtime.task_harness import CODECS, Sum
+from tests.runtime.task_records import CODECS, Sum
 
 
 def record(topic: str, offset: int, at: int) -> Message:

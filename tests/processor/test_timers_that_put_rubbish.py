@@ -6,7 +6,7 @@ from forebay.processor import Context, Timer
 from forebay.processor.engine import EngineSettings
 from forebay.testing import TestDriver
 from tests.processor.batches import Batches, sent
-from tests.runtime.task_harness import CODECS, Number, Sum, Total
+from tests.runtime.task_records import CODECS, Number, Sum, Total
 
 
 class Spoiling(Sum):

@@ -12,7 +12,7 @@ from forebay.processor import Context, Timer
 from forebay.processor.engine import EngineSettings, Position, TaskEngine
 from forebay.stores.rows import StateUnreadable
 from forebay.stores.table import MemoryTable
-from tests.runtime.task_harness import CODECS, JsonCodec, Record, Sum, Total
+from tests.runtime.task_records import CODECS, JsonCodec, Record, Sum, Total
 
 GOOD, RUBBISH = b"[1, 1]", b"rubbish"
 ROW = b"totals\0a"

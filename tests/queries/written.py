@@ -10,9 +10,7 @@ from forebay.processor.api import Context, Processor
 from forebay.processor.engine import declared_stores
 from forebay.queries.replica import TaskReplica
 from forebay.queries.stores import JobStores
-from forebay.runtime.batch import Range
-from forebay.runtime.committed import POSITION, position_of
-from forebay.runtime.marker import Marker
+from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.runtime.stage_log import stage_log
 from forebay.stores.buffers import JoinBuffer
 from forebay.stores.keyvalue import KeyValueStore
@@ -73,8 +71,7 @@ class WrittenTask:
         for topic, key, value, timestamp in self._router.route(self._bench.commit(), 0):
             self._take(topic, key, value, timestamp)
         clock = self._bench.clock.closing_time
-        marker = Marker(job, self.batch, clock, f"{self.batch:032x}", "v", clock)
-        position = position_of(marker, [Range("events", self.task, 0, self.batch * 10)])
+        position = TaskPosition(job, self.batch, clock, clock, "v", (("events", self.task, self.batch * 10),))
         self._take(LOG.internal, POSITION, position.to_json(), 0)
         self._ends = {topic: end + 1 for topic, end in self._ends.items()}
         return dict(self._ends)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from forebay.runtime.committed import CommittedPosition
 from forebay.runtime.errors import StateConflict
-from forebay.runtime.marker import Marker
+from forebay.runtime.protocol.position import TaskPosition, owner
 
 FOREIGN = ["", "rubbish", "7", "null", "[]", '"text"', "{}", '{"to": 7}', '{"to": [], "job": "j"}', "[" * 100_000]
 
@@ -14,11 +13,11 @@ FOREIGN = ["", "rubbish", "7", "null", "[]", '"text"', "{}", '{"to": 7}', '{"to"
 @pytest.mark.parametrize("text", FOREIGN, ids=lambda text: text[:20] or "nothing")
 def test_a_foreign_marker_is_told(text: str) -> None:
     with pytest.raises(StateConflict, match="was not written by Forebay") as caught:
-        Marker.from_metadata(text)
+        owner(text)
     assert len(str(caught.value)) < 1_000
 
 
 @pytest.mark.parametrize("text", FOREIGN, ids=lambda text: text[:20] or "nothing")
 def test_a_foreign_position_is_told(text: str) -> None:
     with pytest.raises(StateConflict, match="was not written by Forebay"):
-        CommittedPosition.from_json(text.encode())
+        TaskPosition.from_json(text.encode())

@@ -1,11 +1,13 @@
-"""Figures of a job that has not done anything yet."""
+"""What tasks tell of themselves is counted once, whichever worker they are in."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from forebay.runtime.batch import TaskReport
-from forebay.runtime.metrics import JobMetrics
+from forebay.runtime.metrics import JobMetrics, since
+from forebay.runtime.task.figures import LATENCY_MS, TaskFigures
 
 COUNTED = [
     ("forebay_records_out_total", {"kind": "errors"}),
@@ -14,20 +16,80 @@ COUNTED = [
     ("forebay_duplicates_total", {}),
     ("forebay_query_restarts_total", {}),
 ]
+LATER = 1 << 50
+"""A time (ms) after any start of a job."""
+
+
+def told(at: int = 0, part: int = 0, task: int = 0, **counts: int) -> TaskFigures:
+    figures = TaskFigures(part, task, opened=LATER, at=LATER + at, worker=1)
+    return replace(figures, **counts)  # type: ignore[arg-type]
+
+
+def value(metrics: JobMetrics, name: str, **labels: str) -> float | None:
+    return metrics.registry.get_sample_value(name, {"service": "user-sessions", **labels})
+
+
+@pytest.fixture
+def metrics() -> JobMetrics:
+    return JobMetrics("user-sessions")
 
 
 @pytest.mark.parametrize(("name", "labels"), COUNTED)
-def test_what_alerts_take_the_increase_of_begins_at_zero(name: str, labels: dict[str, str]) -> None:
-    metrics = JobMetrics("user-sessions")
-    assert metrics.registry.get_sample_value(name, {"service": "user-sessions", **labels}) == 0
+def test_what_alerts_take_the_increase_of_begins_at_zero(
+    metrics: JobMetrics, name: str, labels: dict[str, str]
+) -> None:
+    assert value(metrics, name, **labels) == 0
 
 
-def test_only_what_was_sent_now_is_counted_as_sent() -> None:
-    metrics = JobMetrics("user-sessions")
-    metrics.observe(
-        0.1, [TaskReport(step="produce", outputs=5, errors=2, late=1), TaskReport(step="replay", outputs=9, errors=3)]
+def test_what_passed_between_two_tellings_is_counted(metrics: JobMetrics) -> None:
+    metrics.observe([told(1, outputs=5, errors=2, late=1)])
+    metrics.observe([told(2, outputs=9, errors=2, late=2)])
+    assert [value(metrics, name, **labels) for name, labels in COUNTED[:3]] == [2, 2, 9]
+
+
+def test_a_telling_that_is_seen_twice_is_counted_once(metrics: JobMetrics) -> None:
+    assert len(metrics.observe([told(1, outputs=5)])) == 1
+    assert metrics.observe([told(1, outputs=5)]) == []
+    assert value(metrics, "forebay_records_out_total", kind="output") == 5
+
+
+def test_what_another_worker_has_done_with_the_task_is_added(metrics: JobMetrics) -> None:
+    metrics.observe([told(1, outputs=5)])
+    metrics.observe([replace(told(2, outputs=3), opened=LATER + 1, worker=2)])
+    assert value(metrics, "forebay_records_out_total", kind="output") == 8
+
+
+def test_tasks_are_counted_each_by_itself(metrics: JobMetrics) -> None:
+    metrics.observe([told(1, task=0, outputs=5), told(1, task=1, outputs=7), told(1, part=1, outputs=1)])
+    assert value(metrics, "forebay_records_out_total", kind="output") == 13
+
+
+def test_what_an_earlier_run_told_is_not_counted(metrics: JobMetrics) -> None:
+    assert metrics.observe([replace(told(1, outputs=5), opened=1)]) == []
+    assert value(metrics, "forebay_records_out_total", kind="output") == 0
+
+
+def test_the_difference_has_counts_subtracted_and_the_rest_as_it_is_now() -> None:
+    before = replace(told(1, commits=4), records_in={"t": 3}, conversions=["a"], seconds={"commit": 1.0})
+    now = replace(
+        told(2, commits=6, state_rows=11), records_in={"t": 5, "u": 2}, conversions=["a", "b"], seconds={"commit": 1.5}
     )
-    counted = [
-        metrics.registry.get_sample_value(name, {"service": "user-sessions", **labels}) for name, labels in COUNTED[:3]
-    ]
-    assert counted == [2, 1, 5]
+    passed = since(before, now)
+    assert (passed.commits, passed.records_in, passed.conversions) == (2, {"t": 2, "u": 2}, ["b"])
+    assert (passed.seconds, passed.state_rows, passed.at) == ({"commit": 0.5}, 11, LATER + 2)
+
+
+def test_latencies_are_a_histogram(metrics: JobMetrics) -> None:
+    counts = [0] * (len(LATENCY_MS) + 1)
+    counts[0], counts[-1] = 3, 1
+    metrics.observe([replace(told(1, latency_ms=70_012), latencies=counts)])
+    name = "forebay_end_to_end_latency_seconds"
+    assert value(metrics, f"{name}_bucket", le="0.005") == 3
+    assert value(metrics, f"{name}_bucket", le="60.0") == 3
+    assert value(metrics, f"{name}_bucket", le="+Inf") == 4
+    assert value(metrics, f"{name}_sum") == pytest.approx(70.012)
+
+
+def test_figures_survive_as_text() -> None:
+    figures = replace(told(3, outputs=2), records_in={"t": 1}, conversions=["x"], seconds={"commit": 0.25})
+    assert TaskFigures.from_json(figures.to_json()) == figures

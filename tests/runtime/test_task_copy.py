@@ -1,4 +1,4 @@
-"""A standby's copy of a task: whole batches only, and never ahead of what the job's state has."""
+"""A standby's copy of a task: whole commits only."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from forebay.runtime.changelog_reader import ChangelogRows
-from forebay.runtime.committed import POSITION, CommittedPosition
-from forebay.runtime.marker import Marker
+from forebay.runtime.protocol.position import POSITION, TaskPosition, commits_in
 from forebay.runtime.standby import TaskCopy
 from forebay.stores.copies import CopyTable
 
@@ -23,9 +22,8 @@ class Topics:
 
     def commit(self, batch: int, *rows: tuple[bytes, bytes | None]) -> dict[str, int]:
         self.records["store"] += [*rows, None]
-        marker = Marker("job", batch, 0, f"{batch:032x}", "v", 0)
         timer = (b"\x01timer\0t\0k", b"%d" % batch)
-        self.records["internal"] += [timer, (POSITION, CommittedPosition(marker, ()).to_json()), None]
+        self.records["internal"] += [timer, (POSITION, TaskPosition("c1", batch).to_json()), None]
         return {topic: len(records) for topic, records in self.records.items()}
 
 
@@ -44,34 +42,32 @@ def give(copy: TaskCopy, topics: Topics, taken: dict[str, int], until: dict[str,
 
 
 def state(copy: TaskCopy) -> tuple[int, dict[bytes, bytes]]:
-    number = int.from_bytes(copy.table.tag, "big") if copy.table.tag else -1
+    number = commits_in(copy.table.tag, "c1") if copy.table.tag else -1
     return number, dict(copy.table.scan(b""))
 
 
-def test_a_batch_is_applied_once_the_next_has_ended(copy: TaskCopy) -> None:
+def test_a_commit_is_applied_when_it_has_been_read(copy: TaskCopy) -> None:
     topics, taken = Topics(), {}
     first = topics.commit(1, (b"a", b"1"))
+    assert copy.batches_end(first) == -1
     give(copy, topics, taken, first)
-    assert copy.batches_end(first) == -1
-    assert copy.batches_end(first) == -1
+    assert copy.batches_end(first) == 1
+    assert state(copy) == (1, {b"s\0a": b"1", b"\x01timer\0t\0k": b"1"})
     second = topics.commit(2, (b"a", b"2"), (b"b", b"2"))
     give(copy, topics, taken, second)
-    assert copy.batches_end(second) == 1
-    assert state(copy) == (1, {b"s\0a": b"1", b"\x01timer\0t\0k": b"1"})
+    assert copy.batches_end(second) == 2
+    assert state(copy) == (2, {b"s\0a": b"2", b"s\0b": b"2", b"\x01timer\0t\0k": b"2"})
     third = topics.commit(5, (b"a", None))
     give(copy, topics, taken, third)
-    assert copy.batches_end(third) == 2
-    assert state(copy) == (2, {b"s\0a": b"2", b"s\0b": b"2", b"\x01timer\0t\0k": b"2"})
+    assert copy.batches_end(third) == 5
+    assert state(copy) == (5, {b"s\0b": b"2", b"\x01timer\0t\0k": b"5"})
 
 
-def test_the_last_batch_is_applied_after_ten_rounds_without_another(copy: TaskCopy) -> None:
+def test_without_another_commit_nothing_is_applied(copy: TaskCopy) -> None:
     topics, taken = Topics(), {}
-    for batch in (1, 2):
-        ends = topics.commit(batch, (b"a", b"%d" % batch))
-        give(copy, topics, taken, ends)
-        assert copy.batches_end(ends) == -1
-        assert [copy.batches_end(ends) for _ in range(20)] == [-1] * 9 + [batch] + [-1] * 10
-        assert state(copy)[1][b"s\0a"] == b"%d" % batch
+    ends = topics.commit(1, (b"a", b"1"))
+    give(copy, topics, taken, ends)
+    assert [copy.batches_end(ends) for _ in range(3)] == [1, -1, -1]
 
 
 def test_records_read_beyond_the_ends_wait(copy: TaskCopy) -> None:
@@ -80,17 +76,16 @@ def test_records_read_beyond_the_ends_wait(copy: TaskCopy) -> None:
     second = topics.commit(2, (b"a", b"2"))
     third = topics.commit(3, (b"a", b"3"))
     give(copy, topics, taken, third)
-    assert [copy.batches_end(ends) for ends in (first, second, third)] == [-1, 1, 2]
-    assert state(copy)[1][b"s\0a"] == b"2"
+    assert copy.batches_end(first) == 1
+    assert state(copy)[1][b"s\0a"] == b"1"
+    assert [copy.batches_end(ends) for ends in (second, third)] == [2, 3]
+    assert state(copy)[1][b"s\0a"] == b"3"
 
 
-def test_several_batches_at_once_leave_the_last_of_them_waiting(copy: TaskCopy) -> None:
+def test_several_commits_are_applied_at_once(copy: TaskCopy) -> None:
     topics, taken = Topics(), {}
     for batch in (1, 2, 3):
-        ends = topics.commit(batch, (b"a", b"%d" % batch))
-    give(copy, topics, taken, ends)
-    assert copy.batches_end(ends) == -1
-    ends = topics.commit(4, (b"a", b"4"))
+        ends = topics.commit(batch, (b"a", b"%d" % batch), (b"k%d" % batch, b"x"))
     give(copy, topics, taken, ends)
     assert copy.batches_end(ends) == 3
-    assert state(copy)[1][b"s\0a"] == b"3"
+    assert sorted(key for key in state(copy)[1] if key.startswith(b"s")) == [b"s\0a", b"s\0k1", b"s\0k2", b"s\0k3"]

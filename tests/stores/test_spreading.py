@@ -18,7 +18,7 @@ from forebay.stores.keys import pack_time
 from forebay.stores.lru import LruStore
 from forebay.stores.spread import NotSpreadable, Spreader
 from forebay.stores.table import MemoryTable
-from tests.runtime.task_harness import TOPIC, JsonCodec, Number, Record, Total
+from tests.runtime.task_records import TOPIC, JsonCodec, Number, Record, Total
 
 HOUR = 3_600_000
 KEYS = [f"user-{n}" for n in range(40)]

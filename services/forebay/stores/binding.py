@@ -108,7 +108,7 @@ class Store(Generic[V]):
 
     Args:
         name: names the changelog topic: `<application>-<name>-changelog`.
-        value: the frozen dataclass held by it, or another format (see `forebay.formats`).
+        value: the record held by it, or another format (see `forebay.formats`).
     """
 
     row_value = RowValue.PLAIN

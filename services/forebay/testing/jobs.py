@@ -10,11 +10,12 @@ from forebay.agreement import check_agreement
 from forebay.catalog import find_service
 from forebay.formats import key_writer
 from forebay.job import Job, load_job
-from forebay.limits import TaskLimits, task_limits
+from forebay.limits import TaskLimits
 from forebay.partitioner import partition_of
 from forebay.processor.engine import EngineSettings
 from forebay.processor.messages import Headers, Message
 from forebay.serde import local_codec
+from forebay.task_limits import task_limits
 from forebay.testing.driver import Failure, Forwarded, PipedRecord, failure, shown
 from forebay.testing.kept import KeptRecords
 from forebay.testing.stages import Crossing, StageTasks, crossing_of

@@ -14,7 +14,6 @@ from forebay.codec import Codec
 from forebay.job import Job, SubTopology, load_job
 from forebay.kafka.codecs import registry_codec
 from forebay.kafka.topic_limits import batch_limit
-from forebay.limits import task_limits
 from forebay.partitioner import Partitioner
 from forebay.processor.api import AnyProcessor
 from forebay.processor.engine import Codecs, EngineSettings, TaskEngine
@@ -36,6 +35,7 @@ from forebay.runtime.task.transaction import Destinations, GroupProducer
 from forebay.stores.copies import copy_file, load_copy
 from forebay.stores.disk import DiskTable
 from forebay.stores.table import MemoryTable, Table
+from forebay.task_limits import task_limits
 from forebay.wiring import task_codecs
 
 log = logging.getLogger(__name__)

@@ -1,0 +1,29 @@
+"""Records of input partitions, and of what senders say in repartitions."""
+
+from __future__ import annotations
+
+from forebay.runtime.protocol.times import TaskTime, data_headers, time_headers
+from forebay.runtime.task.partition_queue import InputPartition
+from forebay.runtime.task.repartition_queue import RepartitionPartition
+from tests.runtime.simulator.broker import Record
+
+REPARTITION = "app-grouped-repartition"
+
+
+def give(part: InputPartition, *timestamps: int) -> None:
+    """Have a partition read records with these timestamps, at its next offsets."""
+    for timestamp in timestamps:
+        offset = part.next
+        part.take(Record((part.topic, part.partition), offset, b"k", b"v", timestamp, None, None, 0), offset)
+
+
+def forward(part: RepartitionPartition, offset: int, sender: str, timestamp: int) -> None:
+    """Have a repartition read a record that a sender forwarded."""
+    headers = data_headers(sender)
+    part.take(Record((part.topic, part.partition), offset, b"k", b"v", timestamp, headers, None, 0), offset)
+
+
+def tell(part: RepartitionPartition, offset: int, sender: str, time: TaskTime) -> None:
+    """Have a repartition read what a sender tells of its time."""
+    headers = time_headers(sender, time)
+    part.take(Record((part.topic, part.partition), offset, None, None, 0, headers, None, 0), offset)

@@ -1,0 +1,248 @@
+"""Clients of the broker in memory, with as much of confluent_kafka's as the runtime uses."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from types import SimpleNamespace
+from typing import Any
+
+from confluent_kafka import OFFSET_BEGINNING, IsolationLevel, KafkaError, KafkaException, TopicPartition
+
+from tests.runtime.simulator.broker import Broker, Fenced, Place, Record
+
+At = Callable[[str], None]
+"""Called with the name of each point at which a worker may be hit."""
+
+
+def fenced() -> KafkaException:
+    return KafkaException(KafkaError(KafkaError._FENCED, fatal=True))
+
+
+class EndEvent:
+    """Where a partition ended, or cannot be read."""
+
+    def __init__(self, place: Place, offset: int, code: int = KafkaError._PARTITION_EOF) -> None:
+        self._place = place
+        self._offset = offset
+        self._code = code
+
+    def topic(self) -> str:
+        return self._place[0]
+
+    def partition(self) -> int:
+        return self._place[1]
+
+    def offset(self) -> int:
+        return self._offset
+
+    def error(self) -> KafkaError:
+        return KafkaError(self._code)
+
+
+class MemoryConsumer:
+    """A read_committed consumer with partition end events and auto.offset.reset=error.
+
+    Args:
+        wait: called with seconds where there is nothing to read.
+        fetch: most records that one call gives of a partition.
+    """
+
+    def __init__(self, broker: Broker, at: At, wait: Callable[[float], None], fetch: int = 7) -> None:
+        self._broker = broker
+        self._at = at
+        self._wait = wait
+        self._fetch = fetch
+        self._next: dict[Place, int] = {}
+        self._told: dict[Place, int] = {}
+        self._paused: set[Place] = set()
+
+    def assign(self, places: Iterable[TopicPartition]) -> None:
+        self._next = {(p.topic, p.partition): p.offset for p in places}
+        self._told.clear()
+        self._paused.clear()
+        for place, offset in self._next.items():
+            if offset == OFFSET_BEGINNING:
+                self._next[place] = self._broker.partitions[place].low
+
+    def consume(self, most: int, _seconds: float) -> list[Any]:
+        self._at("read")
+        found: list[Any] = []
+        for place in self._next:
+            if place not in self._paused and len(found) < most:
+                found.extend(self._take(place, min(self._fetch, most - len(found))))
+        return found
+
+    def poll(self, seconds: float) -> Any:
+        found = self.consume(1, 0)
+        if not found:
+            self._wait(seconds)
+            found = self.consume(1, 0)
+        return found[0] if found else None
+
+    def _take(self, place: Place, most: int) -> list[Any]:
+        partition, begin = self._broker.partitions[place], self._next[place]
+        if not partition.low <= begin <= partition.end:
+            return [EndEvent(place, begin, KafkaError._AUTO_OFFSET_RESET)]
+        stable, found = partition.stable, list[Any]()
+        index = bisect.bisect_left(partition.records, begin, key=lambda record: record.offset_)
+        for record in partition.records[index:]:
+            if record.offset_ >= stable or len(found) >= most:
+                break
+            self._next[place] = record.offset_ + 1
+            if record.counts:
+                found.append(record)
+        else:
+            self._next[place] = max(stable, begin)
+        if not found and self._next[place] >= stable and self._told.get(place) != stable:
+            self._next[place] = max(stable, begin)
+            self._told[place] = stable
+            found.append(EndEvent(place, self._next[place]))
+        return found
+
+    def seek(self, place: TopicPartition) -> None:
+        self._next[place.topic, place.partition] = place.offset
+        self._told.pop((place.topic, place.partition), None)
+
+    def pause(self, places: list[TopicPartition]) -> None:
+        self._paused |= {(p.topic, p.partition) for p in places}
+
+    def resume(self, places: list[TopicPartition]) -> None:
+        self._paused -= {(p.topic, p.partition) for p in places}
+
+    def committed(self, places: list[TopicPartition], _seconds: float) -> list[Any]:
+        self._at("open.markers")
+        answers = []
+        for place in places:
+            offset, metadata = self._broker.marked.get((place.topic, place.partition), (-1, ""))
+            answers.append(
+                SimpleNamespace(
+                    topic=place.topic, partition=place.partition, offset=offset, metadata=metadata, error=None
+                )
+            )
+        return answers
+
+    def get_watermark_offsets(self, place: TopicPartition, timeout: float) -> tuple[int, int]:
+        partition = self._broker.partitions[place.topic, place.partition]
+        return partition.low, partition.end
+
+    def consumer_group_metadata(self) -> object:
+        return object()
+
+    def commit(self, **_offsets: Any) -> None:
+        return
+
+    def close(self) -> None:
+        return
+
+
+class MemoryProducer:
+    """A transactional producer."""
+
+    def __init__(self, broker: Broker, name: str, at: At) -> None:
+        self._broker = broker
+        self._name = name
+        self._at = at
+        self._epoch = -1
+        self._is_usable = True
+
+    def init_transactions(self, _seconds: float) -> None:
+        self._at("open.fence")
+        self._epoch = self._broker.init(self._name)
+        self._at("open.fenced")
+
+    def begin_transaction(self) -> None:
+        self._at("commit.begin")
+        if not self._is_usable:
+            raise KafkaException(KafkaError(KafkaError._STATE))
+        self._is_usable = False
+        self._broker.begin(self._name, self._epoch)
+
+    def produce(
+        self,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None,
+        partition: int = 0,
+        timestamp: int = 0,
+        headers: Any = None,
+    ) -> None:
+        self._at("commit.produce")
+        try:
+            transaction = self._broker.transaction(self._name, self._epoch)
+        except Fenced as error:
+            raise fenced() from error
+        self._broker.append((topic, partition), key, value, timestamp, headers, transaction)
+
+    def send_offsets_to_transaction(self, offsets: list[TopicPartition], _group: object, _seconds: float) -> None:
+        try:
+            transaction = self._broker.transaction(self._name, self._epoch)
+        except Fenced as error:
+            raise fenced() from error
+        for place in offsets:
+            transaction.offsets[place.topic, place.partition] = place.offset, place.metadata
+
+    def commit_transaction(self, _seconds: float) -> None:
+        self._at("commit.before")
+        try:
+            self._broker.commit(self._name, self._epoch)
+        except Fenced as error:
+            raise fenced() from error
+        self._at("commit.after")
+        self._is_usable = True
+
+    def abort_transaction(self, _seconds: float) -> None:
+        try:
+            self._broker.abort(self._name, self._epoch)
+        except Fenced as error:
+            raise fenced() from error
+
+    def flush(self, _seconds: float) -> int:
+        return 0
+
+    def poll(self, _seconds: float) -> int:
+        return 0
+
+    def purge(self) -> None:
+        return
+
+    def list_topics(self, topic: str | None = None, timeout: float = 0) -> Any:
+        return SimpleNamespace(topics={})
+
+    def __len__(self) -> int:
+        return 0
+
+
+class MemoryAdmin:
+    """Says where partitions end, deletes records."""
+
+    def __init__(self, broker: Broker, at: At) -> None:
+        self._broker = broker
+        self._at = at
+
+    def list_offsets(
+        self, asked: Mapping[TopicPartition, object], isolation_level: IsolationLevel, request_timeout: float
+    ) -> dict[TopicPartition, Future[Any]]:
+        self._at("ends")
+        committed = isolation_level == IsolationLevel.READ_COMMITTED
+        found = {}
+        for place in asked:
+            partition = self._broker.partitions[place.topic, place.partition]
+            found[place] = done(SimpleNamespace(offset=partition.stable if committed else partition.end))
+        return found
+
+    def delete_records(self, places: list[TopicPartition]) -> dict[TopicPartition, Future[Any]]:
+        self._at("purge")
+        for place in places:
+            self._broker.delete_before((place.topic, place.partition), place.offset)
+        return {place: done(None) for place in places}
+
+
+def done(value: Any) -> Future[Any]:
+    future: Future[Any] = Future()
+    future.set_result(value)
+    return future
+
+
+__all__ = ["EndEvent", "MemoryAdmin", "MemoryConsumer", "MemoryProducer", "Record", "fenced"]

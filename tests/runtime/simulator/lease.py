@@ -1,0 +1,75 @@
+"""Holding a lease, as `runtime.spark.leases` does it, one step at a time."""
+
+from __future__ import annotations
+
+from forebay.runtime.errors import Unavailable
+from forebay.runtime.protocol.lease import Lease
+from forebay.runtime.task.keeping import SnapshotKeeper
+from tests.runtime.simulator.state import Attempt
+from tests.runtime.simulator.worker import Loop, Worker
+
+
+class Holding:
+    """One attempt at a group's lease, on one worker.
+
+    Args:
+        seconds: the lease's and its grace.
+    """
+
+    def __init__(self, worker: Worker, lease: Lease, attempt: Attempt, seconds: float) -> None:
+        self.worker = worker
+        self.lease = lease
+        self.attempt = attempt
+        self._seconds = seconds
+        self._keeper = SnapshotKeeper(attempt, piece_rows=4)
+        self.loop: Loop | None = None
+        self.is_done = False
+
+    def open(self) -> None:
+        """Begin, or try again to: with the loop of the lease before, or a new one."""
+        place = self.lease.checkpoint, self.lease.group
+        loop = self.worker.loops.get(place)
+        if loop is not None:
+            if loop.is_alive and self._keeper.renew(loop):
+                loop.renew(self.lease)
+                self.loop = loop
+                return
+            del self.worker.loops[place]
+            loop.stop()
+        loop = self.worker.build(self.lease, self.attempt, self._seconds)
+        try:
+            loop.start(self.lease)
+        except Unavailable:
+            loop.stop()
+            return
+        self.worker.loops[place] = self.loop = loop
+        self._keeper.put_all(loop)
+
+    def hold(self) -> None:
+        """Put what waits."""
+        if self.loop is not None and self.loop.is_alive:
+            try:
+                self._keeper.put_waiting(self.loop)
+            except Unavailable:
+                return
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the loop has nothing left to do, or is gone."""
+        return self.loop is not None and (self.loop.finished or not self.loop.is_alive)
+
+    def end(self) -> None:
+        """Write the snapshots. Raises what ended the loop."""
+        loop = self.loop
+        if loop is not None:
+            if self.lease.restore and loop.is_alive and not loop.group.is_taken_over(self.lease):
+                return
+            try:
+                if loop.is_alive:
+                    self._keeper.write(loop)
+                loop.release()
+            except Unavailable:
+                pass
+            if loop.failure is not None:
+                raise loop.failure
+        self.is_done = True

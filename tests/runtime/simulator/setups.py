@@ -1,0 +1,34 @@
+"""Draws setups from seeds: every topology, with one partition and several, one task and several."""
+
+from __future__ import annotations
+
+import random
+
+from tests.runtime.simulator.topologies import JOBS
+from tests.runtime.simulator.world import Setup
+
+_SIZES = ((1, 1), (1, 2), (5, 1), (5, 2), (5, 4), (4, 4))
+"""Partitions of the input, tasks."""
+
+
+def setup_of(seed: int) -> Setup:
+    """Return the setup of a seed.
+
+    A live job of several sub-topologies has one group: a sender that was caught up is not waited for when it dies, so
+    that what another group's tasks compute meanwhile depends on the time it takes to come back.
+    """
+    draw = random.Random(seed)
+    topology = draw.choice(sorted(JOBS))
+    partitions, tasks = draw.choice(_SIZES)
+    is_live = draw.random() < 0.4
+    return Setup(
+        topology,
+        partitions,
+        tasks,
+        groups=1 if tasks == 1 or (is_live and topology != "sum") else draw.choice((1, 2)),
+        records=80,
+        is_live=is_live,
+        trouble=draw.choice((0.003, 0.01, 0.03)),
+        turns=200,
+        loses_checkpoint=draw.random() < 0.2,
+    )

@@ -1,0 +1,42 @@
+"""Whatever happens to workers, leases and the checkpoint: committed outputs and stores are an undisturbed run's."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.runtime.simulator.broker import Broker, Identity
+from tests.runtime.simulator.outcome import faults
+from tests.runtime.simulator.setups import setup_of
+from tests.runtime.simulator.world import Setup
+
+RUNS = int(os.environ.get("FOREBAY_SIMULATOR_RUNS", "24"))
+
+
+@pytest.mark.parametrize("seed", range(RUNS))
+def test_run(seed: int) -> None:
+    _, found = faults(setup_of(seed), seed)
+    assert found == []
+
+
+@pytest.mark.parametrize("topology", ["sum", "windows", "chain"])
+def test_an_undisturbed_run_commits_something(topology: str) -> None:
+    world, found = faults(Setup(topology, records=40), 0)
+    assert found == []
+    assert len(world.broker.committed("results")) > 10
+
+
+def test_a_broker_that_does_not_fence_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def any_epoch(self: Broker, name: str, epoch: int) -> Identity:
+        return self.identities[name]
+
+    monkeypatch.setattr(Broker, "_own", any_epoch)
+    assert any(broken(seed) for seed in range(12))
+
+
+def broken(seed: int) -> bool:
+    try:
+        return bool(faults(Setup("sum", 1, 1, records=60, trouble=0.03, turns=150), seed)[1])
+    except Exception:
+        return True

@@ -1,0 +1,163 @@
+"""Jobs for the simulator: what they compute shows at once what was lost, doubled or taken from a stale table."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import dataclass
+from typing import Any
+
+from forebay.job import Job, Stage, SubTopology
+from forebay.operators import Emission, WindowAggregate, WindowResult
+from forebay.partitioner import partition_of
+from forebay.processor import AnyProcessor, Context, Processor, Timer
+from forebay.processor.engine import Codecs, declared_stores
+from forebay.runtime.changelog import repartition_topic
+from forebay.stores import KeyValueStore, WindowStore
+from forebay.time import TimeWindows
+
+INPUT = "numbers"
+OUTPUT = "results"
+APPLICATION = "app"
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    timestamp: int
+    amount: int
+
+
+class JsonCodec:
+    """Numbers as JSON."""
+
+    def encode(self, record: Number) -> bytes:
+        return json.dumps([record.timestamp, record.amount]).encode()
+
+    def decode(self, data: bytes) -> Number:
+        return Number(*json.loads(data))
+
+
+class _Anonymous(Processor[Number, Number]):
+    """Records without ids: nothing hides a repetition."""
+
+    def event_id(self, event: Number) -> None:
+        return None
+
+
+class Sum(_Anonymous):
+    """Running totals by key; every fifth amount deletes; a timer ends what is quiet."""
+
+    totals = KeyValueStore("totals", Number)
+
+    def process(self, event: Number, ctx: Context[Number]) -> None:
+        old = self.totals.get(ctx.key) or Number(0, 0)
+        new = Number(old.timestamp + 1, old.amount + event.amount)
+        if event.amount % 5:
+            self.totals.put(ctx.key, new)
+        else:
+            self.totals.delete(ctx.key)
+        ctx.forward(new)
+        ctx.schedule("quiet", ctx.timestamp + 40)
+
+    def on_timer(self, timer: Timer, ctx: Context[Number]) -> None:
+        ctx.forward(Number(-1, timer.due))
+
+
+class Spread(_Anonymous):
+    """Counts records by key and hands each on under another key."""
+
+    seen = KeyValueStore("seen", Number)
+
+    def process(self, event: Number, ctx: Context[Number]) -> None:
+        count = (self.seen.get(ctx.key) or Number(0, 0)).amount + 1
+        self.seen.put(ctx.key, Number(ctx.timestamp, count))
+        ctx.forward(Number(ctx.timestamp, event.amount), f"g{event.amount % 6}")
+
+
+class Windows(_Anonymous):
+    """Sums by key and window, told once they are final."""
+
+    sums = WindowStore("sums", Number, retention_ms=60, size_ms=20)
+
+    def opened(self) -> None:
+        self._windows = WindowAggregate(
+            self.sums, TimeWindows(20, 20, grace_ms=40), lambda: Number(0, 0), _added, emission=Emission.FINAL
+        )
+
+    def process(self, event: Number, ctx: Context[Number]) -> None:
+        outcome = self._windows.process(ctx.key, event, ctx.timestamp, ctx.closing_time)
+        self._tell(outcome.finals, ctx)
+        self._wait(ctx)
+        if outcome.refused:
+            ctx.late(outcome.late_by_ms)
+
+    def on_timer(self, timer: Timer, ctx: Context[Number]) -> None:
+        self._tell(self._windows.close(ctx.closing_time), ctx)
+        self._wait(ctx)
+
+    def _wait(self, ctx: Context[Number]) -> None:
+        following = self._windows.next_close()
+        if following is not None:
+            ctx.schedule("close", following, "")
+
+    def _tell(self, finals: Any, ctx: Context[Number]) -> None:
+        result: WindowResult[Number]
+        for result in finals:
+            ctx.forward(Number(result.window.start, result.value.amount), f"{result.key}@{result.window.start}")
+
+
+def _added(_key: str, event: Number, total: Number) -> Number:
+    return Number(total.timestamp + 1, total.amount + event.amount)
+
+
+class Collect(_Anonymous):
+    """Keeps what comes, and counts how often."""
+
+    kept = KeyValueStore("kept", Number)
+
+    def process(self, event: Number, ctx: Context[Number]) -> None:
+        times = (self.kept.get(ctx.key) or Number(0, 0)).timestamp + 1
+        self.kept.put(ctx.key, Number(times, event.amount))
+        ctx.forward(Number(times, event.amount))
+
+
+def _job(first: type[AnyProcessor], *then: tuple[str, type[AnyProcessor]]) -> Job:
+    stages = tuple(Stage(name, Number, lambda _, kind=kind: kind()) for name, kind in then)
+    return Job({INPUT: Number}, {OUTPUT: Number}, object, lambda _: first(), stages)
+
+
+JOBS = {
+    "sum": _job(Sum),
+    "windows": _job(Spread, ("grouped", Windows)),
+    "chain": _job(Spread, ("grouped", Windows), ("closed", Collect)),
+}
+
+
+def topics(job: Job, partitions: int, tasks: int) -> dict[str, int]:
+    """Return the number of partitions of all topics of a job but its changelogs."""
+    repartitions = {repartition_topic(APPLICATION, name): tasks for part in job.topology for name in part.repartitions}
+    return {INPUT: partitions, OUTPUT: 1, "errors": 1, "late": 1, **repartitions}
+
+
+def codecs(topology: SubTopology, processor: AnyProcessor) -> Codecs:
+    """Return the codecs of a sub-topology."""
+    one = JsonCodec()
+    handed = {repartition_topic(APPLICATION, name): one for name in topology.repartitions}
+    return Codecs(
+        inputs={**dict.fromkeys(topology.inputs, one), **handed},
+        stores={store.name: one for _, store in declared_stores(processor)},
+        outputs={OUTPUT: one},
+        repartitions=dict.fromkeys(sorted(topology.sends), one),
+        handed=frozenset(handed),
+    )
+
+
+def records(seed: random.Random, count: int, partitions: int) -> list[tuple[int, bytes, bytes, int]]:
+    """Return (partition, key, value, timestamp) of a job's input, in the order of time."""
+    found, time = [], 1_000
+    for _ in range(count):
+        time += seed.choice((1, 1, 2, 3, 9))
+        key = f"k{seed.randrange(7)}".encode()
+        value = JsonCodec().encode(Number(time, seed.randrange(1, 100)))
+        found.append((partition_of(key, partitions), key, value, time))
+    return found

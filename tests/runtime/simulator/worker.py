@@ -1,0 +1,202 @@
+"""A worker process: the loops of the groups it was handed, on doubles of the broker's clients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, Protocol, TypeVar
+
+from forebay.job import Job
+from forebay.partitioner import Partitioner
+from forebay.processor.engine import EngineSettings, TaskEngine
+from forebay.runtime.changelog import repartition_topic
+from forebay.runtime.errors import GroupFenced, Unavailable
+from forebay.runtime.protocol.lease import Lease
+from forebay.runtime.stage_log import StageLog, stage_log
+from forebay.runtime.task.announce import Announcer
+from forebay.runtime.task.group import GroupSettings, TaskGroup
+from forebay.runtime.task.pacing import Limits, Pacing
+from forebay.runtime.task.reader import GroupReader
+from forebay.runtime.task.runner import LoopEnded
+from forebay.runtime.task.snapshot import GroupStorage, Place, SnapshotWriter
+from forebay.runtime.task.state_task import StateTask, TaskSettings
+from forebay.runtime.task.surroundings import GroupSurroundings
+from forebay.runtime.task.tail import Tail, read_tails
+from forebay.runtime.task.transaction import Destinations, GroupProducer
+from forebay.stores.table import MemoryTable
+from tests.runtime.simulator.broker import Broker
+from tests.runtime.simulator.clients import MemoryAdmin, MemoryConsumer, MemoryProducer
+from tests.runtime.simulator.topologies import APPLICATION, codecs
+
+T = TypeVar("T")
+
+TOMBSTONE_SECONDS = 40.0
+
+
+class Crashed(BaseException):
+    """The worker's process is gone."""
+
+
+class Environment(Protocol):
+    """What a worker runs in."""
+
+    broker: Broker
+    job: Job
+
+    def at(self, worker: Worker, point: str) -> None:
+        """Let happen what happens when a worker is at a point: nothing, a failure, a crash, a pause."""
+        ...
+
+    def wait(self, seconds: float) -> None: ...
+
+    def monotonic(self) -> float: ...
+
+    def wall_clock(self) -> int: ...
+
+
+class MemorySurroundings(GroupSurroundings):
+    def __init__(self, environment: Environment, at: Callable[[str], None]) -> None:
+        consumer = MemoryConsumer(environment.broker, at, environment.wait)
+        spec: Any = SimpleNamespace(application=APPLICATION)
+        super().__init__(spec, environment.job, consumer, MemoryAdmin(environment.broker, at))  # type: ignore[arg-type]
+        self._environment = environment
+        self._at = at
+
+    def read_tails(self, tails: list[Tail]) -> None:
+        self._at("open.tail")
+        consumer: Any = MemoryConsumer(self._environment.broker, lambda _: None, self._environment.wait)
+        read_tails(APPLICATION, tails, lambda: consumer)
+        self._at("open.tailed")
+
+
+def logs(job: Job) -> list[StageLog]:
+    """Return the changelogs of each sub-topology."""
+    return [stage_log(APPLICATION, part, topology.processor(None)) for part, topology in enumerate(job.topology)]
+
+
+def build(environment: Environment, lease: Lease, storage: GroupStorage, at: Callable[[str], None]) -> TaskGroup:
+    """Return the group of a lease, as `runtime.task.build` makes it."""
+    job, broker, name = environment.job, environment.broker, f"{APPLICATION}-group-{lease.group}"
+    tasks: list[StateTask] = []
+    writers: dict[Place, SnapshotWriter] = {}
+    snapshots = []
+    for part, log in enumerate(logs(job)):
+        for number in lease.numbers:
+            task = _task(environment, part, number, log, lease)
+            stored = storage.read(task.place)
+            writer = SnapshotWriter(task, stored)
+            writer.load(storage.blocks(task.place), 1 << 62)
+            tasks.append(task)
+            writers[task.place] = writer
+            snapshots.append(stored)
+    consumer: Any = MemoryConsumer(broker, at, environment.wait)
+    admin: Any = MemoryAdmin(broker, at)
+    repartitions = {name: repartition_topic(APPLICATION, name) for part in job.topology for name in part.repartitions}
+    producer: Any = lambda: MemoryProducer(broker, name, at)  # noqa: E731
+    group = TaskGroup(
+        tasks,
+        writers,
+        GroupReader(consumer, admin),
+        GroupProducer(consumer, producer, Destinations("errors", "late", repartitions, Partitioner(lease.tasks))),
+        MemorySurroundings(environment, at),
+        Pacing(Limits(max_records=9, commit_interval_ms=10), environment.monotonic),
+        GroupSettings(name, int(TOMBSTONE_SECONDS * 1_000), idle=False),
+        environment.wall_clock,
+        environment.monotonic,
+    )
+    group.begin_with(snapshots)
+    return group
+
+
+def _task(environment: Environment, part: int, number: int, log: StageLog, lease: Lease) -> StateTask:
+    topology, name = environment.job.topology[part], f"{APPLICATION}-{part}-{number}"
+    processor, table = topology.processor(None), MemoryTable()
+    settings = EngineSettings("simulated", dedupe_retention_ms=0, max_future_ms=1 << 60)
+    return StateTask(
+        TaskEngine(processor, codecs(topology, processor), table, settings),
+        table,
+        log.router(number),
+        log.rows(),
+        Announcer(1.0, environment.monotonic),
+        TaskSettings(name, part, number, tuple(sorted(topology.sends)), groups=lease.groups),
+    )
+
+
+class Loop:
+    """A group's loop (`runner.GroupRunner` without its thread): one turn at a time."""
+
+    def __init__(self, group: TaskGroup, seconds: float, monotonic: Callable[[], float]) -> None:
+        self.group = group
+        self._seconds = seconds
+        self._monotonic = monotonic
+        self.failure: BaseException | None = None
+        self.is_alive = True
+        self.is_busy = False
+        self.finished = False
+
+    def start(self, lease: Lease) -> None:
+        self.group.open(lease)
+        self.renew(lease)
+
+    def renew(self, lease: Lease) -> None:
+        self.lease, self.finished, self._is_held = lease, False, True
+        self._deadline = self._monotonic() + self._seconds
+
+    def release(self) -> None:
+        self._is_held = False
+
+    def between_commits(self, call: Callable[[], T], seconds: float = 0) -> T:
+        if not self.is_alive or self.is_busy:
+            raise LoopEnded("the loop does not answer")
+        return call()
+
+    def turn(self) -> None:
+        """Do what the loop does between two looks at its calls."""
+        if self._monotonic() > self._deadline:
+            self.stop()
+            return
+        if not self.group.is_open and not self._is_held:
+            return
+        self.is_busy = True
+        try:
+            if not self.group.is_open:
+                self.group.open(self.lease)
+            if not self.finished and self.group.is_done(self.lease):
+                self.group.mark()
+                self.finished = True
+            if not self.finished:
+                self.group.cycle(self.lease, 0.02)
+        except GroupFenced as error:
+            self.failure = error
+            self.stop()
+        except Unavailable:
+            self.group.abandon()
+        except Exception as error:
+            self.failure = error
+            self.stop()
+        finally:
+            self.is_busy = False
+
+    def stop(self) -> None:
+        self.is_alive = False
+        self.group.abandon()
+
+
+class Worker:
+    """A process; `is_paused` while it stands still in the middle of something."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
+        self.loops: dict[tuple[str, int], Loop] = {}
+        self.is_alive = True
+        self.is_paused = False
+
+    def at(self, point: str) -> None:
+        """Be at a point. Raises Crashed."""
+        self._environment.at(self, point)
+        if not self.is_alive:
+            raise Crashed
+
+    def build(self, lease: Lease, storage: GroupStorage, seconds: float) -> Loop:
+        """Return a new loop for a lease, not started yet."""
+        return Loop(build(self._environment, lease, storage, self.at), seconds, self._environment.monotonic)

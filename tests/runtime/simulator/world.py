@@ -1,0 +1,281 @@
+"""Driver, Spark and workers around a broker: what happens next is drawn from a seed."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import dataclass
+
+from confluent_kafka import KafkaError, KafkaException
+
+from forebay.runtime.errors import GroupFenced, StateConflict, Unavailable
+from forebay.runtime.protocol.lease import Lease, Partitioned
+from forebay.runtime.task.inputs import TaskInput
+from tests.runtime.simulator.broker import Broker
+from tests.runtime.simulator.lease import Holding
+from tests.runtime.simulator.state import GroupState
+from tests.runtime.simulator.topologies import APPLICATION, INPUT, JOBS, records, topics
+from tests.runtime.simulator.worker import TOMBSTONE_SECONDS, Crashed, Loop, Worker, logs
+
+LEASE_SECONDS = 1.5
+CALM_TURNS = 6_000
+_SILENT = ("read", "open.tail", "open.tailed", "open.fenced", "state.block", "state.write")
+"""Points at which no client call can fail: the worker can only crash or stand still there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What is run, and with how much trouble.
+
+    Args:
+        topology: name of one of JOBS.
+        is_live: whether the input comes while the job runs; else it is all there, and the job ends by itself.
+        trouble: share of points at which something happens.
+        turns: during which it may.
+        loses_checkpoint: whether the checkpoint is lost once, and the state restored from the changelogs.
+    """
+
+    topology: str = "sum"
+    partitions: int = 5
+    tasks: int = 2
+    groups: int = 1
+    records: int = 120
+    is_live: bool = False
+    trouble: float = 0.0
+    turns: int = 250
+    loses_checkpoint: bool = False
+
+
+class World:
+    """Runs one setup (implements `worker.Environment`).
+
+    Args:
+        seed: draws what happens; the input depends on `inputs` only.
+    """
+
+    def __init__(self, setup: Setup, seed: int, inputs: int = 0) -> None:
+        self.setup = setup
+        self.job = JOBS[setup.topology]
+        self._random = random.Random(seed)
+        self.broker = Broker(self._random)
+        for topic, partitions in topics(self.job, setup.partitions, setup.tasks).items():
+            self.broker.create(topic, partitions)
+        self.changelogs = [topic for log in logs(self.job) for topic in log.rows().topics]
+        for topic in self.changelogs:
+            self.broker.create(topic, setup.tasks)
+        self.seen: Counter[str] = Counter()
+        """How often what happened where."""
+        self._to_come = records(random.Random(inputs), setup.records, setup.partitions)
+        if not setup.is_live:
+            self._produce(len(self._to_come))
+        self._workers = [Worker(self), Worker(self)]
+        self._ended: list[Worker] = []
+        self.states = [GroupState() for _ in range(setup.groups)]
+        self._checkpoint, self._number = 1, 1
+        self._holdings: dict[int, Holding] = {}
+        self._batch_ends = 0.0
+        self._trouble = 0.0
+        self._depth = 0
+        self.is_finished = False
+
+    def run(self) -> None:
+        """Run until everything is processed. Raises what stopped the job; AssertionError where it does not end."""
+        self._trouble = self.setup.trouble
+        for turn in range(self.setup.turns if self._trouble else 0):
+            if self.setup.loses_checkpoint and turn == self.setup.turns // 2:
+                self._lose_checkpoint()
+            self._turn()
+        self._trouble = 0.0
+        for _ in range(CALM_TURNS):
+            self._turn()
+            if self.is_finished:
+                return
+        raise AssertionError("the job does not come to its end")
+
+    def monotonic(self) -> float:
+        return self.broker.now
+
+    def wall_clock(self) -> int:
+        return int(self.broker.now * 1_000) + 1_700_000_000_000
+
+    def wait(self, seconds: float) -> None:
+        self.broker.now += max(seconds, 0.001)
+
+    def at(self, worker: Worker, point: str) -> None:
+        self.broker.now += 0.0005
+        if self._random.random() < 0.3:
+            self.broker.settle()
+        if not self._trouble or self._random.random() >= self._trouble:
+            return
+        kind = self._random.choice(("crash", "fail", "pause", "pause"))
+        if kind == "fail" and point in _SILENT:
+            return
+        self.seen[f"{kind} at {point}"] += 1
+        if kind == "crash":
+            self._end(worker)
+        elif kind == "fail":
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+        elif self._depth < 2:
+            self._pause(worker)
+
+    def _pause(self, worker: Worker) -> None:
+        """Have a worker stand still while the others go on, so that it wakes up as one that is out of date."""
+        worker.is_paused = True
+        self._depth += 1
+        for _ in range(self._random.choice((1, 5, 40))):
+            self._turn()
+        self._depth -= 1
+        worker.is_paused = False
+
+    def _turn(self) -> None:
+        self._some_trouble()
+        if self.setup.is_live and self._to_come and self._random.random() < 0.3:
+            self._produce(self._random.randrange(1, 8))
+        self._drive()
+        loops = [
+            (worker, loop)
+            for worker in [*self._workers, *self._ended]
+            if worker.is_alive and not worker.is_paused
+            for loop in list(worker.loops.values())
+            if loop.is_alive
+        ]
+        if loops:
+            self._loop(*self._random.choice(loops))
+        else:
+            self.wait(0.05)
+
+    def _loop(self, worker: Worker, loop: Loop) -> None:
+        try:
+            loop.turn()
+        except Crashed:
+            loop.is_alive = False
+        holders = [holding.loop for holding in self._holdings.values()]
+        if loop in holders and loop.failure is not None and not isinstance(loop.failure, GroupFenced):
+            raise loop.failure
+
+    def _is_of_old_checkpoint(self, lease: Lease, failure: BaseException) -> bool:
+        return lease.checkpoint != f"c{self._checkpoint}" and isinstance(failure, StateConflict)
+
+    def _some_trouble(self) -> None:
+        if not self._trouble:
+            return
+        draw = self._random.random()
+        if draw < 0.03:
+            self.broker.compact(self.changelogs, TOMBSTONE_SECONDS)
+        elif draw < 0.04:
+            self.seen["query restarts"] += 1
+            self._restart(is_hard=self._random.random() < 0.5)
+        elif draw < 0.05:
+            self.seen["twin"] += 1
+            self._hand_over()
+        elif draw < 0.06:
+            self.seen["long stop"] += 1
+            self._restart(is_hard=True)
+            self.broker.now += TOMBSTONE_SECONDS * self._random.choice((0.3, 0.6, 3.0))
+            self.broker.compact(self.changelogs, TOMBSTONE_SECONDS)
+        elif draw < 0.08:
+            self.broker.expire(5.0)
+
+    def _drive(self) -> None:
+        """Do the driver's and Spark's part: hand out leases, end them, commit the batch when all have ended."""
+        for group in range(self.setup.groups):
+            if group not in self._holdings:
+                self._hand(group)
+        is_over = self.broker.now >= self._batch_ends
+        for group, holding in list(self._holdings.items()):
+            worker = holding.worker
+            if worker.is_paused or holding.is_done:
+                continue
+            try:
+                if not worker.is_alive:
+                    raise Crashed
+                if holding.loop is None:
+                    holding.open()
+                holding.hold()
+                if is_over or holding.is_over:
+                    holding.end()
+            except (Crashed, Unavailable):
+                if self._holdings.get(group) is holding:
+                    del self._holdings[group]
+            except StateConflict as error:
+                if not self._is_of_old_checkpoint(holding.lease, error):
+                    raise
+        if len(self._holdings) == self.setup.groups and all(h.is_done for h in self._holdings.values()):
+            self._commit_batch()
+
+    def _hand(self, group: int) -> None:
+        alive = [worker for worker in self._workers if worker.is_alive and not worker.is_paused]
+        if not alive:
+            self._workers.append(Worker(self))
+            alive = [self._workers[-1]]
+        worker = self._random.choice(alive)
+        if not self._holdings:
+            self._batch_ends = self.broker.now + LEASE_SECONDS
+        self._holdings[group] = Holding(worker, self.lease(group), self.states[group].attempt(worker.at), 3.0)
+
+    def lease(self, group: int) -> Lease:
+        setup = self.setup
+        partitions = [self.broker.partitions[INPUT, number] for number in range(setup.partitions)]
+        until: Partitioned | None = None if setup.is_live else {INPUT: tuple(part.end for part in partitions)}
+        return Lease(
+            f"c{self._checkpoint}",
+            self._number,
+            group,
+            setup.groups,
+            setup.tasks,
+            0,
+            {INPUT: (0,) * setup.partitions},
+            until,
+            restore=self._checkpoint > 1 and self._number == 1,
+        )
+
+    def _commit_batch(self) -> None:
+        loops = [holding.loop for holding in self._holdings.values() if holding.loop is not None]
+        for group, holding in self._holdings.items():
+            self.states[group].commit(holding.attempt)
+        self._holdings.clear()
+        self._number += 1
+        self.seen["leases"] += 1
+        if len(loops) == self.setup.groups and not self._to_come:
+            if self.setup.is_live:
+                self.is_finished = all(self._has_used_all(task.input) for loop in loops for task in loop.group.tasks)
+            else:
+                self.is_finished = all(loop.finished and loop.is_alive for loop in loops)
+
+    def _has_used_all(self, found: TaskInput) -> bool:
+        ends = {part: self.broker.partitions[part.topic, part.partition].end for part in found.parts}
+        return not found.waiting and all(part.next >= end for part, end in ends.items())
+
+    def _restart(self, *, is_hard: bool) -> None:
+        """Have the query start again from its last committed batch, with workers that live on or new ones."""
+        self._holdings.clear()
+        if is_hard:
+            for worker in self._workers:
+                self._end(worker)
+
+    def _hand_over(self) -> None:
+        """Have another worker do a group's batch, while the one before does not know it."""
+        if self._holdings:
+            group = self._random.choice(list(self._holdings))
+            if not self._holdings[group].is_done:
+                del self._holdings[group]
+                self._workers.append(Worker(self))
+
+    def _lose_checkpoint(self) -> None:
+        self._restart(is_hard=self._random.random() < 0.5)
+        self._ended, self._workers = [worker for worker in self._workers if worker.is_alive], [Worker(self)]
+        self.states = [GroupState() for _ in range(self.setup.groups)]
+        for group in range(self.setup.groups):
+            self.broker.init(f"{APPLICATION}-group-{group}")
+        self._checkpoint, self._number = self._checkpoint + 1, 1
+
+    def _end(self, worker: Worker) -> None:
+        worker.is_alive = False
+        worker.loops.clear()
+        if worker in self._workers:
+            self._workers.remove(worker)
+
+    def _produce(self, count: int) -> None:
+        for partition, key, value, timestamp in self._to_come[:count]:
+            self.broker.append((INPUT, partition), key, value, timestamp)
+        del self._to_come[:count]

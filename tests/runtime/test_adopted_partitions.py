@@ -1,0 +1,31 @@
+"""Partitions that were added to an input are read from their beginning; what does not fit stops the job."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from forebay.runtime.errors import TopicChanged
+from forebay.runtime.spark.source import adopted
+
+START = {"t": (5, 6)}
+
+
+def test_nothing_changes_where_nothing_was_added() -> None:
+    assert adopted(START, {"t": (0, 0)}, tasks=2) == START
+
+
+def test_added_partitions_begin_where_the_topic_does() -> None:
+    assert adopted(START, {"t": (0, 0, 3, 0)}, tasks=2) == {"t": (5, 6, 3, 0)}
+
+
+@pytest.mark.parametrize("earliest", [{}, {"t": (0,)}])
+def test_partitions_that_are_gone_stop_the_job(earliest: dict[str, tuple[int, ...]]) -> None:
+    with pytest.raises(TopicChanged, match=r"t: 2 partitions were read so far, the topic has [01] now"):
+        adopted(START, earliest, tasks=2)
+
+
+def test_a_number_that_does_not_fit_the_tasks_stops_the_job() -> None:
+    with pytest.raises(TopicChanged, match="3 partitions can't be spread over 2 tasks"):
+        adopted(START, {"t": (0, 0, 0)}, tasks=2)

@@ -1,0 +1,74 @@
+"""Those behind a task are told its time when they can use it, and no more often."""
+
+from __future__ import annotations
+
+import pytest
+
+from forebay.runtime.protocol.times import TaskTime
+from forebay.runtime.task.announce import Announcer, idle_interval
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def announcer(clock: Clock) -> Announcer:
+    announcer = Announcer(2.0, clock)
+    announcer.told(TaskTime(10))
+    return announcer
+
+
+def test_a_new_task_tells_its_time_whatever_it_is() -> None:
+    assert Announcer().is_due(TaskTime())
+
+
+def test_a_task_that_has_not_caught_up_tells_each_new_time(announcer: Announcer) -> None:
+    assert not announcer.is_due(TaskTime(10))
+    assert announcer.is_due(TaskTime(11))
+
+
+def test_one_that_has_caught_up_tells_that_once(announcer: Announcer) -> None:
+    assert announcer.is_due(TaskTime(10, caught_up=True))
+    announcer.told(TaskTime(10, caught_up=True))
+    assert not announcer.is_due(TaskTime(99, caught_up=True))
+    assert announcer.is_due(TaskTime(99))
+
+
+def test_an_idle_one_tells_so_again_and_again(announcer: Announcer, clock: Clock) -> None:
+    announcer.told(TaskTime(10, caught_up=True))
+    clock.now += 5
+    assert not announcer.is_due(TaskTime(10, caught_up=True, idle_ms=1_999))
+    assert announcer.is_due(TaskTime(10, caught_up=True, idle_ms=2_000))
+    announcer.told(TaskTime(10, caught_up=True, idle_ms=2_000))
+    clock.now += 1.9
+    assert not announcer.is_due(TaskTime(10, caught_up=True, idle_ms=3_900))
+    clock.now += 0.2
+    assert announcer.is_due(TaskTime(10, caught_up=True, idle_ms=4_100))
+
+
+def test_the_end_of_idleness_is_told(announcer: Announcer) -> None:
+    announcer.told(TaskTime(10, caught_up=True, idle_ms=2_000))
+    assert announcer.is_due(TaskTime(11, caught_up=True))
+
+
+def test_the_end_of_a_lease_is_told(announcer: Announcer) -> None:
+    announcer.told(TaskTime(10, caught_up=True))
+    assert announcer.is_due(TaskTime(10, caught_up=True, done=4))
+
+
+def test_after_a_start_it_is_told_anew(announcer: Announcer) -> None:
+    announcer.forget()
+    assert announcer.is_due(TaskTime(10))
+
+
+def test_where_many_tell_many_each_tells_less_often() -> None:
+    assert (idle_interval(4), idle_interval(200)) == (1.0, 10.0)

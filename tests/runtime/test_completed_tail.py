@@ -1,0 +1,53 @@
+"""Where a task stands after its changelogs' tail was read, and when they contradict the checkpoint."""
+
+from __future__ import annotations
+
+import pytest
+
+from forebay.runtime.changelog_reader import ChangelogRows
+from forebay.runtime.errors import StateConflict
+from forebay.runtime.protocol.position import TaskPosition
+from forebay.runtime.task.tail import Tail, completed
+from forebay.stores.table import MemoryTable
+
+HERE, OTHER = "c1", "c2"
+OLDER, NEWER = TaskPosition(HERE, 7), TaskPosition(HERE, 9)
+
+
+def tail(position: TaskPosition | None, rows: int = 0) -> Tail:
+    table = MemoryTable()
+    table.apply([(b"k%d" % number, b"v") for number in range(rows)], b"")
+    return Tail("app-0-0", ChangelogRows({}, "internal"), 0, table, {}, position=position)
+
+
+def test_a_task_that_never_committed_stands_nowhere() -> None:
+    assert completed("app-0-0", tail(None), None, HERE, restore=False) is None
+
+
+def test_the_changelogs_know_better_than_the_snapshot() -> None:
+    assert completed("app-0-0", tail(TaskPosition(HERE, 9)), TaskPosition(HERE, 7), HERE, False) == TaskPosition(
+        HERE, 9
+    )
+
+
+def test_without_commits_since_the_snapshot_is_the_truth() -> None:
+    assert completed("app-0-0", tail(None, rows=3), TaskPosition(HERE, 7), HERE, False) == TaskPosition(HERE, 7)
+
+
+def test_commits_of_another_checkpoint_are_not_gone_on_from() -> None:
+    with pytest.raises(StateConflict, match=r"app-0-0: .* belongs to checkpoint c2, but checkpoint c1 is running"):
+        completed("app-0-0", tail(TaskPosition(OTHER, 9)), TaskPosition(HERE, 7), HERE, restore=False)
+
+
+def test_a_restore_goes_on_from_them() -> None:
+    assert completed("app-0-0", tail(TaskPosition(OTHER, 9)), None, HERE, restore=True) == TaskPosition(OTHER, 9)
+
+
+def test_changelogs_older_than_the_snapshot_stop_the_job() -> None:
+    with pytest.raises(StateConflict, match="stand at commit 5, the checkpoint's snapshot at 7"):
+        completed("app-0-0", tail(TaskPosition(HERE, 5)), TaskPosition(HERE, 7), HERE, restore=False)
+
+
+def test_rows_without_a_position_stop_the_job() -> None:
+    with pytest.raises(StateConflict, match="the internal changelog says nothing of where they stand"):
+        completed("app-0-0", tail(None, rows=1), None, HERE, restore=False)

@@ -1,0 +1,197 @@
+"""A group's loop on its thread: it outlives its lease by a grace, takes failures back, and ends when it must."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from forebay.runtime.errors import GroupFenced, OffsetsLost, TransactionTooLong, Unavailable
+from forebay.runtime.protocol.lease import Lease
+from forebay.runtime.task.pacing import Limits, Pacing
+from forebay.runtime.task.runner import GRACE_SECONDS, GroupRunner, LoopEnded
+
+SECONDS = 30.0
+
+
+def lease(number: int, partitions: int = 1) -> Lease:
+    return Lease("c1", number, 0, 1, 1, 0, {"t": (0,) * partitions})
+
+
+@dataclass
+class Group:
+    """A group whose cycles do what they are told (as far as `TaskGroup` is used)."""
+
+    is_open: bool = False
+    is_finished: bool = False
+    raises: list[BaseException] = field(default_factory=list)
+    opened: list[int] = field(default_factory=list)
+    cycles: int = 0
+    marks: int = 0
+    closed: int = 0
+    settings: Any = field(default_factory=lambda: SimpleNamespace(name="app-group-0"))
+    turned: threading.Event = field(default_factory=threading.Event)
+
+    def open(self, lease: Lease) -> None:
+        self.opened.append(lease.number)
+        self.is_open = True
+
+    def cycle(self, lease: Lease, seconds: float) -> bool:
+        self.cycles += 1
+        self.turned.set()
+        time.sleep(0.001)
+        if self.raises:
+            raise self.raises.pop(0)
+        return True
+
+    def is_done(self, lease: Lease) -> bool:
+        return self.is_finished
+
+    def mark(self) -> None:
+        self.marks += 1
+
+    def abandon(self) -> None:
+        self.is_open = False
+
+    def close(self) -> None:
+        self.abandon()
+        self.closed += 1
+
+
+@dataclass
+class Clock:
+    now: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class Bench:
+    group: Group = field(default_factory=Group)
+    clock: Clock = field(default_factory=Clock)
+    pacing: Pacing = field(default_factory=lambda: Pacing(Limits(max_records=800)))
+
+    def __post_init__(self) -> None:
+        group: Any = self.group
+        self.runner = GroupRunner(group, self.pacing, SECONDS, self.clock)
+
+    def wait(self, what: str, check: Callable[[], bool]) -> None:
+        until = time.monotonic() + 20
+        while not check():
+            assert time.monotonic() < until, f"{what} did not happen"
+            time.sleep(0.005)
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    bench = Bench()
+    yield bench
+    bench.runner.stop()
+
+
+def test_what_opening_raises_is_raised_by_start(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Group, lease: Lease) -> None:
+        raise Unavailable("no broker")
+
+    monkeypatch.setattr(Group, "open", refuse)
+    with pytest.raises(Unavailable, match="no broker"):
+        bench.runner.start(lease(1))
+    assert not bench.runner.is_alive
+
+
+def test_it_goes_on_from_lease_to_lease_without_opening_anew(bench: Bench) -> None:
+    bench.runner.start(lease(1))
+    bench.wait("a cycle", bench.group.turned.is_set)
+    bench.runner.release()
+    bench.runner.renew(lease(2))
+    seen = bench.group.cycles
+    bench.wait("more cycles", lambda: bench.group.cycles > seen)
+    assert bench.group.opened == [1]
+
+
+def test_after_the_grace_it_ends_and_gives_everything_back(bench: Bench) -> None:
+    bench.runner.start(lease(1))
+    bench.runner.release()
+    bench.clock.now += GRACE_SECONDS - 0.1
+    assert bench.runner.between_commits(lambda: True)
+    bench.clock.now += 0.2
+    bench.wait("the end", lambda: not bench.runner.is_alive)
+    assert bench.group.closed == 1
+    assert bench.runner.failure is None
+
+
+def test_what_the_broker_did_not_take_is_taken_back_and_tried_again(bench: Bench) -> None:
+    bench.group.raises = [Unavailable("broker away")]
+    bench.runner.start(lease(1))
+    bench.wait("opening anew", lambda: len(bench.group.opened) == 2)
+    bench.wait("a cycle after", lambda: bench.group.cycles > 1)
+    bench.wait("no more trouble", lambda: not bench.runner.trouble)
+    assert bench.runner.failure is None
+
+
+@pytest.mark.parametrize("error", [MemoryError(), TransactionTooLong("too long")])
+def test_a_commit_that_was_too_large_makes_the_next_half_as_large(bench: Bench, error: Exception) -> None:
+    bench.group.raises = [error]
+    bench.runner.start(lease(1))
+    bench.wait("opening anew", lambda: len(bench.group.opened) == 2)
+    assert bench.pacing.most == 400
+
+
+@pytest.mark.parametrize("error", [GroupFenced("another"), OffsetsLost("gone"), ValueError("a defect")])
+def test_what_can_not_be_tried_again_ends_it(bench: Bench, error: Exception) -> None:
+    bench.group.raises = [error]
+    bench.runner.start(lease(1))
+    assert bench.runner.finished.wait(20)
+    bench.wait("the end", lambda: not bench.runner.is_alive)
+    assert bench.runner.failure is error
+    assert not bench.group.is_open
+    assert bench.group.opened == [1]
+
+
+def test_without_a_lease_it_does_not_make_the_group_its_own(bench: Bench) -> None:
+    bench.runner.start(lease(1))
+    bench.runner.release()
+    bench.group.raises = [Unavailable("broker away")]
+    bench.wait("giving up", lambda: not bench.group.is_open)
+    assert bench.runner.between_commits(lambda: bench.group.opened) == [1]
+    bench.runner.renew(lease(2))
+    bench.wait("opening", lambda: bench.group.opened == [1, 2])
+
+
+def test_an_input_with_more_partitions_is_opened_anew(bench: Bench) -> None:
+    bench.runner.start(lease(1))
+    bench.runner.renew(lease(2, partitions=2))
+    bench.wait("opening", lambda: bench.group.opened == [1, 2])
+
+
+def test_a_lease_that_is_done_is_marked_once_and_answers_go_on(bench: Bench) -> None:
+    bench.group.is_finished = True
+    bench.runner.start(lease(1))
+    assert bench.runner.finished.wait(20)
+    assert bench.runner.between_commits(lambda: bench.group.marks) == 1
+    bench.group.is_finished = False
+    bench.runner.renew(lease(2))
+    assert not bench.runner.finished.is_set()
+    bench.wait("a cycle", lambda: bench.group.cycles > 0)
+
+
+def test_calls_run_on_the_loops_thread_and_raise_to_the_caller(bench: Bench) -> None:
+    bench.runner.start(lease(1))
+    assert bench.runner.between_commits(lambda: threading.current_thread().name) == "app-group-0"
+    with pytest.raises(ZeroDivisionError):
+        bench.runner.between_commits(lambda: 1 // 0)
+    assert bench.runner.is_alive
+
+
+def test_a_loop_that_has_ended_answers_nothing(bench: Bench) -> None:
+    bench.group.raises = [ValueError("a defect")]
+    bench.runner.start(lease(1))
+    bench.wait("the end", lambda: not bench.runner.is_alive)
+    with pytest.raises(LoopEnded):
+        bench.runner.between_commits(lambda: 1)

@@ -1,0 +1,72 @@
+"""A group that another worker has taken over believes nothing any more, least of all what it sees of the other."""
+
+from __future__ import annotations
+
+import pytest
+
+from forebay.runtime.errors import GroupFenced
+from forebay.runtime.task.group import TaskGroup
+from tests.runtime.simulator.state import GroupState
+from tests.runtime.simulator.worker import build
+from tests.runtime.simulator.world import Setup, World
+
+
+def opened(world: World) -> TaskGroup:
+    """Return a worker's group that has just taken over."""
+    lease = world.lease(0)
+    group = build(world, lease, GroupState().attempt(), lambda _: None)
+    group.open(lease)
+    return group
+
+
+def work(world: World, group: TaskGroup, commits: int) -> None:
+    for _ in range(commits):
+        while not group.cycle(world.lease(0), 0.02):
+            pass
+
+
+@pytest.fixture(params=["sum", "windows"])
+def world(request: pytest.FixtureRequest) -> World:
+    return World(Setup(request.param, 1, 1), 0)
+
+
+def test_where_the_changelogs_end_is_learnt_only_while_the_group_is_its_own(world: World) -> None:
+    former = opened(world)
+    work(world, former, 3)
+    former.look_at_changelogs()
+    known = former.offsets()
+    latter = opened(world)
+    work(world, latter, 3)
+    with pytest.raises(GroupFenced):
+        former.look_at_changelogs()
+    assert former.offsets() == known
+    latter.look_at_changelogs()
+    assert latter.offsets() != known
+
+
+def test_nothing_is_learnt_before_the_first_commit(world: World) -> None:
+    former = opened(world)
+    known = former.offsets()
+    latter = opened(world)
+    work(world, latter, 3)
+    former.look_at_changelogs()
+    assert former.offsets() == known
+
+
+def test_records_that_the_other_used_and_had_deleted_are_not_lost() -> None:
+    world = World(Setup("windows", 1, 1), 0)
+    former = opened(world)
+    work(world, former, 2)
+    latter = opened(world)
+    work(world, latter, 8)
+    latter.mark()
+    with pytest.raises(GroupFenced):
+        work(world, former, 1)
+
+
+def test_what_it_commits_is_refused(world: World) -> None:
+    former = opened(world)
+    work(world, former, 1)
+    opened(world)
+    with pytest.raises(GroupFenced):
+        work(world, former, 1)

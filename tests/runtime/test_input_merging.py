@@ -1,0 +1,136 @@
+"""A task takes the record with the smallest timestamp next, and waits for heads that are known to be there."""
+
+from __future__ import annotations
+
+from forebay.runtime.protocol.times import TaskTime
+from forebay.runtime.task.inputs import TaskInput
+from forebay.runtime.task.partition_queue import InputPartition
+from forebay.runtime.task.repartition_queue import RepartitionPartition
+from tests.runtime.records import REPARTITION, forward, give, tell
+
+STREAM, TABLE = 1, 0
+
+
+def partition(topic: str = "t", number: int = 0, rank: int = STREAM, until: int = -1) -> InputPartition:
+    return InputPartition(topic, number, rank, 0, until)
+
+
+def taken(task: TaskInput, most: int = 100) -> list[list[int]]:
+    """Return the timestamps taken, by stream."""
+    return [[message.timestamp()[1] for message in stream] for stream in task.ready(most)]
+
+
+def read(*parts: InputPartition) -> None:
+    for part in parts:
+        part.reached(part.next)
+
+
+def test_one_partition_gives_what_it_has_in_the_order_of_offsets() -> None:
+    part = partition()
+    give(part, 5, 3, 9)
+    task = TaskInput([part])
+    assert taken(task, 2) == [[5, 3]]
+    assert task.ends == (("t", 0, 2),)
+    assert taken(task) == [[9]]
+
+
+def test_a_partition_whose_head_has_not_come_is_waited_for() -> None:
+    first, second = partition(), partition(number=1)
+    task = TaskInput([first, second])
+    give(first, 10, 30)
+    first.reached(2)
+    assert taken(task) == [[], []]
+    give(second, 20)
+    assert taken(task) == [[10], [20]]
+    read(second)
+    assert taken(task) == [[30], []]
+
+
+def test_what_came_after_the_look_is_not_waited_for() -> None:
+    first, second = partition(), partition(number=1)
+    task = TaskInput([first, second])
+    give(first, 10)
+    second.end = 0
+    assert taken(task) == [[10], []]
+    second.end = 1
+    give(first, 11)
+    assert not second.is_read
+    assert taken(task) == [[], []]
+
+
+def test_no_more_are_taken_than_a_commit_may_have_and_the_rest_keeps_its_turn() -> None:
+    first, second = partition(), partition(number=1)
+    task = TaskInput([first, second])
+    give(first, 1, 4, 5)
+    give(second, 2, 3)
+    read(first, second)
+    assert taken(task, 3) == [[1], [2, 3]]
+    assert task.waiting == 2
+    assert {(t, p): end for t, p, end in task.ends} == {("t", 0): 1, ("t", 1): 2}
+    assert taken(task) == [[4, 5], []]
+
+
+def test_at_equal_timestamps_tables_come_first_then_topic_and_partition() -> None:
+    table, late, early = partition("z", rank=TABLE), partition("b", 1), partition("b", 0)
+    task = TaskInput([late, early, table])
+    for part in (table, late, early):
+        give(part, 7)
+    read(table, late, early)
+    assert [taken(task, 1) for _ in range(3)] == [[[7], [], []], [[], [7], []], [[], [], [7]]]
+
+
+def test_a_record_out_of_order_goes_when_it_is_its_streams_head() -> None:
+    first, second = partition(), partition(number=1)
+    task = TaskInput([first, second])
+    give(first, 10, 2, 11)
+    give(second, 9, 12)
+    read(first, second)
+    assert taken(task, 2) == [[10], [9]]
+    assert taken(task) == [[2, 11], [12]]
+
+
+def test_a_sender_is_waited_for_up_to_the_time_it_told() -> None:
+    part = RepartitionPartition(REPARTITION, 0, ["0-0", "0-1"], (), 0)
+    task = TaskInput([], [part])
+    forward(part, 0, "0-0", 10)
+    forward(part, 1, "0-0", 30)
+    part.reached(2)
+    assert taken(task) == [[], []]
+    tell(part, 2, "0-1", TaskTime(20))
+    assert taken(task) == [[10], []]
+    tell(part, 3, "0-1", TaskTime(20, caught_up=True))
+    part.reached(4)
+    assert taken(task) == [[30], []]
+
+
+def test_it_is_caught_up_when_all_is_used_and_all_senders_say_so() -> None:
+    part = RepartitionPartition(REPARTITION, 0, ["0-0", "0-1"], (), 0)
+    task = TaskInput([], [part])
+    tell(part, 0, "0-0", TaskTime(5, caught_up=True, idle_ms=900))
+    part.reached(1)
+    assert not task.is_caught_up
+    tell(part, 1, "0-1", TaskTime(5, caught_up=True, idle_ms=400))
+    part.reached(2)
+    assert task.is_caught_up
+    assert task.idle_ms == 400
+    forward(part, 2, "0-1", 9)
+    part.reached(3)
+    assert not task.is_caught_up
+    assert task.idle_ms == 0
+
+
+def test_a_partition_that_ends_by_itself_leaves_later_records_alone() -> None:
+    part = partition(until=2)
+    task = TaskInput([part])
+    give(part, 1, 2)
+    part.take(part.queue[0], 2)
+    assert taken(task) == [[1, 2]]
+    assert task.is_done(1)
+    assert task.ends == (("t", 0, 2),)
+
+
+def test_a_record_that_comes_twice_is_queued_once() -> None:
+    part = partition()
+    give(part, 1)
+    part.take(part.queue[0], 0)
+    assert len(part.queue) == 1

@@ -1,0 +1,94 @@
+"""A commit is due soon while a task is caught up, after a while in a backlog, and at once when it is full."""
+
+from __future__ import annotations
+
+import pytest
+
+from forebay.runtime.task.pacing import BACKLOG_SECONDS, Limits, Pacing
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def pacing(clock: Clock) -> Pacing:
+    pacing = Pacing(Limits(max_records=5_000, max_bytes=1_000, commit_interval_ms=200), clock)
+    pacing.committed()
+    pacing.begin(0)
+    return pacing
+
+
+def test_nothing_is_due_while_nothing_is_there(pacing: Pacing, clock: Clock) -> None:
+    clock.now += 1_000
+    assert pacing.is_empty
+    assert not pacing.is_due(0)
+    assert pacing.wait() > 600
+
+
+def test_the_first_records_after_a_pause_are_due_at_once(pacing: Pacing, clock: Clock) -> None:
+    clock.now += 0.2
+    pacing.took(3, 10)
+    assert pacing.wait() == 0
+    assert pacing.is_due(3)
+
+
+def test_those_that_follow_wait_for_the_commit_interval(pacing: Pacing, clock: Clock) -> None:
+    clock.now += 0.05
+    pacing.took(3, 10)
+    assert not pacing.is_due(3)
+    assert pacing.wait() == pytest.approx(0.15)
+    clock.now += 0.15
+    assert pacing.is_due(0)
+
+
+def test_while_full_reads_come_a_backlog_is_gathered_for_a_while(pacing: Pacing, clock: Clock) -> None:
+    clock.now += 0.3
+    pacing.took(1_000, 10)
+    assert not pacing.is_due(1_000)
+    clock.now += BACKLOG_SECONDS
+    assert pacing.is_spent
+    assert pacing.is_due(1_000)
+
+
+@pytest.mark.parametrize(("records", "size"), [(5_000, 0), (1, 1_000)])
+def test_a_full_commit_is_due(pacing: Pacing, records: int, size: int) -> None:
+    pacing.took(records, size)
+    assert pacing.is_full
+    assert pacing.is_due(records)
+
+
+def test_no_limit_of_bytes_is_none(clock: Clock) -> None:
+    pacing = Pacing(Limits(), clock)
+    pacing.took(1, 1 << 40)
+    assert not pacing.is_full
+
+
+def test_what_waits_from_before_counts_as_there(pacing: Pacing) -> None:
+    pacing.begin(7)
+    assert not pacing.is_empty
+
+
+def test_there_is_room_for_the_rest_of_a_commit_and_always_for_one(pacing: Pacing) -> None:
+    pacing.took(4_990, 0)
+    assert pacing.room == 10
+    pacing.took(100, 0)
+    assert pacing.room == 1
+
+
+def test_commits_that_were_too_large_stay_half_as_large(pacing: Pacing) -> None:
+    assert pacing.halve() == 2_500
+    pacing.committed()
+    pacing.begin(0)
+    assert pacing.most == 2_500
+    for _ in range(20):
+        pacing.halve()
+    assert pacing.most == 1

@@ -1,0 +1,61 @@
+"""A task's position is read as it was written, by this release and by the one before."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from forebay.runtime.errors import StateConflict
+from forebay.runtime.protocol.errorcount import ErrorCount
+from forebay.runtime.protocol.position import SenderTime, TaskPosition, commits_in, owner, tag_of
+
+POSITION = TaskPosition(
+    checkpoint="c1",
+    n=41,
+    stream_time=1_000,
+    closing_time=2_000,
+    code_version="v7",
+    ends=(("orders", 0, 12), ("app-grouped-repartition", 3, 99)),
+    senders=(SenderTime("app-grouped-repartition", "0-1", 104, 990, True),),
+    recent=ErrorCount(500, 3),
+    groups=2,
+)
+
+
+def of_release_before(**changes: object) -> bytes:
+    marker = {"job": "c0", "n": 7, "s": 100, "t": "0" * 32, "code": "v6", "c": None, "to": "5", **changes}
+    return json.dumps({"marker": json.dumps(marker), "ends": [["orders", 0, 10]]}).encode()
+
+
+def test_it_is_read_as_it_was_written() -> None:
+    assert TaskPosition.from_json(POSITION.to_json()) == POSITION
+
+
+def test_one_of_the_release_before_is_read() -> None:
+    read = TaskPosition.from_json(of_release_before())
+    assert read == TaskPosition("c0", 7, 100, -1, "v6", (("orders", 0, 10),), handed_to=0b101)
+    assert TaskPosition.from_json(of_release_before(c=300)).closing_time == 300
+    assert read.restored("c1") == replace(read, checkpoint="c1", handed_to=0)
+
+
+@pytest.mark.parametrize("data", [b"", b"no JSON", b"{}", b"[1]", b'{"n": 1}', b'{"marker": "{}"}'])
+def test_anything_else_is_refused(data: bytes) -> None:
+    with pytest.raises(StateConflict, match="not written by Forebay"):
+        TaskPosition.from_json(data)
+
+
+def test_offset_metadata_tells_the_owner() -> None:
+    assert owner(POSITION.metadata()) == ("c1", 41)
+    assert owner('{"job":"c0","n":7}') == ("c0", 7)
+    with pytest.raises(StateConflict, match="no other program may commit"):
+        owner("somebody else's")
+
+
+def test_a_tag_says_how_many_commits_of_which_checkpoint() -> None:
+    assert commits_in(POSITION.tag, "c1") == 41
+    assert commits_in(tag_of("c1", 0), "c1") == 0
+    assert commits_in(POSITION.tag, "c2") == -1
+    assert commits_in(b"", "c1") == -1
+    assert commits_in(b"rebuilding", "c1") == -1

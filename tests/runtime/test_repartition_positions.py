@@ -1,0 +1,134 @@
+"""What was used of each sender's records stays used, wherever a reader starts again."""
+
+from __future__ import annotations
+
+import pytest
+
+from forebay.runtime.protocol.position import SenderTime
+from forebay.runtime.protocol.times import TaskTime
+from forebay.runtime.task import repartition_queue
+from forebay.runtime.task.inputs import TaskInput
+from forebay.runtime.task.repartition_queue import RepartitionPartition
+from tests.runtime.records import REPARTITION, forward, tell
+
+A, B = "0-0", "0-1"
+
+
+def partition(task: TaskInput | None = None) -> RepartitionPartition:
+    """Return a repartition, read from where another reader's task stands."""
+    if task is None:
+        return RepartitionPartition(REPARTITION, 0, [A, B], (), 0)
+    return RepartitionPartition(REPARTITION, 0, [A, B], task.senders, task.ends[0][2])
+
+
+def offsets(task: TaskInput) -> list[int]:
+    return sorted(message.offset() for stream in task.ready(100) for message in stream)
+
+
+def held_back() -> TaskInput:
+    """Return a task that used B's records up to offset 4 while A's, from offset 1 on, wait for B's next."""
+    part = partition()
+    task = TaskInput([], [part])
+    forward(part, 0, B, 1)
+    forward(part, 1, A, 50)
+    for offset in (2, 3, 4):
+        forward(part, offset, B, 10 + offset)
+    part.reached(5)
+    assert offsets(task) == [0, 2, 3, 4]
+    return task
+
+
+def test_reading_begins_at_the_first_record_that_is_not_used() -> None:
+    task = held_back()
+    assert task.ends == ((REPARTITION, 0, 1),)
+    assert {s.sender: (s.next_offset, s.stream_time) for s in task.senders} == {A: (-1, 50), B: (5, 14)}
+
+
+def test_what_was_used_behind_that_is_passed_over() -> None:
+    part = partition(held_back())
+    task = TaskInput([], [part])
+    for offset, sender in ((1, A), (2, B), (3, B), (4, B), (5, B)):
+        forward(part, offset, sender, 60 if sender == A else 10 + offset)
+    tell(part, 6, B, TaskTime(99, caught_up=True))
+    part.reached(7)
+    assert offsets(task) == [1, 5]
+
+
+def test_it_is_passed_over_after_a_second_start_before_the_reader_came_that_far() -> None:
+    part = partition(held_back())
+    between = TaskInput([], [part])
+    forward(part, 1, A, 50)
+    forward(part, 2, B, 12)
+    again = partition(between)
+    assert {s.sender: s.next_offset for s in between.senders} == {A: -1, B: 5}
+    task = TaskInput([], [again])
+    for offset, sender in ((1, A), (2, B), (3, B), (4, B)):
+        forward(again, offset, sender, 50)
+    tell(again, 5, B, TaskTime(99, caught_up=True))
+    again.reached(6)
+    assert offsets(task) == [1]
+
+
+def test_an_older_time_does_not_come_back() -> None:
+    known = (SenderTime(REPARTITION, A, 8, 100, True), SenderTime(REPARTITION, B, -1, 70, False))
+    part = RepartitionPartition(REPARTITION, 0, [A, B], known, 3)
+    tell(part, 3, A, TaskTime(20, caught_up=False))
+    tell(part, 4, B, TaskTime(90))
+    assert [(s.time, s.caught_up) for s in part.senders.values()] == [(100, True), (90, False)]
+
+
+def test_the_times_of_another_repartition_are_not_taken_for_its_own() -> None:
+    part = RepartitionPartition(REPARTITION, 0, [A], (SenderTime("app-other-repartition", A, 8, 100, True),), 0)
+    assert part.senders[A.encode()].time == -1
+
+
+def test_a_sender_that_is_not_known_is_passed_over() -> None:
+    part = partition()
+    forward(part, 0, "7-7", 5)
+    assert TaskInput([], [part]).waiting == 0
+    assert part.next == 1
+
+
+def test_records_beyond_the_bound_are_read_again_when_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repartition_queue, "MOST_QUEUED", 4)
+    part = partition()
+    task = TaskInput([], [part])
+    sent = [(offset, A, 10 + offset) for offset in range(7)]
+    for record in sent:
+        forward(part, *record)
+    part.reached(7)
+    assert part.senders[A.encode()].cut == 4
+    assert not part.is_read
+    assert part.rewind() == -1
+    tell(part, 7, B, TaskTime(99, caught_up=True))
+    part.reached(8)
+    assert offsets(task) == [0, 1, 2, 3]
+    assert task.ends == ((REPARTITION, 0, 4),)
+    assert part.rewind() == 4
+    for record in sent[4:]:
+        forward(part, *record)
+    tell(part, 7, B, TaskTime(1))
+    part.reached(8)
+    assert offsets(task) == [4, 5, 6]
+    assert part.senders[B.encode()].time == 99
+
+
+def test_a_cut_sender_promises_nothing() -> None:
+    part = partition()
+    stream = part.senders[A.encode()]
+    tell(part, 0, A, TaskTime(40, caught_up=True))
+    part.reached(1)
+    assert stream.promise() > 1 << 60
+    stream.cut = 1
+    assert stream.promise() == -1
+
+
+def test_a_lease_is_done_when_all_senders_said_so_of_it() -> None:
+    part = partition()
+    tell(part, 0, A, TaskTime(1, done=3))
+    tell(part, 1, B, TaskTime(1, done=2))
+    assert not part.is_done(3)
+    tell(part, 2, B, TaskTime(1, done=3))
+    assert part.is_done(3)
+    forward(part, 3, B, 5)
+    assert not part.is_done(3)

@@ -1,0 +1,45 @@
+"""A release that handed records over through Spark may have left some that no topic holds: they are found."""
+
+from __future__ import annotations
+
+from forebay.runtime.positions import Task, closing_times, undelivered
+from forebay.runtime.protocol.position import TaskPosition
+
+
+def at(n: int, handed_to: int = 0) -> TaskPosition:
+    return TaskPosition("c", n, handed_to=handed_to)
+
+
+def test_a_batch_that_all_stages_committed_leaves_nothing() -> None:
+    assert undelivered({(0, 0): at(7, 0b11), (0, 1): at(7, 0b10), (1, 0): at(7), (1, 1): at(7)}) == ()
+
+
+def test_a_task_that_lacks_the_last_batch_has_lost_what_it_was_handed() -> None:
+    positions: dict[Task, TaskPosition] = {(0, 0): at(7, 0b11), (1, 0): at(7), (1, 1): at(6)}
+    assert undelivered(positions) == ((1, 1),)
+
+
+def test_so_has_one_that_never_committed() -> None:
+    assert undelivered({(0, 0): at(7, 0b100)}) == ((1, 2),)
+
+
+def test_one_that_was_handed_nothing_lacks_nothing() -> None:
+    assert undelivered({(0, 0): at(7, 0b01), (1, 0): at(7), (1, 1): at(5)}) == ()
+
+
+def test_what_was_handed_in_an_earlier_batch_was_delivered() -> None:
+    assert undelivered({(0, 0): at(6, 0b1), (0, 1): at(7), (1, 0): at(5)}) == ()
+
+
+def test_positions_of_this_release_leave_nothing() -> None:
+    assert undelivered({(0, 0): at(9), (1, 0): at(3)}) == ()
+    assert undelivered({}) == ()
+
+
+def test_results_are_final_up_to_the_later_of_stream_and_closing_time() -> None:
+    positions: dict[Task, TaskPosition] = {
+        (0, 0): TaskPosition("c", 1, 100, 300),
+        (0, 1): TaskPosition("c", 1, 200),
+        (0, 2): TaskPosition("c", 1),
+    }
+    assert closing_times(positions) == {(0, 0): 300, (0, 1): 200}
