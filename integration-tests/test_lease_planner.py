@@ -175,6 +175,12 @@ def test_a_checkpoint_of_another_number_of_tasks_is_refused(bench: Bench, planne
         planner(tasks=2).plan(start)
 
 
+def test_a_checkpoint_of_more_groups_than_there_are_slots_for_is_refused(bench: Bench, planner: Open) -> None:
+    start = planner(groups=4).plan(SENTINEL)
+    with pytest.raises(StateConflict, match="has 4 task groups, but there are slots for 2: start with --slots 4"):
+        planner(groups=2).plan(start)
+
+
 def test_a_checkpoint_of_an_earlier_format_is_refused(bench: Bench, planner: Open) -> None:
     with pytest.raises(StateConflict, match="written by another release: move it away, and `forebay run --restore`"):
         planner().plan({"v": 1, "batch": 3})

@@ -77,6 +77,14 @@ def test_workers_that_take_a_group_from_each_other_stay_exact(bench: Bench) -> N
     bench.check()
 
 
+def test_lag_tools_see_that_all_is_read_while_the_lease_goes_on(bench: Bench) -> None:
+    worker = LoopWorker(bench).open()
+    for seed in (1, 2):
+        feed(bench, seed)
+        worker.until(bench.has_read_everything)
+        assert all(task.input.is_caught_up for task in worker.group.tasks)
+
+
 def test_another_checkpoint_is_refused_and_nobody_is_fenced(bench: Bench) -> None:
     feed(bench, 1)
     living = LoopWorker(bench).open()

@@ -6,7 +6,6 @@ A kind that is found to do harm is added here, and every service is tried with i
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import json
 import math
@@ -19,6 +18,7 @@ import fastavro
 
 from forebay.catalog import SIDE_TOPIC
 from forebay.processor.messages import Headers
+from forebay.records import fields_of, replace
 from forebay.serde import load_contract
 from producers.base import Defect, Event, Source
 from producers.frames import Frames
@@ -76,7 +76,7 @@ class Maker:
 
     def at(self, timestamp: int) -> Sent:
         """Return the record with another event time."""
-        return Sent(self.key, self.encode(dataclasses.replace(self.event.value, timestamp=timestamp)))
+        return Sent(self.key, self.encode(replace(self.event.value, timestamp=timestamp)))
 
     def delete(self, key: bytes) -> Sent:
         """Return a record without value, of the ordinary record's time."""

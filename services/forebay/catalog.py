@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from forebay.job import load_job
+from forebay.limits import CHANGELOG_MAX_BYTES, SIDE_MAX_BYTES
 from forebay.plugins import PluginError, brought
 
 TIMESTAMPS: Mapping[str, str] = MappingProxyType(
@@ -20,14 +21,14 @@ TIMESTAMPS: Mapping[str, str] = MappingProxyType(
 
 KEEP_FOREVER: Mapping[str, str] = MappingProxyType({"retention.ms": "-1"})
 COMPACTED: Mapping[str, str] = MappingProxyType(
-    {"cleanup.policy": "compact", "max.message.bytes": "2097152", **TIMESTAMPS}
+    {"cleanup.policy": "compact", "max.message.bytes": str(CHANGELOG_MAX_BYTES), **TIMESTAMPS}
 )
 REPARTITION: Mapping[str, str] = MappingProxyType(
-    {"cleanup.policy": "delete", "retention.ms": "-1", "max.message.bytes": "2097152", **TIMESTAMPS}
+    {"cleanup.policy": "delete", "retention.ms": "-1", "max.message.bytes": str(CHANGELOG_MAX_BYTES), **TIMESTAMPS}
 )
 """Kept until the job has used them, and then deleted by it."""
 SIDE_TOPIC: Mapping[str, str] = MappingProxyType(
-    {"cleanup.policy": "delete", "retention.ms": "-1", "max.message.bytes": "4194304", **TIMESTAMPS}
+    {"cleanup.policy": "delete", "retention.ms": "-1", "max.message.bytes": str(SIDE_MAX_BYTES), **TIMESTAMPS}
 )
 
 

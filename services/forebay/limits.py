@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-
-from forebay.catalog import COMPACTED, SIDE_TOPIC, Service, Topic
 
 MAX_BYTES = "max.message.bytes"
 AFTER_MAX = "message.timestamp.after.max.ms"
@@ -18,6 +16,9 @@ CLIENT_MAX_BYTES = 4 * 1024 * 1024
 """What our producers take, whatever the topic does (librdkafka's message.max.bytes)."""
 _KAFKA_MAX_BYTES = 1_048_588
 """Kafka's own default of max.message.bytes."""
+CHANGELOG_MAX_BYTES = 2 * 1024 * 1024
+SIDE_MAX_BYTES = 4 * 1024 * 1024
+"""What changelogs, repartitions and side topics are created with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +49,8 @@ class TopicLimits:
 
 
 _OUTPUT = TopicLimits()
-_CHANGELOG = TopicLimits(max_bytes=int(COMPACTED[MAX_BYTES]))
-_SIDE = TopicLimits(max_bytes=int(SIDE_TOPIC[MAX_BYTES]))
+_CHANGELOG = TopicLimits(max_bytes=CHANGELOG_MAX_BYTES)
+_SIDE = TopicLimits(max_bytes=SIDE_MAX_BYTES)
 _NONE: Mapping[str, TopicLimits] = MappingProxyType({})
 
 
@@ -81,33 +82,3 @@ class TaskLimits:
     def store(self, name: str) -> TopicLimits:
         """Return the limits of a store's changelog."""
         return self.stores.get(name, _CHANGELOG)
-
-
-def declared_limits(topics: Iterable[Topic]) -> dict[str, TopicLimits]:
-    """Return the limits of topics as they are created, by name."""
-    return {topic.name: TopicLimits.of(topic.name, topic.config) for topic in topics}
-
-
-def task_limits(
-    service: Service, application: str = "", stage: int = 0, known: Mapping[str, TopicLimits] = _NONE
-) -> TaskLimits:
-    """Return the limits of a stage's tasks.
-
-    Args:
-        application: "" for the service's name.
-        known: what the brokers say, by topic; of others, what they are created with.
-    """
-    name = application or service.name
-    changelogs, repartitions = service.changelogs(name, 1), service.repartitions(name, 1)
-    found = {**declared_limits((*service.outputs, service.errors, service.late, *changelogs, *repartitions)), **known}
-    onward = {topic.name.removeprefix(f"{name}-").removesuffix("-repartition"): topic.name for topic in repartitions}
-    return TaskLimits(
-        outputs={
-            **{topic.name: found[topic.name] for topic in service.outputs},
-            **{repartition: found[topic] for repartition, topic in onward.items()},
-        },
-        stores={store: found[topic.name] for store, topic in zip(service.stores, changelogs, strict=False)},
-        internal=found[changelogs[len(service.stores) + stage].name],
-        errors=found[service.errors.name],
-        late=found[service.late.name],
-    )

@@ -26,12 +26,17 @@ def test_a_job_reads_its_inputs_and_writes_everything_else() -> None:
         "Write on the topic shop-tickets-sold-changelog",
         "Write on the topic shop-0-task",
         "Write on the topic shop-1-task",
+        "Read on the topic shop-tickets-sold-changelog",
+        "Read on the topic shop-0-task",
         "Read on the topic shop-1-task",
+        "Read on the topic shop-titles-repartition",
+        "Write on the topic shop-titles-repartition",
+        "Delete on the topic shop-titles-repartition",
         "Describe on the topic shop-rescale",
         "Read on the group shop-marker",
-        "Read on the group shop",
-        "Write on the transactional id shop-0-*",
-        "Write on the transactional id shop-1-*",
+        "Read on the group shop-control",
+        "Read on the group shop-restore",
+        "Write on the transactional id shop-group-*",
     }
 
 
@@ -49,7 +54,6 @@ def test_the_other_roles_have_rights_of_their_own() -> None:
         "Read on the topic x-tickets-sold-changelog",
         "Read on the topic x-0-task",
         "Read on the topic x-1-task",
-        "Read on the group x-restore",
         "Read on the group x-standby",
     }
     assert named("ticket-sales", "x", Role.QUERY) == {
@@ -75,11 +79,9 @@ def test_a_job_may_use_the_groups_and_transactional_ids_it_uses() -> None:
     spec = JobSpec("menu-votes", "app", 12, 1, kafka, {}, {}, "v1")
     needed = rights(find_service("menu-votes"), "app", Role.RUN)
     groups = {right.name for right in needed if right.resource is Resource.GROUP}
-    assert groups == {spec.marker_group, spec.lag_group}
-    prefixes = [right.name for right in needed if right.resource is Resource.TRANSACTIONAL_ID]
-    for stage in range(2):
-        for task in range(12):
-            assert [spec.transactional_id(stage, task).startswith(prefix) for prefix in prefixes].count(True) == 1
+    assert groups == {spec.marker_group, spec.control_group, spec.restore_group}
+    (prefix,) = [right.name for right in needed if right.resource is Resource.TRANSACTIONAL_ID]
+    assert all(spec.transactional_id(group).startswith(prefix) for group in range(12))
 
 
 def test_rights_become_commands_of_kafka() -> None:

@@ -93,5 +93,5 @@ def test_a_record_that_refuses_its_own_values_goes_to_errors() -> None:
     assert sums.pipe_bytes(b"a", good[:-1] + b"\x06") == []
     (error,) = sums.errors
     assert error.headers["error.stage"] == "decode"
-    assert error.headers["error.message"] == "no Even can be made of these values: ValueError: 3 is odd"
+    assert error.headers["error.message"].endswith("these values: ValueError: 3 is odd")
     assert len(sums.pipe_bytes(b"a", good)) == 1

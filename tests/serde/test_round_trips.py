@@ -11,7 +11,7 @@ import fastavro
 import pytest
 from hypothesis import given, settings
 
-from forebay.records import FrozenMap
+from forebay.records import FrozenMap, replace
 from forebay.serde import AvroCodec, LocalSchemas, load_contract
 from forebay.serde.framing import header
 from tests.serde.everything import CONTRACT, Everything, Inner, Other, codec_of, everything
@@ -76,7 +76,7 @@ def test_strings_and_collections_of_any_length(length: int) -> None:
     codec = codec_of(Inner, location)
     assert codec.decode(codec.encode(inner)) == inner
 
-    profile = dataclasses.replace(PROFILE, devices_used=tuple(map(str, range(length))))
+    profile = replace(PROFILE, devices_used=tuple(map(str, range(length))))
     assert PROFILES.decode(PROFILES.encode(profile)) == profile
 
 

@@ -89,7 +89,7 @@ def application_of(
         plan=Plan(checkpoint_of(service, home, options), Trigger(options["trigger"])),
         application=application,
         tasks=options["tasks"],
-        groups=options["groups"] or (sys.maxsize if executors is not None else 0),
+        groups=_groups(options, executors),
         logic=options["logic"],
         engine=engine,
         spark=SparkOptions(options["slots"], options["memory"], options["conf"], executors),
@@ -102,6 +102,17 @@ def application_of(
         return JobApplication(chosen)
     except WrongSettings as error:
         raise click.UsageError(str(error)) from error
+
+
+def _groups(options: dict[str, Any], executors: ExecutorPods | None) -> int:
+    groups, slots = int(options["groups"]), options["slots"]
+    if executors is not None:
+        return groups or sys.maxsize
+    if groups > slots:
+        raise click.UsageError(
+            f"--groups {groups} needs --slots {groups}: a group keeps its slot for as long as its lease lasts"
+        )
+    return groups
 
 
 def _executors(options: dict[str, Any]) -> ExecutorPods | None:

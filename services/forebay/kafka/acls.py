@@ -183,7 +183,7 @@ def _operate(service: Service, application: str) -> tuple[Right, ...]:
         *(_topic(Operation.DESCRIBE, topic, "the same") for topic in service.inputs),
         *(_topic(Operation.DELETE, topic, "`reset`") for topic in emptied),
         *(Right(operation, Resource.TOPIC, rescale_topic(application), "`reset`") for operation in _UNDO),
-        *(_topic(Operation.READ, topic, "`store upgrade --dry-run`") for topic in changelogs),
+        *(_topic(Operation.READ, topic, "`store upgrade --dry-run`, `reset`") for topic in changelogs),
         *(_topic(Operation.ALTER_CONFIGS, topic, "`store upgrade`") for topic in changelogs),
         *(Right(Operation.DELETE, Resource.GROUP, name, "`reset`") for name in groups),
     )

@@ -16,8 +16,13 @@ Place = tuple[str, int]
 """Topic and partition."""
 
 
-def partition_ends(admin: AdminClient, places: Iterable[Place], isolation: IsolationLevel) -> dict[Place, int]:
+def partition_ends(
+    admin: AdminClient, places: Iterable[Place], isolation: IsolationLevel, whose: str
+) -> dict[Place, int]:
     """Return the end of each partition: the high watermark, or for READ_COMMITTED the last stable offset.
+
+    Args:
+        whose: names the topics in errors.
 
     Raises:
         Unavailable: the broker can't be reached, or refuses.
@@ -27,6 +32,6 @@ def partition_ends(admin: AdminClient, places: Iterable[Place], isolation: Isola
         futures = admin.list_offsets(asked, isolation_level=isolation, request_timeout=_SECONDS)
         return {(place.topic, place.partition): future.result(_SECONDS).offset for place, future in futures.items()}
     except KafkaException as error:
-        raise failed(error.args[0], "can't ask for the ends of partitions") from error
+        raise failed(error.args[0], f"can't ask for {whose} ends") from error
     except TimeoutError as error:
-        raise Unavailable("can't ask for the ends of partitions: no answer") from error
+        raise Unavailable(f"can't ask for {whose} ends: no answer") from error

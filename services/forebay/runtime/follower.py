@@ -165,7 +165,7 @@ class Follower:
         return max(batches, default=-1)
 
     def _ends(self, places: Iterable[Place], isolation: IsolationLevel) -> dict[Place, int]:
-        return partition_ends(self._admin, places, isolation)
+        return partition_ends(self._admin, places, isolation, "the changelogs'")
 
     def _read_to(self, ends: Mapping[Place, int], stop: threading.Event) -> None:
         while not stop.is_set() and any(self._read.get(place, 0) < end for place, end in ends.items()):

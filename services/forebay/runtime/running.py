@@ -38,11 +38,11 @@ def refuse_running(
     """
     found = TopicAdmin(kafka).partitions(internal_topic(application, stage) for stage in range(stages))
     places = [(topic, partition) for topic, partitions in found.items() for partition in range(partitions)]
-    admin = AdminClient(kafka.admin())
+    admin, whose = AdminClient(kafka.admin()), "the changelogs'"
 
     def look(isolation: IsolationLevel) -> dict[Place, int]:
         # New partitions, and those of a broker that just came back, have no leader for a moment.
-        return keep_trying(lambda: partition_ends(admin, places, isolation), _PATIENCE_SECONDS)
+        return keep_trying(lambda: partition_ends(admin, places, isolation, whose), _PATIENCE_SECONDS)
 
     sign = sign_of_life(look, pause) if places else ""
     if sign:

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import json
 from io import BytesIO
-from typing import Any
+from typing import Any, NamedTuple
 
 import fastavro
 
 from forebay.codec import DecodeError
+from forebay.serde.explained_decoding import decode_explained
 from forebay.serde.framing import HEADER_BYTES, schema_id_of
+from forebay.serde.plan import ReadPlan
+from forebay.serde.resolution import skipping
 from forebay.serde.resolver import SchemaResolver
+from forebay.serde.schema import InvalidSchema, RecursiveSchema
+
+
+class _Writer(NamedTuple):
+    parsed: Any
+    plan: ReadPlan | None
+    """What looks through the bytes first; None: a type contains itself, for which there are no plans."""
 
 
 class GenericDecoder:
@@ -18,28 +28,41 @@ class GenericDecoder:
 
     def __init__(self, resolver: SchemaResolver) -> None:
         self._resolver = resolver
-        self._parsed: dict[int, Any] = {}
+        self._writers: dict[int, _Writer] = {}
 
     def decode(self, data: bytes) -> Any:
-        """Give the value in framed bytes. Raises DecodeError, RegistryUnavailable."""
+        """Return the value in framed bytes. Raises DecodeError, RegistryUnavailable."""
         schema_id = schema_id_of(data)
+        name = f"not a record of schema {schema_id}"
         body = BytesIO(data)
         body.seek(HEADER_BYTES)
         try:
-            if schema_id not in self._parsed:
-                text = self._resolver.schema(schema_id).text
-                self._parsed[schema_id] = fastavro.parse_schema(json.loads(text))
-            value = fastavro.schemaless_reader(body, self._parsed[schema_id], None)
+            writer = self._writer(schema_id)
+            if writer.plan is not None:
+                decode_explained(data, writer.plan, f"{name}: value")
+            value = fastavro.schemaless_reader(body, writer.parsed, None)
         except (
             EOFError,
+            InvalidSchema,
             LookupError,
-            ValueError,
-            TypeError,
             OverflowError,
+            RecursionError,
+            TypeError,
+            ValueError,
             fastavro.schema.SchemaParseException,
         ) as error:
-            raise DecodeError(f"not a record of schema {schema_id}: {type(error).__name__} {error}".rstrip()) from error
+            raise DecodeError(f"{name}: {type(error).__name__} {error}".rstrip()) from error
         left = len(data) - body.tell()
         if left:
-            raise DecodeError(f"not a record of schema {schema_id}: {left} trailing bytes")
+            raise DecodeError(f"{name}: {left} trailing bytes")
         return value
+
+    def _writer(self, schema_id: int) -> _Writer:
+        if schema_id not in self._writers:
+            schema = self._resolver.schema(schema_id)
+            try:
+                plan: ReadPlan | None = skipping(schema.type)
+            except RecursiveSchema:
+                plan = None
+            self._writers[schema_id] = _Writer(fastavro.parse_schema(json.loads(schema.text)), plan)
+        return self._writers[schema_id]

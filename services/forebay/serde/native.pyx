@@ -787,7 +787,7 @@ cdef class Codec:
         """Tell whether a record would be read back as it is. False also if it does not fit."""
         try:
             return bool(_is_canonical(&self._writer.root, record))
-        except _Doubt:
+        except Exception:
             return False
 
     def encode(self, record):

@@ -99,7 +99,7 @@ def _record(writer: Record, reader: Record, classes: Mapping[str, type]) -> Read
     for index, theirs in enumerate(writer.fields):
         ours = by_name.get(theirs.name)
         if ours is None or ours.name in sources:
-            fields.append((theirs.name, _skip(theirs.type)))
+            fields.append((theirs.name, skipping(theirs.type)))
         else:
             fields.append((theirs.name, resolve(theirs.type, ours.type, classes)))
             sources[ours.name] = FromWire(index)
@@ -113,7 +113,8 @@ def _record(writer: Record, reader: Record, classes: Mapping[str, type]) -> Read
     return ReadRecord(tuple(fields), record_type, arguments)
 
 
-def _skip(writer: AvroType) -> ReadPlan:
+def skipping(writer: AvroType) -> ReadPlan:
+    """Return the plan that reads what `writer` describes and keeps none of its records."""
     match writer:
         case Primitive(name):
             return ReadPrimitive(name, Conversion.NONE)
@@ -124,13 +125,13 @@ def _skip(writer: AvroType) -> ReadPlan:
         case Enumeration(symbols=symbols):
             return ReadEnumeration(symbols)
         case Array(items):
-            return ReadArray(_skip(items))
+            return ReadArray(skipping(items))
         case Map(values):
-            return ReadMap(_skip(values))
+            return ReadMap(skipping(values))
         case Union(branches):
-            return ReadUnion(tuple(_skip(branch) for branch in branches))
+            return ReadUnion(tuple(skipping(branch) for branch in branches))
         case Record(fields=fields):
-            return ReadRecord(tuple((field.name, _skip(field.type)) for field in fields), None, ())
+            return ReadRecord(tuple((field.name, skipping(field.type)) for field in fields), None, ())
 
 
 def _default(field: Field, classes: Mapping[str, type]) -> Any:

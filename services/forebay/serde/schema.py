@@ -40,6 +40,10 @@ class InvalidSchema(Exception):
     """This text is no Avro schema, or one that Forebay does not support; the message says why."""
 
 
+class RecursiveSchema(InvalidSchema):
+    """A type of this schema contains itself."""
+
+
 @dataclass(frozen=True)
 class Schema:
     """An Avro schema. Equal if the text is; `canonical` is equal if the same bytes mean the same, decimals aside.
@@ -60,9 +64,9 @@ class Schema:
             if isinstance(document, str) and document in _PRIMITIVES:
                 return Primitive(document)
             built = _Builder().build(fastavro.parse_schema(document))
+            _check_size(built)
         except _PARSE_ERRORS as error:
             raise InvalidSchema(f"not an Avro schema: {type(error).__name__}: {error}") from error
-        _check_size(built)
         return built
 
     @cached_property
@@ -136,7 +140,7 @@ class _Builder:
     def _reference(self, name: str) -> AvroType:
         avro = self._named[name]
         if avro is None:
-            raise InvalidSchema(f"the type {name} contains itself; recursive schemas are not supported")
+            raise RecursiveSchema(f"the type {name} contains itself; recursive schemas are not supported")
         return avro
 
 

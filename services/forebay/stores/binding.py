@@ -107,7 +107,7 @@ class Store(Generic[V]):
 
     Args:
         name: names the changelog topic: `<application>-<name>-changelog`.
-        value: the frozen dataclass held by it.
+        value: the record held by it.
     """
 
     row_value = RowValue.PLAIN

@@ -39,7 +39,7 @@ class JoinBuffer(Store[V]):
 
     Args:
         name: names the changelog topic: `<application>-<name>-changelog`.
-        value: the frozen dataclass buffered.
+        value: the record buffered.
     """
 
     kind = "join-buffer"
@@ -109,7 +109,7 @@ class SuppressBuffer(Store[V]):
 
     Args:
         name: names the changelog topic: `<application>-<name>-changelog`.
-        value: the frozen dataclass buffered.
+        value: the record buffered.
     """
 
     row_value = RowValue.STAMPED_HELD

@@ -25,7 +25,7 @@ class KeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
 
     Args:
         name: names the changelog topic: `<application>-<name>-changelog`.
-        value: the frozen dataclass held under each key.
+        value: the record held under each key.
     """
 
     kind = "key-value"

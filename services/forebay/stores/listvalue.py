@@ -24,7 +24,7 @@ class ListValueStore(Store[V]):
 
     Args:
         name: names the changelog topic: `<application>-<name>-changelog`.
-        value: the frozen dataclass the lists consist of.
+        value: the record the lists consist of.
     """
 
     kind = "list-value"

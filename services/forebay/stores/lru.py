@@ -28,7 +28,7 @@ class LruStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
 
     Args:
         name: names the changelog topic: `<application>-<name>-changelog`.
-        value: the frozen dataclass held under each key.
+        value: the record held under each key.
         max_entries: entries held at most; at least 1.
     """
 

@@ -39,7 +39,7 @@ class SessionStore(Store[V]):
 
     Args:
         name: names the changelog topic: `<application>-<name>-changelog`.
-        value: the frozen dataclass held.
+        value: the record held.
         retention_ms: at least the sessions' gap plus their grace.
     """
 

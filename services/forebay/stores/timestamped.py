@@ -24,7 +24,7 @@ class TimestampedKeyValueStore(Store[V], KeyOrderReads[Stamped[V]]):
 
     Args:
         name: names the changelog topic: `<application>-<name>-changelog`.
-        value: the frozen dataclass held under each key.
+        value: the record held under each key.
     """
 
     row_value = RowValue.STAMPED

@@ -30,7 +30,7 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
 
     Args:
         name: names the changelog topic: `<application>-<name>-changelog`.
-        value: the frozen dataclass held under each key.
+        value: the record held under each key.
         ttl_ms: at least 1.
     """
 

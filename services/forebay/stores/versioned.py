@@ -67,7 +67,7 @@ class VersionedKeyValueStore(Store[V]):
 
     Args:
         name: names the changelog topic: `<application>-<name>-changelog`.
-        value: the frozen dataclass held.
+        value: the record held.
         history_retention_ms: 0 keeps current values only.
     """
 

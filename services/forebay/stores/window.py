@@ -48,7 +48,7 @@ class WindowStore(Store[V]):
 
     Args:
         name: names the changelog topic: `<application>-<name>-changelog`.
-        value: the frozen dataclass held.
+        value: the record held.
         size_ms: length of a window.
         retention_ms: at least the window's size.
     """

@@ -9,10 +9,11 @@ from typing import Any
 from forebay.agreement import check_agreement
 from forebay.catalog import find_service
 from forebay.job import load_job
-from forebay.limits import TaskLimits, task_limits
+from forebay.limits import TaskLimits
 from forebay.partitioner import partition_of
 from forebay.processor.engine import EngineSettings
 from forebay.processor.messages import Headers, Message
+from forebay.task_limits import task_limits
 from forebay.testing.driver import Failure, Forwarded, PipedRecord, failure, shown
 from forebay.testing.stages import StageTasks
 

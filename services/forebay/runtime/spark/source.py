@@ -65,6 +65,11 @@ class LeasePlanner:
                 f"the checkpoint has {begin.tasks} tasks, the changelogs {self.spec.tasks}: it is from before the "
                 "number changed. Move it away, and `forebay restore` makes one from the changelogs"
             )
+        if begin.groups > self.spec.groups:
+            raise StateConflict(
+                f"the checkpoint has {begin.groups} task groups, but there are slots for {self.spec.groups}: start "
+                f"with --slots {begin.groups}; or move the checkpoint away: `forebay run --restore` makes another"
+            )
         close_until = -1
         if self._until is not None and self._is_planned:
             close_until = self._unaligned()

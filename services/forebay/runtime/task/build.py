@@ -12,7 +12,6 @@ from forebay.catalog import Service, find_service
 from forebay.job import Job, SubTopology, load_job
 from forebay.kafka.codecs import registry_codec
 from forebay.kafka.topic_limits import batch_limit
-from forebay.limits import task_limits
 from forebay.partitioner import Partitioner
 from forebay.processor.api import AnyProcessor
 from forebay.processor.engine import Codecs, EngineSettings, TaskEngine, declared_stores
@@ -34,6 +33,7 @@ from forebay.runtime.task.transaction import Destinations, GroupProducer
 from forebay.stores.copies import copy_file, load_copy
 from forebay.stores.disk import DiskTable
 from forebay.stores.table import MemoryTable, Table
+from forebay.task_limits import task_limits
 
 log = logging.getLogger(__name__)
 

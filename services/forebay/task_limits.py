@@ -1,0 +1,39 @@
+"""What the topics take that a service's tasks write to: as the brokers say, else as they are created."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from forebay.catalog import Service, Topic
+from forebay.limits import TaskLimits, TopicLimits
+
+
+def declared_limits(topics: Iterable[Topic]) -> dict[str, TopicLimits]:
+    """Return the limits of topics as they are created, by name."""
+    return {topic.name: TopicLimits.of(topic.name, topic.config) for topic in topics}
+
+
+def task_limits(
+    service: Service, application: str = "", stage: int = 0, known: Mapping[str, TopicLimits] = MappingProxyType({})
+) -> TaskLimits:
+    """Return the limits of a stage's tasks.
+
+    Args:
+        application: "" for the service's name.
+        known: what the brokers say, by topic; of others, what they are created with.
+    """
+    name = application or service.name
+    changelogs, repartitions = service.changelogs(name, 1), service.repartitions(name, 1)
+    found = {**declared_limits((*service.outputs, service.errors, service.late, *changelogs, *repartitions)), **known}
+    onward = {topic.name.removeprefix(f"{name}-").removesuffix("-repartition"): topic.name for topic in repartitions}
+    return TaskLimits(
+        outputs={
+            **{topic.name: found[topic.name] for topic in service.outputs},
+            **{repartition: found[topic] for repartition, topic in onward.items()},
+        },
+        stores={store: found[topic.name] for store, topic in zip(service.stores, changelogs, strict=False)},
+        internal=found[changelogs[len(service.stores) + stage].name],
+        errors=found[service.errors.name],
+        late=found[service.late.name],
+    )

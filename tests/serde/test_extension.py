@@ -1,0 +1,59 @@
+"""The native codec is there wherever it can be built; where it is not, that is said."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+import hatch_build
+from forebay.cli import run as run_command
+from forebay.cli.main import cli
+from forebay.serde.extension import SWITCH, missing, native_codec
+
+SAYS = "from forebay.serde.extension import missing, native_codec; print(native_codec(), missing())"
+WITHOUT = f"import sys; sys.modules['forebay.serde.native'] = None; {SAYS}"
+
+
+def python(code: str, switch: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, SWITCH: switch, "PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+@pytest.mark.skipif(hatch_build.headers() is None, reason="Python's headers are missing: it can't be built")
+@pytest.mark.skipif(os.environ.get(SWITCH) == "off", reason=f"{SWITCH}=off")
+def test_it_is_in_use() -> None:
+    assert missing() == ""
+    assert native_codec() is not None
+
+
+def test_it_can_be_left_out() -> None:
+    assert python(SAYS, "off").stdout.startswith("None the native codec is not in use (FOREBAY_NATIVE=off): ")
+
+
+def test_it_does_without() -> None:
+    done = python(WITHOUT, "")
+    assert done.stdout.startswith("None the native codec is not in use (")
+    assert "a C compiler and Python's headers are needed" in done.stdout
+
+
+def test_it_is_an_error_where_it_is_required() -> None:
+    done = python(WITHOUT, "required")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "ModuleNotFoundError" in done.stderr
+
+
+@pytest.mark.parametrize(("reason", "shown"), [("no compiler", "warning: no compiler\n"), ("", "")])
+def test_a_job_says_at_its_start_that_it_is_missing(monkeypatch: pytest.MonkeyPatch, reason: str, shown: str) -> None:
+    monkeypatch.setattr(run_command, "missing", lambda: reason)
+    monkeypatch.setattr(run_command, "application_of", lambda *_: None)
+    monkeypatch.setattr(run_command, "run_until_told", lambda _: None)
+    done = CliRunner().invoke(
+        cli, ["run", "user-sessions", "--bootstrap-servers", "x:1", "--schema-registry-url", "http://x"]
+    )
+    assert (done.exit_code, done.stderr) == (0, shown), done.output
