@@ -6,7 +6,6 @@ A kind that is found to do harm is added here, and every service is tried with i
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import json
 import math
@@ -77,7 +76,7 @@ class Maker:
 
     def at(self, timestamp: int) -> Sent:
         """Return the record with another event time."""
-        return Sent(self.key, self.encode(dataclasses.replace(self.event.value, timestamp=timestamp)))
+        return Sent(self.key, self.encode(replace(self.event.value, timestamp=timestamp)))
 
     def delete(self, key: bytes) -> Sent:
         """Return a record without value, of the ordinary record's time."""
