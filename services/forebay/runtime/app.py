@@ -33,6 +33,7 @@ from forebay.runtime.prepare import check_topics, code_version, count_tasks, reg
 from forebay.runtime.query import JobRunner, Plan
 from forebay.runtime.restore import Restore, RestorePoint, restore_point
 from forebay.runtime.rights import JobRights
+from forebay.runtime.runnable import check_runnable
 from forebay.runtime.session import SparkOptions, build_session
 from forebay.runtime.spec import JobSpec
 from forebay.runtime.watch import Watcher
@@ -144,6 +145,7 @@ class JobApplication:
             self.health.failing(str(error))
             raise
         job = load_job(service.job)
+        check_runnable(job, tasks)
         engine = dict(options.engine)
         engine["limits"] = limits_for(engine.get("limits", Limits()), job.processor(job.settings(**self._logic)).idle)
         return JobSpec(
