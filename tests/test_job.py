@@ -1,10 +1,10 @@
 """What a job may declare."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
-from forebay.job import Job
+from forebay.job import Job, Stage, SubTopology
 from tests.runtime.task_harness import Number, Sum, Total
 
 
@@ -22,3 +22,51 @@ def test_only_inputs_can_be_tables() -> None:
             processor=lambda _: Sum(),
             tables=frozenset({"prices", "orders"}),
         )
+
+
+def chain() -> Job:
+    return Job(
+        {"in": Number}, {"out": Total}, Settings, lambda _: Sum(), then=(Stage("sums", Number, lambda _: Sum()),)
+    )
+
+
+def test_a_chain_is_a_graph_of_sub_topologies() -> None:
+    first, second = chain().topology
+    assert (first.name, first.inputs, first.sends) == ("", {"in": Number}, {"sums"})
+    assert (second.name, second.inputs, second.repartitions, second.sends) == ("sums", {}, {"sums": Number}, set())
+    assert [each.name for each in chain().senders("sums")] == [""]
+    with pytest.raises(KeyError, match="there is no sub-topology 'x'"):
+        chain().sub_topology("x")
+
+
+def part(name: str, reads: list[str], sends: list[str]) -> SubTopology:
+    return SubTopology(name, lambda _: Sum(), {}, dict.fromkeys(reads, Number), frozenset(sends))
+
+
+def graph(*parts: SubTopology) -> Job:
+    return Job({"in": Number}, {"out": Total}, Settings, lambda _: Sum(), graph=parts)
+
+
+def test_several_may_send_to_one_repartition_and_read_several() -> None:
+    job = graph(part("", [], ["a", "b"]), part("a", ["a"], ["b"]), part("b", ["b"], []))
+    assert [each.name for each in job.senders("b")] == ["", "a"]
+    with pytest.raises(ValueError, match="the sub-topology a makes a graph of this job"):
+        job.after(0)
+
+
+def test_a_graph_that_is_a_chain_can_be_run_as_one() -> None:
+    after = graph(part("", [], ["a"]), part("a", ["a"], [])).after(0)
+    assert after is not None
+    assert (after.name, after.record) == ("a", Number)
+
+
+def test_what_nobody_before_sends_can_not_be_read() -> None:
+    with pytest.raises(
+        ValueError, match="'a' reads a, which none before it sends: put those that send to it before it"
+    ):
+        graph(part("a", ["a"], ["a"]))
+
+
+def test_a_job_is_a_chain_or_a_graph() -> None:
+    with pytest.raises(ValueError, match="give one of them"):
+        replace(chain(), graph=(part("", [], []),))

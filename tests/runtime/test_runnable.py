@@ -19,7 +19,7 @@ def with_global_table(t: Topology) -> None:
 def test_several_tasks_would_have_parts_of_a_global_table() -> None:
     job = Driven(with_global_table).job
     check_runnable(job, 1)
-    with pytest.raises(NotRunnable, match="towns: a task reads its own partitions, so each of 2 tasks .* --tasks 1"):
+    with pytest.raises(NotRunnable, match=r"towns: a task reads its own partitions, so each of 2 tasks .* --tasks 1"):
         check_runnable(job, 2)
 
 
