@@ -35,7 +35,7 @@ def test_a_chain_is_a_graph_of_sub_topologies() -> None:
     assert (first.name, first.inputs, first.sends) == ("", {"in": Number}, {"sums"})
     assert (second.name, second.inputs, second.repartitions, second.sends) == ("sums", {}, {"sums": Number}, set())
     assert [each.name for each in chain().senders("sums")] == [""]
-    with pytest.raises(KeyError, match="there is no sub-topology 'x'"):
+    with pytest.raises(KeyError, match=r"there is no sub-topology 'x'"):
         chain().sub_topology("x")
 
 
@@ -50,7 +50,7 @@ def graph(*parts: SubTopology) -> Job:
 def test_several_may_send_to_one_repartition_and_read_several() -> None:
     job = graph(part("", [], ["a", "b"]), part("a", ["a"], ["b"]), part("b", ["b"], []))
     assert [each.name for each in job.senders("b")] == ["", "a"]
-    with pytest.raises(ValueError, match="the sub-topology a makes a graph of this job"):
+    with pytest.raises(ValueError, match=r"the sub-topology a makes a graph of this job"):
         job.after(0)
 
 
@@ -62,7 +62,7 @@ def test_a_graph_that_is_a_chain_can_be_run_as_one() -> None:
 
 def test_what_nobody_before_sends_can_not_be_read() -> None:
     with pytest.raises(
-        ValueError, match="'a' reads a, which none before it sends: put those that send to it before it"
+        ValueError, match=r"'a' reads a, which none before it sends: put those that send to it before it"
     ):
         graph(part("a", ["a"], ["a"]))
 
