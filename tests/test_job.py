@@ -1,10 +1,12 @@
 """What a job may declare."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
-from forebay.job import Job
+from forebay.builder.changes import moved
+from forebay.formats import TEXT, avro, contract_of
+from forebay.job import Job, Stage, SubTopology, TopicFormat
 from tests.runtime.task_records import Number, Sum, Total
 
 
@@ -22,3 +24,53 @@ def test_only_inputs_can_be_tables() -> None:
             processor=lambda _: Sum(),
             tables=frozenset({"prices", "orders"}),
         )
+
+
+def chain() -> Job:
+    return Job(
+        {"in": Number}, {"out": Total}, Settings, lambda _: Sum(), then=(Stage("sums", Number, lambda _: Sum()),)
+    )
+
+
+def test_a_chain_is_a_graph_of_sub_topologies() -> None:
+    first, second = chain().topology
+    assert (first.name, first.inputs, first.sends) == ("", {"in": Number}, {"sums"})
+    assert (second.name, second.inputs, second.repartitions, second.sends) == ("sums", {}, {"sums": Number}, set())
+    assert [each.name for each in chain().senders("sums")] == [""]
+    with pytest.raises(KeyError, match=r"there is no sub-topology 'x'"):
+        chain().sub_topology("x")
+
+
+def part(name: str, reads: list[str], sends: list[str]) -> SubTopology:
+    return SubTopology(name, lambda _: Sum(), {}, dict.fromkeys(reads, Number), frozenset(sends))
+
+
+def graph(*parts: SubTopology) -> Job:
+    return Job({"in": Number}, {"out": Total}, Settings, lambda _: Sum(), graph=parts)
+
+
+def test_several_may_send_to_one_repartition_and_read_several() -> None:
+    job = graph(part("", [], ["a", "b"]), part("a", ["a"], ["b"]), part("b", ["b"], []))
+    assert [each.name for each in job.senders("b")] == ["", "a"]
+
+
+def test_only_formats_with_a_contract_name_one() -> None:
+    job = Job({"in": Number}, {"out": str}, Settings, lambda _: Sum(), formats={"out": TopicFormat(value=TEXT)})
+    assert (job.contract("in", Number), job.contract("out", str)) == ("Number", "")
+
+
+def test_a_format_around_records_needs_their_contract() -> None:
+    assert contract_of(moved(avro(Number))) == "Number"
+    assert contract_of(moved(TEXT)) == ""
+
+
+def test_what_nobody_before_sends_can_not_be_read() -> None:
+    with pytest.raises(
+        ValueError, match=r"'a' reads a, which none before it sends: put those that send to it before it"
+    ):
+        graph(part("a", ["a"], ["a"]))
+
+
+def test_a_job_is_a_chain_or_a_graph() -> None:
+    with pytest.raises(ValueError, match="give one of them"):
+        replace(chain(), graph=(part("", [], []),))

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from forebay.catalog import Service, Topic
+from forebay.formats import contract_of
 from forebay.job import Job
 from forebay.processor.engine import declared_stores
 
@@ -38,8 +39,8 @@ def check_agreement(service: Service, job: Job, settings: Any = None) -> None:
 def disagreements(service: Service, job: Job, settings: Any = None) -> list[str]:
     """Give a line for everything in which entry and job differ."""
     found = [
-        *_topics("inputs", service.inputs, job.inputs),
-        *_topics("outputs", service.outputs, job.outputs),
+        *_topics("inputs", service.inputs, job, job.inputs),
+        *_topics("outputs", service.outputs, job, job.outputs),
         *_stores(service, job, job.settings() if settings is None else settings),
     ]
     stages = len(job.topology)
@@ -50,16 +51,16 @@ def disagreements(service: Service, job: Job, settings: Any = None) -> list[str]
     return found
 
 
-def _topics(what: str, said: tuple[Topic, ...], made: Mapping[str, type[Any]]) -> list[str]:
+def _topics(what: str, said: tuple[Topic, ...], job: Job, declared: Mapping[str, type[Any]]) -> list[str]:
     entry = {topic.name: topic.record for topic in said}
-    job = {topic: record.__name__ for topic, record in made.items()}
-    if entry != job:
-        written = ", ".join(f'Topic("{topic}", "{record}")' for topic, record in job.items())
+    made = {topic: job.contract(topic, record) for topic, record in declared.items()}
+    if entry != made:
+        written = ", ".join(f'Topic("{topic}", "{record}")' for topic, record in made.items())
         return [
-            f"{what} are {entry} in the entry, {job} in the job: write {what}=({written},) in the entry, or mend it"
+            f"{what} are {entry} in the entry, {made} in the job: write {what}=({written},) in the entry, or mend it"
         ]
-    if what == "outputs" and list(entry) != list(job):
-        first = next(iter(job))
+    if what == "outputs" and list(entry) != list(made):
+        first = next(iter(made))
         return [
             f"the first output, where results go by default, is {next(iter(entry))} in the entry, {first} in the job: "
             f"write {first} first in the entry"
@@ -69,7 +70,7 @@ def _topics(what: str, said: tuple[Topic, ...], made: Mapping[str, type[Any]]) -
 
 def _stores(service: Service, job: Job, settings: Any) -> list[str]:
     found = [store for part in job.topology for _, store in declared_stores(part.processor(settings))]
-    declared = {store.name: store.value.__name__ for store in found}
+    declared = {store.name: contract_of(store.format) for store in found}
     names = [store.name for store in found]
     lines = [
         f"two stages of the job declare the store {name!r}: give each a name of its own"

@@ -108,8 +108,10 @@ class Service:
 
     def repartitions(self, application: str, tasks: int) -> tuple[Topic, ...]:
         """Return the topics between the job's sub-topologies: one partition per task."""
-        parts = load_job(self.job).topology
-        records = {name: record.__name__ for part in parts for name, record in part.repartitions.items()}
+        job = load_job(self.job)
+        records = {
+            name: job.contract(name, record) for part in job.topology for name, record in part.repartitions.items()
+        }
         return tuple(
             Topic(f"{application}-{name}-repartition", record, tasks, REPARTITION) for name, record in records.items()
         )

@@ -188,6 +188,18 @@ def format_of(spec: type[T] | Format[T]) -> Format[T]:
     raise TypeError(f"{name} has no format of its own: give a Record, a scalar type, or a Format")
 
 
+def contract_of(kind: Format[Any]) -> str:
+    """Return the name of the contract that a format is, or has within; "" where there is none."""
+    asked: list[str] = []
+
+    def note(record: type[Any], /) -> Codec[Any]:
+        asked.append(record.__name__)
+        return BYTES.codec(no_contracts)
+
+    kind.codec(note)
+    return asked[0] if asked else ""
+
+
 def key_reader(kind: Format[T]) -> Callable[[bytes], str]:
     """Give what makes a key's row text of its bytes. Raises TypeError where the format is of no key."""
     row = kind.row

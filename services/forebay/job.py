@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from forebay.formats import TEXT, Format
+from forebay.formats import TEXT, Format, avro, contract_of
 from forebay.processor.api import AnyProcessor
 
 Logic = Callable[[Any], AnyProcessor]
@@ -124,14 +124,13 @@ class Job:
         """Give the format of a topic or repartition."""
         return self.formats.get(name, TopicFormat())
 
+    def contract(self, name: str, record: type[Any]) -> str:
+        """Return the contract of a topic's or repartition's records; "" where their format needs none."""
+        return contract_of(self.format_of(name).value or avro(record))
+
     def logic(self, stage: int) -> Logic:
         """Give what makes the processor of a stage; 0 reads the inputs."""
         return self.topology[stage].processor
-
-    def after(self, stage: int) -> Stage | None:
-        """Give the stage behind `stage`, if there is one. Raises ValueError for a job that is no chain."""
-        chain = self.then or _stages(self.graph)
-        return chain[stage] if stage < len(chain) else None
 
 
 def _chain(job: Job) -> tuple[SubTopology, ...]:
@@ -142,19 +141,6 @@ def _chain(job: Job) -> tuple[SubTopology, ...]:
         for stage, onward in zip(job.then, sends[1:], strict=True)
     )
     return (first, *later)
-
-
-def _stages(graph: Iterable[SubTopology]) -> tuple[Stage, ...]:
-    """Give a graph that is a chain as stages."""
-    found: list[Stage] = []
-    before: frozenset[str] | None = None
-    for part in graph:
-        if before is not None:
-            if part.inputs or part.repartitions.keys() != before or len(before) != 1 or part.name not in before:
-                raise ValueError(f"the sub-topology {part.name} makes a graph of this job: it can't be run as a chain")
-            found.append(Stage(part.name, part.repartitions[part.name], part.processor))
-        before = part.sends
-    return tuple(found)
 
 
 def _check_order(graph: tuple[SubTopology, ...]) -> None:

@@ -102,6 +102,17 @@ def test_sessions_take_back_what_they_absorb() -> None:
     ]
 
 
+def test_a_session_that_was_given_as_final_is_final_for_good() -> None:
+    def build(t: Topology) -> None:
+        sessions = t.stream("in", str).group_by_key().windowed_by(SessionWindows(5), Emission.FINAL)
+        sessions.count(store="s", retention_ms=1_000).to_stream().to("out")
+
+    run = Driven(build)
+    run.feed("in", ("k", "a", 10), ("other", "b", 16), ("k", "c", 14), ("other", "d", 100))
+    sessions = [(key.key, *key.window, value) for key, value, _ in run.by_topic("out")]
+    assert sessions == [("k", 10, 10, 1), ("k", 14, 14, 1), ("other", 16, 16, 1)]
+
+
 @pytest.mark.parametrize("windows", [tumbling(10), hopping(10, 5), SlidingWindows(10), SessionWindows(10)])
 def test_finals_come_when_the_clock_reaches_their_close_and_a_record_in_order_is_never_late(windows: Any) -> None:
     def build(t: Topology) -> None:

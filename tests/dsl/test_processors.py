@@ -78,6 +78,27 @@ def test_process_may_change_keys_of_any_format_and_what_follows_is_repartitioned
     assert run.by_topic("counts") == [("a", 1, 2), ("a", 2, 3)]
 
 
+class Sorted(Processor[int, Any]):
+    def process(self, event: int, ctx: Context[Any]) -> None:
+        ctx.forward(event, to="numbers")
+        ctx.forward(str(event), to="texts" if event < 10 else "nowhere")
+
+
+def test_a_processor_chooses_among_named_children() -> None:
+    def build(t: Topology) -> None:
+        ways = t.stream("in", int).process(Sorted, {"numbers": int, "texts": str}, name="sorted")
+        ways["numbers"].map_values(lambda _, n: n + 1, int).to("numbers")
+        ways["texts"].map_values(lambda _, text: text * 2, str).to("texts")
+
+    run = Driven(build)
+    run.pipe("in", "k", 7, 1)
+    assert (run.by_topic("numbers"), run.by_topic("texts")) == ([("k", 8, 1)], [("k", "77", 1)])
+    run.driver.pipe("k", 11, "in")
+    reason = run.driver.errors[0].headers["error.message"]
+    assert reason == "a forward to 'nowhere' leads nowhere: forward to one of numbers, texts"
+    assert len(run.by_topic("numbers")) == 1, "what it forwarded before is undone"
+
+
 def test_process_values_keeps_the_key() -> None:
     run = Driven(lambda t: t.stream("in", str).process_values(Swap, int, name="swap").to("out"))
     run.driver.pipe("k", "v", "in")

@@ -12,7 +12,7 @@ from forebay.formats import Format
 from forebay.operators.closing import Closing
 from forebay.operators.folds import Fold
 from forebay.operators.results import Emission, Outcome, WindowResult
-from forebay.operators.session import SessionAggregate
+from forebay.operators.session import Closed, SessionAggregate
 from forebay.operators.sliding import SlidingAggregate
 from forebay.operators.stream import StreamAggregate
 from forebay.operators.table import Change
@@ -163,7 +163,8 @@ def _operator(
     if isinstance(store, SessionStore):
         assert isinstance(windows, SessionWindows)
         assert fold.merge is not None
-        return SessionAggregate(store, windows, fold.initial, fold.add, fold.merge, emission=emission)
+        closed = Closed.KEEP if emission is Emission.FINAL else Closed.MERGE
+        return SessionAggregate(store, windows, fold.initial, fold.add, fold.merge, emission=emission, closed=closed)
     if isinstance(windows, SlidingWindows):
         assert records is not None
         return SlidingAggregate(records, store, windows, initial=fold.initial, add=fold.add, emission=emission)

@@ -118,7 +118,9 @@ class CompiledSubTopology(Processor[Any, Any]):
 
     def record_key(self, name: str, key: str) -> str | bytes | None:
         node = self._of_store.get(name)
-        if node is None or node.is_global:
+        if node is None:
+            return self._key_of_timer(name, key)
+        if node.is_global:
             return None
         if node.value.type is Subscription:
             return self._owner_of_subscription(node, name, key)
@@ -126,6 +128,13 @@ class CompiledSubTopology(Processor[Any, Any]):
         if isinstance(self.store(self._declared(name)), TtlKeyValueStore):
             return owner_of(inner)(split_key(key)[0])
         return owner_of(inner)(key)
+
+    def _key_of_timer(self, name: str, key: str) -> str | bytes | None:
+        """Give the record key of a processor's timer; others are the task's."""
+        for node in self.nodes:
+            if key and node.name.startswith("process ") and name.startswith(f"{node.name}: "):
+                return owner_of(node.parents[0].key)(key)
+        return None
 
     def _owner_of_subscription(self, node: Node, name: str, key: str) -> str | bytes:
         if name.endswith("-subscriptions"):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, NamedTuple
 
 from forebay.builder.graph import Bound, Flow, Kind, Made, Node, TopologyError
 from forebay.builder.keys import reader_of_rows, writer_of_rows
@@ -13,12 +13,20 @@ from forebay.processor.engine import declared_stores
 from forebay.processor.messages import Headers
 
 
+class Chosen(NamedTuple):
+    """A value on its way to one of a processor's children."""
+
+    child: str
+    value: Any
+
+
 class NodeContext:
     """What a processor in a topology sees: the task's context, with forwards going to what follows it.
 
     Args:
         name: before the names of its timers.
         out: where forwards go.
+        children: names that a forward may choose among; none: there is one way on.
         of_row, row: read and write keys.
     """
 
@@ -29,9 +37,11 @@ class NodeContext:
         of_row: Callable[[str], Any],
         row: Callable[[Any], str],
         keeps_key: bool,
+        children: Collection[str] = (),
     ) -> None:
         self._name = name
         self._out = out
+        self._children = children
         self._of_row = of_row
         self._row = row
         self._keeps_key = keeps_key
@@ -82,12 +92,16 @@ class NodeContext:
         to: str | None = None,
         headers: Headers | None = None,
     ) -> None:
-        if to is not None or headers is not None:
-            raise ValueError("a processor in a topology forwards to what follows it: give no to= and no headers=")
+        if headers is not None:
+            raise ValueError("a processor in a topology sends the record's own headers on: give no headers=")
+        if (to is not None) != bool(self._children) or (to is not None and to not in self._children):
+            named = f"one of {', '.join(self._children)}" if self._children else "what follows, without to="
+            raise ValueError(f"a forward to {to!r} leads nowhere: forward to {named}")
         if key is not None and self._keeps_key:
             raise ValueError("process_values() keeps the key: forward without one, or use process()")
         text = self._text if key is None else self._row(key)
-        self._out(text, value, self._time if timestamp is None else timestamp, self._ctx)
+        given = value if to is None else Chosen(to, value)
+        self._out(text, given, self._time if timestamp is None else timestamp, self._ctx)
 
     def late(self, by_ms: int) -> None:
         self._ctx.late(by_ms)
@@ -111,6 +125,7 @@ def processed(
     key: Format[Any],
     into: Format[Any],
     keeps_key: bool,
+    children: Collection[str] = (),
 ) -> Node:
     """Give the node that runs a processor; its stores are the topology's. Raises TopologyError."""
     declared = dict(declared_stores(make_processor()))
@@ -124,7 +139,7 @@ def processed(
         (parent,),
         stores=tuple(declared.values()),
         make=lambda bound, out: _made(
-            bound, out, name, make_processor(), list(declared), declared, (parent.key, key), keeps_key
+            bound, out, name, make_processor(), list(declared), declared, (parent.key, key), keeps_key, children
         ),
     )
 
@@ -138,12 +153,13 @@ def _made(
     declared: Mapping[str, Any],
     keys: tuple[Format[Any], Format[Any]],
     keeps_key: bool,
+    children: Collection[str],
 ) -> Made:
     for attribute in attributes:
         setattr(processor, attribute, bound.store(declared[attribute]))
     processor.opened()
     timer = f"process {name}: "
-    context: Any = NodeContext(timer, out, reader_of_rows(keys[0]), writer_of_rows(keys[1]), keeps_key)
+    context: Any = NodeContext(timer, out, reader_of_rows(keys[0]), writer_of_rows(keys[1]), keeps_key, children)
 
     def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
         if value is None:
@@ -156,3 +172,16 @@ def _made(
         processor.on_timer(named, context.of_element(ctx, fired.key or None, fired.due))
 
     return Made((flow,), timer, on_timer)
+
+
+def child(parent: Node, name: str, into: Format[Any]) -> Node:
+    """Give the node that takes what a processor forwards to the child of a name."""
+
+    def make(bound: Bound, out: Flow) -> Made:
+        def flow(key: Any, value: Chosen, timestamp: int, ctx: Context[Any]) -> None:
+            if value.child == name:
+                out(key, value.value, timestamp, ctx)
+
+        return Made((flow,))
+
+    return Node(Kind.STEP, f"child {name}", parent.key, into, (parent,), make=make)

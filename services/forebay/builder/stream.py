@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from forebay.builder import processors, rows, stateless
 from forebay.builder.graph import Node, TopologyError
@@ -109,20 +109,35 @@ class Stream(Joining[K, V]):
         """Begin to split the stream: each record goes to the first branch that takes it."""
         return Split(self)
 
+    @overload
+    def process(self, make: Callable[[], AnyProcessor], into: Spec[O], key: Spec[G], *, name: str) -> Stream[G, O]: ...
+    @overload
+    def process(self, make: Callable[[], AnyProcessor], into: Spec[O], *, name: str) -> Stream[K, O]: ...
+    @overload
     def process(
-        self, make: Callable[[], AnyProcessor], into: Spec[O], key: Spec[G] | None = None, *, name: str
-    ) -> Stream[G, O]:
+        self, make: Callable[[], AnyProcessor], into: Mapping[str, Spec[Any]], *, name: str
+    ) -> dict[str, Stream[K, Any]]: ...
+    def process(self, make: Callable[[], AnyProcessor], into: Any, key: Any = None, *, name: str) -> Any:
         """Run a processor on each record; what it forwards goes on, under any key.
 
         Its stores belong to the topology. A record without value goes to its `removed`.
 
         Args:
             make: makes it, for each task anew.
+            into: what values are; of several ways on: by the name that `ctx.forward(to=...)` chooses.
             name: before its timers' names; each processor needs its own.
         """
-        kind = self.node.key if key is None else _format(key)
-        made = processors.processed(self.keyed(name), name, make, kind, _format(into), keeps_key=False)
-        return Stream(self.graph, self.graph.add(made), True)
+        parent = self.keyed(name)
+        kind = parent.key if key is None else _format(key)
+        if not isinstance(into, Mapping):
+            made = processors.processed(parent, name, make, kind, _format(into), keeps_key=False)
+            return Stream(self.graph, self.graph.add(made), True)
+        made = processors.processed(parent, name, make, kind, parent.value, keeps_key=False, children=tuple(into))
+        node = self.graph.add(made)
+        return {
+            child: Stream(self.graph, self.graph.add(processors.child(node, child, _format(spec))), True)
+            for child, spec in into.items()
+        }
 
     def process_values(self, make: Callable[[], AnyProcessor], into: Spec[O], *, name: str) -> Stream[K, O]:
         """Run a processor on each record; what it forwards goes on under the record's key."""

@@ -99,7 +99,8 @@ def _table(t: Topology, topic: str, spec: Json) -> Table[Any, Any]:
 
 def _stream_table(t: Topology, spec: Json) -> None:
     stream, table = t.stream(spec["left"], JSON, key=JSON), _table(t, spec["right"], spec["right_table"])
-    join: Callable[..., Any] = stream.left_join if join_kind(spec["join"]) is Join.LEFT else stream.join
+    joins: dict[Join, Callable[..., Any]] = {Join.LEFT: stream.left_join, Join.INNER: stream.join}
+    join = joins[join_kind(spec["join"])]
     join(table, joiner(spec["value_joiner"]), JSON, grace_ms=spec.get("grace_ms") or 0, waiting="waiting").to(_OUT)
 
 

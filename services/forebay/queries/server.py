@@ -70,7 +70,10 @@ class QueryServer:
         self._application = application
         self._logs = stage_logs(service, application, logic)
         self._codecs = [
-            {store.name: reading_codec(kafka, service.name, store.value) for store in item.stores}
+            {
+                store.name: store.format.codec(lambda record: reading_codec(kafka, service.name, record))
+                for store in item.stores
+            }
             for item in self._logs
         ]
         self._stores = JobStores([item.stores for item in self._logs], [[] for _ in self._logs])

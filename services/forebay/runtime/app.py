@@ -35,6 +35,7 @@ from forebay.runtime.prepare import check_topics, code_version, count_tasks, reg
 from forebay.runtime.query import JobRunner, Plan
 from forebay.runtime.restore import Restore, prepare_restore
 from forebay.runtime.rights import JobRights
+from forebay.runtime.runnable import check_runnable
 from forebay.runtime.session import SparkOptions, build_session
 from forebay.runtime.spec import JobSpec, needs_of
 from forebay.runtime.task.figures import TaskFigures
@@ -143,6 +144,7 @@ class JobApplication:
         try:
             self._rights.require()
             tasks = count_tasks(options.kafka, service, self._application, options.tasks)
+            check_runnable(load_job(service.job), tasks)
             check_topics(options.kafka, service, self._application, tasks)
             ids = register_contracts(options.kafka, service, self._application)
             written = [topic.name for topic in service.topics(self._application)[len(service.inputs) :]]

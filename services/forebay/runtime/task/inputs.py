@@ -54,7 +54,7 @@ class TaskInput:
         streams = self._streams
         taken: list[list[Message]] = [[] for _ in streams]
         floor = min((stream.promise() for stream in streams if not stream.queue), default=EVER)
-        heads = [(stream.queue[0].timestamp()[1], index) for index, stream in enumerate(streams) if stream.queue]
+        heads = [(stream.head_time, index) for index, stream in enumerate(streams) if stream.queue]
         heapq.heapify(heads)
         while heads and most > 0 and heads[0][0] <= floor:
             timestamp, index = heads[0]
@@ -63,7 +63,7 @@ class TaskInput:
             stream.last = max(stream.last, timestamp)
             most -= 1
             if stream.queue:
-                heapq.heapreplace(heads, (stream.queue[0].timestamp()[1], index))
+                heapq.heapreplace(heads, (stream.head_time, index))
             else:
                 heapq.heappop(heads)
                 floor = min(floor, stream.promise())

@@ -8,6 +8,8 @@ from forebay.processor.messages import Message
 
 EVER = 1 << 62
 UNKNOWN = -1
+GLOBAL = -1
+"""Rank of a partition of a global table: its records come before all others, whatever their time."""
 
 
 class Stream:
@@ -21,6 +23,11 @@ class Stream:
         self.last = -1
         """Largest timestamp taken (ms)."""
 
+    @property
+    def head_time(self) -> int:
+        """Time (ms) by which the first record queued is merged."""
+        return -1 if self.order[0] == GLOBAL else self.queue[0].timestamp()[1]
+
     def promise(self) -> int:
         """Return the time (ms) before which nothing more comes in order, while nothing is queued."""
         raise NotImplementedError
@@ -30,7 +37,7 @@ class InputPartition(Stream):
     """A partition of an external topic: its records are one stream.
 
     Args:
-        rank: 0 for a topic read as a table: at equal timestamps tables come first (semantics.md).
+        rank: 0 for a topic read as a table: at equal timestamps tables come first (semantics.md). GLOBAL.
         start: offset to read from.
         until: offset to end at; -1: none.
     """

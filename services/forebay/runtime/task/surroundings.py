@@ -18,7 +18,7 @@ from forebay.runtime.protocol.times import sender_name
 from forebay.runtime.spec import JobSpec
 from forebay.runtime.task.ends import last_stable
 from forebay.runtime.task.inputs import TaskInput
-from forebay.runtime.task.partition_queue import InputPartition
+from forebay.runtime.task.partition_queue import GLOBAL, InputPartition
 from forebay.runtime.task.repartition_queue import RepartitionPartition
 from forebay.runtime.task.tail import Tail, read_tails
 
@@ -80,7 +80,7 @@ class GroupSurroundings:
         partitions = []
         for topic in sorted(topology.inputs):
             start = lease.start[topic]
-            rank = 0 if topic in topology.tables else 1
+            rank = GLOBAL if topic in topology.global_tables else 0 if topic in topology.tables else 1
             for partition in range(number, len(start), lease.tasks):
                 begin = ends.get((topic, partition), start[partition])
                 stop = until[topic][partition] if topic in until else -1

@@ -1,0 +1,111 @@
+"""A topology's rows and timers go to the tasks their keys belong to when there is another number of tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from forebay.builder import Topology
+from forebay.formats import INT, UUID
+from forebay.operators import Emission
+from forebay.processor import Context, Processor, Timer
+from forebay.processor.engine import Position, declared_stores
+from forebay.stores import KeyValueStore
+from forebay.stores.spread import Spreader
+from forebay.time import SessionWindows, SlidingWindows, tumbling, within
+from tests.dsl.driving import Driven
+
+KEYS = [f"key-{number}" for number in range(24)]
+
+
+def respread(run: Driven, build: Callable[[Topology], Any], tasks: int) -> Driven:
+    """Go on with another number of tasks."""
+    other = Driven(build, tasks)
+    for old, new in zip(run.driver.stages, other.driver.stages, strict=True):
+        stores = [store for _, store in declared_stores(old.part.processor(run.job.settings()))]
+        fresh = old.part.processor(run.job.settings())
+        spreader = Spreader(stores, fresh.record_key, old.tasks, tasks)
+        times = old.positions()
+        for task, rows in enumerate(spreader.spread([table.scan(b"", None) for table in old.tables])):
+            new.tables[task].apply(sorted(rows.items()), b"spread")
+            heirs = [times[ancestor] for ancestor in spreader.ancestors(task)]
+            latest = Position(max(p.stream_time for p in heirs), max(p.closing_time for p in heirs))
+            new.engines[task].load(latest)
+    kept: Any = run.driver
+    other.driver._batch = kept._batch
+    return other
+
+
+def counted(t: Topology) -> None:
+    words = t.stream("in", str)
+    words.group_by(lambda _, v: len(v), INT).count(store="by-length").to_stream().to("by-length")
+    words.group_by_key().count(store="by-key").map_values(lambda _, n: n, int).materialized("kept").to_stream().to(
+        "kept"
+    )
+    words.deduplicate(lambda _, v: v, store="seen", ttl_ms=10_000).to("new")
+
+
+def windowed(t: Topology) -> None:
+    grouped = t.stream("in", str).group_by_key()
+    grouped.windowed_by(tumbling(100), Emission.FINAL).count(store="w").to_stream().to("windows")
+    grouped.windowed_by(SessionWindows(50), Emission.FINAL).count(store="s").to_stream().to("sessions")
+    grouped.windowed_by(SlidingWindows(50)).count(store="l").materialized("sliding").to_stream().to("sliding")
+
+
+def joined(t: Topology) -> None:
+    left, right = t.stream("in", str), t.stream("other", str)
+    windows = within(100)
+    left.outer_join(right, lambda a, b: f"{a}-{b}", str, windows=windows, store="j").to("joined")
+    rows = t.table("rows", str, store="rows")
+    regions = t.table("regions", str, store="regions")
+    rows.join_by_foreign_key(regions, lambda _, v: v, lambda a, b: a + b, str, store="fk").to_stream().to("fk")
+
+
+class Later(Processor[str, str]):
+    def __init__(self) -> None:
+        self.latest = KeyValueStore("latest", str)
+
+    def process(self, event: str, ctx: Context[str]) -> None:
+        self.latest.put(str(ctx.key), event)
+        ctx.schedule("later", ctx.timestamp + 100)
+
+    def on_timer(self, timer: Timer, ctx: Context[str]) -> None:
+        ctx.forward(f"{timer.name}: {self.latest.get(str(ctx.key))}")
+
+
+def timed(t: Topology) -> None:
+    t.stream("in", str).process_values(Later, str, name="later").to("out")
+
+
+TOPICS = {counted: ["in"], windowed: ["in"], joined: ["in", "other", "rows", "regions"], timed: ["in"]}
+
+
+@pytest.mark.parametrize("build", TOPICS, ids=lambda build: build.__name__)
+@pytest.mark.parametrize(("before", "after"), [(3, 2), (2, 4), (1, 3)])
+def test_what_comes_is_what_comes_without_it(build: Callable[[Topology], Any], before: int, after: int) -> None:
+    straight, spread = Driven(build, 1), Driven(build, before)
+    outputs: list[list[Any]] = [[], []]
+    for half in range(2):
+        for number, key in enumerate(KEYS):
+            for topic in TOPICS[build]:
+                value = f"key-{number % 5}" if topic == "rows" else f"{topic}{number % 7}{'x' * (number % 4)}"
+                for index, run in enumerate((straight, spread)):
+                    outputs[index] += run.pipe(topic, key, value, half)
+        if half == 0:
+            spread = respread(spread, build, after)
+    outputs[0] += straight.idle(10_000)
+    outputs[1] += spread.idle(10_000)
+    assert sorted(outputs[1], key=str) == sorted(outputs[0], key=str)
+
+
+def test_keys_of_other_formats_are_found_by_their_bytes() -> None:
+    def build(t: Topology) -> None:
+        t.stream("in", str, key=int).group_by_key().count(store="n").to_stream().to("out")
+        t.stream("ids", str, key=UUID).group_by_key().count(store="u").to_stream().to("ids-out")
+
+    run = Driven(build, 3)
+    run.feed("in", *[(number, "a", 1) for number in range(20)])
+    again = respread(run, build, 2)
+    assert [again.pipe("in", number, "b", 2)[0][1] for number in range(20)] == [2] * 20
