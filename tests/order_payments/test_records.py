@@ -1,11 +1,10 @@
 """Records fit their contracts, field for field."""
 
-import dataclasses
 import json
 
 import pytest
 
-from forebay.records import check_record_type
+from forebay.records import check_record_type, fields_of
 from forebay.serde import load_contract, local_codec
 from order_payments.model import OrderPayment, Payment, PlacedOrder
 
@@ -27,7 +26,7 @@ def test_a_record_survives_its_contract(record: PlacedOrder | Payment | OrderPay
 @pytest.mark.parametrize("record_type", [PlacedOrder, Payment, OrderPayment])
 def test_fields_are_the_contracts_in_its_order(record_type: type) -> None:
     schema = json.loads(load_contract("order-payments", record_type.__name__).text)
-    assert [field["name"] for field in schema["fields"]] == [f.name for f in dataclasses.fields(record_type)]
+    assert [field["name"] for field in schema["fields"]] == list(fields_of(record_type))
     assert schema["namespace"] == "forebay.order_payments"
     assert all(field["doc"] for field in schema["fields"])
     check_record_type(record_type)

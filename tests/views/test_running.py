@@ -12,13 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from forebay.agreement import store_contracts
 from forebay.builder import job
 from forebay.processor import RejectedRecord
 from forebay.records import fields_of
 from forebay.stores.keys import split_key
 from forebay.testing import JobDriver
 from forebay.views import Source, load_views, views_job, views_topology
-from forebay.views.contracts import contracts_of, stores_of
+from forebay.views.contracts import contracts_of
 from tests.plain import plain
 from tests.views.sources import READINGS, Measured, measured
 
@@ -131,7 +132,7 @@ def test_contracts_name_what_is_stored_and_what_crosses(folder: Path) -> None:
         *(name for view in ("BySensor", "ByArea", "High", "ByNote", "Both") for name in (view, f"{view}Totals")),
         *("MeasuredByAreaSensor", "MeasuredByArea", "MeasuredByNote"),
     }
-    assert stores_of(built)["by-area"] == "ByAreaTotals"
+    assert store_contracts(built, Settings())["by-area"] == "ByAreaTotals"
 
 
 def test_a_topology_is_the_same_each_time_it_is_made(folder: Path) -> None:
