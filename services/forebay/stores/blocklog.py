@@ -77,17 +77,23 @@ def append(directory: Directory, blocks: list[bytes], tag: bytes, table: Table, 
     return Append(result, put, tuple(sorted(blocks_of(directory) - kept)))
 
 
-def snapshot(table: Table, tag: bytes, encode: Encode, put: Callable[[int, bytes], None]) -> Directory:
-    """Write all of `table` as blocks of an empty log, one at a time, and give the directory that stands at `tag`."""
+def snapshot(table: Table, tag: bytes, encode: Encode, put: Callable[[int, bytes], None], first: int = 0) -> Directory:
+    """Write all of `table` as blocks of a new log, one at a time, and return the directory that stands at `tag`.
+
+    Args:
+        first: number of the first block.
+    """
     chunks: list[Chunk] = []
     start: bytes | None = b""
+    number = first
     while start is not None:
         rows, end = _range(table, start)
         if rows:
-            put(len(chunks), sealed(len(chunks), encode(rows)))
-        chunks.append(Chunk(start, 0, len(chunks) if rows else NO_BLOCK))
+            put(number, sealed(number, encode(rows)))
+        chunks.append(Chunk(start, 0, number if rows else NO_BLOCK))
+        number += 1
         start = end
-    return Directory(tuple(chunks), (Delta(0, tag, len(chunks), 0, 0),), next_block=len(chunks))
+    return Directory(tuple(chunks), (Delta(0, tag, number, 0, 0),), next_block=number)
 
 
 def _fold(directory: Directory, table: Table, encode: Encode, put: dict[int, bytes]) -> Directory:

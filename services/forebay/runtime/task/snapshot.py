@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 from forebay.runtime.errors import StateConflict
@@ -120,14 +120,7 @@ class SnapshotWriter:
         self._unconfirmed.update(task.dirty)
         task.dirty = {}
         first = self._directory.next_block
-        directory = snapshot(
-            task.table, task.position.tag, encode_block, lambda number, data: storage.put_block(first + number, data)
-        )
-        shifted = tuple(
-            replace(chunk, block=chunk.block + first if chunk.block >= 0 else chunk.block) for chunk in directory.chunks
-        )
-        deltas = tuple(replace(delta, block=delta.block + first) for delta in directory.deltas)
-        self._directory = replace(directory, chunks=shifted, deltas=deltas, next_block=directory.next_block + first)
+        self._directory = snapshot(task.table, task.position.tag, encode_block, storage.put_block, first)
         return before
 
     def finished(self, offsets: dict[str, int], known_at: int) -> TaskSnapshot:
