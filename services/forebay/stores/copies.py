@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+from forebay.private import make_private_directory, make_private_file
 from forebay.stores.disk import DiskTable
 from forebay.stores.table import NO_TAG, Table
 
@@ -21,7 +22,8 @@ class CopyTable(DiskTable):
 
     def __init__(self, file: Path) -> None:
         self.file = file
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_private_directory(file.parent)
+        make_private_file(file)
         self._open(file, "journal_mode=WAL")
         self._db.execute("CREATE TABLE IF NOT EXISTS state (tag BLOB, bytes INTEGER, count INTEGER)")
         found = self._db.execute("SELECT tag, bytes, count FROM state").fetchone()

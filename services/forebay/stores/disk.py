@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from forebay.private import make_private_directory
 from forebay.stores.table import NO_TAG, Change
 
 _ROWS = "CREATE TABLE IF NOT EXISTS rows (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
@@ -31,7 +32,7 @@ class DiskTable:
 
     def __init__(self, directory: str, name: str, cache_mb: int = 64) -> None:
         base = Path(directory or tempfile.gettempdir())
-        base.mkdir(parents=True, exist_ok=True)
+        make_private_directory(base)
         self.path = Path(tempfile.mkdtemp(prefix=f"{name}-{os.getpid()}-", dir=base))
         cache = f"cache_size=-{cache_mb * 1024}"
         self._open(self.path / "rows.sqlite", "journal_mode=OFF", "locking_mode=EXCLUSIVE", cache)
