@@ -13,7 +13,7 @@ SOURCES := services producers
 CHARTS := $(filter-out charts/forebay-lib/,$(dir $(wildcard charts/*/Chart.yaml)))
 PACKAGES := dist/charts
 
-.PHONY: help demo test quick integration slow faults lint format bench lock image charts chart-packages e2e classes java clean
+.PHONY: help demo test quick integration slow faults lint format bench lock image sbom pin-base charts chart-packages e2e classes java clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,9 +60,24 @@ format: $(STAMP) ## Repair style and format
 bench: $(CLASSES) java ## Run the benchmarks and print their figures
 	@$(BIN)/python -m benchmarks
 
-image: ## Build the images forebay:dev and forebay-platform:dev with docker
-	@DOCKER_BUILDKIT=1 docker build --target forebay --tag forebay:dev .
-	@DOCKER_BUILDKIT=1 docker build --target platform --tag forebay-platform:dev .
+BASE :=
+
+image: ## Build the images forebay:dev and forebay-platform:dev with docker, on BASE if given
+	@DOCKER_BUILDKIT=1 docker build --target forebay --tag forebay:dev $(if $(BASE),--build-arg BASE=$(BASE)) .
+	@DOCKER_BUILDKIT=1 docker build --target platform --tag forebay-platform:dev $(if $(BASE),--build-arg BASE=$(BASE)) .
+
+sbom: ## Write what the images hold to dist/sbom (CycloneDX)
+	@mkdir -p dist/sbom
+	@for image in forebay forebay-platform; do \
+	    docker run --rm --entrypoint cat "$$image:dev" /usr/share/sbom/image.cdx.json >"dist/sbom/$$image.cdx.json"; \
+	done
+	@ls dist/sbom/*
+
+TAG := debian:bookworm-slim
+
+pin-base: ## Write the digest that TAG has now into the Dockerfile
+	@digest="$$(docker buildx imagetools inspect $(TAG) --format '{{.Manifest.Digest}}')"; \
+	    sed -i "s|^ARG BASE=.*|ARG BASE=$(TAG)@$$digest|" Dockerfile; grep '^ARG BASE=' Dockerfile
 
 charts: $(STAMP) ## Make the charts' parts, schemas, READMEs and skaffold.yaml; lint and test all charts with helm
 	@PYTHONPATH=services:. $(BIN)/python -m charts.reference
