@@ -127,8 +127,8 @@ def _type(default: Any) -> dict[str, Any]:
     match default:
         case bool():
             return {"type": "boolean"}
-        case int() | float():
-            return {"type": "number", "minimum": 0}
+        case int():
+            return {"type": "integer", "minimum": 0}
         case list():
             return {"type": "array"}
         case dict():
