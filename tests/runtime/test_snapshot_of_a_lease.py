@@ -134,6 +134,15 @@ def test_nor_where_the_other_changed_no_row(job: Job) -> None:
     assert not SnapshotKeeper(job.state.attempt()).renew(loop)
 
 
+def test_all_rows_in_place_of_those_before_are_read_back(job: Job) -> None:
+    loop = job.start()
+    for _ in range(3):
+        loop.group.incomplete = True
+        job.lease(loop, 2)
+        assert job.stored_rows() == rows(loop)
+        assert SnapshotKeeper(job.state.attempt()).renew(loop)
+
+
 def test_all_rows_that_were_taken_back_need_a_group_built_anew(job: Job) -> None:
     loop = job.start()
     job.lease(loop)

@@ -78,7 +78,7 @@ def append(directory: Directory, blocks: list[bytes], tag: bytes, table: Table, 
 
 
 def snapshot(table: Table, tag: bytes, encode: Encode, put: Callable[[int, bytes], None], first: int = 0) -> Directory:
-    """Write all of `table` as blocks of a new log, one at a time, and return the directory that stands at `tag`.
+    """Write all of `table` as blocks of an empty log, one at a time, and give the directory that stands at `tag`.
 
     Args:
         first: number of the first block.
@@ -91,8 +91,7 @@ def snapshot(table: Table, tag: bytes, encode: Encode, put: Callable[[int, bytes
         if rows:
             put(number, sealed(number, encode(rows)))
         chunks.append(Chunk(start, 0, number if rows else NO_BLOCK))
-        number += 1
-        start = end
+        start, number = end, number + 1
     return Directory(tuple(chunks), (Delta(0, tag, number, 0, 0),), next_block=number)
 
 
