@@ -1,9 +1,12 @@
 # Two images from one file; BuildKit is needed (docker's default since 23, before it DOCKER_BUILDKIT=1).
 #   docker build --target forebay  -t forebay:dev .            jobs' drivers and executors, producers, all commands
 #   docker build --target platform -t forebay-platform:dev .   broker and schema registry for development
+# A tag may be moved, a digest can't: `make pin-base` writes today's digest here, --build-arg BASE=... takes another base.
 ARG BASE=debian:bookworm-slim
 
 FROM ${BASE} AS base
+ARG BASE
+LABEL org.opencontainers.image.base.name=${BASE}
 RUN --mount=type=cache,target=/var/cache/apt,sharing=locked --mount=type=cache,target=/var/lib/apt,sharing=locked \
     rm -f /etc/apt/apt.conf.d/docker-clean \
  && apt-get update -qq \
@@ -30,6 +33,13 @@ RUN --mount=type=cache,target=/root/.cache/pip \
     python3 -m venv /opt/tools && /opt/tools/bin/pip install -q uv==0.13.8
 COPY pyproject.toml uv.lock /src/
 WORKDIR /src
+
+# What each image holds of Python's packages, from the lock; the images add their jars and Debian's packages.
+FROM tools AS sbom
+RUN --mount=type=cache,target=/root/.cache/pip \
+    set -- --frozen --no-dev --no-emit-project --preview-features sbom-export --format cyclonedx1.5 \
+ && /opt/tools/bin/uv export -q "$@" -o /forebay.json \
+ && /opt/tools/bin/uv export -q "$@" --prune pyspark --prune pandas --prune pyarrow --prune protobuf -o /platform.json
 
 # The lock's exact versions and hashes, and without what a job never loads.
 FROM tools AS dependencies
@@ -79,6 +89,8 @@ COPY --from=platform-dependencies /opt/forebay /opt/forebay
 COPY --from=wheel /wheel /tmp/wheel
 RUN --mount=from=tools,source=/opt/tools,target=/opt/tools \
     /opt/tools/bin/pip --python /opt/forebay/bin/python install -q --no-deps --no-index /tmp/wheel/*.whl && rm -rf /tmp/wheel
+RUN --mount=from=sbom,source=/platform.json,target=/tmp/python.json --mount=source=docker/sbom.py,target=/tmp/sbom.py \
+    /opt/forebay/bin/python /tmp/sbom.py /tmp/python.json /usr/share/sbom/image.cdx.json /opt/platform
 ENV M2_REPO=/opt/platform/m2 XDG_CACHE_HOME=/opt/platform/cache
 USER 10001:10001
 ENTRYPOINT ["forebay"]
@@ -91,6 +103,8 @@ COPY --from=jars /extra-jars /opt/forebay/lib/python3.11/site-packages/pyspark/j
 COPY --from=wheel /wheel /tmp/wheel
 RUN --mount=from=tools,source=/opt/tools,target=/opt/tools \
     /opt/tools/bin/pip --python /opt/forebay/bin/python install -q --no-deps --no-index /tmp/wheel/*.whl && rm -rf /tmp/wheel
+RUN --mount=from=sbom,source=/forebay.json,target=/tmp/python.json --mount=source=docker/sbom.py,target=/tmp/sbom.py \
+    /opt/forebay/bin/python /tmp/sbom.py /tmp/python.json /usr/share/sbom/image.cdx.json /opt/forebay
 USER 10001:10001
 ENTRYPOINT ["forebay"]
 CMD ["--help"]

@@ -12,11 +12,12 @@ BIN := $(VENV)/bin
 UV_VERSION := 0.13.8
 SOURCES := services producers
 CHARTS := $(filter-out charts/forebay-lib/,$(dir $(wildcard charts/*/Chart.yaml)))
+PACKAGES := dist/charts
 
-.PHONY: help demo test quick integration slow faults lint format bench lock image charts e2e classes java clean
+.PHONY: help demo test quick integration slow faults lint format bench lock image sbom pin-base charts chart-packages e2e classes java clean
 
 help: ## Show these targets
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(STAMP) java ## Install what is needed and run everything: broker, registry, producer, job, live view
 	@$(BIN)/forebay demo
@@ -60,14 +61,36 @@ format: $(STAMP) ## Repair style and format
 bench: $(CLASSES) java ## Run the benchmarks and print their figures
 	@$(BIN)/python -m benchmarks
 
-image: ## Build the images forebay:dev and forebay-platform:dev with docker
-	@DOCKER_BUILDKIT=1 docker build --target forebay --tag forebay:dev .
-	@DOCKER_BUILDKIT=1 docker build --target platform --tag forebay-platform:dev .
+BASE :=
 
-charts: $(STAMP) ## Make the charts' schemas, READMEs and skaffold.yaml; lint and test all charts with helm
+image: ## Build the images forebay:dev and forebay-platform:dev with docker, on BASE if given
+	@DOCKER_BUILDKIT=1 docker build --target forebay --tag forebay:dev $(if $(BASE),--build-arg BASE=$(BASE)) .
+	@DOCKER_BUILDKIT=1 docker build --target platform --tag forebay-platform:dev $(if $(BASE),--build-arg BASE=$(BASE)) .
+
+sbom: ## Write what the images hold to dist/sbom (CycloneDX)
+	@mkdir -p dist/sbom
+	@for image in forebay forebay-platform; do \
+	    docker run --rm --entrypoint cat "$$image:dev" /usr/share/sbom/image.cdx.json >"dist/sbom/$$image.cdx.json"; \
+	done
+	@ls dist/sbom/*
+
+TAG := debian:bookworm-slim
+
+pin-base: ## Write the digest that TAG has now into the Dockerfile
+	@digest="$$(docker buildx imagetools inspect $(TAG) --format '{{.Manifest.Digest}}')"; \
+	    sed -i "s|^ARG BASE=.*|ARG BASE=$(TAG)@$$digest|" Dockerfile; grep '^ARG BASE=' Dockerfile
+
+charts: $(STAMP) ## Make the charts' parts, schemas, READMEs and skaffold.yaml; lint and test all charts with helm
 	@PYTHONPATH=services:. $(BIN)/python -m charts.reference
-	@helm lint --quiet $(CHARTS) 2> >(grep -v 'symbolic link' >&2)
-	@helm unittest --with-subchart=false $(patsubst %/tests/,%,$(wildcard charts/*/tests/)) 2> >(grep -v 'symbolic link' >&2)
+	@for chart in $(CHARTS); do helm dependency update --skip-refresh "$$chart" >/dev/null; done
+	@helm lint --quiet charts/forebay charts/forebay-broker
+	@helm lint --quiet charts/forebay-service --set service=user-sessions
+	@helm lint --quiet charts/forebay-producer --set topic=user_activity
+	@helm unittest --with-subchart=false $(CHARTS)
+
+chart-packages: ## Pack the charts for an OCI registry: helm push $(PACKAGES)/forebay-0.2.0.tgz oci://registry.example/charts
+	@for chart in $(CHARTS); do helm package --dependency-update --destination $(PACKAGES) "$$chart" >/dev/null; done
+	@ls $(PACKAGES)/*.tgz
 
 KIND_ARGS :=
 

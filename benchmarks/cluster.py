@@ -23,12 +23,13 @@ sys.path += [str(_TESTS / "cluster"), str(_TESTS)]
 
 from faults.watch import OutputWatch  # noqa: E402
 from images import object_store_tag_in_cluster, tag_in_cluster  # noqa: E402
-from kube import CHARTS, Namespace  # noqa: E402
+from kube import Namespace, chart  # noqa: E402
 from object_store import ObjectStore  # noqa: E402
 from polling import poll_until  # noqa: E402
 from release import Load, Release  # noqa: E402
 
-from forebay.catalog import all_services  # noqa: E402
+from charts.umbrella import SERVICE as SERVICE_CHART  # noqa: E402
+from charts.umbrella import UMBRELLA, parts  # noqa: E402
 
 SERVICE, PRODUCER = "user-sessions", "user-activity"
 STREAM = Load(seed=1, count=0, rate=200)
@@ -84,12 +85,12 @@ def measure_one(release: Release, repeat: int) -> None:
 
 def measure_all(namespace: Namespace, tag: str) -> None:
     """Install everything there is."""
-    services = [name for name in all_services() if (CHARTS / name).is_dir()]
+    services = [part.name for part in parts() if part.chart == SERVICE_CHART]
     small = [f"{name}.{part}.resources.requests.cpu=20m" for name in services for part in ("driver", "executor")]
     values = [part for value in (f"global.image.tag={tag}", *small) for part in ("--set", value)]
     begun = time.monotonic()
     try:
-        namespace.helm("install", "demo", str(CHARTS / "forebay"), "--wait", "--timeout", "15m", *values, seconds=1000)
+        namespace.helm("install", "demo", chart(UMBRELLA), "--wait", "--timeout", "15m", *values, seconds=1000)
         show("helm install --wait of everything", [time.monotonic() - begun])
         show_memory(namespace)
     finally:

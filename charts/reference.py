@@ -1,4 +1,4 @@
-"""Make the thin charts, and each chart's schema and README from its values: python -m charts.reference [--check]."""
+"""Make the umbrella's parts, and each chart's schema and README: python -m charts.reference [--check]."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from typing import Any
 import yaml
 
 from charts.skaffold import skaffold
-from charts.thin import UMBRELLA, thin_charts, umbrella_chart, write_values
+from charts.umbrella import LIBRARY, UMBRELLA, one_service_values, umbrella_chart, umbrella_values
 
 CHARTS = Path(__file__).parent
-LIBRARY = "forebay-lib"
 _SCHEMA = "# schema: "
 
 
@@ -96,31 +95,11 @@ def _leaves(tree: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
         yield path
 
 
-def values_of_chart(chart: Path) -> list[Value]:
-    """Give the values of a chart: those it imports from the library, and its own."""
-    meta = yaml.safe_load((chart / "Chart.yaml").read_text(encoding="utf-8"))
-    parts = [
-        part
-        for dependency in meta.get("dependencies", ())
-        if dependency["name"] == LIBRARY
-        for part in dependency.get("import-values", ())
-    ]
-    library = list(values_of(CHARTS / LIBRARY / "values.yaml")) if parts else []
-    imported = {
-        value.path[2:]: Value(value.path[2:], value.default, value.text, value.schema)
-        for part in parts
-        for value in library
-        if value.path[1] == part
-    }
-    own = {value.path: value for value in values_of(chart / "values.yaml")}
-    return list({**imported, **own}.values())
-
-
 def schema_of(chart: Path) -> dict[str, Any]:
     """Give a chart's schema; unknown keys are refused but inside free-form values and subcharts."""
     meta = yaml.safe_load((chart / "Chart.yaml").read_text(encoding="utf-8"))
     root = _object()
-    for value in values_of_chart(chart):
+    for value in values_of(chart / "values.yaml"):
         place = root
         for key in value.path[:-1]:
             place = place["properties"].setdefault(key, _object())
@@ -128,10 +107,16 @@ def schema_of(chart: Path) -> dict[str, Any]:
     root["properties"]["global"] = root["properties"].get("global", {"type": "object"})
     if chart.name != UMBRELLA:
         root["properties"]["enabled"] = {"description": "Whether the chart forebay installs it.", "type": "boolean"}
-    for dependency in meta.get("dependencies", ()):
-        known = root["properties"].setdefault(dependency["name"], {"type": "object"})
-        known.pop("additionalProperties", None)
+    # Helm gives every chart of a release a place for the values of its dependencies.
+    root["properties"][LIBRARY] = {"description": "Unused: the library has no values.", "type": "object"}
+    for name in _parts(meta):
+        root["properties"][name].pop("additionalProperties", None)
     return {"$schema": "http://json-schema.org/draft-07/schema#", "title": f"Values of {chart.name}", **root}
+
+
+def _parts(meta: dict[str, Any]) -> dict[str, str]:
+    """Give the aliases of a chart's dependencies with their charts."""
+    return {each["alias"]: each["name"] for each in meta.get("dependencies", ()) if "alias" in each}
 
 
 def _object() -> dict[str, Any]:
@@ -142,8 +127,8 @@ def _type(default: Any) -> dict[str, Any]:
     match default:
         case bool():
             return {"type": "boolean"}
-        case int() | float():
-            return {"type": "number", "minimum": 0}
+        case int():
+            return {"type": "integer", "minimum": 0}
         case list():
             return {"type": "array"}
         case dict():
@@ -157,23 +142,23 @@ def readme_of(chart: Path) -> str:
     meta = yaml.safe_load((chart / "Chart.yaml").read_text(encoding="utf-8"))
     rows = "\n".join(
         f"| `{value.name}` | `{json.dumps(value.default)}` | {value.text.replace('|', chr(92) + '|')} |"
-        for value in values_of_chart(chart)
+        for value in values_of(chart / "values.yaml")
     )
-    subcharts = [each["name"] for each in meta.get("dependencies", ()) if each["name"] != LIBRARY]
-    more = "\nValues of its parts: " + ", ".join(f"[{name}](../{name}/README.md)" for name in subcharts) + ".\n"
+    charts = dict.fromkeys(_parts(meta).values())
+    more = "\nFurther values of its parts: " + ", ".join(f"[{name}](../{name}/README.md)" for name in charts) + ".\n"
     return (
         f"# {chart.name}\n\n{meta['description'].rstrip('.')}.\n\n"
         "Made by `make charts` from `Chart.yaml` and the comments in `values.yaml`; see docs/kubernetes.md.\n\n"
-        f"| value | default | meaning |\n|---|---|---|\n{rows}\n{more if subcharts else ''}"
+        f"| value | default | meaning |\n|---|---|---|\n{rows}\n{more if charts else ''}"
     )
 
 
 def generated() -> Iterator[tuple[Path, str]]:
     """Give every generated file with its content; what later ones are made from comes first."""
-    for thin in thin_charts():
-        for name, content in thin.files():
-            yield CHARTS / thin.name / name, content
-    yield CHARTS / UMBRELLA / "Chart.yaml", umbrella_chart()
+    umbrella = CHARTS / UMBRELLA
+    yield umbrella / "Chart.yaml", umbrella_chart()
+    yield umbrella / "values.yaml", umbrella_values(umbrella / "values.yaml")
+    yield umbrella / "one-service.yaml", one_service_values()
     yield CHARTS.parent / "skaffold.yaml", skaffold()
     for meta in sorted(CHARTS.glob("*/Chart.yaml")):
         chart = meta.parent
@@ -184,9 +169,6 @@ def generated() -> Iterator[tuple[Path, str]]:
 
 def main(arguments: list[str]) -> int:
     """Write the files, or with --check tell which are out of date."""
-    if "--check" not in arguments:
-        for chart in thin_charts():
-            write_values(CHARTS / chart.name)
     stale = False
     for file, content in generated():
         if file.is_file() and file.read_text(encoding="utf-8") == content:

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from charts.thin import PLATFORM, ThinChart, thin_charts
+from charts.umbrella import BROKER, PRODUCER, SERVICE, Part, parts
 
 API = "skaffold/v4beta11"
 BROKER_RELEASE = "forebay"
@@ -29,9 +29,8 @@ _KAFKA = {
 
 def skaffold() -> str:
     """Give skaffold.yaml."""
-    charts = thin_charts()
-    services = [_release(chart) for chart in charts if chart.part == "service"]
-    producers = [_release(chart) for chart in charts if chart.part == "producer"]
+    services = [_release(part) for part in parts() if part.chart == SERVICE]
+    producers = [_release(part) for part in parts() if part.chart == PRODUCER]
     modules = [
         _images(),
         _module("platform", [_broker()], ["images"], {"op": "remove", "path": "/deploy"}),
@@ -73,12 +72,17 @@ def _config(name: str) -> dict[str, Any]:
 
 def _broker() -> dict[str, Any]:
     values = _image("forebay_platform")
-    return {"name": BROKER_RELEASE, "chartPath": f"charts/{PLATFORM}", "setValueTemplates": values}
+    return {"name": BROKER_RELEASE, "chartPath": f"charts/{BROKER}", "setValueTemplates": values}
 
 
-def _release(chart: ThinChart) -> dict[str, Any]:
-    values = {**_image("forebay"), **_KAFKA}
-    return {"name": chart.name, "chartPath": f"charts/{chart.name}", "setValueTemplates": values}
+def _release(part: Part) -> dict[str, Any]:
+    templates = {**_image("forebay"), **_KAFKA}
+    return {
+        "name": part.name,
+        "chartPath": f"charts/{part.chart}",
+        "setValues": part.values,
+        "setValueTemplates": templates,
+    }
 
 
 def _image(name: str) -> dict[str, str]:

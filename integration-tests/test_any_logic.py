@@ -28,6 +28,7 @@ from forebay.serde import Schema
 SERVICE = "lottery"
 TICKETS, DRAWS = "lottery_tickets", "lottery_draws"
 KEYS = 20
+START_MS = 1_735_689_600_000
 
 
 def contract(name: str, **fields: str) -> str:
@@ -182,9 +183,10 @@ class Lottery:
         while not self._closed.wait(0.05):
             for _ in range(10):
                 body = io.BytesIO()
-                fastavro.schemaless_writer(body, schema, {"event_id": f"e-{self.sent}", "timestamp": self.sent})
+                at = START_MS + self.sent
+                fastavro.schemaless_writer(body, schema, {"event_id": f"e-{self.sent}", "timestamp": at})
                 value = b"\0" + number.to_bytes(4, "big") + body.getvalue()
-                producer.produce(TICKETS, value, f"key-{self.sent % KEYS}", timestamp=self.sent)
+                producer.produce(TICKETS, value, f"key-{self.sent % KEYS}", timestamp=at)
                 self.sent += 1
             producer.flush(30)
 

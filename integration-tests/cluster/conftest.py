@@ -4,6 +4,7 @@ Environment:
     FOREBAY_E2E: collects these tests at all.
     E2E_TAG: tag of images the cluster has already; without it they are built and loaded.
     E2E_LOAD: command that loads images into the cluster (default: kind load docker-image).
+    BASE: image that those are built on, in place of the Dockerfile's.
     E2E_OBJECT_STORE: collects test_object_store.py too, whose image holds an object store's jars (690 MB more).
     E2E_OBJECT_STORE_TAG: tag of its images the cluster has already (forebay with jars, forebay-s3).
     E2E_FAILURES: where logs, events and descriptions go when a test fails (default: e2e-failures).

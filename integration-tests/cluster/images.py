@@ -38,5 +38,7 @@ def object_store_tag_in_cluster() -> str:
 def _build(image: str, *arguments: str, given: str | None = None) -> None:
     """Build an image, and load it into the cluster."""
     os.environ.setdefault("DOCKER_BUILDKIT", "1")
-    run("docker", "build", "--tag", image, *arguments, seconds=1800, given=given)
+    base = os.environ.get("BASE")
+    chosen = ("--build-arg", f"BASE={base}") if base else ()
+    run("docker", "build", "--tag", image, *chosen, *arguments, seconds=1800, given=given)
     run(*shlex.split(os.environ.get("E2E_LOAD", "kind load docker-image")), image, seconds=600)

@@ -8,7 +8,9 @@ import shlex
 import subprocess
 import tempfile
 import uuid
+from base64 import b64decode
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +26,16 @@ def run(*command: str, seconds: float = 120.0, check: bool = True, given: str | 
     """Run a command, with `given` as its input, and give its output. Raises CommandFailed."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False, cwd=ROOT, input=given)
     if check and done.returncode:
-        said = [line for line in done.stderr.splitlines() if "found symbolic link" not in line]
-        raise CommandFailed(f"{shlex.join(command)} failed with {done.returncode}:\n{done.stdout}" + "\n".join(said))
+        raise CommandFailed(f"{shlex.join(command)} failed with {done.returncode}:\n{done.stdout}{done.stderr}")
     return done.stdout
+
+
+@cache
+def chart(name: str) -> str:
+    """Give a chart's folder, with the charts it is made of packed into it."""
+    folder = str(CHARTS / name)
+    run("helm", "dependency", "update", "--skip-refresh", folder)
+    return folder
 
 
 class Background:
@@ -93,6 +102,19 @@ class Namespace:
         path = '{.status.conditions[?(@.type=="Ready")].status}'
         return self.kubectl("get", "pod", pod, "--ignore-not-found", "-o", f"jsonpath={path}") == "True"
 
+    def python(self, pod: str, container: str, code: str) -> str:
+        """Run Python in a pod and give what it prints, "" where that fails."""
+        return self.kubectl("exec", pod, "-c", container, "--", "python", "-c", code, check=False).strip()
+
+    def can(self, account: str, verb: str, what: str) -> bool:
+        """Tell whether a ServiceAccount may do something."""
+        user = f"--as=system:serviceaccount:{self.name}:{account}"
+        return self.kubectl("auth", "can-i", verb, what, user, check=False).strip() == "yes"
+
+    def secret(self, name: str, key: str) -> str:
+        """Give what a Secret has under a key."""
+        return b64decode(self.get("secret", name)["data"][key]).decode()
+
     def last_words(self, pod: str) -> str:
         """Give what `kubectl describe` shows of a pod's container that has ended: the end of its log."""
         paths = ("lastState", "state")
@@ -106,7 +128,7 @@ class Namespace:
             "try: print(u.urlopen('http://127.0.0.1:8080/readyz').read().decode())\n"
             "except e.HTTPError as error: print(error.read().decode())"
         )
-        return self.kubectl("exec", pod, "-c", container, "--", "python", "-c", ask, check=False)
+        return self.python(pod, container, ask)
 
     def helm(self, *arguments: str, seconds: float = 600.0, check: bool = True) -> str:
         """Run helm in it."""

@@ -7,16 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from forward import BROKER_PORT, Forward, free_port
-from kube import CHARTS, Namespace
+from kube import Namespace, chart
 from polling import poll_until
 from replays import check
 from service_bench import ServiceBench
 from topic_reading import Decoder
 
+from charts.umbrella import UMBRELLA, parts
 from forebay.catalog import find_service
 from forebay.kafka.settings import KafkaSettings
 
-ALL = tuple(sorted(chart.parent.name for chart in CHARTS.glob("*/Chart.yaml") if (chart.parent / "charts").is_dir()))
+ALL = tuple(part.name for part in parts())
 
 
 @dataclass(slots=True)
@@ -62,8 +63,8 @@ class Release:
     """A release in a namespace of its own.
 
     Args:
-        service: the service's chart.
-        producer: the chart of the topic it reads.
+        service: its alias in the umbrella chart.
+        producer: that of the topic it reads.
         settings: what all upgrades share.
         name: the release's.
     """
@@ -89,13 +90,13 @@ class Release:
     def apply(self, *values: str, wait: bool = True) -> float:
         """Install or upgrade; give the seconds it took."""
         small = [f"{self.service}.{part}.resources.requests.cpu=50m" for part in ("driver", "executor")]
-        off = [f"{name}.enabled=false" for name in ALL if name not in ("broker", "forebay", self.service)]
+        off = [f"{name}.enabled=false" for name in ALL if name != self.service]
         chosen = [f"global.image.tag={self.tag}", *off, *small]
         chosen += [*self.settings, *values]
         arguments = [part for value in chosen for part in ("--set", value)]
         begun = time.monotonic()
         waiting = ("--wait", "--timeout", "10m") if wait else ()
-        self.namespace.helm("upgrade", "--install", self.name, str(CHARTS / "forebay"), *waiting, *arguments)
+        self.namespace.helm("upgrade", "--install", self.name, chart(UMBRELLA), *waiting, *arguments)
         return time.monotonic() - begun
 
     def load(self, load: Load) -> str:

@@ -109,9 +109,8 @@ def test_an_executor_that_can_t_prove_itself_is_not_let_in(release: Release, ben
     proof = [argument for argument in container["args"] if argument.startswith("--spark-secret")]
     assert len(proof) == 1
     container["args"].remove(proof[0])
-    may_reach_the_driver = {
-        name: template["metadata"]["labels"][name] for name in ("app.kubernetes.io/name", "app.kubernetes.io/instance")
-    }
+    labels = ("app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/component")
+    may_reach_the_driver = {name: template["metadata"]["labels"][name] for name in labels}
     stranger = {
         "apiVersion": "v1",
         "kind": "Pod",

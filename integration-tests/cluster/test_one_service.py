@@ -7,11 +7,11 @@ import time
 from contextlib import closing
 from typing import Any
 from urllib.parse import urlencode
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import pytest
 from forward import Forward, free_port
-from kube import Background, run
+from kube import Background, CommandFailed, run
 from polling import poll_until
 from release import ClusterBench, Load, Release
 
@@ -31,6 +31,27 @@ def test_scaling_out_and_in_under_load(release: Release, bench: ClusterBench) ->
     poll_until(lambda: "now 3 executors: spreading the tasks anew" in release.log(), "the driver uses 3 executors", 300)
     release.scale(1)
     release.settle(bench, job)
+
+
+def test_the_number_that_was_scaled_to_outlives_upgrade_rollback_and_server_side_apply(
+    release: Release, bench: ClusterBench
+) -> None:
+    release.scale(2)
+    secret = f"demo-{release.service}-spark-token"
+    made = release.namespace.secret(secret, "token")
+
+    def kept() -> tuple[int, str]:
+        replicas = release.namespace.get("statefulset", release.executors)["spec"]["replicas"]
+        return int(replicas), release.namespace.secret(secret, "token")
+
+    release.apply(f"{release.service}.serviceAccount.annotations.upgraded=yes")
+    assert kept() == (2, made)
+    release.namespace.helm("rollback", "demo", "--wait", "--timeout", "5m")
+    assert kept() == (2, made)
+    rendered = release.namespace.helm("get", "manifest", "demo")
+    run("kubectl", "apply", "--server-side", "--force-conflicts", "-f", "-", given=rendered)
+    assert kept() == (2, made)
+    release.scale(1)
 
 
 def test_scaling_to_zero_and_back_loses_nothing(release: Release, bench: ClusterBench) -> None:
@@ -67,18 +88,21 @@ def test_queries_give_the_rows_of_the_changelog(release: Release, bench: Cluster
     (pod,) = release.namespace.names("pods", f"{OF_INSTANCE},app.kubernetes.io/component=queries")
     with closing(Forward(release.namespace, pod, free_port(), 7070)) as forward:
         forward.wait()
-        rows = pulled(f"http://127.0.0.1:{forward.port}/stores/user-profiles")
+        token = release.namespace.secret(f"demo-{release.service}-queries-token", "token")
+        rows = pulled(f"http://127.0.0.1:{forward.port}/stores/user-profiles", token)
     changelog = bench.changelog("user-profiles")
     assert rows == {key.decode(): row for of_task in changelog.values() for key, row in of_task.items()}
     assert len(rows) == 120
 
 
-def pulled(url: str) -> dict[str, Any]:
+def pulled(url: str, token: str) -> dict[str, Any]:
     """Give a store's rows, page by page."""
+    headers = {"Authorization": f"Bearer {token}"}
     rows: dict[str, Any] = {}
     page = {"more": True, "next": ""}
     while page["more"]:
-        with urlopen(f"{url}?{urlencode({'limit': 50, 'after': page['next']})}", timeout=30) as response:
+        asked = Request(f"{url}?{urlencode({'limit': 50, 'after': page['next']})}", headers=headers)
+        with urlopen(asked, timeout=30) as response:
             page = json.load(response)
         rows |= {entry["key"]: entry["value"] for entry in page["entries"]}
     return rows
@@ -130,8 +154,17 @@ def test_an_upgrade_and_its_rollback_cost_no_record(release: Release, bench: Clu
     release.settle(bench)
 
 
-def test_helm_test_reads_an_output(release: Release, bench: ClusterBench) -> None:
-    assert "Succeeded" in release.namespace.helm("test", "demo", "--timeout", "3m")
+def test_helm_test_fails_unless_an_output_comes_while_it_waits(release: Release, bench: ClusterBench) -> None:
+    release.settings.append(f"{release.service}.test.seconds=60")
+    release.scale(0)
+    release.apply(wait=False)
+    with pytest.raises(CommandFailed, match="within 60 s not enough was committed to user_session_stats"):
+        release.namespace.helm("test", "demo", "--logs", "--timeout", "5m")
+    release.scale(1)
+    poll_until(lambda: release.namespace.is_ready(release.driver), "the driver is ready again", 180)
+    job = release.load(Load(seed=10, rate=30))
+    assert "Succeeded" in release.namespace.helm("test", "demo", "--timeout", "5m")
+    release.settle(bench, job)
 
 
 def test_uninstall_leaves_nothing_behind_but_the_volumes(release: Release, bench: ClusterBench) -> None:
@@ -151,5 +184,5 @@ def test_installed_again_it_goes_on_where_it_stopped(release: Release, bench: Cl
     release.apply()
     for forward in release.forwards:
         forward.wait()
-    release.settle(bench, release.load(Load(seed=10)))
+    release.settle(bench, release.load(Load(seed=11)))
     assert time.monotonic() - begun < 900

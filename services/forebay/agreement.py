@@ -13,6 +13,7 @@ from forebay.catalog import Service, Topic
 from forebay.formats import contract_of
 from forebay.job import Job
 from forebay.processor.engine import declared_stores
+from forebay.stores.binding import Store
 
 
 class Disagreement(ValueError):
@@ -51,6 +52,15 @@ def disagreements(service: Service, job: Job, settings: Any = None) -> list[str]
     return found
 
 
+def store_contracts(job: Job, settings: Any) -> dict[str, str]:
+    """Return the contracts of a job's stores by name; "" where a store's format needs none."""
+    return {store.name: contract_of(store.format) for store in _declared(job, settings)}
+
+
+def _declared(job: Job, settings: Any) -> list[Store[Any]]:
+    return [store for part in job.topology for _, store in declared_stores(part.processor(settings))]
+
+
 def _topics(what: str, said: tuple[Topic, ...], job: Job, declared: Mapping[str, type[Any]]) -> list[str]:
     entry = {topic.name: topic.record for topic in said}
     made = {topic: job.contract(topic, record) for topic, record in declared.items()}
@@ -69,9 +79,8 @@ def _topics(what: str, said: tuple[Topic, ...], job: Job, declared: Mapping[str,
 
 
 def _stores(service: Service, job: Job, settings: Any) -> list[str]:
-    found = [store for part in job.topology for _, store in declared_stores(part.processor(settings))]
-    declared = {store.name: contract_of(store.format) for store in found}
-    names = [store.name for store in found]
+    declared = store_contracts(job, settings)
+    names = [store.name for store in _declared(job, settings)]
     lines = [
         f"two stages of the job declare the store {name!r}: give each a name of its own"
         for name in declared

@@ -13,7 +13,7 @@ from forebay.runtime.metrics import JobMetrics
 
 METRIC = re.compile(r"\bforebay_[a-z_]+")
 DASHBOARD = CHARTS / "forebay" / "dashboards" / "forebay.json"
-ALERTS = CHARTS / "forebay-lib" / "templates" / "_monitoring.tpl"
+ALERTS = CHARTS / "forebay-service" / "templates" / "alerts.yaml"
 
 
 def known() -> set[str]:

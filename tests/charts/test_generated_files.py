@@ -7,30 +7,53 @@ from pathlib import Path
 import pytest
 import yaml
 
-from charts.reference import CHARTS, Undescribed, generated, main, values_of
-from charts.thin import thin_charts
+from charts.reference import CHARTS, Undescribed, main, values_of
+from charts.umbrella import BROKER, LIBRARY, PRODUCER, SERVICE, UMBRELLA, parts, umbrella_values
+from forebay.catalog import SERVICES
+from producers.catalog import SOURCES
 
 
 def test_no_generated_file_is_out_of_date(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--check"]) == 0, f"run `make charts`: {capsys.readouterr().out}"
 
 
-def test_every_thin_chart_is_linked_to_the_library_and_the_umbrella() -> None:
-    for chart in thin_charts():
-        assert (CHARTS / chart.name / "charts" / "forebay-lib").resolve() == CHARTS / "forebay-lib"
-        assert (CHARTS / "forebay" / "charts" / chart.name).resolve() == CHARTS / chart.name
+def test_the_umbrella_has_an_alias_for_each_service_and_each_topic() -> None:
+    meta = yaml.safe_load((CHARTS / UMBRELLA / "Chart.yaml").read_text())
+    aliases = {each["alias"]: each["name"] for each in meta["dependencies"] if "alias" in each}
+    assert aliases == {"broker": BROKER, **{part.name: part.chart for part in parts()}}
+    assert all(each.get("condition", "") == f"{each['alias']}.enabled" for each in meta["dependencies"][1:])
 
 
-def test_the_umbrella_switches_each_part() -> None:
-    switches = {
-        value.path[0] for value in values_of(CHARTS / "forebay" / "values.yaml") if value.path[1:] == ("enabled",)
-    }
-    assert switches >= {"broker", *(chart.name for chart in thin_charts())}
+def test_the_umbrella_tells_each_part_what_the_table_of_services_says() -> None:
+    values = yaml.safe_load((CHARTS / UMBRELLA / "values.yaml").read_text())
+    for name, service in SERVICES.items():
+        assert values[name]["inputs"] == [topic.name for topic in service.inputs]
+        assert values[name]["output"] == service.output.name
+    assert {values[part.name]["topic"] for part in parts() if part.chart == PRODUCER} == set(SOURCES)
 
 
-def test_there_is_no_chart_that_nothing_makes() -> None:
-    made = {file.parent.name for file, _ in generated() if file.name == "Chart.yaml"}
-    assert {meta.parent.name for meta in CHARTS.glob("*/Chart.yaml")} == made | {"broker", "forebay-lib"}
+def test_what_is_written_by_hand_in_the_umbrella_stays(tmp_path: Path) -> None:
+    file = tmp_path / "values.yaml"
+    file.write_text("mine: 1\n")
+    file.write_text(umbrella_values(file))
+    assert umbrella_values(file) == file.read_text()
+    assert yaml.safe_load(file.read_text())["mine"] == 1
+
+
+def test_there_is_no_copy_and_no_link_of_a_chart() -> None:
+    assert {meta.parent.name for meta in CHARTS.glob("*/Chart.yaml")} == {UMBRELLA, LIBRARY, SERVICE, PRODUCER, BROKER}
+    assert [file for file in CHARTS.rglob("*") if file.is_symlink()] == []
+
+
+def test_what_services_and_producers_have_in_common_is_the_same() -> None:
+    service, producer = (
+        {value.name: (value.default, value.text) for value in values_of(CHARTS / chart / "values.yaml")}
+        for chart in (SERVICE, PRODUCER)
+    )
+    own = {"nodeSelector", "tolerations", "affinity", "priorityClassName"}
+    common = (service.keys() & producer.keys()) - own
+    assert len(common) > 20
+    assert [name for name in sorted(common) if service[name] != producer[name]] == []
 
 
 def test_a_value_without_description_is_named(tmp_path: Path) -> None:
@@ -42,5 +65,5 @@ def test_a_value_without_description_is_named(tmp_path: Path) -> None:
 
 def test_the_values_for_one_service_leave_every_other_out() -> None:
     off = yaml.safe_load((CHARTS / "forebay" / "one-service.yaml").read_text())
-    assert set(off) == {chart.name for chart in thin_charts()} - {"user-sessions", "user-activity"}
+    assert set(off) == {part.name for part in parts()} - {"user-sessions", "user-activity"}
     assert all(values == {"enabled": False} for values in off.values())

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from charts.reference import CHARTS
-from charts.thin import thin_charts
+from charts.umbrella import BROKER, PRODUCER, SERVICE, parts
 
 ROOT = CHARTS.parent
 MODULES: dict[str, Any] = {
@@ -26,12 +26,16 @@ def releases() -> list[tuple[str, dict[str, Any]]]:
     return [(name, release) for name, module in MODULES.items() for release in helm(module)]
 
 
-def test_every_chart_is_released_by_its_module() -> None:
-    parts = {chart.name: f"{chart.part}s" for chart in thin_charts()}
-    assert {release["chartPath"].removeprefix("charts/"): module for module, release in releases()} == {
-        **parts,
-        "broker": "platform",
-    }
+def test_every_part_is_released_by_its_module() -> None:
+    charts = {release["name"]: (module, release["chartPath"]) for module, release in releases()}
+    modules = {SERVICE: "services", PRODUCER: "producers"}
+    expected = {part.name: (modules[part.chart], f"charts/{part.chart}") for part in parts()}
+    assert charts == {**expected, "forebay": ("platform", f"charts/{BROKER}")}
+
+
+def test_every_part_is_told_what_it_runs() -> None:
+    told = {release["name"]: release.get("setValues") for _, release in releases()}
+    assert told == {**{part.name: part.values for part in parts()}, "forebay": None}
 
 
 def test_releases_have_different_names() -> None:
@@ -63,11 +67,11 @@ def test_images_are_stages_of_the_dockerfile_and_built_once() -> None:
 def test_releases_set_values_that_their_charts_know(release: dict[str, Any]) -> None:
     images = {artifact["image"].replace("-", "_") for artifact in MODULES["images"]["build"]["artifacts"]}
     schema = json.loads((ROOT / release["chartPath"] / "values.schema.json").read_text())
-    for name, template in release["setValueTemplates"].items():
+    for name, template in {**release.get("setValues", {}), **release["setValueTemplates"]}.items():
         inner = schema
         for key in name.split("."):
             inner = inner["properties"][key]
-        for image in re.findall(r"\.IMAGE_(?:REPO|TAG)_(\w+)", template):
+        for image in re.findall(r"\.IMAGE_(?:REPO|TAG)_(\w+)", str(template)):
             assert image in images
 
 

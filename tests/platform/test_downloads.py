@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import io
 import tarfile
 import zipfile
@@ -14,7 +15,10 @@ from threading import Event, Thread
 import pytest
 
 from forebay.platform import PlatformError, SilentProgress
-from forebay.platform.artifacts import kafka_classpath, registry_jar
+from forebay.platform.artifacts import KAFKA as KAFKA_JAR
+from forebay.platform.artifacts import KAFKA_LOGGING, kafka_classpath, registry_jar
+from forebay.platform.artifacts import REGISTRY as REGISTRY_ARCHIVE
+from forebay.platform.checksums import RECORDED
 from forebay.platform.progress import Download
 
 KAFKA = "org/apache/kafka/kafka_2.13/4.3.0/kafka_2.13-4.3.0"
@@ -56,6 +60,7 @@ def remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         runner = tarfile.TarInfo("apicurio-registry-app-3.0.9-runner.jar")
         runner.size = 4
         archive.addfile(runner, io.BytesIO(b"jar!"))
+    monkeypatch.setattr("forebay.platform.checksums.RECORDED", recorded(root))
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(root)))
     Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://user:secret@127.0.0.1:{server.server_port}"
@@ -65,6 +70,11 @@ def remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield root
     server.shutdown()
     server.server_close()
+
+
+def recorded(root: Path) -> dict[str, str]:
+    files = (file for file in root.rglob("*") if file.suffix in (".jar", ".gz"))
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
 def empty(root: Path) -> None:
@@ -151,3 +161,40 @@ def test_a_cache_that_cant_be_written_is_named(remote: Path, tmp_path: Path, mon
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "blocked"))
     with pytest.raises(PlatformError, match=r"can't be stored under .*M2_REPO and XDG_CACHE_HOME"):
         kafka_classpath(SilentProgress())
+
+
+def test_a_jar_that_is_not_the_recorded_one_is_refused(remote: Path) -> None:
+    with zipfile.ZipFile(remote / f"{KAFKA}.jar", "w") as jar:
+        jar.writestr("Some.class", "somebody else's")
+    with pytest.raises(PlatformError, match=r"kafka_2.13-4.3.0.jar has the SHA-256 \w{64}, recorded is \w{64}"):
+        kafka_classpath(SilentProgress())
+
+
+def test_a_changed_jar_is_downloaded_again(remote: Path, tmp_path: Path) -> None:
+    jar, _ = kafka_classpath(SilentProgress())
+    whole = jar.read_bytes()
+    (tmp_path / "cache" / "forebay").joinpath("org.apache.kafka_kafka_2.13_4.3.0.json").unlink()
+    jar.write_bytes(whole + b"and more")
+    assert kafka_classpath(SilentProgress())[0].read_bytes() == whole
+
+
+def test_a_dependency_that_was_not_recorded_is_refused(remote: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forebay.platform.checksums.RECORDED", {})
+    with pytest.raises(PlatformError, match="none of the files that are recorded"):
+        kafka_classpath(SilentProgress())
+
+
+def test_an_archive_that_is_not_the_recorded_one_is_not_unpacked(remote: Path, tmp_path: Path) -> None:
+    archive = remote / f"{REGISTRY}-all.tar.gz"
+    archive.write_bytes(archive.read_bytes() + b"\0")
+    with pytest.raises(PlatformError, match=r"all\.tar\.gz has the SHA-256"):
+        registry_jar(SilentProgress())
+    assert not list((tmp_path / "cache").rglob("*runner.jar"))
+
+
+def test_every_version_in_use_is_recorded() -> None:
+    names = set(RECORDED)
+    for coordinates, ending in ((KAFKA_JAR, ".jar"), (KAFKA_LOGGING, ".jar"), (REGISTRY_ARCHIVE, "-all.tar.gz")):
+        _, name, version = coordinates.split(":")
+        assert f"{name}-{version}{ending}" in names
+    assert all(len(digest) == 64 for digest in RECORDED.values())

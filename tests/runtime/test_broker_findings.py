@@ -146,5 +146,5 @@ def test_without_the_right_to_see_configurations_the_start_goes_on(
 
 
 def test_a_jobs_own_settings_count() -> None:
-    assert needs_of({}) == NEEDS
+    assert needs_of({}) == replace(NEEDS, transaction_timeout_ms=60_000)
     assert needs_of({"transaction_timeout_ms": 5, "max_future_ms": 7}) == Needs(5, 7, 1_000_000)

@@ -1,33 +1,24 @@
 {{/* Names and labels. Every name begins with the release's, so that two releases share a namespace. */}}
 
+{{/* What the chart runs: under whatever alias, and in a release of its own, it has the same names. */}}
+{{- define "forebay.name" -}}
+{{- $topic := .Values.topic | default "" | replace "_" "-" | replace "." "-" | lower -}}
+{{- .Values.nameOverride | default .Values.service | default $topic | default (trimPrefix "forebay-" .Chart.Name) -}}
+{{- end -}}
+
 {{- define "forebay.fullname" -}}
-{{- if eq .Release.Name .Chart.Name -}}
+{{- $name := include "forebay.name" . -}}
+{{- if eq .Release.Name $name -}}
 {{- .Release.Name -}}
 {{- else -}}
-{{- printf "%s-%s" .Release.Name .Chart.Name | trunc 43 | trimSuffix "-" -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 43 | trimSuffix "-" -}}
 {{- end -}}
-{{- end -}}
-
-{{- define "forebay.executors" -}}
-{{ include "forebay.fullname" . }}-executor
-{{- end -}}
-
-{{- define "forebay.driver.host" -}}
-{{ include "forebay.fullname" . }}.{{ .Release.Namespace }}.svc
-{{- end -}}
-
-{{- define "forebay.application" -}}
-{{ .Values.application | default .Chart.Name }}
-{{- end -}}
-
-{{- define "forebay.service.name" -}}
-{{ required "the chart has no annotation forebay/service" (index .Chart.Annotations "forebay/service") }}
 {{- end -}}
 
 {{/* Labels that never change: a workload's selector. Arguments: list of context and component. */}}
 {{- define "forebay.selector" -}}
 {{- $root := index . 0 -}}
-app.kubernetes.io/name: {{ $root.Chart.Name }}
+app.kubernetes.io/name: {{ include "forebay.name" $root }}
 app.kubernetes.io/instance: {{ $root.Release.Name }}
 app.kubernetes.io/component: {{ index . 1 }}
 {{- end -}}

@@ -1,53 +1,81 @@
-{{/* Who may connect: driver and executors of a job to each other, anybody to health, metrics and queries. */}}
+{{/* Rules of egress: to where the values say a pod must connect, as closely as a NetworkPolicy can name it. */}}
 
-{{- define "forebay.networkPolicy" -}}
-apiVersion: networking.k8s.io/v1
-kind: NetworkPolicy
-metadata:
-  {{- include "forebay.metadata" (list . "network" (include "forebay.fullname" .)) | nindent 2 }}
-spec:
-  podSelector:
+{{/* Who a host is: a name without a dot is a Service of this namespace, a name in .svc one of another, a number itself;
+     any other name can't be named in a NetworkPolicy: its port alone counts. Gives a list of peers, none for anybody. */}}
+{{- define "forebay.network.peers" -}}
+{{- $name := splitList "." . -}}
+{{- if eq (len $name) 1 }}
+- podSelector: {}
+{{- else if regexMatch "\\.svc(\\.|$)" . }}
+- namespaceSelector:
     matchLabels:
-      app.kubernetes.io/name: {{ .Chart.Name }}
-      app.kubernetes.io/instance: {{ .Release.Name }}
-  policyTypes: [Ingress{{ if .Values.networkPolicy.egress }}, Egress{{ end }}]
-  ingress:
-    - from:
-        - podSelector:
-            matchLabels:
-              app.kubernetes.io/name: {{ .Chart.Name }}
-              app.kubernetes.io/instance: {{ .Release.Name }}
-      ports:
-        - {port: 7078, protocol: TCP}
-        - {port: 7079, protocol: TCP}
-    - ports:
-        - {port: 8080, protocol: TCP}
-      {{- with .Values.networkPolicy.metricsFrom }}
-      from:
-        {{- toYaml . | nindent 8 }}
-      {{- end }}
-    {{- if .Values.queries.enabled }}
-    - ports:
-        - {port: 7070, protocol: TCP}
-      {{- with .Values.networkPolicy.queriesFrom }}
-      from:
-        {{- toYaml . | nindent 8 }}
-      {{- end }}
-    {{- end }}
-  {{- with .Values.networkPolicy.egress }}
-  egress:
-    {{- toYaml . | nindent 4 }}
-  {{- end }}
+      kubernetes.io/metadata.name: {{ regexReplaceAll "^.*?([^.]+)\\.svc(\\..*)?$" . "${1}" }}
+{{- else if regexMatch "^[0-9.]+$" . }}
+- ipBlock: {cidr: {{ . }}/32}
+{{- end }}
 {{- end -}}
 
-{{- define "forebay.disruptionBudget" -}}
-apiVersion: policy/v1
-kind: PodDisruptionBudget
-metadata:
-  {{- include "forebay.metadata" (list . "executor" (include "forebay.executors" .)) | nindent 2 }}
-spec:
-  maxUnavailable: 1
-  selector:
-    matchLabels:
-      {{- include "forebay.selector" (list . "executor") | nindent 6 }}
+{{/* A rule for each address. Arguments: list of the peers and ports that are chosen instead, addresses host[:port], and
+     the port of those that have none. */}}
+{{- define "forebay.network.to" -}}
+{{- $chosen := index . 0 -}}
+{{- $usual := index . 2 -}}
+{{- $ports := dict -}}
+{{- range index . 1 -}}
+{{- $address := trim . -}}
+{{- $host := regexReplaceAll ":[0-9]+$" $address "" -}}
+{{- $peers := $chosen.peers | default (include "forebay.network.peers" $host | fromYamlArray) | toJson -}}
+{{- $port := regexFind "[0-9]+$" (regexFind ":[0-9]+$" $address) | default $usual | int -}}
+{{- $_ := set $ports $peers (append (get $ports $peers | default list) $port | uniq) -}}
+{{- end -}}
+{{- range $peers, $known := $ports }}
+- ports:
+    {{- range $chosen.ports | default $known }}
+    - {port: {{ . }}, protocol: TCP}
+    {{- end }}
+  {{- with fromJsonArray $peers }}
+  to:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* The same for a URL. Arguments: list of what is chosen, and the URL. */}}
+{{- define "forebay.network.toUrl" -}}
+{{- $url := urlParse (index . 1) -}}
+{{- include "forebay.network.to" (list (index . 0) (list $url.host) (ternary 80 443 (eq $url.scheme "http"))) -}}
+{{- end -}}
+
+{{/* Peers and ports of a group: the chart's own, else the umbrella's, else the pods of the release's own broker or
+     registry, if that is what is connected to. Arguments: list of context, group, what names it in kafka, component. */}}
+{{- define "forebay.network.chosen" -}}
+{{- $root := index . 0 -}}
+{{- $group := index . 1 -}}
+{{- $own := get $root.Values.networkPolicy.egress $group -}}
+{{- $global := get ((((($root.Values.global).networkPolicy).egress)) | default dict) $group | default dict -}}
+{{- $peers := $own.peers | default $global.peers | default list -}}
+{{- if not (or $peers (include "forebay.kafka.value" (list $root (index . 2)))) -}}
+{{- $labels := dict "app.kubernetes.io/instance" $root.Release.Name "app.kubernetes.io/component" (index . 3) -}}
+{{- $peers = list (dict "podSelector" (dict "matchLabels" $labels)) -}}
+{{- end -}}
+{{- dict "peers" $peers "ports" ($own.ports | default $global.ports | default list) | toJson -}}
+{{- end -}}
+
+{{/* What every pod that talks to Kafka needs: names, the broker, the registry; and what the values add. */}}
+{{- define "forebay.network.kafka" -}}
+{{- $egress := .Values.networkPolicy.egress -}}
+- to:
+    {{- toYaml $egress.dns.peers | nindent 4 }}
+  ports:
+    {{- range $egress.dns.ports }}
+    - {port: {{ . }}, protocol: UDP}
+    - {port: {{ . }}, protocol: TCP}
+    {{- end }}
+{{- $kafka := include "forebay.network.chosen" (list . "kafka" "bootstrapServers" "broker") | fromJson -}}
+{{ include "forebay.network.to" (list $kafka (splitList "," (include "forebay.bootstrapServers" .)) 9092) }}
+{{- $registry := include "forebay.network.chosen" (list . "registry" "schemaRegistryUrl" "registry") | fromJson -}}
+{{ include "forebay.network.toUrl" (list $registry (include "forebay.schemaRegistryUrl" .)) }}
+{{- with $egress.more }}
+{{ toYaml . }}
+{{- end }}
 {{- end -}}

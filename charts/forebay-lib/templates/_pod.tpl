@@ -43,6 +43,10 @@ env:
     valueFrom:
       fieldRef:
         fieldPath: status.podIP
+  {{- range $name, $value := .Values.env }}
+  - name: {{ $name }}
+    value: {{ $value | toString | quote }}
+  {{- end }}
 {{- end -}}
 
 {{/* Where a pod may run. Arguments: list of context and values of the component. */}}
@@ -86,35 +90,7 @@ volumes:
   {{- end }}
 {{- end -}}
 
-{{/* What driver and executors mount besides: the checkpoint, and what they prove themselves by. */}}
-{{- define "forebay.job.mounts" -}}
-{{- include "forebay.checkpoint.mount" . }}
-{{ include "forebay.spark.secret.mount" . }}
-{{- end -}}
-
-{{- define "forebay.job.volumes" -}}
-{{- include "forebay.checkpoint.volume" . }}
-{{ include "forebay.spark.secret.volume" . }}
-{{- end -}}
-
-{{/* A service's init containers: wait for broker and registry, make its topics. */}}
-{{- define "forebay.preparation" -}}
-{{ include "forebay.preparation.step" (list . "wait" (list "wait")) }}
-  {{- if .Values.topics.create }}
-  {{- $create := list "topics" "create" (include "forebay.service.name" .) -}}
-  {{- if .Values.application }}
-  {{- $create = concat $create (list "--application" .Values.application) -}}
-  {{- end }}
-  {{- if .Values.tasks }}
-  {{- $create = concat $create (list "--tasks" (toString .Values.tasks)) -}}
-  {{- end }}
-  {{- if .Values.topics.replicationFactor }}
-  {{- $create = concat $create (list "--replication-factor" (toString .Values.topics.replicationFactor)) -}}
-  {{- end }}
-  {{- include "forebay.preparation.step" (list . "topics" $create) | nindent 0 }}
-  {{- end }}
-{{- end -}}
-
+{{/* An init container. Arguments: list of context, name and arguments. */}}
 {{- define "forebay.preparation.step" -}}
 {{- $root := index . 0 -}}
 - name: {{ index . 1 }}

@@ -14,6 +14,7 @@ import forebay
 from forebay.cli.lazy import LazyCommand, LazyGroup
 from forebay.cli.usage import explain
 from forebay.plugins import VARIABLE
+from forebay.private import private_files
 
 COMMANDS = {
     "demo": LazyCommand("forebay.cli.demo:demo", "Run everything and watch it: platform, producers, jobs, live view."),
@@ -39,6 +40,9 @@ COMMANDS = {
     "reset": LazyCommand("forebay.cli.reset:reset", "Delete a service's state and outputs (asks first)."),
     "conformance": LazyCommand("forebay.cli.conformance:conformance", "Run case files against stores and operators."),
 }
+
+_FOR_OTHERS = frozenset({"views"})
+"""Commands that write into a source tree: what all others write is their user's alone."""
 
 _EPILOG = """\b
 Try it:
@@ -80,12 +84,15 @@ def _bring(_context: click.Context, _parameter: click.Parameter, modules: str | 
     callback=_bring,
     help="Modules whose SERVICE joins the table, beside those of installed packages (docs/new-service.md).",
 )
-def cli(debug: bool, services: str | None) -> None:
+@click.pass_context
+def cli(context: click.Context, debug: bool, services: str | None) -> None:
     """State stores for Kafka streams, in Python, on Spark.
 
     The platform (a real Kafka broker and a schema registry) runs as two child processes on this machine,
     with its data in .forebay/. Services are jobs that read topics, keep state and write topics, exactly once.
     """
+    if context.invoked_subcommand not in _FOR_OTHERS:
+        context.with_resource(private_files())
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

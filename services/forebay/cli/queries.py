@@ -12,8 +12,16 @@ from forebay.cli.connection import connect, connection_options
 from forebay.cli.following import following_options, job_settings
 from forebay.cli.names import service_argument
 from forebay.cli.signals import stop_requests
+from forebay.queries.gate import NoToken, read_token
 from forebay.queries.server import QueryServer
 from forebay.runtime.logs import configure_logging
+
+
+def _token(_context: click.Context, _parameter: click.Parameter, file: Path | None) -> bytes | None:
+    try:
+        return None if file is None else read_token(file)
+    except NoToken as error:
+        raise click.BadParameter(str(error)) from error
 
 
 @click.command(
@@ -21,6 +29,7 @@ from forebay.runtime.logs import configure_logging
 Examples:
   forebay queries user-sessions --http-port 7070
   curl localhost:7070/stores/user-profiles/user-000042
+  curl -H "Authorization: Bearer $(cat token)" localhost:7070/stores       with --token-file token
   curl -N localhost:7070/changes/user-profiles?begin=snapshot"""
 )
 @service_argument
@@ -29,6 +38,13 @@ Examples:
 @click.option("--every-ms", type=click.IntRange(10), default=100, help="How often the stores are brought up to date.")
 @click.option("--http-host", default="127.0.0.1", help="Address to serve on; 0.0.0.0 for all.")
 @click.option("--http-port", type=click.IntRange(0, 65535), default=7070, help="Port to serve on; 0: a free one.")
+@click.option(
+    "--token-file",
+    "token",
+    type=click.Path(path_type=Path),
+    callback=_token,
+    help="File with a token that queries must send: Authorization: Bearer TOKEN.",
+)
 def queries(
     service: Service,
     home: Path,
@@ -38,16 +54,18 @@ def queries(
     http_host: str,
     http_port: int,
     log_format: str,
+    token: bytes | None,
     **connection: Any,
 ) -> None:
     """Answer queries of SERVICE's stores over HTTP, until Ctrl-C or SIGTERM.
 
     It follows the job's changelogs and holds the rows in memory, each task's as of one commit. GET /stores
     lists the stores, /stores/STORE and /stores/STORE/KEY read them, /changes/STORE follows one (docs/queries.md).
+    With --token-file whoever sends no token gets 401; /healthz, /readyz and /metrics stay open.
     """
     configure_logging(log_format)
     kafka = connect(home=home, **connection)
     settings = job_settings(service, logic)
-    server = QueryServer(kafka, service, application or service.name, settings)
+    server = QueryServer(kafka, service, application or service.name, settings, token)
     with stop_requests() as stop:
         server.serve(http_host, http_port, every_ms / 1000, stop)

@@ -54,6 +54,7 @@ Examples:
     help="Where to start. Default: end when following, beginning otherwise.",
 )
 @click.option("--count", type=click.IntRange(min=1), help="Stop after so many records.")
+@click.option("--wait-seconds", type=click.FloatRange(0), help="With --count: fail if so many have not come by then.")
 @click.option("--follow/--no-follow", default=True, help="Wait for more, or stop at what is there now.")
 @click.option("--key", help="Only records with this key.")
 @click.option("--headers/--no-headers", default=None, help="Show headers. Default: for .errors and .late topics.")
@@ -63,6 +64,7 @@ def tail(
     *,
     start: Start | None,
     count: int | None,
+    wait_seconds: float | None,
     follow: bool,
     key: str | None,
     headers: bool | None,
@@ -72,6 +74,8 @@ def tail(
 
     Values that are no Avro are printed as text or hexadecimal digits, with a note.
     """
+    if wait_seconds is not None and count is None:
+        raise click.UsageError("--wait-seconds is for --count: without one there is nothing to wait for")
     settings = connect(**connection)
     with_headers = topic.endswith(_SIDE_TOPICS) if headers is None else headers
     renderer = Renderer(shared_registry(settings.registry()), with_headers)
@@ -79,7 +83,7 @@ def tail(
     left = count
     with Tail(settings, topic) as records:
         try:
-            for record in records.read(start or (End() if follow else Beginning()), follow):
+            for record in records.read(start or (End() if follow else Beginning()), follow, wait_seconds):
                 if wanted is not None and record.key() != wanted:
                     continue
                 click.echo(renderer.line(record))

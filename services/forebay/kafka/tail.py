@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import TracebackType
@@ -36,6 +37,10 @@ class Since:
     timestamp_ms: int
 
 
+class NothingCame(Exception):
+    """Too few records came in the time given; the message says where and how long."""
+
+
 Start: TypeAlias = Beginning | End | Since
 
 
@@ -55,10 +60,14 @@ class Tail:
     ) -> None:
         self._consumer.close()
 
-    def read(self, start: Start, follow: bool) -> Iterator[Message]:
+    def read(self, start: Start, follow: bool, seconds: float | None = None) -> Iterator[Message]:
         """Give records as they come in; for ever, or up to what is there now.
 
+        Args:
+            seconds: after which waiting ends; None: never.
+
         Raises:
+            NothingCame: `seconds` are over.
             TopicMissing: no such topic; names similar ones.
             KafkaUnavailable, KafkaRefused: the broker is away, or says no.
         """
@@ -68,7 +77,13 @@ class Tail:
             raise from_kafka(error, f"can't read {self._topic} at {self._servers}") from error
         self._consumer.assign(places)
         reading: set[int | None] = {place.partition for place in places}
+        deadline = None if seconds is None else time.monotonic() + seconds
         while reading:
+            if deadline is not None and time.monotonic() > deadline:
+                raise NothingCame(
+                    f"within {seconds:g} s not enough was committed to {self._topic} at {self._servers}: "
+                    "see whether its job runs and has anything to read (/readyz, forebay_lag_records)"
+                )
             for message in self._consumer.consume(_FETCH, _POLL_S):
                 trouble = message.error()
                 if trouble is None:

@@ -9,7 +9,6 @@ import re
 import shutil
 import tarfile
 import tempfile
-import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import TypeVar
 import requests
 from jgo.maven import Artifact, MavenContext, PythonResolver
 
+from forebay.platform.checksums import is_recorded, mismatch
 from forebay.platform.errors import PlatformError
 from forebay.platform.maven import local_repository, remote_repositories
 from forebay.platform.progress import Download, Progress
@@ -68,12 +68,23 @@ def registry_jar(progress: Progress) -> Path:
     )
 
 
-def _kafka(download: Download, index: Path) -> tuple[Path, ...]:
+def kafka_artifacts(download: Download) -> list[Artifact]:
+    """Give the broker's jars as Maven resolves them."""
     context = _context(download)
     inputs, transitive = context.resolver.resolve([context.create_dependency(KAFKA)])
     needed = [*inputs, *(found for found in transitive if found.scope in ("compile", "runtime"))]
     needed.append(context.create_dependency(KAFKA_LOGGING))
-    jars = tuple(_whole_jar(found.artifact) for found in needed)
+    return [found.artifact for found in needed]
+
+
+def registry_artifact(download: Download) -> Artifact:
+    """Give the registry's archive as Maven resolves it."""
+    group, name, version = REGISTRY.split(":")
+    return _context(download).project(group, name).at_version(version).artifact("all", "tar.gz")
+
+
+def _kafka(download: Download, index: Path) -> tuple[Path, ...]:
+    jars = tuple(map(_genuine, kafka_artifacts(download)))
     index.parent.mkdir(parents=True, exist_ok=True)
     index.write_text(json.dumps({str(jar): jar.stat().st_size for jar in jars}, indent=2), encoding="utf-8")
     return jars
@@ -88,19 +99,20 @@ def _remembered(index: Path) -> tuple[Path, ...]:
         return ()
 
 
-def _whole_jar(artifact: Artifact) -> Path:
-    """Give the artifact's file, downloaded again if an interrupted download left half of it."""
-    jar = Path(artifact.resolve())
-    if not zipfile.is_zipfile(jar):
-        jar.unlink()
-        jar = Path(artifact.resolve())
-    return jar
+def _genuine(artifact: Artifact) -> Path:
+    """Give the artifact's file, downloaded again if it is not the recorded one. Raises PlatformError."""
+    file = Path(artifact.resolve())
+    if not is_recorded(file):
+        file.unlink()
+        file = Path(artifact.resolve())
+    if not is_recorded(file):
+        raise mismatch(file)
+    return file
 
 
 def _registry(download: Download, runner: Path) -> Path:
     application = runner.parent
-    group, name, version = REGISTRY.split(":")
-    archive = Path(_context(download).project(group, name).at_version(version).artifact("all", "tar.gz").resolve())
+    archive = _genuine(registry_artifact(download))
     application.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix="registry-", dir=application.parent))
     try:
@@ -110,9 +122,6 @@ def _registry(download: Download, runner: Path) -> Path:
             tar.extractall(draft)
         shutil.rmtree(application, ignore_errors=True)
         draft.rename(application)
-    except (tarfile.TarError, EOFError):
-        archive.unlink()
-        raise
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     return runner

@@ -1,22 +1,33 @@
-"""Fetch broker and registry ahead of time, for an image: python -m forebay.platform.fetch."""
+"""Fetch broker and registry ahead of time, for an image: python -m forebay.platform.fetch [--record].
+
+With --record their checksums are written down instead of compared: after a version was changed, by its maintainer.
+"""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
-from forebay.platform.artifacts import kafka_classpath, registry_jar
+from forebay.platform.artifacts import kafka_artifacts, kafka_classpath, registry_artifact, registry_jar
+from forebay.platform.checksums import RECORD, lines_of
 from forebay.platform.errors import PlatformError
 from forebay.platform.progress import SilentProgress
 
 
-def main() -> None:
+def main(arguments: list[str]) -> None:
     """Download both; say on stderr what is in the way and exit with 1."""
+    progress = SilentProgress()
     try:
-        kafka_classpath(SilentProgress())
-        registry_jar(SilentProgress())
+        if "--record" in arguments:
+            with progress.download("the jars to record") as download:
+                artifacts = [*kafka_artifacts(download), registry_artifact(download)]
+                RECORD.write_text(lines_of(Path(each.resolve()) for each in artifacts), encoding="utf-8")
+            return
+        kafka_classpath(progress)
+        registry_jar(progress)
     except PlatformError as error:
         sys.exit(f"error: {error}")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from forebay.platform.errors import PlatformError
+from forebay.private import make_private_directory
 
 STATE_FILE = "platform.json"
 NEEDED_BYTES = 512 * 1024 * 1024
@@ -27,7 +28,8 @@ def make_home(home: Path) -> None:
         PlatformError: it can't be made or written, or less than 512 MB are free.
     """
     try:
-        (home / "logs").mkdir(parents=True, exist_ok=True)
+        make_private_directory(home)
+        make_private_directory(home / "logs")
         probe = home / ".probe"
         probe.write_bytes(b"")
         probe.unlink()

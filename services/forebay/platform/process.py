@@ -12,6 +12,7 @@ import psutil
 
 from forebay.platform.errors import PlatformError
 from forebay.platform.state import ProcessRecord
+from forebay.private import UMASK, make_private_file
 
 _TOKEN_OPTION = "-Dforebay.instance="
 _ARGUMENTS_SECONDS = 10.0
@@ -27,6 +28,7 @@ def spawn(java: Path, arguments: Sequence[str], log: Path, component: str) -> Pr
     """
     token = secrets.token_hex(8)
     try:
+        make_private_file(log)
         with log.open("ab") as output:
             process = subprocess.Popen(
                 [java, f"{_TOKEN_OPTION}{token}", *arguments],
@@ -34,6 +36,7 @@ def spawn(java: Path, arguments: Sequence[str], log: Path, component: str) -> Pr
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                umask=UMASK,
             )
     except OSError as error:
         raise PlatformError(f"the {component} can't be started with {java}: {error}.") from error

@@ -16,6 +16,7 @@ from forebay.kafka.codecs import reading_codec
 from forebay.kafka.identities import queries_group
 from forebay.kafka.patience import keep_trying
 from forebay.kafka.settings import KafkaSettings
+from forebay.queries.gate import Gate
 from forebay.queries.pages import QueryPages
 from forebay.queries.replica import TaskReplica
 from forebay.queries.stores import JobStores
@@ -62,9 +63,17 @@ class QueryServer:
 
     Args:
         logic: settings that the job is run with: they shape its stores.
+        token: what queries must send; None: nothing. Health and metrics are open.
     """
 
-    def __init__(self, kafka: KafkaSettings, service: Service, application: str, logic: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        kafka: KafkaSettings,
+        service: Service,
+        application: str,
+        logic: Mapping[str, Any],
+        token: bytes | None = None,
+    ) -> None:
         self._kafka = kafka
         self._service = service
         self._application = application
@@ -79,6 +88,7 @@ class QueryServer:
         self._stores = JobStores([item.stores for item in self._logs], [[] for _ in self._logs])
         self._registry = CollectorRegistry()
         self._metrics = QueryMetrics(service.name, self._registry)
+        self._gate = Gate(token)
         self._pages = QueryPages(lambda: self._stores)
         self.health = Health()
 
@@ -113,7 +123,7 @@ class QueryServer:
         if page is not None:
             return page
         begun = time.perf_counter()
-        found = self._pages.answer(request)
+        found = self._gate.refused(request) or self._pages.answer(request)
         named = request.path[1] if len(request.path) > 1 else ""
         store = named if named in self._stores.declared else ""
         self._metrics.answered(store, found.status, time.perf_counter() - begun)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
+from forebay.private import make_private_directory
 from forebay.runtime.errors import StopJob
 from forebay.runtime.jvmlock import LOCK as JVM_LOCK
 
@@ -32,7 +33,7 @@ def set_aside(path: str) -> str:
     place = Path(path)
     number = next(n for n in count(1) if not place.with_name(f"{place.name}.old-{n}").exists())
     aside = place.with_name(f"{place.name}.old-{number}")
-    aside.mkdir()
+    make_private_directory(aside)
     for entry in list(place.iterdir()):
         if entry.name not in (LOCK, JVM_LOCK):
             entry.rename(aside / entry.name)
@@ -50,7 +51,7 @@ def held_checkpoint(path: str) -> Iterator[None]:
         yield
         return
     try:
-        Path(path).mkdir(parents=True, exist_ok=True)
+        make_private_directory(Path(path))
         lock = (Path(path) / LOCK).open("wb")
     except OSError as error:
         raise StopJob(

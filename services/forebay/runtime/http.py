@@ -20,17 +20,19 @@ class Request:
     Args:
         path: parts of the path, decoded; an encoded slash stays within its part.
         parameters: what follows the question mark, decoded: every value of each name.
+        authorization: the header of that name, "" without one.
     """
 
     path: tuple[str, ...]
     parameters: Mapping[str, list[str]] = field(default_factory=dict)
+    authorization: str = ""
 
     @classmethod
-    def of(cls, target: str) -> Request:
+    def of(cls, target: str, authorization: str = "") -> Request:
         """Read a request's target, such as `/stores/profiles/user%2F1?limit=3`."""
         url = urlsplit(target)
         path = tuple(unquote(part) for part in url.path.strip("/").split("/"))
-        return cls(path, parse_qs(url.query, keep_blank_values=True))
+        return cls(path, parse_qs(url.query, keep_blank_values=True), authorization)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +41,13 @@ class Answer:
 
     Args:
         body: all of it; or pieces, sent as they come until they end or the client is gone.
+        headers: further ones.
     """
 
     status: int
     content_type: str
     body: bytes | Iterator[bytes]
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class PortInUse(OSError):
@@ -71,11 +75,13 @@ class HttpServer:
 
             def do_GET(self) -> None:
                 with suppress(ConnectionError):
-                    self._send(answer(Request.of(self.path)))
+                    self._send(answer(Request.of(self.path, self.headers.get("Authorization", ""))))
 
             def _send(self, found: Answer) -> None:
                 self.send_response(found.status)
                 self.send_header("Content-Type", found.content_type)
+                for name, value in found.headers.items():
+                    self.send_header(name, value)
                 if isinstance(found.body, bytes):
                     self.send_header("Content-Length", str(len(found.body)))
                     self.end_headers()

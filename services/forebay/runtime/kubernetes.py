@@ -7,9 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyspark import SparkConf, SparkContext
-from pyspark.java_gateway import launch_gateway
-
 from forebay.runtime.rpc_secret import driver_settings
 
 DRIVER_PORT = 7078
@@ -81,9 +78,3 @@ class ExecutorPods:
             **EXECUTOR_LOSS,
             **(driver_settings(self.secret) if self.secret is not None else {}),
         }
-
-    def start_jvm(self, settings: Mapping[str, str]) -> None:
-        """Start the driver's JVM before it knows its master: spark-submit refuses to start without executors."""
-        own = {name: settings[name] for name in ("spark.driver.memory", "spark.driver.extraJavaOptions")}
-        conf = SparkConf(loadDefaults=False).setAll(list(own.items()))
-        SparkContext._ensure_initialized(gateway=launch_gateway(conf))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from base64 import b64encode
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,6 +24,15 @@ class NoSecret(ValueError):
 
 
 _LEAST_BYTES = 16
+_MADE_BYTES = 32
+
+
+def local_settings(slots: int) -> dict[str, str]:
+    """Return the settings of a job whose tasks run on this machine: a secret of its own, made for this start.
+
+    With one slot Spark makes the secret itself. Several are processes, that Spark gives theirs by the environment.
+    """
+    return dict(ENCRYPTED) | ({"spark.authenticate.secret": secrets.token_hex(_MADE_BYTES)} if slots > 1 else {})
 
 
 def driver_settings(file: Path) -> dict[str, str]:

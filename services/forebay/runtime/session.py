@@ -12,7 +12,10 @@ from pathlib import Path
 import pyspark
 from pyspark.sql import SparkSession
 
+from forebay.private import UMASK
+from forebay.runtime.jvm import start_jvm
 from forebay.runtime.kubernetes import ExecutorPods
+from forebay.runtime.rpc_secret import local_settings
 from forebay.runtime.worker_python import choose_python
 
 STATE = "spark.sql.streaming.stateStore"
@@ -86,8 +89,10 @@ def checkpoint_settings(checkpoint: str) -> dict[str, str]:
     processes (chmod, ls, readlink ...): 45 ms, three times a batch and once more per state partition. The other manager
     takes 10 ms. What it gives up, refusing a second writer of the same file, is kept by a lock on the directory.
     """
-    local = "://" not in checkpoint
-    return {"spark.sql.streaming.checkpointFileManagerClass": _RENAMING} if local else {}
+    if "://" in checkpoint:
+        return {}
+    private = {"spark.hadoop.fs.permissions.umask-mode": f"{UMASK:03o}"}
+    return {"spark.sql.streaming.checkpointFileManagerClass": _RENAMING, **private}
 
 
 def archive_file() -> Path:
@@ -124,13 +129,13 @@ def build_session(
         "spark.sql.shuffle.partitions": str(state_partitions),
         **LEAN,
         **checkpoint_settings(checkpoint),
-        **(options.executors.settings() if options.executors is not None else {}),
+        **(options.executors.settings() if options.executors is not None else local_settings(options.slots)),
         **options.conf,
         **java_settings(java, options.conf),
         **REQUIRED,
     }
-    if options.executors is not None:
-        options.executors.start_jvm(settings)
+    if options.executors is not None or options.slots > 1:
+        start_jvm(settings)
     builder = SparkSession.builder.appName(name)
     for key, value in settings.items():
         builder = builder.config(key, value)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+from forebay.private import make_private_directory, make_private_file
 from forebay.stores.disk import DiskTable
 from forebay.stores.table import NO_TAG, Table
 
@@ -22,7 +23,7 @@ class CopyTable(DiskTable):
 
     def __init__(self, file: Path) -> None:
         self.file = file
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_private_directory(file.parent)
         try:
             self._begin()
         except sqlite3.DatabaseError as error:
@@ -38,6 +39,7 @@ class CopyTable(DiskTable):
         self._begin()
 
     def _begin(self) -> None:
+        make_private_file(self.file)
         self._open(self.file, "journal_mode=WAL")
         self._db.execute("CREATE TABLE IF NOT EXISTS state (tag BLOB, bytes INTEGER, count INTEGER)")
         found = self._db.execute("SELECT tag, bytes, count FROM state").fetchone()

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from forebay.private import make_private_directory
 from forebay.stores.table import NO_TAG, Change
 
 _ROWS = "CREATE TABLE IF NOT EXISTS rows (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
@@ -37,7 +38,7 @@ class DiskTable:
         self._name = name
         self._cache = f"cache_size=-{cache_mb * 1024}"
         self._forget()
-        self._base.mkdir(parents=True, exist_ok=True)
+        make_private_directory(self._base)
         remove_leftovers(self._base, name)
         self._open_unnamed()
 

@@ -115,9 +115,10 @@ class _Holding:
                 self._hold(runner)
                 if runner.is_alive:
                     self._keeper.write(runner)
-                runner.release()
             except Unavailable as error:
                 log.warning("%s: no snapshot is written with this lease: %s", runner.group.settings.name, error)
+            finally:
+                runner.release()
             if runner.failure is not None:
                 self._drop(runner)
                 raise runner.failure

@@ -1,0 +1,28 @@
+{{/* The checkpoint: a volume that driver and executors share, or a URL. It outlives the release. */}}
+
+{{- define "forebay.checkpoint.claim" -}}
+{{ .Values.checkpoint.existingClaim | default (printf "%s-checkpoint" (include "forebay.fullname" .)) }}
+{{- end -}}
+
+{{- define "forebay.checkpoint.mount" -}}
+{{- if not .Values.checkpoint.url -}}
+- name: checkpoint
+  mountPath: /checkpoint
+{{- end -}}
+{{- end -}}
+
+{{- define "forebay.checkpoint.volume" -}}
+{{- if not .Values.checkpoint.url -}}
+- name: checkpoint
+  persistentVolumeClaim:
+    claimName: {{ include "forebay.checkpoint.claim" . }}
+{{- end -}}
+{{- end -}}
+
+{{/* Who may use it, as environment variables: driver and executors read and write it, nobody else. */}}
+{{- define "forebay.checkpoint.secret" -}}
+{{- with .Values.checkpoint.existingSecret -}}
+- secretRef:
+    name: {{ . }}
+{{- end -}}
+{{- end -}}

@@ -1,0 +1,102 @@
+{{/* The driver's pod, or that of a command in its place. */}}
+
+{{/* What a command is told of the job, beside its own name and arguments. */}}
+{{- define "forebay.driver.options" -}}
+{{- $checkpoint := .Values.checkpoint.url | default (printf "/checkpoint/%s" (include "forebay.application" .)) -}}
+{{- $args := list (include "forebay.service" .) "--application" (include "forebay.application" .)
+    "--executors" (include "forebay.executors" .) "--driver-host" (include "forebay.driver.host" .)
+    "--checkpoint" $checkpoint "--memory" .Values.driver.memory "--tasks" (toString .Values.tasks)
+    "--http-host" "0.0.0.0" "--http-port" "8080" "--log-format" .Values.logFormat -}}
+{{- with include "forebay.spark.secret.option" . }}
+{{- $args = append $args . -}}
+{{- end }}
+{{- range $name, $value := .Values.settings }}
+{{- $args = concat $args (list "--set" (printf "%s=%s" $name (toString $value))) -}}
+{{- end }}
+{{- range $name, $value := .Values.options }}
+{{- $args = append $args (printf "--%s=%s" $name (toString $value)) -}}
+{{- end }}
+{{- range $name, $value := .Values.spark }}
+{{- $args = concat $args (list "--conf" (printf "%s=%s" $name (toString $value))) -}}
+{{- end }}
+{{- range $args }}
+- {{ . | quote }}
+{{- end }}
+{{- end -}}
+
+{{/* A pod that conducts the job, but for its containers. */}}
+{{- define "forebay.driver.pod" -}}
+metadata:
+  labels:
+    {{- include "forebay.podLabels" (list . "driver") | nindent 4 }}
+    {{- with .Values.podLabels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- include "forebay.podAnnotations" . | nindent 2 }}
+spec:
+  serviceAccountName: {{ include "forebay.serviceAccount" . }}
+  automountServiceAccountToken: true
+  enableServiceLinks: false
+  terminationGracePeriodSeconds: {{ .Values.driver.terminationGracePeriodSeconds }}
+  {{- with include "forebay.pullSecrets" . }}
+  {{- . | nindent 2 }}
+  {{- end }}
+  {{- include "forebay.podSecurity" . | nindent 2 }}
+  {{- include "forebay.placement" (list . "driver" .Values.driver) | nindent 2 }}
+  {{- include "forebay.volumes" . | nindent 2 }}
+    {{- with include "forebay.job.volumes" . | trim }}
+    {{- . | nindent 4 }}
+    {{- end }}
+{{- end -}}
+
+{{- define "forebay.driver.container" -}}
+{{ include "forebay.image" . }}
+{{ include "forebay.containerSecurity" . }}
+{{ include "forebay.env" . }}
+{{ include "forebay.envFrom" . }}
+  {{- with include "forebay.checkpoint.secret" . }}
+  {{- . | nindent 2 }}
+  {{- end }}
+ports:
+  - name: http
+    containerPort: 8080
+  - name: rpc
+    containerPort: 7078
+  - name: blocks
+    containerPort: 7079
+resources:
+  {{- toYaml .Values.driver.resources | nindent 2 }}
+{{ include "forebay.mounts" . }}
+  {{- with include "forebay.job.mounts" . | trim }}
+  {{- . | nindent 2 }}
+  {{- end }}
+{{- end -}}
+
+{{/* What driver and executors mount besides: the checkpoint, and what they prove themselves by. */}}
+{{- define "forebay.job.mounts" -}}
+{{- include "forebay.checkpoint.mount" . }}
+{{ include "forebay.spark.secret.mount" . }}
+{{- end -}}
+
+{{- define "forebay.job.volumes" -}}
+{{- include "forebay.checkpoint.volume" . }}
+{{ include "forebay.spark.secret.volume" . }}
+{{- end -}}
+
+{{/* A service's init containers: wait for broker and registry, make its topics. */}}
+{{- define "forebay.preparation" -}}
+{{ include "forebay.preparation.step" (list . "wait" (list "wait")) }}
+  {{- if .Values.topics.create }}
+  {{- $create := list "topics" "create" (include "forebay.service" .) -}}
+  {{- if .Values.application }}
+  {{- $create = concat $create (list "--application" .Values.application) -}}
+  {{- end }}
+  {{- if .Values.tasks }}
+  {{- $create = concat $create (list "--tasks" (toString .Values.tasks)) -}}
+  {{- end }}
+  {{- if .Values.topics.replicationFactor }}
+  {{- $create = concat $create (list "--replication-factor" (toString .Values.topics.replicationFactor)) -}}
+  {{- end }}
+  {{- include "forebay.preparation.step" (list . "topics" $create) | nindent 0 }}
+  {{- end }}
+{{- end -}}

@@ -1,0 +1,60 @@
+{{/* What driver and executors prove themselves by to each other, and callers to the query servers. */}}
+
+{{/* An account that may do nothing. Kubernetes makes the Secrets' tokens, and keeps them: a rendering holds no secret,
+     and each is the same. */}}
+{{- define "forebay.secrets.account" -}}
+{{ include "forebay.fullname" . }}-secrets
+{{- end -}}
+
+{{- define "forebay.spark.secret.made" -}}
+{{- if and .Values.executor.encryption.enabled (not .Values.executor.encryption.existingSecret) -}}true{{- end -}}
+{{- end -}}
+
+{{- define "forebay.queries.secret.made" -}}
+{{- $queries := .Values.queries -}}
+{{- if and $queries.enabled $queries.authentication.enabled (not $queries.authentication.existingSecret) -}}true{{- end -}}
+{{- end -}}
+
+{{- define "forebay.spark.secretName" -}}
+{{ .Values.executor.encryption.existingSecret | default (printf "%s-spark-token" (include "forebay.fullname" .)) }}
+{{- end -}}
+
+{{- define "forebay.queries.secretName" -}}
+{{ .Values.queries.authentication.existingSecret | default (printf "%s-queries-token" (include "forebay.fullname" .)) }}
+{{- end -}}
+
+{{/* A Secret with a token. Arguments: list of context, component and name. */}}
+{{- define "forebay.secrets.token" -}}
+apiVersion: v1
+kind: Secret
+metadata:
+  {{- include "forebay.metadata" . | nindent 2 }}
+  annotations:
+    kubernetes.io/service-account.name: {{ include "forebay.secrets.account" (index . 0) }}
+type: kubernetes.io/service-account-token
+{{- end -}}
+
+{{- define "forebay.spark.secret.mount" -}}
+{{- if .Values.executor.encryption.enabled -}}
+- name: spark-secret
+  mountPath: /etc/forebay/spark
+  readOnly: true
+{{- end -}}
+{{- end -}}
+
+{{- define "forebay.spark.secret.volume" -}}
+{{- if .Values.executor.encryption.enabled -}}
+- name: spark-secret
+  secret:
+    secretName: {{ include "forebay.spark.secretName" . }}
+    defaultMode: 0440
+    items: [{key: {{ ternary "token" "secret" (eq (include "forebay.spark.secret.made" .) "true") }}, path: secret}]
+{{- end -}}
+{{- end -}}
+
+{{/* The argument, for driver and executor alike. */}}
+{{- define "forebay.spark.secret.option" -}}
+{{- if .Values.executor.encryption.enabled -}}
+--spark-secret=/etc/forebay/spark/secret
+{{- end -}}
+{{- end -}}

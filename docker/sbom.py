@@ -1,0 +1,80 @@
+"""Write what an image holds, as CycloneDX: sbom.py PYTHON.json OUT.json FOLDER ...
+
+PYTHON.json is uv's export of the lock. Added are the Debian packages, and the jars under the folders.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+Component = dict[str, Any]
+
+_POM = re.compile(r"META-INF/maven/[^/]+/[^/]+/pom\.properties")
+_VERSIONED = re.compile(r"(?P<name>.+?)-(?P<version>\d.*)")
+
+
+def debian(listing: str) -> Iterator[Component]:
+    """Give the packages of a listing: name, version and architecture, a line each."""
+    for line in listing.splitlines():
+        name, version, architecture = line.split()
+        purl = f"pkg:deb/debian/{name}@{version}?arch={architecture}"
+        yield {"type": "library", "bom-ref": purl, "name": name, "version": version, "purl": purl}
+
+
+def jars(folders: list[Path]) -> Iterator[Component]:
+    """Give the jars under some folders, each once, by their Maven coordinates where they hold them."""
+    seen = set()
+    for file in sorted(file for folder in folders for file in folder.rglob("*.jar")):
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        if digest not in seen:
+            seen.add(digest)
+            yield _jar(file, digest)
+
+
+def _jar(file: Path, digest: str) -> Component:
+    found = _coordinates(file)
+    parts = _VERSIONED.fullmatch(file.stem)
+    name = found.get("artifactId") or (parts["name"] if parts else file.stem)
+    version = found.get("version") or (parts["version"] if parts else "")
+    kind = f"maven/{found['groupId']}" if "groupId" in found else "generic"
+    return {
+        "type": "library",
+        "bom-ref": f"{file.name}-{digest[:12]}",
+        "name": name,
+        "version": version,
+        "purl": f"pkg:{kind}/{name}@{version}",
+        "hashes": [{"alg": "SHA-256", "content": digest}],
+    }
+
+
+def _coordinates(file: Path) -> dict[str, str]:
+    """Give groupId, artifactId and version of a jar; none where it holds no or several poms (it is made of others)."""
+    with zipfile.ZipFile(file) as jar:
+        poms = [name for name in jar.namelist() if _POM.fullmatch(name)]
+        if len(poms) != 1:
+            return {}
+        lines = jar.read(poms[0]).decode("utf-8", errors="replace").splitlines()
+    pairs = (line.partition("=") for line in lines if "=" in line)
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def main(python: Path, out: Path, folders: list[Path]) -> None:
+    """Write the list."""
+    bom = json.loads(python.read_text(encoding="utf-8"))
+    query = ["dpkg-query", "--show", "--showformat=${Package} ${Version} ${Architecture}\\n"]
+    listing = subprocess.run(query, capture_output=True, text=True, check=True).stdout
+    bom["components"] += [*debian(listing), *jars(folders)]
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps(bom, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]), [Path(folder) for folder in sys.argv[3:]])

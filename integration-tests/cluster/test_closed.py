@@ -1,0 +1,110 @@
+"""What a release lets in and out, and what its driver may do: no more than its work needs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from kube import Namespace
+from manifests import container, pod
+from polling import poll_until
+from release import ClusterBench, Release
+
+pytestmark = pytest.mark.timeout(900, func_only=True)
+
+ASK = """
+import json, urllib.request as u, urllib.error as e
+try:
+    found = u.urlopen(u.Request({url!r}, headers={headers}), timeout=5)
+    print(json.dumps([found.status, found.read().decode()]))
+except e.HTTPError as error: print(json.dumps([error.code, error.read().decode()]))
+except OSError as error: print(json.dumps([0, str(error)]))
+"""
+
+
+@pytest.fixture(scope="module")
+def bench(release: Release) -> ClusterBench:
+    """Install the release with query servers, and reach its broker."""
+    release.settings = [f"{release.service}.queries.enabled=true"]
+    release.apply()
+    return release.open()
+
+
+@pytest.fixture(scope="module")
+def outsider(release: Release, bench: ClusterBench) -> Iterator[Namespace]:
+    """Give another namespace with a pod of the same image."""
+    other = Namespace.create_restricted()
+    sleeping = container("outsider", f"forebay:{release.tag}", command=["sleep", "3600"])
+    other.create(pod("outsider", [sleeping]))
+    poll_until(lambda: other.is_ready("outsider"), "the outsider is ready", 120)
+    yield other
+    other.kubectl("delete", "namespace", other.name, "--wait=false")
+
+
+def asked(namespace: Namespace, of: tuple[str, str], url: str, token: str = "") -> tuple[int, str]:
+    """Ask a URL from a pod's container; 0 where nothing answers."""
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    status, body = json.loads(namespace.python(*of, ASK.format(url=url, headers=headers)))
+    return int(status), str(body)
+
+
+def connects(namespace: Namespace, of: tuple[str, str], host: str, port: int) -> bool:
+    """Tell whether a pod's container can open a connection."""
+    code = f"import socket; socket.create_connection(({host!r}, {port}), 5).close(); print('open')"
+    return namespace.python(*of, code) == "open"
+
+
+def test_another_namespace_reaches_nothing(release: Release, outsider: Namespace) -> None:
+    here, namespace = ("outsider", "outsider"), release.namespace.name
+    for name, port in ((f"demo-{release.service}", 8080), (f"demo-{release.service}", 7078), ("demo-broker", 9092)):
+        assert not connects(outsider, here, f"{name}.{namespace}.svc", port), (name, port)
+    url = f"http://demo-{release.service}-queries.{namespace}.svc:7070/healthz"
+    assert asked(outsider, here, url)[0] == 0
+    assert connects(outsider, here, "kubernetes.default.svc", 443), "the outsider itself may connect to anything"
+
+
+def test_the_release_s_namespace_reads_health_and_whoever_has_the_token_queries(
+    release: Release, bench: ClusterBench
+) -> None:
+    executor = (f"{release.executors}-0", "executor")
+    name = f"demo-{release.service}"
+    assert not connects(release.namespace, executor, f"{name}-queries", 7070), "an executor has nothing to ask there"
+    release.namespace.create(pod("reader", [container("reader", f"forebay:{release.tag}", command=["sleep", "3600"])]))
+    poll_until(lambda: release.namespace.is_ready("reader"), "a reader of this namespace is ready", 120)
+    reader, stores = ("reader", "reader"), f"http://{name}-queries:7070/stores"
+    assert asked(release.namespace, reader, f"http://{name}:8080/healthz")[0] == 200
+    assert asked(release.namespace, reader, stores)[0] == 401
+    token = release.namespace.secret(f"{name}-queries-token", "token")
+    status, body = asked(release.namespace, reader, stores, token)
+    assert (status, json.loads(body)["stores"][0]["store"]) == (200, "user-profiles")
+
+
+def test_only_the_driver_reaches_the_api_server(release: Release, bench: ClusterBench) -> None:
+    api = ("kubernetes.default.svc", 443)
+    assert connects(release.namespace, (release.driver, "driver"), *api)
+    assert not connects(release.namespace, (f"{release.executors}-0", "executor"), *api)
+    assert connects(release.namespace, (f"{release.executors}-0", "executor"), "demo-broker", 9092)
+
+
+def test_the_driver_changes_no_pod_but_its_executors(release: Release, bench: ClusterBench) -> None:
+    can, account = release.namespace.can, f"demo-{release.service}"
+    assert can(account, "patch", f"pod/{release.executors}-0")
+    assert can(account, "watch", "pods")
+    for verb, what in (
+        ("patch", "pod/demo-broker-0"),
+        ("patch", f"pod/{release.driver}"),
+        ("delete", f"pod/{release.executors}-0"),
+        ("create", "pods"),
+        ("get", "secrets"),
+        ("patch", f"statefulset/{release.executors}"),
+    ):
+        assert not can(account, verb, what), (verb, what)
+    assert not can(f"{account}-secrets", "get", "pods")
+
+
+def test_with_these_rights_spark_knows_its_executors(release: Release, bench: ClusterBench) -> None:
+    release.scale(2)
+    selector = f"spark-app-selector={release.executors},spark-exec-id"
+    poll_until(lambda: len(release.namespace.names("pods", selector)) == 2, "Spark has labelled both executors", 120)
+    assert "forbidden" not in release.log()

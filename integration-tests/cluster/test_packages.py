@@ -1,0 +1,57 @@
+"""The charts as packages: rendered the same each time, without a word, and installed from an OCI registry."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import yaml
+from kube import CHARTS, chart, run
+from oci_registry import OciRegistry
+
+from charts.umbrella import BROKER, PRODUCER, SERVICE, UMBRELLA, VERSION
+
+TOLD = {SERVICE: "service=user-sessions", PRODUCER: "topic=user_activity", BROKER: "scratch.sizeLimit=1Gi"}
+
+
+@pytest.fixture(scope="module")
+def registry() -> Iterator[OciRegistry]:
+    with closing(OciRegistry()) as registry:
+        yield registry
+
+
+def rendered(name: str, *values: str) -> str:
+    """Render a chart; nothing may be said beside it."""
+    chosen = [part for value in values for part in ("--set", value)]
+    command = ["helm", "template", "demo", name, *chosen]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stderr == ""
+    return done.stdout
+
+
+@pytest.mark.parametrize("values", [(), ("user-sessions.queries.enabled=true", "global.image.tag=v2")])
+def test_each_rendering_is_the_same_and_nothing_is_warned_of(values: tuple[str, ...]) -> None:
+    assert rendered(chart(UMBRELLA), *values) == rendered(chart(UMBRELLA), *values)
+
+
+def test_no_rendering_holds_a_secret() -> None:
+    objects = list(yaml.safe_load_all(rendered(chart(UMBRELLA), "user-sessions.queries.enabled=true")))
+    secrets = [each for each in objects if each and each["kind"] == "Secret"]
+    assert len(secrets) == 10
+    assert [each["metadata"]["name"] for each in secrets if each.get("data") or each.get("stringData")] == []
+
+
+@pytest.mark.parametrize("name", [UMBRELLA, SERVICE, PRODUCER, BROKER])
+def test_a_chart_is_pushed_pulled_and_rendered_like_the_checkout_s(
+    name: str, registry: OciRegistry, tmp_path: Path
+) -> None:
+    run("helm", "package", "--dependency-update", "--destination", str(tmp_path), str(CHARTS / name))
+    (tmp_path / "got").mkdir()
+    place = f"oci://{registry.address}/charts"
+    run("helm", "push", "--plain-http", str(tmp_path / f"{name}-{VERSION}.tgz"), place)
+    run("helm", "pull", "--plain-http", "--version", VERSION, "--destination", str(tmp_path / "got"), f"{place}/{name}")
+    values = [TOLD[name]] if name in TOLD else []
+    assert rendered(str(tmp_path / "got" / f"{name}-{VERSION}.tgz"), *values) == rendered(chart(name), *values)

@@ -1,0 +1,50 @@
+"""What the downloaded jars must be: their SHA-256, recorded once. A repository or a mirror is not taken at its word."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from forebay.platform.errors import PlatformError
+
+RECORD = Path(__file__).with_name("checksums.txt")
+"""Lines as sha256sum writes them: the digest, two spaces, the file's name."""
+
+
+def _read(text: str) -> dict[str, str]:
+    return {name: digest for digest, _, name in (line.partition("  ") for line in text.splitlines())}
+
+
+RECORDED: Mapping[str, str] = _read(RECORD.read_text(encoding="utf-8"))
+
+
+def is_recorded(file: Path) -> bool:
+    """Tell whether a file is the one that was recorded under its name."""
+    return RECORDED.get(file.name) == _digest(file)
+
+
+def mismatch(file: Path) -> PlatformError:
+    """Return the error to raise for a file that is not the recorded one; the file is left for whoever looks into it."""
+    expected = RECORDED.get(file.name)
+    found = _digest(file)
+    if expected is None:
+        return PlatformError(
+            f"{file} (SHA-256 {found}) is none of the files that are recorded: a repository gives other dependencies "
+            "than Maven Central does. Look at the mirror in ~/.m2/settings.xml."
+        )
+    return PlatformError(
+        f"{file} has the SHA-256 {found}, recorded is {expected}: it is not what was published. Don't use it; look at "
+        "the mirror in ~/.m2/settings.xml, delete the file and try again."
+    )
+
+
+def lines_of(files: Iterable[Path]) -> str:
+    """Return the record of these files."""
+    digests = {file.name: _digest(file) for file in files}
+    return "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()

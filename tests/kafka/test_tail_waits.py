@@ -1,0 +1,53 @@
+"""A tail that is told how long to wait fails when nothing new comes."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from confluent_kafka import OFFSET_END, TopicPartition
+
+from forebay.kafka.settings import KafkaSettings
+from forebay.kafka.tail import End, NothingCame, Tail
+
+
+class Silent:
+    """A consumer of a topic that nobody writes."""
+
+    def __init__(self, _settings: dict[str, Any]) -> None:
+        self.assigned: list[TopicPartition] = []
+
+    def list_topics(self, **_: Any) -> SimpleNamespace:
+        return SimpleNamespace(topics={"results": SimpleNamespace(partitions={0: None, 1: None})})
+
+    def assign(self, places: list[TopicPartition]) -> None:
+        self.assigned = places
+
+    def consume(self, _count: int, _seconds: float) -> list[Any]:
+        return []
+
+    def close(self) -> None: ...
+
+
+class Told(Silent):
+    """Likewise, but for one record."""
+
+    def consume(self, _count: int, _seconds: float) -> list[Any]:
+        return [SimpleNamespace(error=lambda: None)]
+
+
+def tail(monkeypatch: pytest.MonkeyPatch, consumer: type[Silent]) -> Tail:
+    monkeypatch.setattr("forebay.kafka.tail.Consumer", consumer)
+    return Tail(KafkaSettings(bootstrap_servers="here:1", schema_registry_url="http://here"), "results")
+
+
+def test_it_fails_when_nothing_new_comes_and_says_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    records = tail(monkeypatch, Silent)
+    with pytest.raises(NothingCame, match=r"within 0\.02 s not enough was committed to results at here:1"):
+        next(records.read(End(), follow=True, seconds=0.02))
+    assert {place.offset for place in records._consumer.assigned} == {OFFSET_END}
+
+
+def test_what_comes_in_time_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert next(tail(monkeypatch, Told).read(End(), follow=True, seconds=60)).error() is None

@@ -1,0 +1,90 @@
+"""A query server that asks for a token answers nobody else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request as Ask
+from urllib.request import urlopen
+
+import pytest
+
+from forebay.catalog import find_service
+from forebay.kafka.settings import KafkaSettings
+from forebay.queries.gate import Gate, NoToken, read_token
+from forebay.queries.server import QueryServer
+from forebay.runtime.http import HttpServer, Request
+
+TOKEN = "a-token-of-enough-bytes"
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    kafka = KafkaSettings(bootstrap_servers="nowhere:1", schema_registry_url="http://nowhere")
+    queries = QueryServer(kafka, find_service("user-sessions"), "user-sessions", {}, TOKEN.encode())
+    server = HttpServer(queries.answer, "127.0.0.1", 0)
+    yield f"http://127.0.0.1:{server.port}"
+    server.close()
+
+
+def asked(url: str, authorization: str | None = None) -> tuple[int, str | None]:
+    headers = {} if authorization is None else {"Authorization": authorization}
+    try:
+        with urlopen(Ask(url, headers=headers), timeout=10) as response:
+            return response.status, None
+    except HTTPError as error:
+        with error:
+            error.read()
+            return error.code, error.headers.get("WWW-Authenticate")
+
+
+@pytest.mark.parametrize("path", ["/stores", "/stores/user-profiles", "/changes/user-profiles", "/anything"])
+def test_without_the_token_every_query_is_refused(url: str, path: str) -> None:
+    assert asked(f"{url}{path}") == (401, "Bearer")
+
+
+@pytest.mark.parametrize(
+    "authorization", ["", "Bearer", "Bearer ", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", f"Basic {TOKEN}", TOKEN]
+)
+def test_anything_but_the_token_is_refused(url: str, authorization: str) -> None:
+    assert asked(f"{url}/stores", authorization)[0] == 401
+
+
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer"])
+def test_with_the_token_queries_are_answered(url: str, scheme: str) -> None:
+    assert asked(f"{url}/stores", f"{scheme} {TOKEN}") == (200, None)
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/metrics"])
+def test_health_and_metrics_are_open(url: str, path: str) -> None:
+    assert asked(f"{url}{path}")[0] == 200
+
+
+def test_the_refusal_says_what_to_send() -> None:
+    answer = Gate(TOKEN.encode()).refused(Request(("stores",)))
+    assert answer is not None
+    assert isinstance(answer.body, bytes)
+    assert "Authorization: Bearer" in json.loads(answer.body)["error"]
+
+
+def test_where_no_token_is_asked_for_everybody_is_let_in() -> None:
+    assert Gate().refused(Request(("stores",))) is None
+
+
+def test_white_space_around_a_file_s_token_does_not_count(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text(f" {TOKEN}\n")
+    assert read_token(tmp_path / "token") == TOKEN.encode()
+
+
+@pytest.mark.parametrize("content", ["", "short\n", "two words, though long enough", "a line of enough\nand another"])
+def test_a_file_without_a_token_is_refused(tmp_path: Path, content: str) -> None:
+    (tmp_path / "token").write_text(content)
+    with pytest.raises(NoToken, match="token"):
+        read_token(tmp_path / "token")
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(NoToken, match="nowhere can't be read: No such file"):
+        read_token(tmp_path / "nowhere")
