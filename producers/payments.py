@@ -35,5 +35,11 @@ class PaymentsGenerator:
         in_part = number != self._number - 1 or draw.random() < _IN_PARTS
         cents = max(1, order.cents // 2) if in_part else order.cents
         method = _METHODS[int(draw.random() * len(_METHODS))]
-        payment_id = f"{order.order_id}-p{self._number:x}"
-        return Event(order.order_id, Payment(payment_id, order.order_id, cents / 100, method, timestamp), timestamp)
+        payment = Payment(
+            payment_id=f"{order.order_id}-p{self._number:x}",
+            order_id=order.order_id,
+            amount=cents / 100,
+            method=method,
+            timestamp=timestamp,
+        )
+        return Event(order.order_id, payment, timestamp)

@@ -76,6 +76,6 @@ def test_outputs_in_another_order_have_another_default() -> None:
 
 def test_a_store_of_two_stages_is_refused() -> None:
     job = load_job(SESSIONS.job)
-    later: Any = dataclasses.replace(load_job(SERVICES["menu-votes"].job).then[0], processor=job.processor)
+    later: Any = dataclasses.replace(load_job(ORDERS.job).then[0], processor=job.processor)
     twice: Job = dataclasses.replace(job, then=(later,))
     assert "two stages of the job declare the store 'user-profiles'" in disagreements(SESSIONS, twice)[0]

@@ -6,6 +6,7 @@ from math import inf
 
 from forebay.builder import Topology
 from forebay.processor import RejectedRecord
+from forebay.records import replace
 from forebay.time import within
 from order_payments.model import OrderPayment, Payment, PlacedOrder, Status
 from order_payments.settings import OrderPaymentsSettings
@@ -28,12 +29,27 @@ def order_payments(settings: OrderPaymentsSettings) -> Topology:
 
 def outcome(order: PlacedOrder, payment: Payment | None) -> OrderPayment:
     """Give what is known of an order by one of its payments; without one it is unpaid."""
-    known = order.order_id, order.customer, order.amount
+    unpaid = OrderPayment(
+        order_id=order.order_id,
+        customer=order.customer,
+        amount=order.amount,
+        status=Status.UNPAID.value,
+        payment_id=None,
+        paid=None,
+        method=None,
+        ordered_at=order.timestamp,
+        paid_at=None,
+    )
     if payment is None:
-        return OrderPayment(*known, Status.UNPAID.value, None, None, None, order.timestamp, None)
-    status = Status.PAID if payment.amount >= order.amount else Status.PARTLY_PAID
-    paid = payment.payment_id, payment.amount, payment.method
-    return OrderPayment(*known, status.value, *paid, order.timestamp, payment.timestamp)
+        return unpaid
+    return replace(
+        unpaid,
+        status=(Status.PAID if payment.amount >= order.amount else Status.PARTLY_PAID).value,
+        payment_id=payment.payment_id,
+        paid=payment.amount,
+        method=payment.method,
+        paid_at=payment.timestamp,
+    )
 
 
 def _check(key: str, event: PlacedOrder | Payment | None) -> None:

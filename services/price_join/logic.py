@@ -30,11 +30,15 @@ def price_join(settings: PriceJoinSettings) -> Topology:
 
 def bill(order: FoodOrder, price: MenuPrice | None) -> FoodBill:
     """Give an order's bill; without a price, one without a total."""
-    quantity = order.quantity
-    if price is None:
-        return FoodBill(order.order_id, order.customer, order.item, quantity, None, None, None)
-    each = price.price
-    return FoodBill(order.order_id, order.customer, order.item, quantity, each, quantity * each, price.timestamp)
+    return FoodBill(
+        order_id=order.order_id,
+        customer=order.customer,
+        item=order.item,
+        quantity=order.quantity,
+        unit_price=None if price is None else price.price,
+        total=None if price is None else order.quantity * price.price,
+        price_valid_from=None if price is None else price.timestamp,
+    )
 
 
 def _order_id(order: FoodOrder) -> str:

@@ -150,7 +150,7 @@ REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
         lambda t: t.stream("texts", str, timestamp="time"),
         "topic texts: text values have no fields: give a function of the value",
     ),
-    "a type without a format": (lambda t: t.stream("lists", list), "list has no format of its own: give a frozen data"),
+    "a type without a format": (lambda t: t.stream("lists", list), "list has no format of its own: give a Record"),
     "a topic's name": (lambda t: t.stream("a b", str), "topic 'a b': a topic's name is 1 to 249 of"),
     "a function without topics": (
         lambda t: words(t).to(lambda _, v: v),
