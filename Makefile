@@ -5,14 +5,14 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 VENV := .venv
-PACKAGES := $(VENV)/.packages
+LOCKED := $(VENV)/.packages
 STAMP := $(VENV)/.installed
 CLASSES := $(VENV)/.classes
 BIN := $(VENV)/bin
 UV_VERSION := 0.13.8
 SOURCES := services producers
 CHARTS := $(filter-out charts/forebay-lib/,$(dir $(wildcard charts/*/Chart.yaml)))
-PACKAGES := dist/charts
+CHART_PACKAGES := dist/charts
 
 .PHONY: help demo test quick integration slow faults lint format bench lock image sbom pin-base charts chart-packages e2e classes java clean
 
@@ -88,9 +88,9 @@ charts: $(STAMP) ## Make the charts' parts, schemas, READMEs and skaffold.yaml; 
 	@helm lint --quiet charts/forebay-producer --set topic=user_activity
 	@helm unittest --with-subchart=false $(CHARTS)
 
-chart-packages: ## Pack the charts for an OCI registry: helm push $(PACKAGES)/forebay-0.2.0.tgz oci://registry.example/charts
-	@for chart in $(CHARTS); do helm package --dependency-update --destination $(PACKAGES) "$$chart" >/dev/null; done
-	@ls $(PACKAGES)/*.tgz
+chart-packages: ## Pack the charts for an OCI registry: helm push $(CHART_PACKAGES)/forebay-0.2.0.tgz oci://registry.example/charts
+	@for chart in $(CHARTS); do helm package --dependency-update --destination $(CHART_PACKAGES) "$$chart" >/dev/null; done
+	@ls $(CHART_PACKAGES)/*.tgz
 
 KIND_ARGS :=
 
@@ -107,7 +107,7 @@ e2e: $(STAMP) ## Run the tests in a cluster: KUBECONFIG's (E2E_LOAD loads images
 
 lock: $(STAMP) ## Write uv.lock anew after pyproject.toml has changed
 	@$(BIN)/uv lock
-	@touch $(PACKAGES) $(STAMP)
+	@touch $(LOCKED) $(STAMP)
 
 clean: ## Delete .venv and everything generated; the platform's data (.forebay) stays
 	@rm -rf $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log
@@ -115,7 +115,7 @@ clean: ## Delete .venv and everything generated; the platform's data (.forebay) 
 	@find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 
 # The lock's exact versions and hashes, from whichever package index pip is configured with.
-$(PACKAGES): pyproject.toml uv.lock
+$(LOCKED): pyproject.toml uv.lock
 	@if [ -L $(VENV) ]; then echo "error: $(VENV) is a link, what it points to would be emptied: delete the link" >&2; exit 1; fi
 	@set +e; for candidate in $(PYTHON) python3 python3.13 python3.12 python3.11; do \
 	    "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && python="$$candidate" && break; \
@@ -133,7 +133,7 @@ $(PACKAGES): pyproject.toml uv.lock
 	@touch $@
 
 # With the native codec (see hatch_build.py): the compiler is the system's, or one from the package index.
-$(STAMP): $(PACKAGES) hatch_build.py services/forebay/serde/native.pyx
+$(STAMP): $(LOCKED) hatch_build.py services/forebay/serde/native.pyx
 	@if [ -n "$$($(BIN)/python -c 'import hatch_build; print(*hatch_build.compiler_packages())')" ]; then \
 	    echo "== there is no C compiler: fetching one (100 MB)"; \
 	    $(BIN)/uv export --quiet --frozen --only-group compiler --no-header --no-annotate --output-file $(VENV)/compiler.txt; \

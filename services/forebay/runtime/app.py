@@ -159,8 +159,7 @@ class JobApplication:
             service=service.name,
             application=self._application,
             tasks=tasks,
-            groups=self._groups(tasks),
-            slots=0 if options.spark.executors is not None else options.spark.slots,
+            groups=min(tasks, options.groups or options.spark.slots),
             kafka=options.kafka,
             logic=self._logic,
             schema_ids=ids,
@@ -170,13 +169,6 @@ class JobApplication:
             restore_only=options.restore is Restore.ONLY,
             **options.engine,
         )
-
-    def _groups(self, tasks: int) -> int:
-        """Return the number of task groups a new checkpoint gets. Raises StopJob: they could not run side by side."""
-        groups, slots = self._options.groups, self._options.spark.slots
-        if self._options.spark.executors is None and groups > slots:
-            raise StopJob(f"--groups {groups} needs as many slots: give --slots {groups} too, or fewer groups")
-        return min(tasks, groups or slots)
 
     def _restores(self, tasks: int) -> bool:
         """Tell whether the state is taken from the changelogs, which nobody else may write then."""

@@ -40,7 +40,6 @@ class JobSpec:
         application: prefix of changelog topics, transactional ids and groups.
         tasks: number of state tasks.
         groups: task groups, Spark's state partitions, that the tasks are spread over at first start.
-        slots: groups that can run at the same time; 0: any number.
         kafka: connection settings (secrets included: never logged, never written).
         logic: settings of the service's logic, by name.
         schema_ids: registered id of each contract written, by topic.
@@ -80,7 +79,6 @@ class JobSpec:
     transaction_timeout_ms: int = 60_000
     log_format: str = "text"
     on_change: OnChange = OnChange.REFUSE
-    slots: int = 0
     restore: bool = False
     restore_only: bool = False
     align: bool = False

@@ -70,12 +70,6 @@ class LeasePlanner:
                 f"the checkpoint has {begin.groups} task groups, but there are slots for {self.spec.groups}: start "
                 f"with --slots {begin.groups}; or move the checkpoint away: `forebay run --restore` makes another"
             )
-        if 0 < self.spec.slots < begin.groups:
-            raise StateConflict(
-                f"the checkpoint has {begin.groups} task groups, of which only {self.spec.slots} could run at the same "
-                f"time: start with --slots {begin.groups}; or move the checkpoint away, and `forebay run --restore` "
-                "makes one with fewer groups"
-            )
         close_until = -1
         if self._until is not None and self._is_planned:
             close_until = self._unaligned()
