@@ -76,6 +76,28 @@ def check_votes(bench: ServiceBench, voters: int) -> None:
     assert bench.late() == []
 
 
+def check_payments(bench: ServiceBench, at_least: int) -> None:
+    """Compare what order-payments tells with every pair of an order and a payment for it: none is too far apart."""
+    orders: dict[str, dict[str, Any]] = {}
+    payments: dict[str, dict[str, Any]] = {}
+    for records in received(bench).values():
+        for topic, _, value, _ in records:
+            assert value is not None
+            known, name = (orders, "order_id") if topic == "placed_orders" else (payments, "payment_id")
+            known.setdefault(value[name], value)
+    wanted = [
+        (name, payment["order_id"], payment["amount"], orders[payment["order_id"]]["amount"])
+        for name, payment in payments.items()
+        if payment["order_id"] in orders
+    ]
+    told = [value for outputs in bench.outputs().values() for _, value, _ in outputs]
+    found = [(value["payment_id"], value["order_id"], value["paid"], value["amount"]) for value in told]
+    assert sorted(found) == sorted(wanted)
+    assert all(value["status"] == ("PAID" if value["paid"] >= value["amount"] else "PARTLY_PAID") for value in told)
+    assert len(wanted) > at_least
+    assert bench.late() == []
+
+
 def check_sales(bench: ServiceBench, at_least: int) -> None:
     """Compare the changes of ticket-sales with the replay's, as far as compaction has left them."""
     records = [record[1:] for of_partition in received(bench).values() for record in of_partition]

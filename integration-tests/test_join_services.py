@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from join_replays import check_averages, check_bills, check_sales, check_votes
+from join_replays import check_averages, check_bills, check_payments, check_sales, check_votes
 from service_bench import ServiceBench
 
 from forebay.platform import Platform
@@ -74,6 +74,10 @@ def test_bills_are_those_at_the_price_of_the_order_s_time(drained: Open) -> None
 
 def test_counts_are_those_of_everybody_s_latest_vote_and_region(drained: Open) -> None:
     check_votes(drained("menu-votes", *HISTORY), voters=100)
+
+
+def test_every_order_meets_each_of_its_payments_once(drained: Open) -> None:
+    check_payments(drained("order-payments", "--set", "within_ms=86400000"), at_least=3_000)
 
 
 def test_changes_of_a_title_are_the_replays_as_far_as_compaction_has_left_them(drained: Open) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from forebay.runtime.protocol.times import TaskTime
 from forebay.runtime.task.inputs import TaskInput
-from forebay.runtime.task.partition_queue import InputPartition
+from forebay.runtime.task.partition_queue import GLOBAL, InputPartition
 from forebay.runtime.task.repartition_queue import RepartitionPartition
 from tests.runtime.records import REPARTITION, forward, give, tell
 
@@ -134,3 +134,13 @@ def test_a_record_that_comes_twice_is_queued_once() -> None:
     give(part, 1)
     part.take(part.queue[0], 0)
     assert len(part.queue) == 1
+
+
+def test_a_global_table_is_read_before_everything_else_whatever_its_times() -> None:
+    stream, towns = partition(), partition("towns", rank=GLOBAL)
+    task = TaskInput([stream, towns])
+    give(stream, 10)
+    assert taken(task) == [[], []], "its records are known to be there"
+    give(towns, 900, 800)
+    read(stream, towns)
+    assert taken(task) == [[900, 800], [10]]
