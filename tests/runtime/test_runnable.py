@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from forebay.builder import Topology
 from forebay.catalog import SERVICES
 from forebay.job import load_job
+from forebay.kafka.settings import KafkaSettings
+from forebay.runtime import app
+from forebay.runtime.app import JobApplication, JobOptions
+from forebay.runtime.query import Plan
 from forebay.runtime.runnable import NotRunnable, check_runnable
 from tests.dsl.driving import Driven
 
@@ -21,6 +27,17 @@ def test_several_tasks_would_have_parts_of_a_global_table() -> None:
     check_runnable(job, 1)
     with pytest.raises(NotRunnable, match=r"towns: a task reads its own partitions, so each of 2 tasks .* --tasks 1"):
         check_runnable(job, 2)
+
+
+def test_the_start_refuses_it_before_a_topic_is_looked_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    kafka = KafkaSettings(bootstrap_servers="127.0.0.1:1", schema_registry_url="http://127.0.0.1:1")
+    started = JobApplication(JobOptions("user-sessions", kafka, Plan(str(tmp_path / "checkpoint"))))
+    monkeypatch.setattr(app.JobRights, "require", lambda _: None)
+    monkeypatch.setattr(app, "count_tasks", lambda *_: 2)
+    monkeypatch.setattr(app, "check_topics", lambda *_: pytest.fail("topics were looked at"))
+    monkeypatch.setattr(app, "load_job", lambda _: Driven(with_global_table).job)
+    with pytest.raises(NotRunnable, match=r"towns: .* run the job with --tasks 1"):
+        started.run()
 
 
 def test_a_graph_runs() -> None:
