@@ -33,7 +33,7 @@ from forebay.runtime.metrics import JobMetrics
 from forebay.runtime.positions import committed_positions
 from forebay.runtime.prepare import check_topics, code_version, count_tasks, register_contracts
 from forebay.runtime.query import JobRunner, Plan
-from forebay.runtime.restore import Restore, prepare_restore
+from forebay.runtime.restore import Restore, prepare_restore, refuse_without_positions
 from forebay.runtime.rights import JobRights
 from forebay.runtime.runnable import check_runnable
 from forebay.runtime.session import SparkOptions, build_session
@@ -182,6 +182,8 @@ class JobApplication:
                 f"{checkpoint} holds a checkpoint: `forebay run` goes on from it. If it is damaged, move it away first"
             )
         positions = committed_positions(options.kafka, self._service, self._application, tasks)
+        if not positions:
+            refuse_without_positions(options.kafka, self._application, [topic.name for topic in self._service.inputs])
         if not positions and options.restore is Restore.ONLY:
             raise StopJob(f"{self._application} never committed anything: there is no state to restore; run the job")
         prepare_restore(options.kafka, self._application, positions)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
+from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import failed
-from forebay.kafka.identities import transactional_id
+from forebay.kafka.identities import marker_group, transactional_id
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.errors import StopJob
 from forebay.runtime.positions import Task, undelivered
@@ -44,6 +45,29 @@ def prepare_restore(kafka: KafkaSettings, application: str, positions: Mapping[T
             producer.init_transactions(_SECONDS)
         except KafkaException as error:
             raise failed(error.args[0], f"can't fence off {name}") from error
+
+
+def refuse_without_positions(kafka: KafkaSettings, application: str, inputs: Iterable[str]) -> None:
+    """Refuse to begin afresh where tasks committed something, but no changelog says where they stand.
+
+    Raises:
+        StopJob: an early release ran, which kept no positions. Unavailable.
+    """
+    found = TopicAdmin(kafka).partitions(inputs)
+    asked = [TopicPartition(topic, number) for topic, count in found.items() for number in range(count)]
+    consumer = Consumer(kafka.consumer(**{"group.id": marker_group(application)}))
+    try:
+        committed = [answer for answer in consumer.committed(asked, _SECONDS) if answer.offset >= 0]
+    except KafkaException as error:
+        raise failed(error.args[0], "can't read the marker group") from error
+    finally:
+        consumer.close()
+    if committed:
+        raise StopJob(
+            f"{application} committed offsets, but its changelogs don't say where it stands: an early release ran "
+            "it last. Run the release before this one once, which notes it (`forebay run --trigger available-now`); "
+            "then this one with --restore; or `forebay reset` starts over"
+        )
 
 
 def _writers(application: str, positions: Mapping[Task, TaskPosition]) -> set[str]:
