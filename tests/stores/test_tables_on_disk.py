@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -94,3 +95,12 @@ def test_a_damaged_copy_is_made_anew(tmp_path: Path) -> None:
     copy.apply(ROWS, b"first")
     assert (copy.tag, len(copy)) == (b"first", len(ROWS))
     copy.close()
+
+
+def test_another_thread_goes_on_with_a_table(tmp_path: Path) -> None:
+    table = DiskTable(str(tmp_path), "t")
+    table.apply([(b"a", b"1")], b"one")
+    with ThreadPoolExecutor(1) as loop:
+        loop.submit(table.apply, [(b"b", b"2")], b"two").result()
+    assert list(table.scan(b"")) == [(b"a", b"1"), (b"b", b"2")]
+    table.close()

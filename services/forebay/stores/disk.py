@@ -55,7 +55,8 @@ class DiskTable:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _open(self, file: Path, *pragmas: str) -> None:
-        self._db = sqlite3.connect(file, isolation_level=None, cached_statements=32)
+        # One thread at a time uses a table, but not always the same: a lease fills it, its loop works with it.
+        self._db = sqlite3.connect(file, isolation_level=None, cached_statements=32, check_same_thread=False)
         for pragma in ("synchronous=OFF", *pragmas):
             self._db.execute(f"PRAGMA {pragma}")
         self._db.execute(_ROWS)
