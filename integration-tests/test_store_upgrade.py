@@ -235,7 +235,7 @@ def test_a_plain_store_becomes_a_versioned_one_and_a_plain_one_again(dishes: Dis
 
     with held_checkpoint(dishes.checkpoint):
         busy = dishes.forebay("store", "upgrade", "dish-prices")
-    assert (busy.returncode, "stop it first" in busy.stderr) == (1, True)
+    assert (busy.returncode, "stop it first" in busy.stderr) == (1, True), busy.stderr
 
     assert dishes.succeed("store", "upgrade", "dish-prices") == [
         f"dish-prices-0-0: store prices: key-value -> versioned history_retention_ms={HOUR}: "

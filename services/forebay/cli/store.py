@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +53,6 @@ def upgrade(service: Service, dry_run: bool, home: Path, **options: Any) -> None
         return
     engine = engine_fields(options)
     engine["on_change"] = OnChange.CONVERT
-    engine["limits"] = dataclasses.replace(engine["limits"], even_empty=True)
     job = application_of(service, home, {**options, **ENDING}, engine)
     run_until_told(job)
     for task, conversion in dict.fromkeys(job.conversions):
