@@ -112,6 +112,17 @@ def topic_gone(topic: str) -> str:
     )
 
 
+def check_same(known: Mapping[str, str], found: Mapping[str, str]) -> None:
+    """Refuse topics that are not those whose ids are known; one that is not known is new. Raises TopicChanged."""
+    for topic, topic_id in found.items():
+        before = known.get(topic, topic_id)
+        if before != topic_id:
+            raise TopicChanged(
+                f"{topic}: the checkpoint was made with topic id {before}, the broker has {topic_id}: the topic was "
+                "deleted and made again. Start over with `forebay reset`, or restore the old topic"
+            )
+
+
 def _missing(topic: str, is_input: bool) -> str:
     if is_input:
         return f"the input topic {topic} does not exist (any more): `forebay topics create` makes it"

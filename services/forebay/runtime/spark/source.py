@@ -18,7 +18,7 @@ from pyspark.sql.types import StructType
 
 from forebay.catalog import find_service
 from forebay.kafka.errors import NotAuthorized
-from forebay.runtime.broker import BrokerView
+from forebay.runtime.broker import BrokerView, check_same
 from forebay.runtime.buckets import bucket_ids
 from forebay.runtime.errors import StateConflict, TopicChanged, Unavailable
 from forebay.runtime.logs import configure_logging
@@ -95,13 +95,7 @@ class LeasePlanner:
             TopicChanged: one was made again, or any of the job's topics is gone. Unavailable.
         """
         ids = self._topic_ids()
-        for topic, found in ids.items():
-            known = offset.topic_ids.get(topic, found)
-            if known != found:
-                raise TopicChanged(
-                    f"{topic}: the checkpoint was made with topic id {known}, the broker has {found}: the topic was "
-                    "deleted and made again. Start over with `forebay reset`, or restore the old topic"
-                )
+        check_same(offset.topic_ids, ids)
         return ids
 
     def _checked(self, offset: LeaseOffset) -> LeaseOffset:

@@ -23,6 +23,7 @@ from forebay.runtime.task.transaction import TaskCommit
 log = logging.getLogger(__name__)
 
 _MARK_SECONDS = 1.0
+_CHECK_SECONDS = 1.0
 _OPEN_LOOK_SECONDS = 1.0
 _AFTER_LOOK_SECONDS = 0.05
 
@@ -77,6 +78,7 @@ class TaskGroup:
         """When the offsets were learnt that the changelogs complete the tables from, wall clock in ms."""
         self._marked_at = float("-inf")
         self._is_marked = True
+        self._checked_at = float("-inf")
         self._opened_at = float("-inf")
         self.hidden: dict[tuple[str, int], int] = {}
         """Offsets behind a foreign transaction that is open, by input partition."""
@@ -131,9 +133,16 @@ class TaskGroup:
             if self._monotonic() - self._marked_at >= _MARK_SECONDS:
                 self._mark_the_rest()
             return False
+        self._check_topics(lease)
         self._commit(commits)
         self._pacing.committed()
         return True
+
+    def _check_topics(self, lease: Lease) -> None:
+        """Look, once a second and before a commit, whether inputs were made again: their records are others."""
+        if self._monotonic() - self._checked_at >= _CHECK_SECONDS:
+            self._surroundings.check_topics(lease)
+            self._checked_at = self._monotonic()
 
     def is_done(self, lease: Lease) -> bool:
         """Tell whether a lease that ends by itself has nothing left to do."""

@@ -64,6 +64,10 @@ class Surroundings(Protocol):
         """Return what a task reads, from where it stands."""
         ...
 
+    def check_topics(self, lease: Lease) -> None:
+        """Refuse inputs that are not those the lease knows. Raises TopicChanged, Unavailable."""
+        ...
+
     def purge(self, ends: dict[tuple[str, int], int]) -> None:
         """Have the broker delete the records of repartition partitions before these offsets, some time."""
         ...

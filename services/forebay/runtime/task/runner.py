@@ -151,13 +151,14 @@ class GroupRunner:
                 if not self.group.is_open:
                     self.group.open(lease)
                     log.info("%s: goes on", self.group.settings.name)
-                if not self.finished.is_set() and self.group.is_done(lease):
-                    self.group.mark()
-                    self.finished.set()
                 if self.finished.is_set():
                     self._rest()
                 else:
+                    # Also where nothing is to be read: a conversion, or a restored position, is a commit too.
                     self.group.cycle(lease, _CYCLE_SECONDS)
+                    if self.group.is_done(lease):
+                        self.group.mark()
+                        self.finished.set()
                 failures, self.trouble = 0, ""
             except GroupFenced:
                 raise

@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient
 
 from forebay.job import Job
 from forebay.kafka.errors import failed
+from forebay.runtime.broker import BrokerView, check_same
 from forebay.runtime.changelog import repartition_topic
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.position import TaskPosition
@@ -93,6 +94,11 @@ class GroupSurroundings:
             begin = ends.get((topic, number), 0)
             repartitions.append(RepartitionPartition(topic, number, senders, position.senders, begin))
         return TaskInput(partitions, repartitions)
+
+    def check_topics(self, lease: Lease) -> None:
+        if lease.topic_ids:
+            found = BrokerView(self._admin, self._markers, tuple(sorted(lease.start))).topic_ids()
+            check_same(lease.topic_ids, found)
 
     def purge(self, ends: Mapping[tuple[str, int], int]) -> None:
         moved = {place: end for place, end in ends.items() if end > self._purged.get(place, 0)}
