@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from forebay.runtime.errors import STOP_MARK
+from forebay.runtime.protocol.lease import OTHER_RELEASE
 from forebay.runtime.remedies import PASSING, explained
 from forebay.runtime.spark.control import DriverControl
 from forebay.runtime.spark.leases import OUTPUT_SCHEMA, LeaseHolder
@@ -41,6 +42,8 @@ _SILENT = "a process of the query ended without a word (killed, or out of memory
 _PASSES = ("Unavailable", "GroupFenced", "NotAuthorized", "Python worker failed to connect back", *PASSING)
 """What a broker or registry says that is down or refuses us, Spark (after 10 s) on a busy machine, a full volume."""
 
+_OTHER_STATE = "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE"
+"""What Spark says where it finds the state of a release that kept it otherwise, before a lease could look."""
 _SIZE_SIGNS = ("MemoryError", "Python worker exited unexpectedly", "Python worker exited abnormally")
 """What Spark says of a Python worker without memory, or killed for it."""
 _SIZE_HINT = "If commits are too large: smaller --max-records-per-commit or --max-bytes-per-commit, or more memory"
@@ -127,7 +130,7 @@ class JobRunner:
                 text = str(error)
                 if _END_REQUESTED in text:
                     continue
-                fatal = _stop_message(text)
+                fatal = _stop_message(text) or (OTHER_RELEASE if _OTHER_STATE in text else None)
                 if fatal is not None:
                     raise JobStopped(fatal) from error
                 if self._progressed.is_set():

@@ -11,6 +11,11 @@ from forebay.runtime.errors import StateConflict
 
 FORMAT = 2
 
+OTHER_RELEASE = (
+    "the checkpoint was written by another release: move it away, and `forebay run --restore` makes one from the "
+    "changelogs, with everything that was committed"
+)
+
 Partitioned = dict[str, tuple[int, ...]]
 """One offset per partition, by topic."""
 
@@ -102,10 +107,7 @@ class LeaseOffset:
             return None
         fields = dict(offset)
         if fields.pop("v", None) != FORMAT:
-            raise StateConflict(
-                "the checkpoint was written by another release: move it away, and `forebay run --restore` makes one "
-                "from the changelogs, with everything that was committed"
-            )
+            raise StateConflict(OTHER_RELEASE)
         fields["start"] = _tuples(fields["start"])
         fields["until"] = None if fields["until"] is None else _tuples(fields["until"])
         return cls(**fields)
