@@ -138,7 +138,7 @@ class Life:
         names = {topic.name for topic in self.bench.service.repartitions(self.bench.application, PARTITIONS)}
         used = [TopicPartition(*place, end) for place, end in self.positions.ends().items() if place[0] in names]
         for future in AdminClient(self.bench.settings.admin()).delete_records(used).values():
-            future.result(30)
+            future.result(120)
 
     def finish(self) -> None:
         """Let the job read what waits, and end it."""
