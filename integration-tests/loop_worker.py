@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from service_bench import PARTITIONS, ServiceBench
 
@@ -15,11 +15,15 @@ from forebay.runtime.spec import JobSpec
 from forebay.runtime.stateformat import TaskSnapshot
 from forebay.runtime.task.build import build_group
 from forebay.runtime.task.group import TaskGroup
+from forebay.runtime.task.keeping import SnapshotKeeper
 from forebay.runtime.task.pacing import Limits
 from forebay.runtime.task.snapshot import Place
 
 CHECKPOINT = "checkpoint-1"
 _CYCLE_SECONDS = 0.2
+
+
+T = TypeVar("T")
 
 
 class Blocks(dict[int, bytes]):
@@ -112,14 +116,11 @@ class LoopWorker:
 
     def snapshot(self) -> None:
         """Write what Spark would be given at the lease's end."""
-        group = self.group
-        for task in group.tasks:
-            group.writers[task.place].cut().write(self.snapshots.blocks(task.place))
-        group.mark()
-        group.look_at_changelogs()
-        offsets = group.offsets()
-        for task in group.tasks:
-            self.snapshots.write(task.place, group.writers[task.place].finished(offsets[task.place]))
+        SnapshotKeeper(self.snapshots).write(self)
+
+    def between_commits(self, call: Callable[[], T], seconds: float = 0.0) -> T:
+        """Run `call`: no loop runs meanwhile."""
+        return call()
 
     def read_back(self) -> int:
         """Give the number of rows that the changelogs' tails gave when it was opened."""

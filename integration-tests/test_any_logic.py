@@ -235,6 +235,7 @@ def test_chance_and_clock_survive_kills_and_a_release_in_mid_lease(lottery: Lott
     assert sum(map(len, draws.values())) == lottery.sent
     assert all([draw["count"] for draw in drawn] == list(range(1, len(drawn) + 1)) for drawn in draws.values())
     assert lottery.stored() == {key: drawn[-1] for key, drawn in draws.items()}, "what was sent is what was kept"
-    assert {draw["release"] for drawn in draws.values() for draw in drawn} == {1, 2, 3}
+    releases = {draw["release"] for drawn in draws.values() for draw in drawn}
+    assert {1, 3} <= releases <= {1, 2, 3}, "the second may have been killed before it drew"
     lucks = [draw["luck"] for drawn in draws.values() for draw in drawn]
     assert len(set(lucks)) == len(lucks)
