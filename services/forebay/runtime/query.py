@@ -42,7 +42,7 @@ _SILENT = "a process of the query ended without a word (killed, or out of memory
 _PASSES = ("Unavailable", "GroupFenced", "NotAuthorized", "Python worker failed to connect back", *PASSING)
 """What a broker or registry says that is down or refuses us, Spark (after 10 s) on a busy machine, a full volume."""
 
-_OTHER_STATE = "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE"
+_OTHER_STATE = ("STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE", "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA")
 """What Spark says where it finds the state of a release that kept it otherwise, before a lease could look."""
 _SIZE_SIGNS = ("MemoryError", "Python worker exited unexpectedly", "Python worker exited abnormally")
 """What Spark says of a Python worker without memory, or killed for it."""
@@ -130,7 +130,7 @@ class JobRunner:
                 text = str(error)
                 if _END_REQUESTED in text:
                     continue
-                fatal = _stop_message(text) or (OTHER_RELEASE if _OTHER_STATE in text else None)
+                fatal = _stop_message(text) or _of_other_release(text)
                 if fatal is not None:
                     raise JobStopped(fatal) from error
                 if self._progressed.is_set():
@@ -214,6 +214,10 @@ class JobRunner:
         self._progressed.set()
         log.debug("Spark batch %d is through", batch_id)
         self._observer(sorted(reports, key=lambda item: (item.part, item.task)), "")
+
+
+def _of_other_release(text: str) -> str | None:
+    return OTHER_RELEASE if any(sign in text for sign in _OTHER_STATE) else None
 
 
 def _is_size(text: str) -> bool:
