@@ -279,14 +279,18 @@ class TaskEngine:
 
         A closing time that fires nothing is not kept.
         """
+        if not self.is_due(idle_ms):
+            return
         stream_time, closing_time = self.position.stream_time, self.position.closing_time
         idle_until = self._idle_until(idle_ms)
-        if stream_time < 0 or idle_ms <= 0 or self.timers.first > idle_until:
-            return
         self._context.stream_time = stream_time
         self._context.closing_time = max(closing_time, idle_until)
         if self._fire(clock):
             self.position = Position(stream_time, max(closing_time, idle_until))
+
+    def is_due(self, idle_ms: int) -> bool:
+        """Tell whether a timer fires once the task has been idle for so long."""
+        return self.position.stream_time >= 0 and 0 < idle_ms and self.timers.first <= self._idle_until(idle_ms)
 
     def punctuate(self, now: int) -> None:
         """Call the processor's `on_wall_clock` at `now` (ms); a failure goes to .errors and undoes what it did."""

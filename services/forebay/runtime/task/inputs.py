@@ -47,6 +47,11 @@ class TaskInput:
         """Number of records queued."""
         return sum(len(stream.queue) for stream in self._streams)
 
+    @property
+    def passed(self) -> int:
+        """Offsets passed by reading, over all partitions."""
+        return sum(part.next for part in self.parts)
+
     def ready(self, most: int) -> list[list[Message]]:
         """Return the records whose turn has come, about `most`: one list per stream, in the order that breaks ties."""
         if not self.merges:

@@ -83,6 +83,8 @@ class StateTask:
         self._lease = 0
         self._is_closed = False
         self._punctuated_at = 0
+        self._is_new = True
+        self._noted = 0
 
     @property
     def place(self) -> tuple[int, int]:
@@ -106,6 +108,7 @@ class StateTask:
         except KindChanged as error:
             raise StoreChanged(f"{self.settings.name}: {error}") from error
         self._announcer.forget()
+        self._is_new, self._noted = True, inputs.passed
 
     def compute(self, lease: Lease, clock: int, idle_ms: int, most: int) -> TaskCommit | None:
         """Process the records whose turn has come; return what has to be committed, None where nothing has.
@@ -123,11 +126,14 @@ class StateTask:
             self._lease, self._is_closed = lease.number, False
         closes = lease.close_until >= 0 and not self._is_closed and self._is_done(lease)
         due = self._punctuates(clock)
+        if not (any(streams) or closes or due or self._has_work(lease, idle_ms)):
+            return None
+        self._is_new = False
         result = self._computed(streams, clock, idle_ms, lease.close_until if closes else -1)
         self._is_closed = self._is_closed or closes
         if due:
             self._punctuated_at = clock
-        times = self._times(lease, result, idle_ms)
+        times = self._times(lease, idle_ms)
         position = replace(
             self.position,
             checkpoint=lease.checkpoint,
@@ -153,7 +159,7 @@ class StateTask:
         self.table.apply(commit.result.changes, commit.position.tag)
         self.engine.settle(commit.position.n)
         self.dirty.update(dict.fromkeys(key for key, _ in commit.result.changes))
-        self.position = commit.position
+        self.position, self._noted = commit.position, self.input.passed
         for _, time in commit.times:
             self._announcer.told(time)
         self.figures.add(commit, self.table)
@@ -181,19 +187,32 @@ class StateTask:
             self._punctuated_at = clock
         return interval > 0 and clock >= self._punctuated_at + interval
 
+    def _has_work(self, lease: Lease, idle_ms: int) -> bool:
+        """Tell whether a commit may be needed though no record's turn has come.
+
+        A task that was opened just now has conversions to commit, or its positions under another checkpoint.
+        """
+        if self._is_new or self.engine.is_due(idle_ms) or bool(self._times(lease, idle_ms)):
+            return True
+        return self._has_read_much or self.position.checkpoint != lease.checkpoint
+
+    @property
+    def _has_read_much(self) -> bool:
+        """Whether so much of what tells time was read that it has to be noted."""
+        return bool(self.position.ends) and self.input.passed - self._noted > _TOLD_UNNOTED
+
     def _moves(self, position: TaskPosition) -> bool:
         """Tell whether a position without records has to be kept: time moved, or much of what tells time was read."""
         before = self.position
         time = (before.stream_time, before.closing_time) != (position.stream_time, position.closing_time)
-        passed = sum(end for _, _, end in position.ends) - sum(end for _, _, end in before.ends)
-        return time or before.checkpoint != position.checkpoint or (bool(before.ends) and passed > _TOLD_UNNOTED)
+        return time or before.checkpoint != position.checkpoint or self._has_read_much
 
-    def _times(self, lease: Lease, result: BatchResult, idle_ms: int) -> tuple[tuple[str, TaskTime], ...]:
+    def _times(self, lease: Lease, idle_ms: int) -> tuple[tuple[str, TaskTime], ...]:
         if not self.settings.sends:
             return ()
         is_closed = lease.close_until < 0 or self._is_closed
         time = TaskTime(
-            result.position.stream_time,
+            self.engine.position.stream_time,
             self.input.is_caught_up,
             idle_ms,
             lease.number if self._is_done(lease) and is_closed else 0,
