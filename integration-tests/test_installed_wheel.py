@@ -59,8 +59,8 @@ def test_the_walk_through_type_checks_against_the_installed_wheel(python: Path, 
     )
     assert "Success: no issues found" in printed
     file = tmp_path / "page_counts" / "logic.py"
-    file.write_text(file.read_text().replace("PageCount(ctx.key, event.page,", "PageCount(ctx.key, event.timestamp,"))
-    with pytest.raises(AssertionError, match=r'Argument 2 to "PageCount" has incompatible type "int"'):
+    file.write_text(file.read_text().replace("page=event.page,", "page=event.timestamp,"))
+    with pytest.raises(AssertionError, match=r'Argument "page" to "PageCount" has incompatible type "int"'):
         run(
             *(sys.executable, "-m", "mypy", "--strict", "--config-file=", "--python-executable", python, *checked),
             cwd=tmp_path,

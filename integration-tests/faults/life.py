@@ -137,8 +137,10 @@ class Life:
         """Delete from the repartition topics what is used."""
         names = {topic.name for topic in self.bench.service.repartitions(self.bench.application, PARTITIONS)}
         used = [TopicPartition(*place, end) for place, end in self.positions.ends().items() if place[0] in names]
-        for future in AdminClient(self.bench.settings.admin()).delete_records(used).values():
-            future.result(120)
+        # A client that nobody holds is destroyed at once, and its answers never come.
+        admin = AdminClient(self.bench.settings.admin())
+        for future in admin.delete_records(used).values():
+            future.result(30)
 
     def finish(self) -> None:
         """Let the job read what waits, and end it."""

@@ -154,7 +154,7 @@ def test_least_rights_suffice_one_less_is_told_and_no_secret_is_left_anywhere(
     written = Right(Operation.WRITE, Resource.TOPIC, "user_session_stats", "")
     bench = scram_job.bench
     produce(producing, 21, START_MS)
-    job = scram_job.start("--max-records-per-commit", "700")
+    job = scram_job.start("--max-records-per-commit", "700", "--checkpoint-interval-ms", "5000")
     try:
         until_told(job, needed[0], 0)
         since = len(job.messages())

@@ -106,14 +106,13 @@ class Job:
                         raise Unavailable(f"nothing came from {topic}")
 
     def _purge(self) -> None:
-        for topic in self._repartitions:
-            for future in (
-                AdminClient(self._settings.admin()).delete_records([TopicPartition(topic.name, 0, 0)]).values()
-            ):
-                try:
-                    future.result(SECONDS)
-                except KafkaException as error:
-                    raise failed(error.args[0], f"can't purge {topic.name}") from error
+        # A client that nobody holds is destroyed at once, and its answers never come.
+        admin = AdminClient(self._settings.admin())
+        for place, future in admin.delete_records([TopicPartition(t.name, 0, 0) for t in self._repartitions]).items():
+            try:
+                future.result(SECONDS)
+            except KafkaException as error:
+                raise failed(error.args[0], f"can't purge {place.topic}") from error
 
     def _tell(self, group: str) -> None:
         with self._consumer(group) as consumer:

@@ -45,6 +45,7 @@ log = logging.getLogger(__name__)
 
 
 _LOG_SECONDS = 2.0
+_EXPLAIN_SECONDS = 10.0
 
 
 class WrongSettings(ValueError):
@@ -101,6 +102,8 @@ class JobApplication:
         self._runner: JobRunner | None = None
         self._logged: dict[str, int] = {}
         self._logged_at = 0.0
+        self._trouble = self._explained = ""
+        self._explained_at = 0.0
         self.conversions: list[tuple[str, str]] = []
         """What was done to stores that are declared otherwise now: task, text."""
         self.restored: list[TaskFigures] = []
@@ -230,14 +233,26 @@ class JobApplication:
         """Take in the tasks' figures, as they tell them while their leases run, or at their end."""
         told = self.metrics.observe(figures)
         if trouble:
-            self.health.failing(self._rights.explain(trouble))
+            self._troubled(trouble)
         elif told:
+            self._trouble = self._explained = ""
             self.health.working()
         for item in told:
             self.conversions.extend((f"{self._application}-{item.part}-{item.task}", text) for text in item.conversions)
         if any(item.restored_rows for item in told):
             self.restored = figures
         self._log()
+
+    def _troubled(self, trouble: str) -> None:
+        """Say what the tasks wait for; what is to be done about it may change while they tell the same."""
+        now = time.monotonic()
+        if trouble != self._trouble or now - self._explained_at > _EXPLAIN_SECONDS:
+            explained = self._rights.explain(trouble)
+            self._trouble, self._explained_at = trouble, now
+            if explained != self._explained:
+                self._explained = explained
+                log.warning("%s: %s", self._application, explained)
+        self.health.failing(self._explained)
 
     def _log(self, seconds: float = _LOG_SECONDS) -> None:
         """Log what was done since the last time, unless that was less than `seconds` ago."""

@@ -134,12 +134,15 @@ class _Holding:
                 runner.renew(self._lease)
                 return runner
             self._drop(runner)
+        told = ""
         while True:
             runner = build_group(self._spec, self._lease, self._storage)
             try:
                 runner.start(self._lease)
             except Unavailable as error:
-                log.warning("%s: %s: trying again until it answers", runner.group.settings.name, error)
+                if str(error) != told:
+                    told = str(error)
+                    log.warning("%s: %s: trying again until it answers", runner.group.settings.name, told)
                 runner.stop()
                 self._control.tell([task.figures for task in runner.group.tasks], now_ms(), str(error))
                 time.sleep(_RETRY_SECONDS)

@@ -132,12 +132,13 @@ class GroupProducer:
         except TransactionTooLong:
             raise
         except KafkaException as error:
-            if error.args[0].code() in _FENCED:
-                raise GroupFenced(f"another worker commits for this group now ({error.args[0].name()})") from error
-            self._abort(producer, error.args[0])
-            if "AUTHORIZATION" not in error.args[0].name():
+            cause = _cause(producer, error.args[0])
+            if cause.code() in _FENCED:
+                raise GroupFenced(f"another worker commits for this group now ({cause.name()})") from error
+            self._abort(producer, cause)
+            if not is_forbidden(cause):
                 self._refuse_missing(producer, commits)
-            raise failed(error.args[0], "the transaction was not committed") from error
+            raise failed(cause, "the transaction was not committed") from error
         except Unavailable as error:
             self._refuse_missing(producer, commits)
             raise Unavailable(f"the transaction was not committed: {error}") from error
@@ -220,3 +221,16 @@ class GroupProducer:
             if index % _BATCH == 0:
                 queue.make_room()
             queue.produce(topic, value, key, timestamp=timestamp, headers=[*headers])
+
+
+def _cause(producer: Producer, error: KafkaError) -> KafkaError:
+    """Return why a transaction is in error, where the call that met it only says that it is."""
+    if error.code() != KafkaError._STATE:
+        return error
+    try:
+        # Refused in an open transaction; in one that must be aborted with the error that made it so.
+        producer.begin_transaction()
+    except KafkaException as refused:
+        first: KafkaError = refused.args[0]
+        return error if first.code() == KafkaError._STATE else first
+    return error
