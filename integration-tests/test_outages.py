@@ -55,6 +55,7 @@ def test_the_job_outlives_every_outage(bench: Bench, platform: Platform, load: F
     until_told(job, "not reachable|can't be reached", told)
     platform.broker.start()
     job.until_commits()
+    until_told(job, "reachable again", told)
 
     told = len(job.lines())
     platform.broker.stop()

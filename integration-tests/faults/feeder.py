@@ -52,15 +52,23 @@ class Feeder:
 
     def _feed(self) -> None:
         while not self._closed.wait(0.2):
-            with suppress(KafkaException, Unavailable):
+            try:
                 if self._unread() < ENOUGH:
                     self._send()
+            except (KafkaException, Unavailable) as error:
+                log.warning("the feeder waits: %s", error)
+                self._look_again()
 
     def _unread(self) -> int:
         used = self._used()
         places = [(self._bench.input, number) for number in range(PARTITIONS)]
         ends = {place: self._consumer.get_watermark_offsets(TopicPartition(*place), 5)[1] for place in places}
         return sum(end - used.get(place, 0) for place, end in ends.items())
+
+    def _look_again(self) -> None:
+        """Ask for the partitions' leaders: after a broker's restart a client may keep those it knew."""
+        with suppress(KafkaException):
+            self._consumer.list_topics(timeout=5.0)
 
     def _send(self) -> None:
         number = self._chunks

@@ -290,7 +290,7 @@ class TaskEngine:
 
     def is_due(self, idle_ms: int) -> bool:
         """Tell whether a timer fires once the task has been idle for so long."""
-        return self.position.stream_time >= 0 and 0 < idle_ms and self.timers.first <= self._idle_until(idle_ms)
+        return self.position.stream_time >= 0 and idle_ms > 0 and self.timers.first <= self._idle_until(idle_ms)
 
     def punctuate(self, now: int) -> None:
         """Call the processor's `on_wall_clock` at `now` (ms); a failure goes to .errors and undoes what it did."""
