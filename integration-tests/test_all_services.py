@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from job_process import JobProcess
 from replays import REPLAYS, check
 from service_bench import ServiceBench
+from topic_reading import PositionWatch
 
 from forebay.platform import Platform
 from producers.base import Options
+from producers.send import Sent
 
 ARGUMENTS = {"windowed-metrics": ("--set", "emit_results=both")}
 SMALL_COMMITS = ("--max-records-per-commit", "40")
@@ -18,16 +22,16 @@ START_MS = 1_735_689_600_000
 STEP_MS = 1_200_000
 
 
-def events(seed: int, start_ms: int) -> Options:
+def events(count: int, seed: int, start_ms: int) -> Options:
     return Options(
-        count=5_000,
+        count=count,
         keys=120,
         seed=seed,
         out_of_order=0.1,
         duplicates=0.05,
         malformed=0.02,
         start_ms=start_ms,
-        event_rate=5,
+        event_rate=count / 1_000,
         max_delay_ms=30_000,
     )
 
@@ -40,23 +44,26 @@ def benches(platform: Platform, tmp_path: Path) -> Iterator[dict[str, ServiceBen
         bench.close()
 
 
+@contextmanager
+def some_commits(bench: ServiceBench, watch: PositionWatch, sent: Sent) -> Iterator[JobProcess]:
+    """Give the job after some commits, to end it before it has used what was sent."""
+    enough, used = watch.commits() + 8, watch.used([bench.input])
+    job = bench.job(*SMALL_COMMITS)
+    job.until(lambda: watch.commits() >= enough, "some commits are through")
+    yield job
+    assert watch.used([bench.input]) < used + sent.records, "it ended too late to interrupt anything"
+
+
 @pytest.mark.timeout(900)
 def test_five_jobs_side_by_side_are_exact_although_each_is_killed(benches: dict[str, ServiceBench]) -> None:
     for bench in benches.values():
-        bench.produce(events(21, START_MS))
-        job = bench.job(*SMALL_COMMITS)
-        positions = bench.positions()
-        job.until(lambda watch=positions: watch.commits() >= 8, "some commits are through")  # type: ignore[misc]
-        job.kill()
-        positions.close()
-        assert not bench.has_read_everything(), "the kill came too late to interrupt anything"
-
-    for bench in benches.values():
-        bench.produce(events(22, START_MS + STEP_MS))
-        job = bench.job(*SMALL_COMMITS)
-        job.until_commits()
-        assert job.terminate() == 0, job.text()
-        assert not bench.has_read_everything(), "the end came too late to interrupt anything"
+        with closing(bench.positions()) as watch:
+            sent = bench.produce(events(5_000, 21, START_MS))
+            with some_commits(bench, watch, sent) as job:
+                job.kill()
+            sent = bench.produce(events(30_000, 22, START_MS + STEP_MS))
+            with some_commits(bench, watch, sent) as job:
+                assert job.terminate() == 0, job.text()
 
     # A job that waits for more closes by the idle clock, which a replay of the records does not know; these don't wait.
     jobs = {name: bench.job("--trigger", "available-now") for name, bench in benches.items()}
