@@ -1,4 +1,4 @@
-"""Where partitions end."""
+"""Where partitions end, and begin."""
 
 from __future__ import annotations
 
@@ -25,34 +25,49 @@ Place = tuple[str, int]
 
 
 def partition_ends(
-    admin: AdminClient, places: Iterable[Place], isolation: IsolationLevel, whose: str
+    admin: AdminClient, places: Iterable[Place], isolation: IsolationLevel, whose: str, seconds: float = _SECONDS
 ) -> dict[Place, int]:
     """Return the end of each partition: the high watermark, or for READ_COMMITTED the last stable offset.
 
     Args:
         whose: names the topics in errors.
+        seconds: for each question.
 
     Raises:
         Unavailable: the broker can't be reached, or refuses.
     """
     asked = {TopicPartition(*place): OffsetSpec.latest() for place in places}
+    return _found(admin, asked, isolation, f"can't ask for {whose} ends", seconds)
+
+
+def partition_begins(
+    admin: AdminClient, places: Iterable[Place], whose: str, seconds: float = _SECONDS
+) -> dict[Place, int]:
+    """Return the first offset of each partition. Arguments and errors as of `partition_ends`."""
+    asked = {TopicPartition(*place): OffsetSpec.earliest() for place in places}
+    return _found(admin, asked, IsolationLevel.READ_COMMITTED, f"can't ask for {whose} begins", seconds)
+
+
+def _found(
+    admin: AdminClient, asked: dict[TopicPartition, OffsetSpec], isolation: IsolationLevel, doing: str, seconds: float
+) -> dict[Place, int]:
     try:
         try:
-            return _answers(admin, asked, isolation)
+            return _answers(admin, asked, isolation, seconds)
         except KafkaException as error:
             if error.args[0].code() not in _STALE:
                 raise
             # An admin client keeps the leaders it knew before a broker was started again, until it is made to look.
-            admin.list_topics(timeout=_SECONDS)
-            return _answers(admin, asked, isolation)
+            admin.list_topics(timeout=seconds)
+            return _answers(admin, asked, isolation, seconds)
     except KafkaException as error:
-        raise failed(error.args[0], f"can't ask for {whose} ends") from error
+        raise failed(error.args[0], doing) from error
     except TimeoutError as error:
-        raise Unavailable(f"can't ask for {whose} ends: no answer") from error
+        raise Unavailable(f"{doing}: no answer within {seconds:.0f} s") from error
 
 
 def _answers(
-    admin: AdminClient, asked: dict[TopicPartition, OffsetSpec], isolation: IsolationLevel
+    admin: AdminClient, asked: dict[TopicPartition, OffsetSpec], isolation: IsolationLevel, seconds: float
 ) -> dict[Place, int]:
-    futures = admin.list_offsets(asked, isolation_level=isolation, request_timeout=_SECONDS)
-    return {(place.topic, place.partition): future.result(_SECONDS).offset for place, future in futures.items()}
+    futures = admin.list_offsets(asked, isolation_level=isolation, request_timeout=seconds)
+    return {(place.topic, place.partition): future.result(seconds).offset for place, future in futures.items()}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from confluent_kafka import Consumer, IsolationLevel, KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka.admin import AdminClient
 
+from forebay.kafka.ends import partition_begins, partition_ends
 from forebay.kafka.errors import failed
 from forebay.runtime.errors import TopicChanged, Unavailable
 from forebay.runtime.protocol.lease import Partitioned as Ends
@@ -63,11 +64,15 @@ class BrokerView:
 
     def latest(self) -> Ends:
         """Give the last stable offset of every partition."""
-        return self._offsets(OffsetSpec.latest())
+        return self._offsets(
+            lambda places: partition_ends(
+                self._admin, places, IsolationLevel.READ_COMMITTED, "the inputs'", self._timeout
+            )
+        )
 
     def earliest(self) -> Ends:
         """Give the first offset of every partition."""
-        return self._offsets(OffsetSpec.earliest())
+        return self._offsets(lambda places: partition_begins(self._admin, places, "the inputs'", self._timeout))
 
     def from_time(self, timestamp_ms: int) -> Ends:
         """Give the first offset at or after a time in every partition; its end where there is none."""
@@ -86,22 +91,16 @@ class BrokerView:
         latest = self.latest()
         return {(a.topic, a.partition): a.offset if a.offset >= 0 else latest[a.topic][a.partition] for a in answers}
 
-    def _offsets(self, spec: OffsetSpec) -> Ends:
+    def _offsets(self, look_up: Callable[[list[Partition]], Mapping[Partition, int]]) -> Ends:
         if not self._looked_at or time.monotonic() - self._looked_at > _LOOK_AGAIN_SECONDS:
             self.topic_ids()
-        asked = {TopicPartition(topic, p): spec for topic, count in self._partitions.items() for p in range(count)}
-        ends = {topic: [0] * count for topic, count in self._partitions.items()}
-        answers = self._admin.list_offsets(asked, isolation_level=IsolationLevel.READ_COMMITTED)
-        for partition, future in answers.items():
-            try:
-                ends[partition.topic][partition.partition] = future.result(self._timeout).offset
-            except (KafkaException, TimeoutError) as error:
-                self._looked_at = 0.0
-                doing = f"can't list offsets of {partition.topic}-{partition.partition}"
-                if isinstance(error, KafkaException):
-                    raise failed(error.args[0], doing) from error
-                raise Unavailable(f"{doing}: no answer within {self._timeout} s") from error
-        return {topic: tuple(values) for topic, values in ends.items()}
+        counts = self._partitions.items()
+        try:
+            found = look_up([(topic, p) for topic, count in counts for p in range(count)])
+        except Unavailable:
+            self._looked_at = 0.0
+            raise
+        return {topic: tuple(found[topic, p] for p in range(count)) for topic, count in counts}
 
 
 def topic_gone(topic: str) -> str:
