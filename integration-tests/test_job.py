@@ -69,12 +69,12 @@ def bench(platform: Platform, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     bench.close()
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(240)
 def test_leases_progress_lag_and_the_end(bench: Bench, wait_until: Callable[..., None]) -> None:
     bench.produce(EVENTS)
     job = Running(bench)
     try:
-        wait_until(lambda: sum(map(len, bench.outputs().values())) >= 400, "every event has its output", 150)
+        wait_until(lambda: sum(map(len, bench.outputs().values())) >= 400, "every event has its output", 120)
         wait_until(lambda: ended_idle(bench) == 20, "the idle clock ends every user's session", 30)
         group = Consumer(bench.settings.consumer(**{"group.id": "job-marker"}))
         places = [TopicPartition(INPUT, partition) for partition in range(PARTITIONS)]
