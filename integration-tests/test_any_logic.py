@@ -222,8 +222,8 @@ def test_chance_and_clock_survive_kills_and_a_release_in_mid_lease(lottery: Lott
     job = lottery.job()
     until_committed(job)
     lottery.release(2)
-    (worker, *_) = job.workers()
-    worker.kill()
+    for worker in job.workers():
+        worker.kill()
     until_committed(job)
     job.until(lambda: 2 in releases_of(lottery.draws()), "the second release draws")
     job.kill()

@@ -143,13 +143,14 @@ class Life:
             future.result(30)
 
     def finish(self) -> None:
-        """Let the job read what waits, and end it."""
+        """Let the job read what waits, end it, and drain: what it read may wait between its sub-topologies."""
         self.armory.disarm()
         self.feeder.close()
         self._until_read()
         while self.job.terminate() != 0:
             self.tend()
             self._until_read()
+        self.bench.drain()
 
     def _until_read(self) -> None:
         self.until(self._has_read_everything, "everything is read", pause=_ASK_SECONDS)
