@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from forebay.codec import Codec
 from forebay.formats import Format
@@ -79,14 +79,7 @@ class JoinBuffer(Store[V]):
 
     def first_time(self) -> int | None:
         """Give the time of the first record, in ms; None: there is none."""
-        first = self._marks.get(_FIRST, FOREVER)
-        if first == FOREVER:
-            return None
-        row = next(iter(self._rows.scan(pack_time(first), None)), None)
-        found = FOREVER if row is None else unpack_time(row[0])
-        if found != first:
-            self._marks.set(_FIRST, found)
-        return None if row is None else found
+        return _first_time(self._rows, self._marks)
 
     def remove(self, time: int, key: str) -> None:
         """Drop the records of `key` at exactly `time`."""
@@ -147,14 +140,7 @@ class SuppressBuffer(Store[V]):
 
     def first_time(self) -> int | None:
         """Give the time of the first update, in ms; None: there is none."""
-        first = self._marks.get(_FIRST, FOREVER)
-        if first == FOREVER:
-            return None
-        row = next(iter(self._rows.scan(pack_time(first), None)), None)
-        found = FOREVER if row is None else unpack_time(row[0])
-        if found != first:
-            self._marks.set(_FIRST, found)
-        return None if row is None else found
+        return _first_time(self._rows, self._marks)
 
     @property
     def records(self) -> int:
@@ -236,3 +222,15 @@ class SuppressBuffer(Store[V]):
             self._marks.set(_RECORDS, self.records + records)
         if size:
             self._marks.set(_BYTES, self.size_bytes + size)
+
+
+def _first_time(rows: Rows[Any], marks: Marks) -> int | None:
+    """Return the time of a buffer's first row, in ms; None: there is none. Its mark may lie before it: it is moved."""
+    first = marks.get(_FIRST, FOREVER)
+    if first == FOREVER:
+        return None
+    row = next(iter(rows.scan(pack_time(first), None)), None)
+    found = FOREVER if row is None else unpack_time(row[0])
+    if found != first:
+        marks.set(_FIRST, found)
+    return None if row is None else found
