@@ -38,11 +38,18 @@ def task(topic: str, *starts: int, until: int = -1) -> TaskInput:
     return TaskInput([InputPartition(topic, number, 1, start, until) for number, start in enumerate(starts)])
 
 
+def until_ended(reader: GroupReader) -> None:
+    """Wait for the marks of transactions that were committed: the broker writes them after it has answered."""
+    deadline = time.monotonic() + SECONDS
+    while reader.open_transactions():
+        assert time.monotonic() < deadline, "a transaction's end does not show"
+
+
 def read(reader: GroupReader, item: TaskInput, hidden: bool = False) -> None:
     """Read until everything that is there now has come; what is `hidden` is not waited for."""
+    if not hidden:
+        until_ended(reader)
     deadline = time.monotonic() + SECONDS
-    while not hidden and reader.open_transactions():
-        assert time.monotonic() < deadline, "a transaction's end does not show"
     reader.look()
     while not reader.has_all(item):
         assert time.monotonic() < deadline, "not everything came"
@@ -163,6 +170,7 @@ def test_a_topic_that_became_shorter_ends_the_job_by_name(settings: KafkaSetting
     write(settings, topic, texts(5))
     item = task(topic, 50)
     reader.assign([item])
+    until_ended(reader)
     with pytest.raises(OffsetsLost, match=rf"{topic}-0: offset 50 is wanted, but the topic holds 0 to 6"):
         _keep_reading(reader)
 
