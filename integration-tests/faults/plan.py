@@ -124,7 +124,12 @@ class Plan:
 _ONLY: dict[Kind, tuple[str, ...]] = {Kind.REPARTITION_PURGED: ("order-stores",)}
 """Services that a kind needs: with repartition topics."""
 
-SERVICES = ("user-sessions",) * 4 + ("order-stores", "windowed-metrics")
+SERVICES = (
+    *("user-sessions",) * 3,
+    *("windowed-metrics", "order-stores", "price-join") * 2,
+    *("session-analytics", "device-alerts"),
+)
+"""Services by the share of runs they get."""
 
 
 def plan_of(seed: int, faults: int, services: Sequence[str] = SERVICES, kinds: Sequence[Kind] = tuple(Kind)) -> Plan:
