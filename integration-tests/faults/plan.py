@@ -56,7 +56,7 @@ TRANSACTION_TIMEOUT_MS = 5_000
 CHECKPOINT_INTERVAL_MS = 4_000
 """How long a job's leases last: changes of leases are frequent."""
 
-_WEIGHTS: dict[Kind, int] = {Kind.POINT: 16, Kind.WORKER_KILL: 2}
+_WEIGHTS: dict[Kind, int] = {Kind.POINT: 16, Kind.WORKER_KILL: 2, Kind.REPARTITION_PURGED: 4}
 _SECONDS: dict[Kind, tuple[float, float]] = {
     Kind.JVM_FREEZE: (0.5, 4.0),
     Kind.BROKER_RESTART: (0.0, 3.0),
