@@ -3,6 +3,7 @@
 from forebay.builder.graph import TopologyError
 from forebay.builder.grouped import CogroupedStream, GroupedStream, WindowedStream
 from forebay.builder.keys import Windowed
+from forebay.builder.processors import ValueTransformer
 from forebay.builder.stream import Split, Stream
 from forebay.builder.table import GlobalTable, GroupedTable, Table
 from forebay.builder.topology import Topology, job
@@ -17,6 +18,7 @@ __all__ = [
     "Table",
     "Topology",
     "TopologyError",
+    "ValueTransformer",
     "Windowed",
     "WindowedStream",
     "job",

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
 from typing import Any
 
 from forebay.builder.components import Component
+from forebay.builder.contexts import Punctuation
 from forebay.builder.foreign import Subscription, owner_of_subscription
 from forebay.builder.graph import Flow, Kind, Made, Node, S
 from forebay.formats import owner_of
 from forebay.operators.table import TableView
-from forebay.processor.api import Context, IdleClose, Processor, Reading, Timer
+from forebay.processor.api import NO_KEY, Context, IdleClose, Processor, Reading, Timer
 from forebay.stores.binding import Store
 from forebay.stores.keys import split_key
 from forebay.stores.ttl import TtlKeyValueStore
@@ -28,6 +30,7 @@ class CompiledSubTopology(Processor[Any, Any]):
         self.component = component
         self.nodes = component.nodes
         horizon = max((node.horizon_ms for node in self.nodes), default=0)
+        self.wall_clock_interval_ms = math.gcd(*(node.wall_clock_ms for node in self.nodes))
         self.idle = IdleClose(close_idle_after_ms, horizon) if horizon and close_idle_after_ms else None
         self._attributes: dict[str, str] = {}
         self._of_store: dict[str, Node] = {}
@@ -41,6 +44,7 @@ class CompiledSubTopology(Processor[Any, Any]):
         self._made: dict[Node, Made] = {}
         self._views: dict[Node, TableView[Any]] = {}
         self._timers: list[tuple[str, Node]] = []
+        self._punctuated: list[tuple[Punctuation, Node]] = []
         self._entries: dict[str, Flow] = {}
         self._readings: dict[str, Reading[Any]] = {}
 
@@ -66,6 +70,8 @@ class CompiledSubTopology(Processor[Any, Any]):
         for node, made in self._made.items():
             if made.on_timer is not None:
                 self._timers.append((made.timer, node))
+            if node.wall_clock_ms:
+                self._punctuated.append((Punctuation(node.wall_clock_ms, self.wall_clock_interval_ms), node))
 
     def _flow_of(self, node: Node, flows: dict[Node, Flow]) -> Flow:
         """Give what takes the elements that a node gives; make its operator."""
@@ -150,6 +156,12 @@ class CompiledSubTopology(Processor[Any, Any]):
     def removed(self, topic: str, ctx: Context[Any]) -> None:
         self._entries[topic](ctx.key, None, ctx.timestamp, ctx)
 
+    def on_wall_clock(self, now: int, ctx: Context[Any]) -> None:
+        for punctuation, node in self._punctuated:
+            on_wall_clock = self._made[node].on_wall_clock
+            if punctuation.is_due(now) and on_wall_clock is not None:
+                on_wall_clock(now, ctx)
+
     def on_timer(self, timer: Timer, ctx: Context[Any]) -> None:
         for name, node in self._timers:
             if timer.name == name or (name.endswith(": ") and timer.name.startswith(name)):
@@ -167,13 +179,13 @@ def _sending(node: Node) -> Flow:
     topic = node.topics[0] if node.topics else node.name
 
     def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
-        ctx.forward(value, key, timestamp, topic, ctx.headers or None)
+        ctx.forward(value, NO_KEY if key is None else key, timestamp, topic, ctx.headers or None)
 
     return flow
 
 
 def _sending_by_record(choose: Callable[[Any, Any], str]) -> Flow:
     def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
-        ctx.forward(value, key, timestamp, choose(key, value), ctx.headers or None)
+        ctx.forward(value, NO_KEY if key is None else key, timestamp, choose(key, value), ctx.headers or None)
 
     return flow

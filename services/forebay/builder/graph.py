@@ -38,11 +38,13 @@ class Made:
     Args:
         flows: one per parent.
         timer: name of the timer it uses, if it uses one; a processor's timers begin with it.
+        on_wall_clock: called every `Node.wall_clock_ms`.
     """
 
     flows: tuple[Flow, ...]
     timer: str = ""
     on_timer: Callable[[Timer, Context[Any]], None] | None = None
+    on_wall_clock: Callable[[int, Context[Any]], None] | None = None
 
 
 class Bound(Protocol):
@@ -80,6 +82,7 @@ class Node:
         reading: of a source.
         is_global: whether every task has it whole.
         horizon_ms: how far past stream time it must be taken for all it holds to be given, in ms.
+        wall_clock_ms: how often its processor is called by the wall clock, in ms; 0: never.
         where: file and line that made it.
     """
 
@@ -101,6 +104,7 @@ class Node:
     is_nullable: bool = False
     is_global: bool = False
     horizon_ms: int = 0
+    wall_clock_ms: int = 0
     where: str = ""
 
 
@@ -138,8 +142,11 @@ class Graph:
             other = self._stores.setdefault(store.name, node)
             if other is not node:
                 raise TopologyError(
-                    f"store {store.name}: the name is used at {other.where} already; give each store its own"
+                    f"store {store.name}: the name is used at {other.where} already; give each store its own, or have "
+                    f"a processor work on that one: process(..., stores=[{store.name!r}])"
                 )
+        if node.kind is Kind.STEP and node.name.startswith("process "):
+            self._check_process(node)
         for topic in node.topics:
             self._check_topic(topic, node)
         self.nodes.append(node)
@@ -148,6 +155,10 @@ class Graph:
     def of_kind(self, kind: Kind) -> list[Node]:
         """Give the nodes of a kind."""
         return [node for node in self.nodes if node.kind is kind]
+
+    def owner_of_store(self, name: str) -> Node | None:
+        """Give the node that declares a store."""
+        return self._stores.get(name)
 
     def repartition(self, parent: Node, name: str, *, value: Format[Any] | None = None) -> Node:
         """Give the repartition behind `parent`: the one there is, or a new one of that name."""
@@ -170,6 +181,14 @@ class Graph:
         for node in self.of_kind(Kind.REPARTITION):
             if node.name in topics:
                 object.__setattr__(node, "name", f"{node.name}-by-key")
+
+    def _check_process(self, node: Node) -> None:
+        for other in self.nodes:
+            if other.name == node.name:
+                raise TopologyError(
+                    f"{node.name}: the name is used at {other.where} already: it is before the processor's timers; "
+                    "give each its own name="
+                )
 
     def _check_topic(self, topic: str, node: Node) -> None:
         other = self._topics.setdefault(f"{node.kind.value} {topic}", node)

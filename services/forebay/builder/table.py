@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
-from forebay.builder import foreign, held, rows
+from forebay.builder import foreign, held, processors, rows
 from forebay.builder.graph import Graph, Node, TopologyError
 from forebay.builder.grouped import COUNT, on_rows
 from forebay.builder.joining import check_keys
 from forebay.builder.joins import versions_of
 from forebay.builder.keys import on_keys, to_rows
+from forebay.builder.processors import ValueTransformer
 from forebay.builder.specs import Spec, format_or_refuse
 from forebay.builder.stream import Stream
 from forebay.operators.folds import Fold, reducing
@@ -59,6 +60,23 @@ class Table(Generic[K, V]):
         """Change each row's value."""
         node = rows.mapped(self.node, format_or_refuse(into), on_keys(self.node.key, mapper))
         return Table(self.graph, self.graph.add(node), self._knows_old)
+
+    def transform_values(
+        self,
+        make: Callable[[], ValueTransformer[K, V, O]],
+        into: Spec[O],
+        *,
+        store: str,
+        stores: Sequence[str] = (),
+    ) -> Table[K, O]:
+        """Make each row anew with a transformer that may have stores of its own.
+
+        Args:
+            make: makes it, for each task anew.
+            store: of the rows it makes.
+            stores: names of stores it declares as a table or processor before it does, and works on together with it.
+        """
+        return self._next(processors.transformed(self.graph, self.node, make, format_or_refuse(into), store, stores))
 
     def join(self, other: Table[K, R], joiner: Callable[[V, R], O], into: Spec[O]) -> Table[K, O]:
         """Join two tables: rows of keys that both have."""

@@ -436,8 +436,8 @@ def _latest(outputs: list[Output], tables: frozenset[str]) -> list[Output]:
     return [o for i, o in enumerate(outputs) if o.target not in tables or last[o.target, o.key] == i]
 
 
-def declared_stores(processor: AnyProcessor | type[AnyProcessor]) -> Iterator[tuple[str, Store[Any]]]:
-    """Give (attribute, declaration) of every store of a processor, in order of declaration."""
+def declared_stores(processor: object) -> Iterator[tuple[str, Store[Any]]]:
+    """Give (attribute, declaration) of every store of a processor, or of its class, in order of declaration."""
     kind = processor if isinstance(processor, type) else type(processor)
     found: dict[str, Store[Any]] = {}
     for holder in (*reversed(kind.__mro__), *(() if isinstance(processor, type) else (processor,))):

@@ -64,7 +64,7 @@ class JobDriver:
             check_agreement(find_service(service), self._job, chosen)
         how = replace(EngineSettings(service=self._name), **engine)
         self.stages = [
-            StageTasks(self._job, part, chosen, tasks, self._limited(service, how, number), contract)
+            StageTasks(self._job, part, chosen, tasks, self._limited(service, how, number), contract, clock)
             for number, part in enumerate(self._job.topology)
         ]
         self._clock = clock

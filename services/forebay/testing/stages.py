@@ -31,15 +31,24 @@ class StageTasks:
     Args:
         settings: of the logic.
         contract: gives the codecs of what has a contract.
+        clock: wall clock (ms) as the tasks begin, for wall-clock punctuation.
     """
 
     def __init__(
-        self, job: Job, part: SubTopology, settings: Any, tasks: int, engine: EngineSettings, contract: Contract
+        self,
+        job: Job,
+        part: SubTopology,
+        settings: Any,
+        tasks: int,
+        engine: EngineSettings,
+        contract: Contract,
+        clock: int = 0,
     ) -> None:
         self.part = part
         self.tasks = tasks
         self.processors = [part.processor(settings) for _ in range(tasks)]
         self.codecs = task_codecs(job, part, self.processors[0], contract, contract, contract)
+        self._punctuated_at = clock
         self.tables = [MemoryTable() for _ in range(tasks)]
         self.engines = [
             TaskEngine(processor, self.codecs, table, engine)
@@ -56,15 +65,18 @@ class StageTasks:
     ) -> list[BatchResult]:
         """Run a batch; `streams` by task, one per input partition and per sender of a repartition."""
         results = []
+        interval = self.processors[0].wall_clock_interval_ms
+        punctuates = 0 < interval <= clock - self._punctuated_at
+        if punctuates:
+            self._punctuated_at = clock
         for task, engine in enumerate(self.engines):
 
             def attempt(encoding: StateEncoding, task: int = task, engine: TaskEngine = engine) -> BatchResult:
                 engine.run(streams[task], clock, encoding)
+                if punctuates:
+                    engine.punctuate(clock)
                 if not any(streams[task]):
                     engine.tick(idle_ms, clock)
-                    interval = engine.processor.wall_clock_interval_ms
-                    if 0 < interval <= idle_ms:
-                        engine.punctuate(clock)
                 return engine.finish(batch)
 
             result = compute(f"task {task}", engine, attempt)
