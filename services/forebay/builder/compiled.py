@@ -50,9 +50,10 @@ class CompiledSubTopology(Processor[Any, Any]):
 
     def _declare(self, node: Node, store: Store[Any]) -> None:
         """Declare a node's store; a global table's is another one in each sub-topology."""
-        if node.is_global and self.component.name:
+        if node.is_global:
             store = copy.copy(store)
-            store.name = f"{store.name}-{self.component.name}"
+            store.is_global = True
+            store.name = f"{store.name}-{self.component.name}" if self.component.name else store.name
         self._attributes[f"{node.is_global} {store.name}"] = attribute = f"store{len(self._attributes)}"
         self._of_store[store.name] = node
         setattr(self, attribute, store)

@@ -6,7 +6,7 @@ import abc
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from forebay.processor.messages import Headers
 
@@ -21,7 +21,7 @@ class NoKey(Enum):
     NO_KEY = "no key"
 
 
-NO_KEY: Final = NoKey.NO_KEY
+NO_KEY: Literal[NoKey.NO_KEY] = NoKey.NO_KEY
 """Given to `forward` as a key: the record is sent without one (None: with this record's)."""
 
 

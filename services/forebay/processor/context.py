@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 from forebay.codec import Codec, EncodeError
 from forebay.processor.api import NO_KEY, NoKey
@@ -113,7 +113,7 @@ class TaskContext:
         else:
             raise ValueError(f"nothing is called {to!r} here: forward to one of {', '.join(self._targets)}")
         if key is None:
-            key = self.key
+            key = cast(str | None, self.key)
         elif key is NO_KEY:
             key = None
         write = self._write_key.get(to) if self._write_key else None

@@ -35,7 +35,6 @@ from forebay.runtime.prepare import check_topics, code_version, count_tasks, reg
 from forebay.runtime.query import JobRunner, Plan
 from forebay.runtime.restore import Restore, prepare_restore, refuse_without_positions
 from forebay.runtime.rights import JobRights
-from forebay.runtime.runnable import check_runnable
 from forebay.runtime.session import SparkOptions, build_session
 from forebay.runtime.spec import JobSpec, needs_of
 from forebay.runtime.task.figures import TaskFigures
@@ -146,8 +145,8 @@ class JobApplication:
         options, service = self._options, self._service
         try:
             self._rights.require()
-            tasks = count_tasks(options.kafka, service, self._application, options.tasks)
-            check_runnable(load_job(service.job), tasks)
+            whole = {topic for part in load_job(service.job).topology for topic in part.global_tables}
+            tasks = count_tasks(options.kafka, service, self._application, options.tasks, whole)
             check_topics(options.kafka, service, self._application, tasks)
             ids = register_contracts(options.kafka, service, self._application)
             written = [topic.name for topic in service.topics(self._application)[len(service.inputs) :]]

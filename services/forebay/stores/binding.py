@@ -120,6 +120,8 @@ class Store(Generic[V]):
     """Settings that can: `adapt` makes rows written under another value fit."""
     key_places: Mapping[str, KeyPlace] = MappingProxyType({})
     """By kind of row: where its key stands. Rows of a store without them can't be spread over other tasks."""
+    is_global = False
+    """Whether every task has all of its rows: a global table's."""
 
     def __init__(self, name: str, value: type[V] | Format[V]) -> None:
         if not _NAME.fullmatch(name):

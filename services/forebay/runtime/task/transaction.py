@@ -144,11 +144,9 @@ class GroupProducer:
             raise Unavailable(f"the transaction was not committed: {error}") from error
 
     def _mark(self, producer: Producer, positions: Sequence[TaskPosition]) -> None:
-        offsets = [
-            TopicPartition(topic, partition, end, position.metadata())
-            for position in positions
-            for topic, partition, end in position.ends
-        ]
+        # Of a partition that several tasks read (a global table's) one of them tells.
+        told = {(topic, partition): (end, p.metadata()) for p in positions for topic, partition, end in p.ends}
+        offsets = [TopicPartition(*place, end, metadata) for place, (end, metadata) in told.items()]
         group = self._consumer.consumer_group_metadata()
         within(_OFFSETS_SECONDS, lambda: producer.send_offsets_to_transaction(offsets, group, self._timeout))
 
