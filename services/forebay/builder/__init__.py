@@ -7,12 +7,14 @@ from forebay.builder.processors import ValueTransformer
 from forebay.builder.stream import Split, Stream
 from forebay.builder.table import GlobalTable, GroupedTable, Table
 from forebay.builder.topology import Topology, job
+from forebay.stores.materialized import Materialized
 
 __all__ = [
     "CogroupedStream",
     "GlobalTable",
     "GroupedStream",
     "GroupedTable",
+    "Materialized",
     "Split",
     "Stream",
     "Table",

@@ -13,6 +13,8 @@ from forebay.formats import Format
 from forebay.operators.table import TableView
 from forebay.processor.api import Context, Reading, Timer
 from forebay.stores.binding import Store
+from forebay.stores.buffers import JoinBuffer, SuppressBuffer
+from forebay.stores.versioned import VersionedKeyValueStore
 
 S = TypeVar("S", bound=Store[Any])
 
@@ -139,6 +141,7 @@ class Graph:
         if not node.where:
             object.__setattr__(node, "where", line_of_caller())
         for store in node.stores:
+            _check_kept(node, store)
             other = self._stores.setdefault(store.name, node)
             if other is not node:
                 raise TopologyError(
@@ -203,3 +206,23 @@ class Graph:
                 f"topic {topic} is sent {other.key}, {other.value} at {other.where} and {node.key}, {node.value} here: "
                 "map them to one record, or give each a topic"
             )
+
+
+def _check_kept(node: Node, store: Store[Any]) -> None:
+    """Refuse a cache or a missing changelog where there can't be one."""
+    kept = store.kept
+    if node.is_global and not kept.logging:
+        raise TopologyError(
+            f"store {store.name}: a global table goes on where it stood, so it needs its rows back: logging=True"
+        )
+    if kept.caching is None:
+        return
+    if not node.gives_rows or isinstance(store, (JoinBuffer, SuppressBuffer)):
+        raise TopologyError(
+            f"store {store.name}: it holds no rows that are sent, so that there is nothing to cache: leave caching= out"
+        )
+    if kept.caching and isinstance(store, VersionedKeyValueStore):
+        raise TopologyError(
+            f"store {store.name}: a versioned table is not cached, each of its versions counts: leave caching= out, or "
+            "read it without history_retention_ms"
+        )

@@ -16,6 +16,7 @@ from forebay.operators.table import LatestByTimestamp, Table
 from forebay.operators.waiting import Waiting
 from forebay.processor.api import Context, Timer
 from forebay.stores.buffers import JoinBuffer
+from forebay.stores.materialized import beside
 from forebay.stores.versioned import VersionedKeyValueStore
 from forebay.stores.window import Duplicates, WindowStore
 from forebay.time.windows import JoinWindows
@@ -130,16 +131,16 @@ def with_stream(
 
     def side(name: str, node: Node) -> WindowStore[Any]:
         return WindowStore(
-            f"{store}-{name}", node.value, size_ms=size, retention_ms=retention, duplicates=Duplicates.KEEP
+            beside(store, name), node.value, size_ms=size, retention_ms=retention, duplicates=Duplicates.KEEP
         )
 
     lefts, rights = side("left", left), side("right", right)
     left_waiting: JoinBuffer[Any] | None = None
     right_waiting: JoinBuffer[Any] | None = None
     if kind is not Join.INNER:
-        left_waiting = JoinBuffer(f"{store}-left-waiting", left.value)
+        left_waiting = JoinBuffer(beside(store, "left-waiting"), left.value)
     if kind is Join.OUTER:
-        right_waiting = JoinBuffer(f"{store}-right-waiting", right.value)
+        right_waiting = JoinBuffer(beside(store, "right-waiting"), right.value)
 
     def make(bound: Bound, out: Flow) -> Made:
         own = bound.store(lefts)

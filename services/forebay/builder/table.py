@@ -17,6 +17,7 @@ from forebay.builder.stream import Stream
 from forebay.operators.folds import Fold, reducing
 from forebay.operators.results import Join
 from forebay.operators.suppress import Until, UntilWindowCloses, WhenFull
+from forebay.stores.materialized import Materialized
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -176,6 +177,8 @@ class Table(Generic[K, V]):
     def _join_foreign(
         self, other: Table[G, Any], foreign_key: Any, joiner: Any, into: Spec[O], kind: Join, store: str
     ) -> Table[K, O]:
+        if isinstance(store, Materialized) and not store.logging:
+            raise TopologyError(f"store {store}: a join by foreign key needs its subscriptions back: logging=True")
         graph, made, right = self.graph, format_or_refuse(into), other._with_old("join_by_foreign_key")
         key_of = to_rows(right.key, on_keys(self.node.key, foreign_key))
         left = self._with_old("join_by_foreign_key")

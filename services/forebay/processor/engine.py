@@ -84,6 +84,7 @@ class Codecs:
         timeless: inputs whose records move no time: global tables.
         keys: formats of keys by input, repartition and output; text unless named.
         table_outputs: outputs that hold a table's rows, so that the last of a key stands for those before.
+        cached_outputs: those of which only the last leaves, whatever `emit` says.
     """
 
     inputs: Mapping[str, Codec[Any]]
@@ -97,6 +98,7 @@ class Codecs:
     timeless: frozenset[str] = frozenset()
     keys: Mapping[str, Format[Any]] = field(default_factory=dict)
     table_outputs: frozenset[str] = frozenset()
+    cached_outputs: frozenset[str] = frozenset()
 
     @property
     def targets(self) -> Mapping[str, Codec[Any]]:
@@ -153,6 +155,8 @@ class TaskEngine:
         self._journal = Journal()
         targets = codecs.targets
         self._repartitions = codecs.repartitions
+        cached = codecs.table_outputs if settings.emit is Emit.LATEST else frozenset[str]()
+        self._cached_outputs = cached | codecs.cached_outputs
         rooms = self._rooms = Rooms(settings.limits)
         fitted = {
             name: (codec, rooms.onward(name) if name in codecs.repartitions else rooms.output(name))
@@ -321,8 +325,8 @@ class TaskEngine:
         if self._repartitions:
             result.onward = [output for output in result.outputs if output.target in self._repartitions]
             result.outputs = [output for output in result.outputs if output.target not in self._repartitions]
-        if self.settings.emit is Emit.LATEST and self._codecs.table_outputs:
-            result.outputs = _latest(result.outputs, self._codecs.table_outputs)
+        if self._cached_outputs:
+            result.outputs = _latest(result.outputs, self._cached_outputs)
         changes = result.changes = []
         for rows in self._stores:
             changes.extend(rows.changes())

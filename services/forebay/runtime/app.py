@@ -20,6 +20,7 @@ from forebay.kafka.acls import Role
 from forebay.kafka.patience import keep_trying
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topic_limits import read_topic_limits
+from forebay.processor.engine import declared_stores
 from forebay.runtime.broker_check import check_broker
 from forebay.runtime.checkpoint import held_checkpoint, is_begun
 from forebay.runtime.compacted_inputs import check_compacted_inputs
@@ -148,6 +149,7 @@ class JobApplication:
             whole = {topic for part in load_job(service.job).topology for topic in part.global_tables}
             tasks = count_tasks(options.kafka, service, self._application, options.tasks, whole)
             check_topics(options.kafka, service, self._application, tasks)
+            self._tell_unlogged()
             ids = register_contracts(options.kafka, service, self._application)
             written = [topic.name for topic in service.topics(self._application)[len(service.inputs) :]]
             limits = read_topic_limits(options.kafka, written)
@@ -171,6 +173,13 @@ class JobApplication:
             restore_only=options.restore is Restore.ONLY,
             **options.engine,
         )
+
+    def _tell_unlogged(self) -> None:
+        job = load_job(self._service.job)
+        parts = [part.processor(job.settings(**self._logic)) for part in job.topology]
+        names = sorted(store.name for part in parts for _, store in declared_stores(part) if not store.kept.logging)
+        if names:
+            log.warning("%s: %s keep no changelog: they begin empty at each start", self._application, ", ".join(names))
 
     def _restores(self, tasks: int) -> bool:
         """Tell whether the state is taken from the changelogs, which nobody else may write then."""

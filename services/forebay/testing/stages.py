@@ -18,6 +18,7 @@ from forebay.processor.engine import (
 )
 from forebay.processor.handover import HandedRecord
 from forebay.processor.messages import Message, Output
+from forebay.stores.materialized import purge, unlogged
 from forebay.stores.table import MemoryTable
 from forebay.wiring import Contract, task_codecs
 
@@ -113,7 +114,8 @@ class StageTasks:
 
     def restart(self) -> None:
         """Have every engine start over from its table."""
-        for engine in self.engines:
+        for engine, table, processor in zip(self.engines, self.tables, self.processors, strict=True):
+            purge(table, unlogged(store for _, store in declared_stores(processor)))
             engine.load(engine.position)
 
     def positions(self) -> list[Position]:
