@@ -158,3 +158,11 @@ def test_a_table_in_two_places_is_one(tmp_path: Path) -> None:
     split.clear()
     assert (len(split), split.tag) == (0, b"")
     split.close()
+
+
+def test_a_task_counts_what_is_put_into_its_stores_and_read() -> None:
+    run = Driven(counted("n"))
+    run.feed("in", ("k", "a", 1), ("k", "b", 2), ("j", "c", 3))
+    stage = run.driver.stages[0]
+    assert stage.engines[0].store_calls() == {"n": (3, 3)}
+    assert stage.tables[0].store_sizes()["n"][0] == 2

@@ -192,6 +192,10 @@ class TaskEngine:
         """Bytes that the state takes: its table, and event ids and timers, which are in memory as well."""
         return self.table.footprint_bytes + self.dedupe.footprint_bytes + self.timers.footprint_bytes
 
+    def store_calls(self) -> dict[str, tuple[int, int]]:
+        """Give how often each store's rows were put and read by key."""
+        return {rows.store: (rows.puts, rows.gets) for rows in self._stores if not rows.store.startswith("\x01")}
+
     def load(self, position: Position) -> None:
         """Start over from the table, at `position`: whatever is not in the table is forgotten.
 

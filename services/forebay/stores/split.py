@@ -34,6 +34,9 @@ class SplitTable:
     def footprint_bytes(self) -> int:
         return self._main.footprint_bytes + self._other.footprint_bytes
 
+    def store_sizes(self) -> dict[str, tuple[int, int]]:
+        return {**self._main.store_sizes(), **self._other.store_sizes()}
+
     def __len__(self) -> int:
         return len(self._main) + len(self._other)
 

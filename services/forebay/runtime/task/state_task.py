@@ -168,6 +168,7 @@ class StateTask:
         for _, time in commit.times:
             self._announcer.told(time)
         self.figures.add(commit, self.table)
+        self.figures.note_stores(self.table.store_sizes(), self.engine.store_calls())
         taken = self.engine.footprint_bytes
         if taken > self.settings.max_state_bytes:
             raise TaskTooLarge(
