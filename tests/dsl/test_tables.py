@@ -204,3 +204,26 @@ def test_only_a_tables_rows_are_cached_when_the_latest_are_emitted() -> None:
 
     run = Driven(build)
     assert run.job.table_outputs == {"counts"}
+
+
+def test_a_table_joins_itself_by_a_foreign_key_and_one_it_is_joined_to_already() -> None:
+    def build(t: Topology) -> None:
+        staff, rooms = t.table("staff", str, store="staff"), t.table("rooms", str, store="rooms")
+        staff.left_join(rooms, lambda boss, room: f"{boss} in {room}", str).to_stream().to("placed")
+        bosses = staff.left_join_by_foreign_key(staff, lambda _, boss: boss, "{}<{}".format, str, store="bosses")
+        bosses.to_stream().to("bosses")
+        staff.join_by_foreign_key(rooms, lambda _, boss: boss, "{}@{}".format, str, store="at").to_stream().to("at")
+
+    run = Driven(build, tasks=3)
+    run.feed("staff", ("anna", "bert", 1), ("bert", "carl", 2), ("bert", "dora", 3), ("bert", None, 4))
+    run.feed("rooms", ("bert", "r1", 5), ("bert", None, 6))
+    assert run.by_topic("bosses") == [
+        ("anna", "bert<None", 1),
+        ("bert", "carl<None", 2),
+        ("anna", "bert<carl", 2),
+        ("bert", "dora<None", 3),
+        ("anna", "bert<dora", 3),
+        ("bert", None, 4),
+        ("anna", "bert<None", 4),
+    ]
+    assert run.by_topic("at") == [("anna", "bert@r1", 5), ("anna", None, 6)]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from forebay.builder import foreign, held, processors, rows
+from forebay.builder.components import run_together
 from forebay.builder.graph import Graph, Node, TopologyError
 from forebay.builder.grouped import COUNT, on_rows
 from forebay.builder.joining import check_keys
@@ -17,7 +18,7 @@ from forebay.builder.stream import Stream
 from forebay.operators.folds import Fold, reducing
 from forebay.operators.results import Join
 from forebay.operators.suppress import Until, UntilWindowCloses, WhenFull
-from forebay.stores.materialized import Materialized
+from forebay.stores.materialized import Materialized, beside
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -182,6 +183,9 @@ class Table(Generic[K, V]):
         graph, made, right = self.graph, format_or_refuse(into), other._with_old("join_by_foreign_key")
         key_of = to_rows(right.key, on_keys(self.node.key, foreign_key))
         left = self._with_old("join_by_foreign_key")
+        if run_together(graph, left, right):
+            along = graph.repartition(graph.add(rows.to_stream(right)), f"{store}-right")
+            right = graph.add(rows.table(along, beside(store, "right"), None))
         subscribing = graph.add(foreign.subscribing(left, key_of, right.key, store))
         subscribed = graph.repartition(subscribing, f"{store}-subscriptions")
         answering = graph.add(foreign.answering(subscribed, right, joiner, made, kind, store, left.key))
