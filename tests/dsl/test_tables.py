@@ -217,13 +217,8 @@ def test_a_table_joins_itself_by_a_foreign_key_and_one_it_is_joined_to_already()
     run = Driven(build, tasks=3)
     run.feed("staff", ("anna", "bert", 1), ("bert", "carl", 2), ("bert", "dora", 3), ("bert", None, 4))
     run.feed("rooms", ("bert", "r1", 5), ("bert", None, 6))
-    assert run.by_topic("bosses") == [
-        ("anna", "bert<None", 1),
-        ("bert", "carl<None", 2),
-        ("anna", "bert<carl", 2),
-        ("bert", "dora<None", 3),
-        ("anna", "bert<dora", 3),
-        ("bert", None, 4),
-        ("anna", "bert<None", 4),
-    ]
+    assert {key: [(v, at) for k, v, at in run.by_topic("bosses") if k == key] for key in ("anna", "bert")} == {
+        "anna": [("bert<None", 1), ("bert<carl", 2), ("bert<dora", 3), ("bert<None", 4)],
+        "bert": [("carl<None", 2), ("dora<None", 3), (None, 4)],
+    }
     assert run.by_topic("at") == [("anna", "bert@r1", 5), ("anna", None, 6)]
