@@ -157,6 +157,11 @@ def _check_order(graph: tuple[SubTopology, ...]) -> None:
         known |= part.sends
 
 
+def global_tables(job: Job) -> frozenset[str]:
+    """Return the inputs that every task reads whole."""
+    return frozenset(topic for part in job.topology for topic in part.global_tables)
+
+
 def load_job(module: str) -> Job:
     """Import a service's job.py."""
     job = importlib.import_module(module).JOB

@@ -15,7 +15,7 @@ from py4j.protocol import Py4JError
 
 from forebay.agreement import check_agreement
 from forebay.catalog import Service, find_service
-from forebay.job import load_job
+from forebay.job import global_tables, load_job
 from forebay.kafka.acls import Role
 from forebay.kafka.patience import keep_trying
 from forebay.kafka.settings import KafkaSettings
@@ -146,7 +146,7 @@ class JobApplication:
         options, service = self._options, self._service
         try:
             self._rights.require()
-            whole = {topic for part in load_job(service.job).topology for topic in part.global_tables}
+            whole = global_tables(load_job(service.job))
             tasks = count_tasks(options.kafka, service, self._application, options.tasks, whole)
             check_topics(options.kafka, service, self._application, tasks)
             self._tell_unlogged()

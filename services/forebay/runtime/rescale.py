@@ -14,7 +14,7 @@ from typing import Any
 from confluent_kafka import Consumer
 
 from forebay.catalog import Service, Topic
-from forebay.job import load_job
+from forebay.job import global_tables, load_job
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.groups import delete_groups
 from forebay.kafka.identities import marker_group, rescale_topic
@@ -58,7 +58,7 @@ class Rescale:
         self._staging = Staging(kafka, self._topic, [topic.name for topic in self._changelogs], after)
         self._logs = stage_logs(service, application, logic)
         self._repartitions = {topic.name for topic in service.repartitions(application, before)}
-        self._global = frozenset(name for part in load_job(service.job).topology for name in part.global_tables)
+        self._global = global_tables(load_job(service.job))
 
     def forget(self) -> None:
         """Delete a staging topic that does not count."""
@@ -152,19 +152,19 @@ def merged(
     task: int,
     tasks: int,
     repartitions: AbstractSet[str],
-    global_tables: AbstractSet[str] = frozenset(),
+    whole: AbstractSet[str] = frozenset(),
 ) -> TaskPosition:
     """Return the position of a new task whose keys come from tasks at `positions`.
 
     Args:
         repartitions: topics that are drained and made anew, so that nobody stands anywhere in them.
-        global_tables: topics that every task has read whole.
+        whole: topics that every task has read whole.
     """
     ends = {
         (topic, partition): end
         for position in positions
         for topic, partition, end in position.ends
-        if topic not in repartitions and (partition % tasks == task or topic in global_tables)
+        if topic not in repartitions and (partition % tasks == task or topic in whole)
     }
     return replace(
         positions[0],
