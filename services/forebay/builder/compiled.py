@@ -10,7 +10,7 @@ from typing import Any
 from forebay.builder.components import Component
 from forebay.builder.contexts import Punctuation
 from forebay.builder.foreign import Subscription, owner_of_subscription
-from forebay.builder.graph import Flow, Kind, Made, Node, S
+from forebay.builder.graph import Flow, Kind, Made, Node, Partitioner, S
 from forebay.formats import owner_of
 from forebay.operators.table import TableView
 from forebay.processor.api import NO_KEY, Context, IdleClose, Processor, Reading, Timer
@@ -97,6 +97,8 @@ class CompiledSubTopology(Processor[Any, Any]):
     def _receiver(self, node: Node, side: int) -> Flow:
         if node.kind is Kind.STEP:
             return self._made[node].flows[side]
+        if node.partitioner is not None:
+            return _sending_by_partitioner(node.name, node.partitioner)
         return _sending(node) if node.choose is None else _sending_by_record(node.choose)
 
     def store(self, declared: S) -> S:
@@ -188,5 +190,16 @@ def _sending(node: Node) -> Flow:
 def _sending_by_record(choose: Callable[[Any, Any], str]) -> Flow:
     def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
         ctx.forward(value, NO_KEY if key is None else key, timestamp, choose(key, value), ctx.headers or None)
+
+    return flow
+
+
+def _sending_by_partitioner(name: str, partitioner: Partitioner) -> Flow:
+    def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+        number = partitioner(key, value)
+        if number.__class__ is not int or number < 0:
+            raise ValueError(f"the partitioner of {name} gave {number!r}: give a whole number from 0")
+        task: Any = ctx
+        task.forward(value, NO_KEY if key is None else key, timestamp, name, ctx.headers or None, partition=number)
 
     return flow

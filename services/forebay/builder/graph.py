@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -20,6 +20,9 @@ S = TypeVar("S", bound=Store[Any])
 
 Flow = Callable[[Any, Any, int, Context[Any]], None]
 """Takes one element: row text of the key (or None), value (of a table: its change), timestamp in ms."""
+
+Partitioner = Callable[[Any, Any], int]
+"""Gives a number of a record's key (row text) and value; its rest by the number of tasks is the partition."""
 
 _HERE = str(Path(__file__).parent)
 
@@ -84,6 +87,7 @@ class Node:
         reading: of a source.
         is_global: whether every task has it whole.
         horizon_ms: how far past stream time it must be taken for all it holds to be given, in ms.
+        partitioner: of a repartition: gives the number that a record's partition is made of; None: the key's hash.
         wall_clock_ms: how often its processor is called by the wall clock, in ms; 0: never.
         where: file and line that made it.
     """
@@ -106,6 +110,7 @@ class Node:
     is_nullable: bool = False
     is_global: bool = False
     horizon_ms: int = 0
+    partitioner: Partitioner | None = None
     wall_clock_ms: int = 0
     where: str = ""
 
@@ -163,10 +168,10 @@ class Graph:
         """Give the node that declares a store."""
         return self._stores.get(name)
 
-    def repartition(self, parent: Node, name: str, *, value: Format[Any] | None = None) -> Node:
+    def repartition(self, parent: Node, name: str, partitioner: Partitioner | None = None) -> Node:
         """Give the repartition behind `parent`: the one there is, or a new one of that name."""
         for node in self._repartitions.values():
-            if node.parents == (parent,):
+            if node.parents == (parent,) and partitioner is None and node.partitioner is None:
                 return node
         if name in self._repartitions:
             raise TopologyError(
@@ -174,7 +179,10 @@ class Graph:
                 "another: name="
             )
         key = parent.key.repartitioned()
-        kept = Node(Kind.REPARTITION, name, key, value or parent.value, (parent,), is_nullable=True)
+        if partitioner is not None:
+            # Of another name, so that nothing that is partitioned otherwise is joined with it.
+            key = replace(key, name=f"{key} (partitioned by the partitioner of {name})")
+        kept = Node(Kind.REPARTITION, name, key, parent.value, (parent,), is_nullable=True, partitioner=partitioner)
         self._repartitions[name] = kept
         return self.add(kept)
 

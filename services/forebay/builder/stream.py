@@ -164,9 +164,16 @@ class Stream(Joining[K, V]):
         made = stateless.deduplicated(parent, on_keys(parent.key, id_of), store, ttl_ms)
         return Stream(self.graph, self.graph.add(made))
 
-    def repartition(self, name: str) -> Stream[K, V]:
-        """Send the records through a repartition: each key to the task it belongs to."""
-        return Stream(self.graph, self.graph.repartition(self.node, name))
+    def repartition(self, name: str, partitioner: Callable[[K, V | None], int] | None = None) -> Stream[K, V]:
+        """Send the records through a repartition: each key to the task it belongs to.
+
+        Args:
+            partitioner: gives a number of key and value, whose rest by the number of tasks is the partition; by default
+                the hash of the key. What is behind it can't be joined with what is partitioned otherwise, and the job
+                can't be given another number of tasks.
+        """
+        chosen = None if partitioner is None else on_keys(self.node.key, partitioner)
+        return Stream(self.graph, self.graph.repartition(self.node, name, chosen))
 
     def to(self, topic: str | Callable[[K, V | None], str], topics: Sequence[str] = ()) -> None:
         """Send the records to a topic, or each to the one of `topics` that a function chooses."""

@@ -105,6 +105,7 @@ class TaskContext:
         timestamp: int | None = None,
         to: str | None = None,
         headers: Headers | None = None,
+        partition: int | None = None,
     ) -> None:
         if to is None:
             to, (codec, room) = self._default, self._default_target
@@ -132,7 +133,7 @@ class TaskContext:
             size += sum(len(name) + len(text or b"") + HEADER_BYTES for name, text in headers)
         if size > room.most or at.__class__ is not int or not room.first <= at <= room.last:
             room.check(f"an output to {to} (key of {0 if raw is None else len(raw)} bytes)", size, at)
-        self.outputs.append(Output(raw, data, at, to, headers))
+        self.outputs.append(Output(raw, data, at, to, headers, partition))
 
     def late(self, by_ms: int) -> None:
         self.late_by = by_ms

@@ -107,7 +107,8 @@ class StageTasks:
                 handed: list[list[Message]] = [[] for _ in range(self.tasks)]
                 for offset, sent in enumerate(outputs):
                     record = HandedRecord(name, sender, offset, sent.key, sent.value, sent.timestamp, sent.headers)
-                    handed[partitioner(sent.key or b"")].append(record)
+                    chosen = sent.partition
+                    handed[partitioner(sent.key or b"") if chosen is None else chosen % self.tasks].append(record)
                 for task, records in enumerate(handed):
                     streams[task].append(records)
         return streams

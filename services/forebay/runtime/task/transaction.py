@@ -182,7 +182,7 @@ class GroupProducer:
         for start in range(0, len(result.outputs), _BATCH):
             queue.make_room()
             produce = queue.produce
-            for key, value, timestamp, topic, headers in result.outputs[start : start + _BATCH]:
+            for key, value, timestamp, topic, headers, _ in result.outputs[start : start + _BATCH]:
                 if headers:
                     produce(topic, value, key, timestamp=timestamp, headers=headers)
                 else:
@@ -206,9 +206,10 @@ class GroupProducer:
         for start in range(0, len(onward), _BATCH):
             queue.make_room()
             produce = queue.produce
-            for key, value, timestamp, name, headers in onward[start : start + _BATCH]:
+            for key, value, timestamp, name, headers, chosen in onward[start : start + _BATCH]:
                 marked = [*sender, *headers] if headers else sender
-                produce(topics[name], value, key, partitioner(key or b""), timestamp=timestamp, headers=marked)
+                place = partitioner(key or b"") if chosen is None else chosen % partitioner.partitions
+                produce(topics[name], value, key, place, timestamp=timestamp, headers=marked)
         for name, time in commit.times:
             telling: Headers = [*time_headers(commit.sender, time)]
             for number in range(partitioner.partitions):
