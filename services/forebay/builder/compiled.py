@@ -118,6 +118,10 @@ class CompiledSubTopology(Processor[Any, Any]):
             found = self._views[node] = node.view(self)
         return found
 
+    def is_followed(self, node: Node) -> bool:
+        """Tell whether a node's elements go anywhere."""
+        return node in self._children
+
     def sends_old(self, node: Node) -> bool:
         """Tell whether somebody behind a table's node asks for old values."""
         return any(child.asks_old for child, _ in self._children.get(node, ()))

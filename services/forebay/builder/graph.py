@@ -63,6 +63,10 @@ class Bound(Protocol):
         """Give where the rows of a node's table are looked up."""
         ...
 
+    def is_followed(self, node: Node) -> bool:
+        """Tell whether a node's elements go anywhere."""
+        ...
+
     def sends_old(self, node: Node) -> bool:
         """Tell whether somebody behind a table's node asks for old values."""
         ...

@@ -49,7 +49,7 @@ def with_table(
             return Made((_at_once(AsOf(table.name, bound.view(table)), joiner, kind, out),))
         own = bound.store(versions)
         rows = LatestByTimestamp(own)
-        at_once = _of_history(own, _at_once(rows, joiner, kind, out))
+        at_once = _of_versions(own, joiner, kind, out)
         if buffer is None:
             return Made((at_once,))
         join = StreamTableJoin(rows, kind, joiner, buffer=bound.store(buffer), grace_ms=grace_ms)
@@ -83,6 +83,26 @@ def _of_history(versions: VersionedKeyValueStore[Any], joined: Flow) -> Flow:
         if late_by > 0 and value is not None and key is not None and versions.get(key, timestamp) is None:
             ctx.late(late_by)
         joined(key, value, timestamp, ctx)
+
+    return flow
+
+
+def _of_versions(versions: VersionedKeyValueStore[Any], joiner: Joiner, kind: Join, out: Flow) -> Flow:
+    """Give the flow that joins at once, and sends to `.late` as `_of_history` does."""
+    look_up, is_inner = versions.get, kind is Join.INNER
+
+    def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+        if value is None:
+            return
+        found = None if key is None else look_up(key, timestamp)
+        if found is not None:
+            out(key, joiner(value, found.value), timestamp, ctx)
+            return
+        late_by = versions.stream_time - versions.history_retention_ms - timestamp
+        if late_by > 0 and key is not None:
+            ctx.late(late_by)
+        if not is_inner:
+            out(key, joiner(value, None), timestamp, ctx)
 
     return flow
 

@@ -18,7 +18,7 @@ from forebay.operators.table_table import JoinedTable, TableTableJoin
 from forebay.processor.api import Context, LateRecord
 from forebay.stores.keyvalue import KeyValueStore
 from forebay.stores.timestamped import TimestampedKeyValueStore
-from forebay.stores.versioned import VersionedKeyValueStore
+from forebay.stores.versioned import NOT_PUT, VersionedKeyValueStore
 
 Rows = TimestampedKeyValueStore[Any] | VersionedKeyValueStore[Any]
 
@@ -38,6 +38,8 @@ def table(source: Node, store: str, history_retention_ms: int | None, *, is_alon
     def make(bound: Bound, out: Flow) -> Made:
         own = bound.store(declared)
         rows: Table[Any] = LatestByTimestamp(own) if isinstance(own, VersionedKeyValueStore) else LatestByOffset(own)
+        if not bound.is_followed(node):
+            return Made((_putting(own, is_alone=is_alone),))
 
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
             if key is None:
@@ -54,7 +56,22 @@ def table(source: Node, store: str, history_retention_ms: int | None, *, is_alon
 
         return Made((flow,))
 
-    return _node(f"table {store}", source, source.value, make, stores=(declared,), view=lambda b: _view(b, declared))
+    node = _node(f"table {store}", source, source.value, make, stores=(declared,), view=lambda b: _view(b, declared))
+    return node
+
+
+def _putting(rows: Rows, *, is_alone: bool) -> Flow:
+    """Give the flow of a table that is only looked up: nobody asks what a row was before."""
+
+    def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+        if key is not None and rows.put(key, value, timestamp) is NOT_PUT:
+            assert isinstance(rows, VersionedKeyValueStore)
+            late_by = rows.stream_time - rows.history_retention_ms - timestamp
+            if is_alone:
+                raise LateRecord(late_by)
+            ctx.late(late_by)
+
+    return flow
 
 
 def _view(bound: Bound, declared: Rows) -> Any:
