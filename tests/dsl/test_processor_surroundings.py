@@ -102,6 +102,28 @@ def test_processors_share_stores_with_each_other_and_with_tables() -> None:
     assert len(run.job.topology) == 1, "what shares a store runs together"
 
 
+class Placing(Processor[str, str]):
+    towns = KeyValueStore("towns", str)
+
+    def process(self, event: str, ctx: Context[str]) -> None:
+        ctx.forward(f"{event} in {self.towns.get(event)}")
+
+
+def test_a_processor_looks_into_a_global_table_from_any_sub_topology() -> None:
+    def build(t: Topology) -> None:
+        t.global_table("towns", str, store="towns")
+        words = t.stream("in", str)
+        words.process(Placing, str, name="first", stores=["towns"]).to("first")
+        later = words.select_key(lambda _, word: word, str).repartition("later")
+        later.process(Placing, str, name="second", stores=["towns"]).to("second")
+
+    run = Driven(build, tasks=3)
+    run.feed("towns", ("anna", "rome", 1))
+    run.feed("in", ("a", "anna", 2), ("b", "anna", 3))
+    assert run.by_topic("first") == [("a", "anna in rome", 2), ("b", "anna in rome", 3)]
+    assert run.by_topic("second") == [("anna", "anna in rome", 2), ("anna", "anna in rome", 3)]
+
+
 class Windows(Processor[str, str]):
     counts: Any = WindowStore("counts", int, size_ms=5, retention_ms=5)
 

@@ -10,7 +10,7 @@ from typing import Any
 from forebay.builder.components import Component
 from forebay.builder.contexts import Punctuation
 from forebay.builder.foreign import Subscription, owner_of_subscription
-from forebay.builder.graph import Flow, Kind, Made, Node, Partitioner, S
+from forebay.builder.graph import Flow, History, Kind, Made, Node, Partitioner, S
 from forebay.formats import owner_of
 from forebay.operators.table import TableView
 from forebay.processor.api import NO_KEY, Context, IdleClose, Processor, Reading, Timer
@@ -85,6 +85,9 @@ class CompiledSubTopology(Processor[Any, Any]):
 
     def _fan_out(self, node: Node) -> Flow:
         targets = tuple(self._receiver(child, side) for child, side in self._children.get(node, ()))
+        if self.sends_history(node):
+            wanted = [self._wants_history(child) for child, _ in self._children[node]]
+            targets = tuple(t if wants else _latest(t) for t, wants in zip(targets, wanted, strict=True))
         if len(targets) == 1:
             return targets[0]
 
@@ -121,6 +124,13 @@ class CompiledSubTopology(Processor[Any, Any]):
     def is_followed(self, node: Node) -> bool:
         """Tell whether a node's elements go anywhere."""
         return node in self._children
+
+    def sends_history(self, node: Node) -> bool:
+        """Tell whether changes that are not the latest of their key are wanted behind a table's node."""
+        return any(self._wants_history(child) for child, _ in self._children.get(node, ()))
+
+    def _wants_history(self, node: Node) -> bool:
+        return node.history is History.KEEPS or (node.history is History.PASSES and self.sends_history(node))
 
     def sends_old(self, node: Node) -> bool:
         """Tell whether somebody behind a table's node asks for old values."""
@@ -180,6 +190,16 @@ class CompiledSubTopology(Processor[Any, Any]):
 
 def _nowhere(_key: Any, _value: Any, _timestamp: int, _ctx: Context[Any]) -> None:
     """Take an element that nobody follows."""
+
+
+def _latest(target: Flow) -> Flow:
+    """Give a flow that leaves out changes which are not the latest of their key."""
+
+    def flow(key: Any, change: Any, timestamp: int, ctx: Context[Any]) -> None:
+        if change.is_latest:
+            target(key, change, timestamp, ctx)
+
+    return flow
 
 
 def _sending(node: Node) -> Flow:

@@ -36,6 +36,14 @@ class Kind(Enum):
     SINK = "sink"
 
 
+class History(Enum):
+    """What a node does with changes that are not the latest of their key."""
+
+    IGNORES = "ignores"
+    PASSES = "passes"
+    KEEPS = "keeps"
+
+
 @dataclass(frozen=True, slots=True)
 class Made:
     """A node's operator on a task's stores.
@@ -67,6 +75,10 @@ class Bound(Protocol):
         """Tell whether a node's elements go anywhere."""
         ...
 
+    def sends_history(self, node: Node) -> bool:
+        """Tell whether changes that are not the latest of their key are wanted behind a table's node."""
+        ...
+
     def sends_old(self, node: Node) -> bool:
         """Tell whether somebody behind a table's node asks for old values."""
         ...
@@ -85,6 +97,7 @@ class Node:
         make: makes its operator; its results go to the flow it is given.
         view: gives where its table's rows are looked up.
         asks_old: whether it needs the old values of the table before it.
+        history: what it does with changes that are not the latest of their key.
         gives_rows: whether what it gives are rows of a table: the last one of a key stands for those before.
         topics: of a source or a sink.
         choose: of a sink to several topics: gives the topic of a record.
@@ -107,6 +120,7 @@ class Node:
     view: Callable[[Bound], TableView[Any]] | None = None
     asks_old: bool = True
     gives_rows: bool = False
+    history: History = History.IGNORES
     topics: tuple[str, ...] = ()
     choose: Callable[[Any, Any], str] | None = None
     reading: Reading[Any] | None = None

@@ -162,9 +162,15 @@ class Table(Generic[K, V]):
         node = held.suppressed(self.node, until, store, max_records, max_bytes, when_full)
         return Table(self.graph, self.graph.add(node), knows_old=in_windows)
 
-    def materialized(self, store: str) -> Table[K, V]:
-        """Keep the rows in a store of their own, which can be queried."""
-        return Table(self.graph, self.graph.add(rows.kept(self.node, store)))
+    def materialized(self, store: str, history_retention_ms: int | None = None) -> Table[K, V]:
+        """Keep the rows in a store of their own, which can be queried.
+
+        Args:
+            history_retention_ms: makes the table versioned, as the one it is filtered or mapped from; None: it is not.
+        """
+        if history_retention_ms is None:
+            return Table(self.graph, self.graph.add(rows.kept(self.node, store)))
+        return Table(self.graph, self.graph.add(rows.kept_versions(self.node, store, history_retention_ms)))
 
     def to_stream(self) -> Stream[K, V]:
         """Give the changes as a stream: new values, and null for a deleted row."""

@@ -64,7 +64,7 @@ class Topology:
     ) -> Stream[K, V]: ...
     def stream(
         self,
-        topics: str | Sequence[str],
+        topics: Any,
         value: Any,
         *,
         key: Any = TEXT,
@@ -77,6 +77,11 @@ class Topology:
         Args:
             nulls: whether a record without key or value is one; if not, it goes to `.errors`.
         """
+        if isinstance(topics, re.Pattern):
+            raise TopologyError(
+                f"the pattern {topics.pattern!r}: rights, topic ids and positions of a job go by its topics' names, so "
+                "these are known before it starts; give names, such as [name for name in NAMES if pattern.match(name)]"
+            )
         names = (topics,) if isinstance(topics, str) else tuple(topics)
         source = self._source(names, key, value, timestamp, event_id, is_nullable=nulls)
         return Stream(self.graph, self.graph.add(source))
