@@ -25,7 +25,7 @@ from forebay.testing import JobDriver
 from tests.dsl.every_operator import JOB, TASKS, records
 
 SERVICE = "every-operator"
-RECORDS = 2_000
+RECORDS = 600
 ENTRY = """
 from forebay.agreement import store_contracts
 from forebay.catalog import Service, Topic
@@ -91,13 +91,13 @@ def committed(settings: KafkaSettings) -> Sent:
     return found
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(580)
 def test_killed_while_it_runs_it_gives_what_the_driver_gives(
     endpoints: Endpoints, connection: list[str], tmp_path: Path
 ) -> None:
     settings, driver = settings_of(endpoints), JobDriver(JOB, tasks=TASKS)
     produce(settings, driver)
-    given = [SERVICE, *connection, "--max-records-per-commit", "100", "--trigger", "available-now"]
+    given = [SERVICE, *connection, "--max-records-per-commit", "30", "--trigger", "available-now"]
     path = os.pathsep.join([str(tmp_path), PYTHON_PATH])
     environment = {"FOREBAY_SERVICES": "every_operator_entry", "PYTHONPATH": path}
     positions = PositionWatch(settings, [(f"{SERVICE}-0-task", task) for task in range(TASKS)])
