@@ -1,4 +1,4 @@
-"""Every operator of the DSL on Spark in three tasks, killed while it runs: it gives what the test driver gives."""
+"""Every operator of the DSL on Spark in three tasks, its workers killed: it gives what the test driver gives."""
 
 from __future__ import annotations
 
@@ -103,10 +103,12 @@ def test_killed_while_it_runs_it_gives_what_the_driver_gives(
     positions = PositionWatch(settings, [(f"{SERVICE}-0-task", task) for task in range(TASKS)])
     job = JobProcess(given, tmp_path / "job.log", environment)
     job.until(lambda: positions.commits() >= 4, "the first commits are through")
-    job.kill()
     before = positions.commits()
+    workers = job.workers()
+    assert workers
+    for worker in workers:
+        worker.kill()
     wanted = expected(driver)
-    job = JobProcess(given, tmp_path / "job.log", environment)
     assert job.finish() == 0, job.text()
     assert positions.commits() > before, "it was killed after its end"
     positions.close()
