@@ -1,4 +1,4 @@
-"""Every operator of the DSL on Spark in three tasks, killed while it runs: it gives what the test driver gives."""
+"""Every operator of the DSL on Spark in three tasks, its workers killed: it gives what the test driver gives."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from forebay.testing import JobDriver
 from tests.dsl.every_operator import JOB, TASKS, records
 
 SERVICE = "every-operator"
-RECORDS = 2_000
+RECORDS = 600
 ENTRY = """
 from forebay.agreement import store_contracts
 from forebay.catalog import Service, Topic
@@ -91,22 +91,24 @@ def committed(settings: KafkaSettings) -> Sent:
     return found
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(580)
 def test_killed_while_it_runs_it_gives_what_the_driver_gives(
     endpoints: Endpoints, connection: list[str], tmp_path: Path
 ) -> None:
     settings, driver = settings_of(endpoints), JobDriver(JOB, tasks=TASKS)
     produce(settings, driver)
-    given = [SERVICE, *connection, "--max-records-per-commit", "100", "--trigger", "available-now"]
+    given = [SERVICE, *connection, "--max-records-per-commit", "30", "--trigger", "available-now"]
     path = os.pathsep.join([str(tmp_path), PYTHON_PATH])
     environment = {"FOREBAY_SERVICES": "every_operator_entry", "PYTHONPATH": path}
     positions = PositionWatch(settings, [(f"{SERVICE}-0-task", task) for task in range(TASKS)])
     job = JobProcess(given, tmp_path / "job.log", environment)
     job.until(lambda: positions.commits() >= 4, "the first commits are through")
-    job.kill()
     before = positions.commits()
+    workers = job.workers()
+    assert workers
+    for worker in workers:
+        worker.kill()
     wanted = expected(driver)
-    job = JobProcess(given, tmp_path / "job.log", environment)
     assert job.finish() == 0, job.text()
     assert positions.commits() > before, "it was killed after its end"
     positions.close()

@@ -12,7 +12,8 @@ ROOT = Path(__file__).parents[2]
 RIGHT = """
 from typing import assert_type
 
-from forebay.builder import Stream, Table, Topology, Windowed
+from forebay.builder import Materialized, Stream, Table, Topology, ValueTransformer, Windowed
+from forebay.processor import Context
 from forebay.time import tumbling, within
 
 t = Topology()
@@ -29,6 +30,17 @@ assert_type(by_word.left_join(prices, lambda word, price: price or 0.0, float), 
 assert_type(words.join(words, lambda a, b: len(a + b), int, windows=within(5), store="j"), Stream[int, int])
 assert_type(words.join(towns, lambda _, n: n * 2, float, key_of=lambda number, _: number), Stream[int, float])
 assert_type(words.split().default_branch("rest")["rest"], Stream[int, str])
+
+
+class Cents(ValueTransformer[str, float, int]):
+    def transform(self, key: str, value: float | None, ctx: Context[int]) -> int | None:
+        return None if value is None else round(value * 100)
+
+
+cents = prices.transform_values(Cents, int, store=Materialized("cents", caching=True))
+assert_type(cents.materialized("kept", history_retention_ms=5), Table[str, int])
+assert_type(words.repartition("r", partitioner=lambda number, word: number + len(word or "")), Stream[int, str])
+assert_type(words.select_key(lambda _, word: word or None, str), Stream[str, str])
 """
 
 WRONG = """

@@ -14,8 +14,10 @@ class StoreSizes:
         self._of: dict[bytes, list[int]] = {}
 
     def add(self, key: bytes, rows: int, size: int) -> None:
-        """Count rows that came (or went) and bytes of the store that `key` belongs to."""
-        name = key.partition(b"\0")[0]
+        """Count rows that came (or went) and bytes of the store that `key` belongs to, if there is one."""
+        name, separator, _ = key.partition(b"\0")
+        if not separator:
+            return
         held = self._of.get(name)
         if held is None:
             held = self._of[name] = [0, 0]
