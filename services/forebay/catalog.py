@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from forebay.job import load_job
 from forebay.limits import CHANGELOG_MAX_BYTES, SIDE_MAX_BYTES
-from forebay.plugins import PluginError, brought
+from forebay.plugins import PluginError, brought, package_of
 
 TIMESTAMPS: Mapping[str, str] = MappingProxyType(
     {"message.timestamp.type": "CreateTime", "message.timestamp.after.max.ms": str(2**63 - 1)}
@@ -86,7 +86,7 @@ class Service:
     @property
     def package(self) -> str:
         """The package its job is in."""
-        return self.job.rpartition(".")[0] or self.job
+        return package_of(self.job)
 
     @property
     def errors(self) -> Topic:

@@ -6,6 +6,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 from rich.console import Console
@@ -13,7 +14,7 @@ from rich.console import Console
 import forebay
 from forebay.cli.lazy import LazyCommand, LazyGroup
 from forebay.cli.usage import explain
-from forebay.plugins import VARIABLE
+from forebay.plugins import VARIABLE, bring_project
 from forebay.private import private_files
 
 COMMANDS = {
@@ -22,6 +23,8 @@ COMMANDS = {
     "down": LazyCommand("forebay.cli.down:down", "Stop them; the data stays unless --delete-data."),
     "status": LazyCommand("forebay.cli.status:status", "Show what runs, and where."),
     "services": LazyCommand("forebay.cli.services:services", "List the services; show one's topics and settings."),
+    "new": LazyCommand("forebay.cli.new:new", "Write a new service, ready to run."),
+    "check": LazyCommand("forebay.cli.check:check", "Load services and try their first records, without Spark."),
     "topology": LazyCommand("forebay.cli.topology:topology", "Print a service's stages, stores and topics."),
     "views": LazyCommand("forebay.cli.views:views", "Check or write the contracts of a service of SQL views."),
     "topics": LazyCommand("forebay.cli.topics:topics", "Create and describe the services' topics."),
@@ -41,7 +44,7 @@ COMMANDS = {
     "conformance": LazyCommand("forebay.cli.conformance:conformance", "Run case files against stores and operators."),
 }
 
-_FOR_OTHERS = frozenset({"views"})
+_FOR_OTHERS = frozenset({"new", "views"})
 """Commands that write into a source tree: what all others write is their user's alone."""
 
 _EPILOG = """\b
@@ -91,6 +94,7 @@ def cli(context: click.Context, debug: bool, services: str | None) -> None:
     The platform (a real Kafka broker and a schema registry) runs as two child processes on this machine,
     with its data in .forebay/. Services are jobs that read topics, keep state and write topics, exactly once.
     """
+    bring_project(Path.cwd())
     if context.invoked_subcommand not in _FOR_OTHERS:
         context.with_resource(private_files())
 

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from forebay.catalog import Service
+from forebay.cli.check import checked
 from forebay.cli.connection import connect, connection_options
 from forebay.cli.job_options import engine_fields, job_options
 from forebay.cli.names import service_argument
@@ -40,13 +41,21 @@ Examples:
 @service_argument
 @connection_options
 @click.option("--restore", is_flag=True, help="If the checkpoint is missing, take the state from the changelogs.")
+@click.option(
+    "--check/--no-check",
+    "trial",
+    default=True,
+    help="First try the logic on synthetic records, as `forebay check`; --no-check for logic that acts on the world.",
+)
 @job_options
-def run(service: Service, restore: bool, home: Path, **options: Any) -> None:
+def run(service: Service, restore: bool, trial: bool, home: Path, **options: Any) -> None:
     """Run SERVICE's job until Ctrl-C or SIGTERM, which end it after the running commit.
 
     The topics must exist (`forebay topics create SERVICE`, with the same --application and --tasks). Started again it
     goes on where it stopped.
     """
+    if trial:
+        checked(service, options["logic"])
     if missing():
         click.echo(f"warning: {missing()}", err=True)
     wanted = Restore.IF_MISSING if restore else Restore.NO
