@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from forebay.job import load_job
 from forebay.limits import CHANGELOG_MAX_BYTES, SIDE_MAX_BYTES
+from forebay.names import check_name
 from forebay.plugins import PluginError, brought, package_of
 
 TIMESTAMPS: Mapping[str, str] = MappingProxyType(
@@ -41,12 +42,20 @@ class Topic:
         record: name of its values' contract in avro/<service>/; "" where values are bytes as they came.
         partitions: how many it is created with.
         config: topic configuration it is created with.
+
+    Raises:
+        IllegalName: Kafka has no topics of that name. ValueError: it would have no partition.
     """
 
     name: str
     record: str = ""
     partitions: int = 4
     config: Mapping[str, str] = field(default_factory=lambda: KEEP_FOREVER)
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        if self.partitions < 1:
+            raise ValueError(f"the topic {self.name} has {self.partitions} partitions: write partitions=1 or more")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +72,9 @@ class Service:
         job: module that wires model and logic (`JOB`).
         stages: number of processors in a chain, each behind a repartition of what the one before forwards.
         producers: modules that make events for its inputs (`SOURCE`); none where producers/catalog.py has them.
+
+    Raises:
+        IllegalName: its name or a store's, which topics are named after, is none that Kafka takes.
     """
 
     name: str
@@ -75,6 +87,8 @@ class Service:
     producers: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        for name in (self.name, *self.stores):
+            check_name(name)
         outputs = (dataclasses.replace(topic, config={**TIMESTAMPS, **topic.config}) for topic in self.outputs)
         object.__setattr__(self, "outputs", tuple(outputs))
 

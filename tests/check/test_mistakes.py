@@ -34,6 +34,18 @@ MISTAKES = {
         ("service.py", 'stores={"totals": "Total"}', "stores={}"),
         r"stores are {} in the entry, {'totals': 'Total'} in the job: write stores={'totals': 'Total'} in the entry",
     ),
+    "a topic's name that Kafka does not take": (
+        ("service.py", 'Topic("PACKAGE_totals"', 'Topic("user totals"'),
+        r"PACKAGE/service.py, line \d+: IllegalName: 'user totals' is no name that Kafka takes .*: write 'user_totals'",
+    ),
+    "a store's name that Kafka does not take": (
+        ("service.py", '{"totals": "Total"}', '{"totals/user": "Total"}'),
+        r"PACKAGE/service.py, line \d+: IllegalName: 'totals/user' is no name .*: write 'totals_user'",
+    ),
+    "a topic without partitions": (
+        ("service.py", '_events", "Event")', '_events", "Event", 0)'),
+        r"PACKAGE/service.py, line \d+: ValueError: the topic PACKAGE_events has 0 partitions: write partitions=1",
+    ),
     "a topic of another name": (
         ("service.py", 'Topic("PACKAGE_totals"', 'Topic("totals"'),
         r'write outputs=\(Topic\("PACKAGE_totals", "UserTotal"\),\) in the entry, or mend it',
