@@ -72,6 +72,7 @@ class Service:
         job: module that wires model and logic (`JOB`).
         stages: number of processors in a chain, each behind a repartition of what the one before forwards.
         producers: modules that make events for its inputs (`SOURCE`); none where producers/catalog.py has them.
+        application: id of the job that it is looked at for; "" for its name (see as_application).
 
     Raises:
         IllegalName: its name or a store's, which topics are named after, is none that Kafka takes.
@@ -85,6 +86,7 @@ class Service:
     job: str
     stages: int = 1
     producers: tuple[str, ...] = ()
+    application: str = ""
 
     def __post_init__(self) -> None:
         for name in (self.name, *self.stores):
@@ -105,12 +107,16 @@ class Service:
     @property
     def errors(self) -> Topic:
         """Records that could not be used."""
-        return Topic(f"{self.name}.errors", partitions=1, config=SIDE_TOPIC)
+        return Topic(f"{self.application or self.name}.errors", partitions=1, config=SIDE_TOPIC)
 
     @property
     def late(self) -> Topic:
         """Records that came too late."""
-        return Topic(f"{self.name}.late", partitions=1, config=SIDE_TOPIC)
+        return Topic(f"{self.application or self.name}.late", partitions=1, config=SIDE_TOPIC)
+
+    def as_application(self, application: str) -> Service:
+        """Return the service as that job sees it: records that it can't use are its own."""
+        return self if application == self.application else dataclasses.replace(self, application=application)
 
     def changelogs(self, application: str, tasks: int) -> tuple[Topic, ...]:
         """Give the changelog topics of a job with that application id: one partition per task."""
@@ -137,7 +143,8 @@ class Service:
     def topics(self, application: str = "", tasks: int = 0) -> tuple[Topic, ...]:
         """Return every topic of a job, its own with a partition per task (0: as many as its first input has)."""
         own = self.own_topics(application or self.name, tasks or self.inputs[0].partitions)
-        return (*self.inputs, *self.outputs, self.errors, self.late, *own)
+        sides = self.as_application(application)
+        return (*self.inputs, *self.outputs, sides.errors, sides.late, *own)
 
 
 SERVICES: Mapping[str, Service] = MappingProxyType(

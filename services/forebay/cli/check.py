@@ -9,7 +9,7 @@ from forebay.check.service import check_service
 from forebay.check.trial import Trial
 from forebay.cli.job_options import pairs
 from forebay.cli.names import services_argument
-from forebay.runtime.app import WrongSettings
+from forebay.runtime.logic_settings import WrongSettings
 
 
 @click.command(

@@ -1,0 +1,36 @@
+"""A job's topics, made where they are missing."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from forebay.catalog import Service
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.errors import TopicsDiffer
+from forebay.kafka.settings import KafkaSettings
+from forebay.kafka.topics import spec_of
+from forebay.runtime.prepare import count_tasks
+
+
+def create_missing(kafka: KafkaSettings, service: Service, application: str, tasks: int) -> tuple[str, ...]:
+    """Create the topics of a job that don't exist, its own with a partition per task; give their names.
+
+    Those that exist otherwise than declared are for the start to judge.
+
+    Args:
+        tasks: 0 for as many as the changelogs have, else the first input.
+
+    Raises:
+        TopicsUnfit: an input's partitions are no multiple of the tasks. KafkaRefused, KafkaUnavailable.
+    """
+    admin = TopicAdmin(kafka)
+    job = service.as_application(application)
+    shared = [*job.inputs, *job.outputs, job.errors, job.late]
+    before = admin.partitions(topic.name for topic in job.topics(application, tasks))
+    with suppress(TopicsDiffer):
+        admin.create(spec_of(topic) for topic in shared)
+    count = count_tasks(kafka, service, application, tasks)
+    own = service.own_topics(application, count)
+    with suppress(TopicsDiffer):
+        admin.create(spec_of(topic) for topic in own)
+    return tuple(topic.name for topic in (*shared, *own) if topic.name not in before)
