@@ -42,10 +42,14 @@ class Place:
 def mistake(error: BaseException, package: str, doing: str) -> Mistake:
     """Return what to tell of an error that a service's files caused.
 
+    One that names the file and what to write already (its class says `names_its_place = True`) is told as it is.
+
     Args:
         package: where the service's files are.
         doing: what failed, for an error that no line of theirs is seen in.
     """
+    if getattr(error, "names_its_place", False):
+        return Mistake(str(error))
     place = place_of(error, package)
     said = f"{type(error).__name__}: {_said(error)}" if place else _said(error)
     return Mistake(f"{place or doing}: {said}", f"{place}:\n    {place.text}" if place and place.text else "")
