@@ -48,7 +48,7 @@ class TopicAdmin:
         self._wait(lambda: self.describe(wanted).keys() >= wanted.keys(), f"{', '.join(created)} to show up")
         found = [line for name, topic in existing.items() for line in differences(wanted[name], topic)]
         if found:
-            raise TopicsDiffer("; ".join(map(str, found)))
+            raise TopicsDiffer([str(line) for line in found])
         return created
 
     def differences(self, specs: Iterable[TopicSpec]) -> tuple[TopicDifference, ...]:

@@ -33,9 +33,9 @@ def _ignoring_sigterm(prepare: Callable[[], None]) -> Callable[[], None]:
 def start_jvm(given: Mapping[str, str]) -> None:
     """Start the JVM with settings on its command line; Spark gets all of them through the gateway.
 
-    In a process group of its own, and deaf to SIGTERM: one that is sent to all processes of the driver (supervisors,
-    systemd, `timeout`) would shut Spark down before the driver has ended its leases. The JVM ends with the driver, whose
-    end closes its stdin.
+    In a process group of its own, and deaf to SIGTERM: one that is sent to all of the driver's processes (by systemd,
+    supervisors, `timeout`) would shut Spark down before the driver has ended its leases. The JVM ends with the driver,
+    whose end closes its stdin.
     """
     if SparkContext._gateway is None:
         conf = SparkConf(loadDefaults=False).setAll(list(given.items()))
