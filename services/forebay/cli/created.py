@@ -1,10 +1,10 @@
-"""A job's topics, made where they are missing."""
+"""Topics of a job and of its producers, made where they are missing."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 
-from forebay.catalog import Service
+from forebay.catalog import Service, all_services
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import TopicsDiffer
 from forebay.kafka.settings import KafkaSettings
@@ -34,3 +34,15 @@ def create_missing(kafka: KafkaSettings, service: Service, application: str, tas
     with suppress(TopicsDiffer):
         admin.create(spec_of(topic) for topic in own)
     return tuple(topic.name for topic in (*shared, *own) if topic.name not in before)
+
+
+def create_input(kafka: KafkaSettings, service: str, topic: str) -> None:
+    """Create an input of a service if it does not exist; one of a service that is not in the table is left alone.
+
+    Raises:
+        KafkaRefused, KafkaUnavailable: the broker says no, or nothing.
+    """
+    entry = all_services().get(service)
+    specs = [spec_of(each) for each in (entry.inputs if entry else ()) if each.name == topic]
+    with suppress(TopicsDiffer):
+        TopicAdmin(kafka).create(specs)
