@@ -73,7 +73,7 @@ def kafka(apis: tuple[int, ...]) -> Serve:
             request = connection.recv(struct.unpack(">i", header)[0])
             if struct.unpack(">h", request[:2])[0] not in apis:
                 return
-            answer = request[4:8] + bytes(6)
+            answer = request[4:8] + bytes(600)
             connection.sendall(struct.pack(">i", len(answer)) + answer)
 
     return serve

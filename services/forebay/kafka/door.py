@@ -122,9 +122,18 @@ def _asked(connection: socket.socket, api: int, body: bytes) -> bytes:
     request = struct.pack(">hh", api, 0) + _CORRELATION + struct.pack(">h", -1) + body
     try:
         connection.sendall(struct.pack(">i", len(request)) + request)
-        return connection.recv(64)
+        answer = connection.recv(64)
+        if answer[4:8] == _CORRELATION:
+            _drain(connection, int.from_bytes(answer[:4], "big") + 4 - len(answer))
+        return answer
     except (ConnectionError, TimeoutError):
         return b""
+
+
+def _drain(connection: socket.socket, left: int) -> None:
+    """Read the rest of an answer, or what follows would be taken for the next one."""
+    while left > 0 and (data := connection.recv(min(left, 65_536))):
+        left -= len(data)
 
 
 def _trusting() -> ssl.SSLContext:
