@@ -46,30 +46,30 @@ Examples:
 @click.option("--restore", is_flag=True, help="If the checkpoint is missing, take the state from the changelogs.")
 @click.option(
     "--check/--no-check",
-    "trial",
     default=True,
     help="First try the logic on synthetic records, as `forebay check`; --no-check for logic that acts on the world.",
 )
 @click.option(
     "--create-topics/--no-create-topics",
-    "creating",
     default=None,
     help="Make the topics that don't exist. Default: on the embedded platform only.",
 )
 @job_options
-def run(service: Service, *, restore: bool, trial: bool, creating: bool | None, home: Path, **options: Any) -> None:
+def run(
+    service: Service, *, restore: bool, check: bool, create_topics: bool | None, home: Path, **options: Any
+) -> None:
     """Run SERVICE's job until Ctrl-C or SIGTERM, which end it after the running commit.
 
     On another broker than the embedded one the topics must exist (`forebay topics create SERVICE`, with the same
     --application and --tasks) unless --create-topics is given. Started again it goes on where it stopped.
     """
-    if trial:
+    if check:
         checked(service, options["logic"])
     if missing():
         click.echo(f"warning: {missing()}", err=True)
     wanted = Restore.IF_MISSING if restore else Restore.NO
     job = application_of(service, home, options, engine_fields(options), wanted)
-    if not options["bootstrap_servers"] if creating is None else creating:
+    if not options["bootstrap_servers"] if create_topics is None else create_topics:
         made = keep_trying(lambda: create_missing(job.kafka, service, job.application, options["tasks"]))
         for name in made:
             click.echo(f"{name}: created", err=True)
