@@ -14,7 +14,7 @@ from forebay.platform import Platform
 from tests.user_sessions.replay import replay
 
 SERVICE = find_service("user-sessions")
-INPUT, OUTPUT, ERRORS = "user_activity", "user_session_stats", "user-sessions.errors"
+INPUT, OUTPUT = "user_activity", "user_session_stats"
 
 
 @dataclass(frozen=True, slots=True)

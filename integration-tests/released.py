@@ -8,6 +8,7 @@ from pathlib import Path
 
 from confluent_kafka import Message
 from service_bench import PARTITIONS, ServiceBench
+from topic_reading import read_topic
 
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.topics import spec_of
@@ -57,8 +58,17 @@ class ReleasedBench(ServiceBench):
         for topic in self.service.inputs:
             self._wait_for_leaders(topic.name)
         repartitions = self.service.repartitions(self.application, PARTITIONS)
-        TopicAdmin(self.settings).create(spec_of(topic) for topic in repartitions)
+        sides = (self.service.errors, self.service.late)
+        TopicAdmin(self.settings).create(spec_of(topic) for topic in (*repartitions, *sides))
         self._refused = {_reported_place(report) for report in self.errors()}
+
+    def errors(self) -> list[Message]:
+        """Give those of the release, which named the topic after the service, and those since."""
+        return [*read_topic(self.settings, f"{self.service.name}.errors")[0], *super().errors()]
+
+    def late(self) -> list[Message]:
+        """Give those of the release and those since, too."""
+        return [*read_topic(self.settings, f"{self.service.name}.late")[0], *super().late()]
 
     def _is_delete(self, message: Message) -> bool:
         """Release 0.1 knew no deletes: those it read are among its errors."""

@@ -56,7 +56,7 @@ class ServiceBench:
         self, platform: Platform, service: str, application: str, folder: Path, arguments: tuple[str, ...] = ()
     ) -> None:
         endpoints = platform.up()
-        self.service = find_service(service)
+        self.service = find_service(service).as_application(application)
         self.settings = KafkaSettings(
             bootstrap_servers=endpoints.bootstrap_servers, schema_registry_url=endpoints.registry_url
         )

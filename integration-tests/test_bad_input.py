@@ -1,4 +1,4 @@
-"""Records that can't be used end in user-sessions.errors as they came; everything around them is processed."""
+"""Records that can't be used end in the .errors topic as they came; everything around them is processed."""
 
 from __future__ import annotations
 

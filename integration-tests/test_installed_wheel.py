@@ -86,3 +86,9 @@ def test_the_walk_through_s_own_tests_pass_with_it(python: Path, tmp_path: Path)
     walkthrough.install(tmp_path)
     printed = run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_page_counts.py", cwd=tmp_path)
     assert "5 passed" in printed
+
+
+def test_a_new_service_is_written_and_checked_by_it(python: Path, tmp_path: Path) -> None:
+    run(python, "-m", "forebay.cli.main", "new", "page-counts", cwd=tmp_path)
+    printed = run(python, "-m", "forebay.cli.main", "check", "page-counts", cwd=tmp_path / "page-counts")
+    assert printed == "page-counts: fine: 100 records of page_counts_events in, 100 out\n"

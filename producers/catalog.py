@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from device_alerts.model import DeviceEvent
-from forebay.catalog import all_services
+from forebay.catalog import Service, all_services
 from forebay.plugins import PluginError, attribute_of
 from menu_votes.model import CustomerRegion, CustomerVote
 from order_payments.model import Payment, PlacedOrder
@@ -64,11 +64,20 @@ def all_sources() -> Mapping[str, Source]:
     table = dict(SOURCES)
     for service in all_services().values():
         for module in service.producers:
-            source = attribute_of(module, "SOURCE", f"{module} (a producer of {service.name})")
+            source = attribute_of(module, "SOURCE", f"{module} (a producer of {service.name})", _line_of(service))
             if source.topic not in {topic.name for topic in service.inputs}:
                 raise PluginError(f"{module} makes events for {source.topic}, which {service.name} does not read")
             table.setdefault(source.topic, source)
     return MappingProxyType(table)
+
+
+def _line_of(service: Service) -> str:
+    """Return the line that a producer's module of a service ends with."""
+    topic = service.inputs[0]
+    return (
+        f'SOURCE = Source("{topic.name}", "{service.name}", "{topic.record}", {topic.record}, '
+        f'{topic.record}Generator, required_field="...")'
+    )
 
 
 def source_of(topic: str) -> Source:

@@ -75,9 +75,12 @@ def test_a_module_that_is_installed_and_named_counts_once(write: Write, monkeypa
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", r"plug_e.service \(named by FOREBAY_SERVICES\) has no SERVICE: see docs/new-service.md"),
+        ("", r"plug_e.service \(named by FOREBAY_SERVICES\) has no SERVICE: write `SERVICE = Service\(name="),
         ("SERVICE = 1", r"SERVICE of plug_e.service .* is no forebay.catalog.Service"),
-        ("import nothing_there", r"can't be imported: No module named 'nothing_there': install its package"),
+        (
+            "import nothing_there",
+            r"plug_e/service.py, line 1: ModuleNotFoundError: No module named .nothing_there.: install its package",
+        ),
         (entry("plug_e", "user-sessions"), "brings a second service 'user-sessions': give it another name"),
     ],
 )

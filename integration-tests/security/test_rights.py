@@ -124,7 +124,8 @@ class Job:
             assert found.offset == 1
 
     def _commit(self, markers: Consumer) -> None:
-        service, application = self._service, self._application
+        application = self._application
+        service = self._service.as_application(application)
         self._n += 1
         identity = {"transactional.id": transactional_id(application, 0)}
         producer = GroupProducer(
@@ -146,7 +147,8 @@ class Job:
             producer.discard()
 
     def _of_part(self, part: int) -> TaskCommit:
-        service, application = self._service, self._application
+        application = self._application
+        service = self._service.as_application(application)
         is_last = part == service.stages - 1
         stores = service.stores if is_last else {}
         side = SideRecord(b"key", b"value", 5, [])

@@ -6,7 +6,7 @@ a stage that the entry forgets is never built, and what is forwarded to it goes 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from forebay.catalog import Service, Topic
@@ -17,7 +17,16 @@ from forebay.stores.binding import Store
 
 
 class Disagreement(ValueError):
-    """A service's entry and its job contradict each other; the message names both, and what to write."""
+    """A service's entry and its job contradict each other; the message names both, and what to write.
+
+    Args:
+        problems: a line for each difference.
+    """
+
+    def __init__(self, service: Service, problems: Sequence[str]) -> None:
+        place = f"the entry of {service.name} in the table of services and its job {service.job} disagree: "
+        super().__init__(place + "; ".join(problems))
+        self.problems = tuple(place + problem for problem in problems)
 
 
 def check_agreement(service: Service, job: Job, settings: Any = None) -> None:
@@ -31,10 +40,7 @@ def check_agreement(service: Service, job: Job, settings: Any = None) -> None:
     """
     found = disagreements(service, job, settings)
     if found:
-        raise Disagreement(
-            f"the entry of {service.name} in the table of services and its job {service.job} disagree: "
-            + "; ".join(found)
-        )
+        raise Disagreement(service, found)
 
 
 def disagreements(service: Service, job: Job, settings: Any = None) -> list[str]:

@@ -12,7 +12,8 @@ from types import MappingProxyType
 
 from forebay.job import load_job
 from forebay.limits import CHANGELOG_MAX_BYTES, SIDE_MAX_BYTES
-from forebay.plugins import PluginError, brought
+from forebay.names import check_name
+from forebay.plugins import PluginError, brought, package_of
 
 TIMESTAMPS: Mapping[str, str] = MappingProxyType(
     {"message.timestamp.type": "CreateTime", "message.timestamp.after.max.ms": str(2**63 - 1)}
@@ -42,6 +43,9 @@ class Topic:
         partitions: how many it is created with.
         config: topic configuration it is created with.
         own: whether it is a job's own, with a partition for each task and never another number.
+
+    Raises:
+        IllegalName: Kafka has no topics of that name. ValueError: it would have no partition.
     """
 
     name: str
@@ -49,6 +53,11 @@ class Topic:
     partitions: int = 4
     config: Mapping[str, str] = field(default_factory=lambda: KEEP_FOREVER)
     own: bool = False
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        if self.partitions < 1:
+            raise ValueError(f"the topic {self.name} has {self.partitions} partitions: write partitions=1 or more")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +74,10 @@ class Service:
         job: module that wires model and logic (`JOB`).
         stages: number of processors in a chain, each behind a repartition of what the one before forwards.
         producers: modules that make events for its inputs (`SOURCE`); none where producers/catalog.py has them.
+        application: id of the job that it is looked at for; "" for its name (see as_application).
+
+    Raises:
+        IllegalName: its name or a store's, which topics are named after, is none that Kafka takes.
     """
 
     name: str
@@ -75,8 +88,11 @@ class Service:
     job: str
     stages: int = 1
     producers: tuple[str, ...] = ()
+    application: str = ""
 
     def __post_init__(self) -> None:
+        for name in (self.name, *self.stores):
+            check_name(name)
         outputs = (dataclasses.replace(topic, config={**TIMESTAMPS, **topic.config}) for topic in self.outputs)
         object.__setattr__(self, "outputs", tuple(outputs))
 
@@ -88,17 +104,21 @@ class Service:
     @property
     def package(self) -> str:
         """The package its job is in."""
-        return self.job.rpartition(".")[0] or self.job
+        return package_of(self.job)
 
     @property
     def errors(self) -> Topic:
         """Records that could not be used."""
-        return Topic(f"{self.name}.errors", partitions=1, config=SIDE_TOPIC)
+        return Topic(f"{self.application or self.name}.errors", partitions=1, config=SIDE_TOPIC)
 
     @property
     def late(self) -> Topic:
         """Records that came too late."""
-        return Topic(f"{self.name}.late", partitions=1, config=SIDE_TOPIC)
+        return Topic(f"{self.application or self.name}.late", partitions=1, config=SIDE_TOPIC)
+
+    def as_application(self, application: str) -> Service:
+        """Return the service as that job sees it: records that it can't use are its own."""
+        return self if application == self.application else dataclasses.replace(self, application=application)
 
     def changelogs(self, application: str, tasks: int) -> tuple[Topic, ...]:
         """Give the changelog topics of a job with that application id: one partition per task."""
@@ -127,7 +147,8 @@ class Service:
     def topics(self, application: str = "", tasks: int = 0) -> tuple[Topic, ...]:
         """Return every topic of a job, its own with a partition per task (0: as many as its first input has)."""
         own = self.own_topics(application or self.name, tasks or self.inputs[0].partitions)
-        return (*self.inputs, *self.outputs, self.errors, self.late, *own)
+        sides = self.as_application(application)
+        return (*self.inputs, *self.outputs, sides.errors, sides.late, *own)
 
 
 SERVICES: Mapping[str, Service] = MappingProxyType(

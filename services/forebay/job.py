@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from forebay.formats import TEXT, Format, avro, contract_of
+from forebay.mistakes import Mistake, mistake
+from forebay.plugins import package_of
 from forebay.processor.api import AnyProcessor
+
+_LINE = "JOB = Job(inputs={...}, outputs={...}, settings=..., processor=...)"
 
 Logic = Callable[[Any], AnyProcessor]
 """Makes a processor from the service's settings."""
@@ -163,7 +168,18 @@ def global_tables(job: Job) -> frozenset[str]:
 
 
 def load_job(module: str) -> Job:
-    """Import a service's job.py."""
-    job = importlib.import_module(module).JOB
-    assert isinstance(job, Job)
+    """Import a service's job.py.
+
+    Raises:
+        Mistake: it raises, or has no JOB; says where and what to write.
+    """
+    package = package_of(module)
+    try:
+        job = importlib.import_module(module).JOB
+    except Exception as error:
+        if isinstance(error, AttributeError) and module in sys.modules:
+            raise Mistake(f"{module} has no JOB: write `{_LINE}` at its end") from error
+        raise mistake(error, package, f"the job {module}") from error
+    if not isinstance(job, Job):
+        raise Mistake(f"JOB of {module} is {type(job).__name__} {job!r:.80}: write `{_LINE}`")
     return job

@@ -24,6 +24,7 @@ def task_limits(
         known: what the brokers say, by topic; of others, what they are created with.
     """
     name = application or service.name
+    service = service.as_application(application)
     changelogs, repartitions = service.changelogs(name, 1), service.repartitions(name, 1)
     found = {**declared_limits((*service.outputs, service.errors, service.late, *changelogs, *repartitions)), **known}
     onward = {topic.name.removeprefix(f"{name}-").removesuffix("-repartition"): topic.name for topic in repartitions}

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,46 @@ def test_a_directory_that_holds_no_platform_is_not_deleted(home: Path, capsys: p
     assert run(["down", "--delete-data", "--yes"]) == 1
     assert "holds no platform" in capsys.readouterr().err
     assert home.exists()
+
+
+@pytest.mark.parametrize(
+    ("ports", "option"),
+    [
+        (["--broker-port", "25555", "--registry-port", "25555"], "--registry-port"),
+        (["--registry-port", "9092"], "--registry-port"),
+        (["--broker-port", "8081"], "--broker-port"),
+    ],
+    ids=["both given", "the broker's of the last start", "the registry's of the last start"],
+)
+def test_one_port_for_both_is_refused(
+    stopped: Path, ports: list[str], option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["up", *ports]) == 1
+    told = f"error: broker and registry can't both listen on port {ports[1]}: choose another port with {option}.\n"
+    assert capsys.readouterr().err == told
+
+
+@pytest.mark.parametrize("which", ["broker", "registry"])
+def test_a_used_port_is_refused_before_anything_starts(
+    home: Path, which: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        assert run(["up", f"--{which}-port", str(port)]) == 1
+    told = capsys.readouterr().err
+    assert told.startswith(f"error: port {port}, wanted for the {which}, is in use")
+    assert f"or choose another port with --{which}-port.\n" in told
+    assert not (home / "logs" / "broker.log").exists()
+
+
+def test_a_port_of_the_last_start_that_is_used_now_is_refused_before_anything_starts(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home.mkdir()
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_server(("127.0.0.1", 0)) as other:
+        port, free = server.getsockname()[1], other.getsockname()[1]
+        other.close()
+        StateFile(home / STATE_FILE).save(PlatformRecord("c", 3, ComponentRecord(free), ComponentRecord(port)))
+        assert run(["up"]) == 1
+    assert f"error: port {port}, wanted for the registry, is in use" in capsys.readouterr().err
+    assert not (home / "logs" / "broker.log").exists()

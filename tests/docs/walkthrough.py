@@ -1,4 +1,4 @@
-"""The walk-through docs/new-service.md as files and commands."""
+"""Pages that are executed: docs/new-service.md as files and commands, and what others share with it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ PAGE = ROOT / "docs" / "new-service.md"
 _BLOCK = re.compile(r"(?:^`(?P<name>[\w./]+)`\n)?^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
-def blocks() -> list[tuple[str, str, str]]:
-    """Give (file, language, text) of each code block of the page, in order; "" for one that is no file."""
-    return [(found["name"] or "", found["language"], found["text"]) for found in _BLOCK.finditer(PAGE.read_text())]
+def blocks(page: Path = PAGE) -> list[tuple[str, str, str]]:
+    """Give (file, language, text) of each code block of a page, in order; "" for one that is no file."""
+    return [(found["name"] or "", found["language"], found["text"]) for found in _BLOCK.finditer(page.read_text())]
 
 
 def files() -> dict[str, str]:

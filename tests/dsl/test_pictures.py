@@ -47,7 +47,7 @@ counting: counts words
     store n (int): timestamped key-value; changelog shop-n-changelog
     tasks' timers, event ids, indexes: changelog shop-1-task
     sends int to counts <- [2]
-  records that can't be used: counting.errors; too late: counting.late"""
+  records that can't be used: shop.errors; too late: shop.late"""
     )
 
 

@@ -21,8 +21,8 @@ def test_a_job_reads_its_inputs_and_writes_everything_else() -> None:
     assert named("ticket-sales", "shop", Role.RUN) == {
         "Read on the topic movie_ticket_sales",
         "Write on the topic movie_tickets_sold",
-        "Write on the topic ticket-sales.errors",
-        "Write on the topic ticket-sales.late",
+        "Write on the topic shop.errors",
+        "Write on the topic shop.late",
         "Write on the topic shop-tickets-sold-changelog",
         "Write on the topic shop-0-task",
         "Write on the topic shop-1-task",
@@ -47,8 +47,8 @@ def test_the_other_roles_have_rights_of_their_own() -> None:
     }
     assert named("price-join", "x", Role.CONSUME) == {
         "Read on the topic food_bills",
-        "Read on the topic price-join.errors",
-        "Read on the topic price-join.late",
+        "Read on the topic x.errors",
+        "Read on the topic x.late",
     }
     assert named("ticket-sales", "x", Role.RESTORE) == {
         "Read on the topic x-tickets-sold-changelog",

@@ -55,6 +55,15 @@ def test_it_is_given_up_in_the_end() -> None:
     assert sum(time.pauses) == pytest.approx(10.0)
 
 
+def test_whoever_waits_long_is_reminded_of_the_cause_each_minute(caplog: pytest.LogCaptureFixture) -> None:
+    time = Time()
+    with pytest.raises(Unavailable):
+        keep_trying(failing(float("inf"), Unavailable("away")), 150.0, clock=time.clock, pause=time.pause)
+    first, *reminders = [record.getMessage() for record in caplog.records]
+    assert first == "away: trying again"
+    assert [line.split(",")[0] for line in reminders] == ["away: still trying"] * 2
+
+
 def test_other_errors_are_raised_at_once() -> None:
     time = Time()
     with pytest.raises(ValueError, match="wrong"):

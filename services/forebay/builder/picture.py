@@ -109,7 +109,7 @@ def picture_of(service: Service, job: Job, application: str = "", settings: Any 
         service.name,
         service.summary,
         tuple(_stage(job, number, part, part.processor(chosen), prefix) for number, part in enumerate(job.topology)),
-        (service.errors.name, service.late.name),
+        (f"{prefix}.errors", f"{prefix}.late"),
     )
 
 

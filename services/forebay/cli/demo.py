@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 
 from forebay.catalog import Service, all_services, find_service
+from forebay.cli.check import checked
 from forebay.cli.names import services_argument
 from forebay.cli.options import home_option
 from forebay.demo.memory import LEAST_HEAP_MB, available_mb, heap_mb
@@ -81,6 +82,8 @@ def demo(
         raise click.UsageError("--all runs every service: leave the names away, or --all")
     named = {service.name: service for service in services or (find_service(DEFAULT),)}
     chosen = tuple((all_services() if every else named).values())
+    for service in chosen:
+        checked(service, {})
     _forget_other_brokers()
     plan = DemoPlan(
         home=home.absolute(),

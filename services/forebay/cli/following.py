@@ -9,7 +9,7 @@ import click
 
 from forebay.catalog import Service
 from forebay.cli.job_options import pairs
-from forebay.runtime.app import WrongSettings, parse_logic
+from forebay.runtime.logic_settings import WrongSettings, parse_logic
 from forebay.runtime.logs import FORMATS
 
 Command = TypeVar("Command", bound=Callable[..., Any])

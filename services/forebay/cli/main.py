@@ -6,14 +6,16 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 from rich.console import Console
 
 import forebay
+from forebay.cli.errors import in_a_line, lines_of, show
 from forebay.cli.lazy import LazyCommand, LazyGroup
 from forebay.cli.usage import explain
-from forebay.plugins import VARIABLE
+from forebay.plugins import VARIABLE, bring_project
 from forebay.private import private_files
 
 COMMANDS = {
@@ -22,6 +24,8 @@ COMMANDS = {
     "down": LazyCommand("forebay.cli.down:down", "Stop them; the data stays unless --delete-data."),
     "status": LazyCommand("forebay.cli.status:status", "Show what runs, and where."),
     "services": LazyCommand("forebay.cli.services:services", "List the services; show one's topics and settings."),
+    "new": LazyCommand("forebay.cli.new:new", "Write a new service, ready to run."),
+    "check": LazyCommand("forebay.cli.check:check", "Load services and try their first records, without Spark."),
     "topology": LazyCommand("forebay.cli.topology:topology", "Print a service's stages, stores and topics."),
     "views": LazyCommand("forebay.cli.views:views", "Check or write the contracts of a service of SQL views."),
     "topics": LazyCommand("forebay.cli.topics:topics", "Create and describe the services' topics."),
@@ -41,7 +45,7 @@ COMMANDS = {
     "conformance": LazyCommand("forebay.cli.conformance:conformance", "Run case files against stores and operators."),
 }
 
-_FOR_OTHERS = frozenset({"views"})
+_FOR_OTHERS = frozenset({"new", "views"})
 """Commands that write into a source tree: what all others write is their user's alone."""
 
 _EPILOG = """\b
@@ -91,6 +95,7 @@ def cli(context: click.Context, debug: bool, services: str | None) -> None:
     The platform (a real Kafka broker and a schema registry) runs as two child processes on this machine,
     with its data in .forebay/. Services are jobs that read topics, keep state and write topics, exactly once.
     """
+    bring_project(Path.cwd())
     if context.invoked_subcommand not in _FOR_OTHERS:
         context.with_resource(private_files())
 
@@ -101,37 +106,35 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command line and give its exit code; errors go to stderr as one line."""
+    """Run the command line and give its exit code; errors go to stderr, a line for each problem."""
     debug = "--debug" in arguments or os.environ.get("FOREBAY_DEBUG", "") not in ("", "0", "false")
     try:
         result = cli.main(arguments, prog_name="forebay", standalone_mode=False, auto_envvar_prefix="FOREBAY")
         return result if isinstance(result, int) else 0
     except click.UsageError as error:
-        _report(explain(error), "", debug)
+        _report([explain(error)], "", debug)
         return error.exit_code
     except click.ClickException as error:
-        _report(error.format_message(), "", debug)
+        _report([error.format_message()], "", debug)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        _report("interrupted", "", debug)
+        _report(["interrupted"], "", debug)
         return 130
     except BrokenPipeError:
         sys.stderr.close()
         return 1
     except Exception as error:  # the last line of defence: no traceback for users
-        _report(str(error) or type(error).__name__, getattr(error, "log_tail", ""), debug)
+        _report(lines_of(error), getattr(error, "log_tail", ""), debug)
         return 1
 
 
-def _report(message: str, details: str, debug: bool) -> None:
+def _report(lines: list[str], details: str, debug: bool) -> None:
     console = Console(stderr=True)
     if details:
         console.print(details, style="dim", markup=False, highlight=False, soft_wrap=True)
     if debug:
         console.print(traceback.format_exc(), markup=False, highlight=False, soft_wrap=True)
-    console.print(
-        f"error: {' '.join(message.split())}", style="bold red", markup=False, highlight=False, soft_wrap=True
-    )
+    show(console, [in_a_line(line) for line in lines])
 
 
 if __name__ == "__main__":

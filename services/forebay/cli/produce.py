@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 
 from forebay.cli.connection import connect, connection_options
+from forebay.cli.created import create_input
 from forebay.cli.sending import Sending, sending_for
 from forebay.cli.signals import stop_requests
 from forebay.codec import Unavailable
@@ -104,7 +105,8 @@ def produce(
 ) -> None:
     """Write synthetic events to TOPIC, until Ctrl-C or as many as asked for.
 
-    The topic must exist (`forebay topics create`); its contract is registered if it is not yet.
+    On another broker than the embedded one the topic must exist (`forebay topics create`). Its contract is registered
+    if it is not yet.
     """
     try:
         options = Options(
@@ -123,6 +125,8 @@ def produce(
     _require_running(**connection)
     settings = connect(**connection)
     try:
+        if not connection["bootstrap_servers"]:
+            create_input(settings, source.service, source.topic)
         with sending_for(Console(), source.topic) as sending:
             configure_logging("text")
             sent = _send(source, options, settings, sending)

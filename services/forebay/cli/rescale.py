@@ -18,9 +18,9 @@ from forebay.cli.run import ENDING, application_of, checkpoint_of, run_until_tol
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.identities import rescale_topic
 from forebay.kafka.settings import KafkaSettings
-from forebay.runtime.app import WrongSettings, parse_logic
 from forebay.runtime.changelog import internal_topic
 from forebay.runtime.checkpoint import held_checkpoint, is_begun, set_aside
+from forebay.runtime.logic_settings import WrongSettings, parse_logic
 from forebay.runtime.rescale import Rescale
 from forebay.runtime.restore import Restore
 from forebay.runtime.staging import is_staged

@@ -73,6 +73,7 @@ def _reset(
     settings: KafkaSettings, service: Service, app: str, place: Path, tasks: int, outputs: bool, yes: bool
 ) -> None:
     admin = TopicAdmin(settings)
+    service = service.as_application(app)
     changelogs = service.own_topics(app, tasks or service.inputs[0].partitions)
     others = (*service.outputs, service.errors, service.late) if outputs else ()
     found = admin.describe([*(topic.name for topic in (*changelogs, *others)), rescale_topic(app)])

@@ -10,12 +10,16 @@ from typing import Any
 import click
 
 from forebay.catalog import Service
+from forebay.cli.check import checked
 from forebay.cli.connection import connect, connection_options
+from forebay.cli.created import create_missing
 from forebay.cli.job_options import engine_fields, job_options
 from forebay.cli.names import service_argument
+from forebay.kafka.patience import keep_trying
 from forebay.platform.java import find_java
-from forebay.runtime.app import JobApplication, JobOptions, WrongSettings
+from forebay.runtime.app import JobApplication, JobOptions
 from forebay.runtime.kubernetes import ExecutorPods
+from forebay.runtime.logic_settings import WrongSettings
 from forebay.runtime.logs import configure_logging
 from forebay.runtime.query import Plan, Trigger
 from forebay.runtime.restore import Restore
@@ -40,17 +44,36 @@ Examples:
 @service_argument
 @connection_options
 @click.option("--restore", is_flag=True, help="If the checkpoint is missing, take the state from the changelogs.")
+@click.option(
+    "--check/--no-check",
+    default=True,
+    help="First try the logic on synthetic records, as `forebay check`; --no-check for logic that acts on the world.",
+)
+@click.option(
+    "--create-topics/--no-create-topics",
+    default=None,
+    help="Make the topics that don't exist. Default: on the embedded platform only.",
+)
 @job_options
-def run(service: Service, restore: bool, home: Path, **options: Any) -> None:
+def run(
+    service: Service, *, restore: bool, check: bool, create_topics: bool | None, home: Path, **options: Any
+) -> None:
     """Run SERVICE's job until Ctrl-C or SIGTERM, which end it after the running commit.
 
-    The topics must exist (`forebay topics create SERVICE`, with the same --application and --tasks). Started again it
-    goes on where it stopped.
+    On another broker than the embedded one the topics must exist (`forebay topics create SERVICE`, with the same
+    --application and --tasks) unless --create-topics is given. Started again it goes on where it stopped.
     """
+    if check:
+        checked(service, options["logic"])
     if missing():
         click.echo(f"warning: {missing()}", err=True)
     wanted = Restore.IF_MISSING if restore else Restore.NO
-    run_until_told(application_of(service, home, options, engine_fields(options), wanted))
+    job = application_of(service, home, options, engine_fields(options), wanted)
+    if not options["bootstrap_servers"] if create_topics is None else create_topics:
+        made = keep_trying(lambda: create_missing(job.kafka, service, job.application, options["tasks"]))
+        for name in made:
+            click.echo(f"{name}: created", err=True)
+    run_until_told(job)
 
 
 def run_until_told(job: JobApplication) -> None:

@@ -14,7 +14,7 @@ from forebay.cli.names import service_argument
 from forebay.cli.run import ENDING, application_of, run_until_told
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topic_config import set_topic_config
-from forebay.runtime.app import WrongSettings, parse_logic
+from forebay.runtime.logic_settings import WrongSettings, parse_logic
 from forebay.runtime.upgrades import TopicChange, forecast, needed_settings
 from forebay.stores.kinds import OnChange
 

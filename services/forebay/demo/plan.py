@@ -83,7 +83,11 @@ class DemoPlan:
             topics = [topic.name for topic in service.inputs if topic.name not in seen]
             missing = [name for name in topics if name not in sources]
             if missing:
-                raise DemoError(f"nothing produces the topic {', '.join(missing)}: choose other services.")
+                raise DemoError(
+                    f"nothing produces the topic {', '.join(missing)}: choose other services, or write a module with "
+                    f'SOURCE = Source("{missing[0]}", ...) and producers=("MODULE",) in the entry of {service.name} '
+                    "(docs/new-service.md)."
+                )
             seen.update(topics)
             children.append([self._producer(topic) for topic in topics])
         return children

@@ -72,7 +72,7 @@ class AclAdmin:
         admission = self._admission
         for future in admission.client.create_acls(bindings, request_timeout=admission.timeout_s).values():
             try:
-                future.result(admission.timeout_s)
+                admission.result(future)
             except KafkaException as error:
                 raise admission.failure(error, f"{admission.servers} does not grant rights to {principal}") from error
             except TimeoutError:
@@ -106,7 +106,7 @@ class AclAdmin:
     def _allowed(self, future: Future[Any]) -> frozenset[AclOperation] | None:
         """Give what may be done with a topic or group; None: the broker does not tell. Raises KafkaUnavailable."""
         try:
-            operations = future.result(self._admission.timeout_s).authorized_operations
+            operations = self._admission.result(future).authorized_operations
         except KafkaException as error:
             if is_forbidden(error.args[0]):
                 return frozenset()

@@ -88,6 +88,7 @@ def rights(service: Service, application: str, role: Role) -> tuple[Right, ...]:
     Args:
         application: the job's application id.
     """
+    service = service.as_application(application)
     match role:
         case Role.RUN:
             return _run(service, application)

@@ -48,7 +48,7 @@ class TopicAdmin:
         self._wait(lambda: self.describe(wanted).keys() >= wanted.keys(), f"{', '.join(created)} to show up")
         found = [line for name, topic in existing.items() for line in differences(wanted[name], topic)]
         if found:
-            raise TopicsDiffer("; ".join(map(str, found)))
+            raise TopicsDiffer([str(line) for line in found])
         return created
 
     def differences(self, specs: Iterable[TopicSpec]) -> tuple[TopicDifference, ...]:
@@ -101,7 +101,7 @@ class TopicAdmin:
         created = []
         for name, future in self._admin.create_topics(new, operation_timeout=self._timeout_s).items():
             try:
-                future.result(self._timeout_s)
+                self._admission.result(future)
                 created.append(name)
             except KafkaException as error:
                 if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
@@ -126,7 +126,7 @@ class TopicAdmin:
     def _if_exists(self, future: Future[Any], name: str) -> Any:
         """Give the answer, or None if the topic does not exist."""
         try:
-            return future.result(self._timeout_s)
+            return self._admission.result(future)
         except KafkaException as error:
             if error.args[0].code() in _GONE:
                 return None

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import logging
+from concurrent.futures import Future
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
+from forebay.kafka.door import why_silent
 from forebay.kafka.errors import KafkaUnavailable, from_kafka
 from forebay.kafka.librdkafka_log import NOT_ADMITTED
 from forebay.kafka.settings import KafkaSettings
+
+log = logging.getLogger("forebay.kafka")
+
+_SILENCE_S = 2.0
+"""How long an answer may take before somebody looks why, in seconds; a look takes up to 2 s more."""
+
+_PATIENCE_S = 10.0
+"""How long a request waits where a look has found why there is no answer."""
 
 
 class Admission:
@@ -24,6 +35,27 @@ class Admission:
         self.servers = settings.bootstrap_servers
         self.timeout_s = timeout_s
         self._refusal = ""
+        self._settings = settings
+        self._cause = ""
+
+    def result(self, future: Future[Any]) -> Any:
+        """Wait for a request's answer; where it does not come soon, look why, and warn once.
+
+        Raises:
+            TimeoutError: there is no answer (see silence). What the request raised.
+        """
+        first = min(_SILENCE_S, self.timeout_s)
+        try:
+            return future.result(first)
+        except TimeoutError:
+            if future.done():
+                raise
+        told, self._cause = self._cause, why_silent(self._settings)
+        if self._cause and self._cause != told:
+            log.warning("waiting for the broker %s: %s", self.servers, self._cause)
+        self.client.poll(0)
+        longest = min(_PATIENCE_S, self.timeout_s) if self._cause or self._refusal else self.timeout_s
+        return future.result(longest - first)
 
     def failure(self, error: KafkaException, doing: str) -> Exception:
         """Give the error to raise for a request that failed, as from_kafka; one without an answer is a silence."""
@@ -33,7 +65,9 @@ class Admission:
 
     def silence(self) -> KafkaUnavailable:
         """Give the error to raise for a request without an answer: the refusal, if there was one."""
-        return self._refused() or KafkaUnavailable(f"{self.servers} does not answer within {self.timeout_s:.0f} s")
+        cause = self._cause or why_silent(self._settings)
+        silent = f"{self.servers} does not answer within {self.timeout_s:.0f} s"
+        return self._refused() or KafkaUnavailable(f"no answer from the broker: {cause}" if cause else silent)
 
     def _refused(self) -> KafkaUnavailable | None:
         self.client.poll(0)

@@ -31,10 +31,10 @@ def describe_brokers(settings: KafkaSettings, timeout_s: float) -> Cluster:
     """
     admission = Admission(settings, timeout_s)
     try:
-        nodes = admission.client.describe_cluster(request_timeout=timeout_s).result(timeout_s).nodes
+        nodes = admission.result(admission.client.describe_cluster(request_timeout=timeout_s)).nodes
         asked = [ConfigResource(ResourceType.BROKER, str(node.id)) for node in nodes]
         futures = admission.client.describe_configs(asked, request_timeout=timeout_s)
-        answers = {int(resource.name): future.result(timeout_s) for resource, future in futures.items()}
+        answers = {int(resource.name): admission.result(future) for resource, future in futures.items()}
     except KafkaException as error:
         raise admission.failure(error, f"can't ask {admission.servers} for its configuration") from error
     except TimeoutError:

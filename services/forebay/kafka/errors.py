@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from confluent_kafka import KafkaError, KafkaException
 
 from forebay.codec import Unavailable
@@ -32,7 +34,15 @@ class TopicMissing(Exception):
 
 
 class TopicsDiffer(Exception):
-    """Existing topics are not as declared; the message has one line for each difference, with its remedy."""
+    """Existing topics are not as declared.
+
+    Args:
+        problems: a line for each difference, with its remedy.
+    """
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = tuple(problems)
 
 
 class RegistryRefused(Exception):

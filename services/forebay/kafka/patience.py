@@ -1,4 +1,4 @@
-"""Trying again for as long as something may pass, with one log line when it begins and one when it ends."""
+"""Trying again for as long as something may pass: a log line when it begins, each minute, and when it ends."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ log = logging.getLogger("forebay.kafka")
 
 _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 5.0
+_REMIND_S = 60.0
 
 
 def keep_trying(
@@ -33,6 +34,7 @@ def keep_trying(
     began = clock()
     wait = _FIRST_PAUSE_S
     failures = 0
+    told = began
     while True:
         try:
             result = action()
@@ -42,6 +44,9 @@ def keep_trying(
                 raise
             if not failures:
                 log.warning("%s: trying again", error)
+            elif clock() - told >= _REMIND_S:
+                log.warning("%s: still trying, for %.0f s now", error, clock() - began)
+                told = clock()
             failures += 1
             pause(min(wait, left))
             wait = min(2 * wait, _LONGEST_PAUSE_S)

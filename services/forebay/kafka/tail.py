@@ -11,7 +11,15 @@ from typing import Self, TypeAlias
 
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from forebay.kafka.errors import KafkaRefused, TopicMissing, from_kafka, is_forbidden, is_group_refusal
+from forebay.kafka.door import why_silent
+from forebay.kafka.errors import (
+    KafkaRefused,
+    KafkaUnavailable,
+    TopicMissing,
+    from_kafka,
+    is_forbidden,
+    is_group_refusal,
+)
 from forebay.kafka.identities import TAIL_GROUP
 from forebay.kafka.settings import KafkaSettings
 
@@ -48,6 +56,7 @@ class Tail:
     """Reads all partitions of a topic; belongs to no consumer group."""
 
     def __init__(self, settings: KafkaSettings, topic: str) -> None:
+        self._settings = settings
         self._servers = settings.bootstrap_servers
         self._topic = topic
         self._consumer = Consumer(settings.consumer(**{"group.id": TAIL_GROUP}))
@@ -74,7 +83,9 @@ class Tail:
         try:
             places = self._places(start)
         except KafkaException as error:
-            raise from_kafka(error, f"can't read {self._topic} at {self._servers}") from error
+            failure = from_kafka(error, f"can't read {self._topic} at {self._servers}")
+            cause = why_silent(self._settings) if isinstance(failure, KafkaUnavailable) else ""
+            raise (KafkaUnavailable(f"can't read {self._topic}: {cause}") if cause else failure) from error
         self._consumer.assign(places)
         reading: set[int | None] = {place.partition for place in places}
         deadline = None if seconds is None else time.monotonic() + seconds

@@ -103,6 +103,8 @@ class Platform:
         self.down()
 
     def _start(self, components: list[Component], progress: Progress) -> None:
+        for component in components:
+            require_free(component.record.port, component.name, component.port_option)
         try:
             for component in components:
                 component.launch(progress)
@@ -122,6 +124,7 @@ class Platform:
 
     def _record_ports(self) -> None:
         record = self._state.load()
+        self._require_two_ports(record)
         if record is None:
             self._state.save(self._first_record())
             return
@@ -135,6 +138,16 @@ class Platform:
                 )
             require_free(wanted, component.name, component.port_option)
             component.move(wanted)
+
+    def _require_two_ports(self, record: PlatformRecord | None) -> None:
+        """Refuse one port for both. Raises PlatformError."""
+        broker = self._ports.broker or (record.broker.port if record else None)
+        registry = self._ports.registry or (record.registry.port if record else None)
+        if broker is not None and broker == registry:
+            given = self.broker if self._ports.registry is None else self.registry
+            raise PlatformError(
+                f"broker and registry can't both listen on port {broker}: choose another port with {given.port_option}."
+            )
 
     def _wanted_ports(self) -> list[tuple[Component, int]]:
         wanted = ((self.broker, self._ports.broker), (self.registry, self._ports.registry))

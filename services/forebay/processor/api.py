@@ -26,11 +26,11 @@ NO_KEY: Literal[NoKey.NO_KEY] = NoKey.NO_KEY
 
 
 class RejectedRecord(Exception):
-    """Raised by logic to refuse a record: it goes to `<service>.errors` with this reason, nothing else happens."""
+    """Raised by logic to refuse a record: it goes to `<application>.errors` with this reason, nothing else happens."""
 
 
 class LateRecord(Exception):
-    """Raised by logic for a record that came too late: it goes to `<service>.late`, no store changes.
+    """Raised by logic for a record that came too late: it goes to `<application>.late`, no store changes.
 
     Args:
         by_ms: how long ago the record would still have been accepted, in stream time.
@@ -114,7 +114,7 @@ class Context(Protocol[O_contra]):
         ...
 
     def late(self, by_ms: int) -> None:
-        """Send the record to `<service>.late` as well: a part of it came too late by `by_ms` of stream time."""
+        """Send the record to `<application>.late` as well: a part of it came too late by `by_ms` of stream time."""
         ...
 
     def schedule(self, name: str, due: int, key: str | None = None) -> None:

@@ -37,7 +37,7 @@ class Output(NamedTuple):
 
 
 class SideRecord(NamedTuple):
-    """A record for `<service>.errors` or `.late`: the original with headers that explain; `timestamp` in ms."""
+    """A record for `<application>.errors` or `.late`: the original with headers that explain; `timestamp` in ms."""
 
     key: bytes | None
     value: bytes | None

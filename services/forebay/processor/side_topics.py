@@ -1,4 +1,4 @@
-"""Records for `<service>.errors` and `.late`: the original as it came, with headers that explain.
+"""Records for `<application>.errors` and `.late`: the original as it came, with headers that explain.
 
 A report must never be what stops a job: what the topic does not take of it is left out, and said so.
 """

@@ -8,7 +8,6 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -30,6 +29,7 @@ from forebay.runtime.interrupt import kept_interrupt
 from forebay.runtime.jvmlock import held_by_jvm
 from forebay.runtime.jvmlog import quiet_children
 from forebay.runtime.kubernetes_members import following_executors
+from forebay.runtime.logic_settings import parse_logic
 from forebay.runtime.metrics import JobMetrics
 from forebay.runtime.positions import committed_positions
 from forebay.runtime.prepare import check_topics, code_version, count_tasks, register_contracts
@@ -46,10 +46,6 @@ log = logging.getLogger(__name__)
 
 _LOG_SECONDS = 2.0
 _EXPLAIN_SECONDS = 10.0
-
-
-class WrongSettings(ValueError):
-    """A setting of the logic that does not exist or makes no sense; names those there are."""
 
 
 class _Stopped(Exception):
@@ -108,6 +104,11 @@ class JobApplication:
         """What was done to stores that are declared otherwise now: task, text."""
         self.restored: list[TaskFigures] = []
         """Figures of the tasks after the lease that took the state from the changelogs."""
+
+    @property
+    def application(self) -> str:
+        """Give the application id."""
+        return self._application
 
     @property
     def kafka(self) -> KafkaSettings:
@@ -282,31 +283,3 @@ def as_text(before: Mapping[str, int], now: Mapping[str, int]) -> str:
     rest = "".join(f", {passed[name]} {name.replace('_', ' ')}" for name in names if passed[name])
     done = f"{passed['records_in']} in, {passed['records_out']} out, {passed['commits']} commits"
     return f"{done}{rest}, state {now['state_rows']} rows"
-
-
-def parse_logic(service: Service, given: Mapping[str, str]) -> dict[str, Any]:
-    """Give the logic's settings from text. Raises WrongSettings."""
-    kind = load_job(service.job).settings
-    defaults = kind()
-    names = list(kind.__dataclass_fields__)
-    parsed: dict[str, Any] = {}
-    for name, text in given.items():
-        if name not in names:
-            known = f"choose from {', '.join(names)}" if names else "it has none"
-            raise WrongSettings(f"{service.name} has no setting {name!r}: {known}")
-        wanted = type(getattr(defaults, name))
-        try:
-            parsed[name] = wanted(text)
-        except ValueError as error:
-            raise WrongSettings(f"{name}={text} is not {_described(wanted)}") from error
-    try:
-        kind(**parsed)
-    except ValueError as error:
-        raise WrongSettings(str(error)) from error
-    return parsed
-
-
-def _described(kind: type[Any]) -> str:
-    if issubclass(kind, Enum):
-        return f"one of {', '.join(str(member.value) for member in kind)}"
-    return f"of type {kind.__name__}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from forebay.catalog import Service
@@ -24,7 +24,16 @@ log = logging.getLogger(__name__)
 
 
 class BrokerUnfit(StopJob):
-    """Topics or brokers are configured so that the job would lose state or stand still; one line for each reason."""
+    """Topics or brokers are configured so that the job would lose state or stand still; one line for each reason.
+
+    Args:
+        problems: what is wrong, each with its remedy.
+    """
+
+    def __init__(self, application: str, problems: Sequence[str]) -> None:
+        place = f"{application} would lose state or stand still here: "
+        super().__init__(place + "; ".join(problems))
+        self.problems = tuple(place + problem for problem in problems)
 
 
 def check_broker(kafka: KafkaSettings, service: Service, application: str, needs: Needs) -> None:
@@ -57,7 +66,7 @@ def judge(application: str, findings: list[Finding]) -> None:
             log.warning("%s: %s", application, finding.text)
     fatal = [finding.text for finding in findings if finding.fatal]
     if fatal:
-        raise BrokerUnfit(f"{application} would lose state or stand still here: " + "; ".join(fatal))
+        raise BrokerUnfit(application, fatal)
 
 
 def _seen(ask: Callable[[], T], unknown: T, what: str) -> T:

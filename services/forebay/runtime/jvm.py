@@ -1,8 +1,10 @@
-"""The driver's JVM, started before Spark has its settings."""
+"""The driver's JVM, started before Spark has its settings, and apart from signals that are the driver's alone."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import signal
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
@@ -10,12 +12,39 @@ from pyspark.java_gateway import launch_gateway
 _ON_COMMAND_LINE = ("spark.driver.memory", "spark.driver.extraJavaOptions")
 
 
-def start_jvm(settings: Mapping[str, str]) -> None:
-    """Start the JVM with what only its command line can tell it; Spark gets the other settings through the gateway.
+class _Apart(dict[str, Any]):
+    """How the JVM is started: what Spark does in the new process before it becomes Java, and ignoring SIGTERM there.
+
+    Java leaves a signal alone that it was started to ignore.
+    """
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        super().__setitem__(name, _ignoring_sigterm(value) if name == "preexec_fn" else value)
+
+
+def _ignoring_sigterm(prepare: Callable[[], None]) -> Callable[[], None]:
+    def prepared() -> None:
+        prepare()
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+    return prepared
+
+
+def start_jvm(given: Mapping[str, str]) -> None:
+    """Start the JVM with settings on its command line; Spark gets all of them through the gateway.
+
+    In a process group of its own, and deaf to SIGTERM: one that is sent to all of the driver's processes (by systemd,
+    supervisors, `timeout`) would shut Spark down before the driver has ended its leases. The JVM ends with the driver,
+    whose end closes its stdin.
+    """
+    if SparkContext._gateway is None:
+        conf = SparkConf(loadDefaults=False).setAll(list(given.items()))
+        SparkContext._ensure_initialized(gateway=launch_gateway(conf, _Apart(process_group=0)))
+
+
+def without_secrets(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return what only a command line can tell the JVM.
 
     A command line shows a secret to everybody, and spark-submit refuses to start without executors on Kubernetes.
     """
-    if SparkContext._gateway is None:
-        own = {name: settings[name] for name in _ON_COMMAND_LINE}
-        conf = SparkConf(loadDefaults=False).setAll(list(own.items()))
-        SparkContext._ensure_initialized(gateway=launch_gateway(conf))
+    return {name: settings[name] for name in _ON_COMMAND_LINE}

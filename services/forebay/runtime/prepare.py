@@ -59,7 +59,8 @@ def count_tasks(
 
 def check_topics(kafka: KafkaSettings, service: Service, application: str, tasks: int) -> None:
     """Refuse to start without the job's topics. Raises TopicsUnfit."""
-    needed: list[Topic] = [*service.outputs, service.errors, service.late, *service.own_topics(application, tasks)]
+    sided = service.as_application(application)
+    needed: list[Topic] = [*service.outputs, sided.errors, sided.late, *service.own_topics(application, tasks)]
     rescaling = rescale_topic(application)
     found = TopicAdmin(kafka, _ANSWER_SECONDS).partitions([*(topic.name for topic in needed), rescaling])
     if rescaling in found:

@@ -13,7 +13,7 @@ import pyspark
 from pyspark.sql import SparkSession
 
 from forebay.private import UMASK
-from forebay.runtime.jvm import start_jvm
+from forebay.runtime.jvm import start_jvm, without_secrets
 from forebay.runtime.kubernetes import ExecutorPods
 from forebay.runtime.rpc_secret import local_settings
 from forebay.runtime.worker_python import choose_python
@@ -134,8 +134,8 @@ def build_session(
         **java_settings(java, options.conf),
         **REQUIRED,
     }
-    if options.executors is not None or options.slots > 1:
-        start_jvm(settings)
+    alone = options.executors is None and options.slots == 1
+    start_jvm(settings if alone else without_secrets(settings))
     builder = SparkSession.builder.appName(name)
     for key, value in settings.items():
         builder = builder.config(key, value)

@@ -61,7 +61,8 @@ def topic_findings(
     """
     declared = service.changelogs(application, 1)
     changelogs, outputs = _those(declared, found), _those(service.outputs, found)
-    sides = _those((service.errors, service.late), found)
+    sided = service.as_application(application)
+    sides = _those((sided.errors, sided.late), found)
     others = [*outputs, *sides]
     written = [*others, *changelogs]
     row_bytes = min(int(topic.config[MAX_BYTES]) for topic in declared)

@@ -19,6 +19,8 @@ Predicate = Callable[[Any], bool | None]
 class ViewError(ValueError):
     """A file that is no view; the message names the file, what is wrong, and what to write instead."""
 
+    names_its_place = True
+
 
 class Function(StrEnum):
     """The aggregates a view can keep up to date from one new record alone."""

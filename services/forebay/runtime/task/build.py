@@ -54,7 +54,7 @@ def places_of(job: Job, lease: Lease) -> list[Place]:
 
 def build_group(spec: JobSpec, lease: Lease, storage: GroupStorage) -> GroupRunner:
     """Return the runner of a lease's group: its tables as the snapshots have them, connected to broker and registry."""
-    service = find_service(spec.service)
+    service = find_service(spec.service).as_application(spec.application)
     job = load_job(service.job)
     tasks, writers, snapshots = [], {}, []
     for place in places_of(job, lease):

@@ -1,0 +1,30 @@
+"""docs/first-hour.md on a real broker: its commands make the topics, feed, run, read and query the new service."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from forebay.platform import Platform
+from forebay.platform.ports import free_port
+from tests.docs import first_hour, walkthrough
+
+
+@pytest.mark.timeout(300)
+def test_the_commands_of_the_page_feed_run_and_query_the_service(platform: Platform, tmp_path: Path) -> None:
+    platform.up()
+    service, made = first_hour.make(tmp_path)
+    assert made.returncode == 0, made.stdout + made.stderr
+    first_hour.change(service)
+    port = str(free_port())
+    commands = "".join(first_hour.of("bash")[2:]).replace("7070", port)
+    done = walkthrough.shell(service, commands, FOREBAY_HOME=str(platform.home), FOREBAY_QUERIES_HTTP_PORT=port)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "page_counts_events: 2,000 events in" in done.stdout
+    printed = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    *results, answer = printed
+    assert [result["value"]["user"] for result in results] == [result["key"] for result in results]
+    assert len(results) == 2
+    assert len(answer["entries"]) == 3, answer

@@ -1,0 +1,1 @@
+"""A service tried before it runs: what is loaded, and its first records through its logic, without Spark and Kafka."""

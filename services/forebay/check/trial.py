@@ -1,0 +1,137 @@
+"""The first records of a service's producers through its logic, on the test driver."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from forebay.catalog import Service
+from forebay.codec import Unavailable
+from forebay.job import load_job
+from forebay.mistakes import Mistake, mistake
+from forebay.processor.api import AnyProcessor, LateRecord, RejectedRecord
+from forebay.testing import JobDriver
+from producers.base import Event, Options
+from producers.catalog import all_sources, generate
+
+RECORDS = 100
+_KEYS = 10
+_IDLE_MS = 86_400_000
+"""Idle time after the records: timers of a day fire, too."""
+
+_METHODS = ("process", "removed", "on_timer", "on_wall_clock")
+_EXPECTED = (RejectedRecord, LateRecord, Unavailable, MemoryError)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What became of a service's first records.
+
+    Args:
+        records: how many went in, by topic; 0 where nothing produces it.
+        rejected: how many the logic refused (RejectedRecord).
+        reason: why it refused the first one.
+        waits: why they could not be tried to the end: something that the logic needs is away.
+    """
+
+    records: Mapping[str, int]
+    outputs: int = 0
+    late: int = 0
+    rejected: int = 0
+    reason: str = ""
+    waits: str = ""
+
+
+class _Witness:
+    """Remembers the first error that came out of the logic, which tells of it only in a record's headers."""
+
+    def __init__(self) -> None:
+        self.error: Exception | None = None
+
+    def watch(self, processor: AnyProcessor) -> None:
+        """Put itself before the processor's methods."""
+        for name in _METHODS:
+            setattr(processor, name, self._watched(getattr(processor, name)))
+
+    def _watched(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        def watched(*arguments: Any) -> Any:
+            try:
+                return method(*arguments)
+            except _EXPECTED:
+                raise
+            except Exception as error:
+                self.error = self.error or error
+                raise
+
+        return watched
+
+
+def try_records(service: Service, settings: Any, count: int = RECORDS) -> Trial:
+    """Run the first `count` records of each producer, in order of time, and a day of idle time.
+
+    Raises:
+        Mistake: the logic failed on a record, or refused all of them; or a producer makes what its contract refuses.
+        PluginError: a producer can't be used. Whatever making the driver raises (JobDriver).
+    """
+    driver = JobDriver(service.name, settings=settings)
+    witness = _Witness()
+    for stage in driver.stages:
+        for processor in stage.processors:
+            witness.watch(processor)
+    sources = all_sources()
+    topics = [topic.name for topic in service.inputs if topic.name in sources]
+    done: Counter[str] = Counter({topic.name: 0 for topic in service.inputs})
+    try:
+        for topic, event in _in_order(service, topics, count):
+            _pipe(service, driver, topic, event)
+            done[topic] += 1
+            _require_no_mistake(service, driver, witness, f"record {done[topic]} of {topic}, key {event.key!r}")
+        if topics:
+            driver.advance_wall_time(_IDLE_MS)
+            _require_no_mistake(service, driver, witness, "a timer after the last record")
+    except Unavailable as error:
+        return Trial(done, waits=str(error))
+    rejected = [failure.headers["error.message"] for failure in driver.errors]
+    if rejected and len(rejected) >= done.total():
+        raise Mistake(
+            f"{service.name} refuses every one of its producers' first {done.total()} records, the first one because "
+            f"{rejected[0]!r}: mend the producer or the rule"
+        )
+    return Trial(done, len(driver.outputs), len(driver.late), len(rejected), next(iter(rejected), ""))
+
+
+def _in_order(service: Service, topics: list[str], count: int) -> Iterator[tuple[str, Event[Any]]]:
+    """Return the producers' records by time; of one time tables come first, as in a task."""
+    tables = load_job(service.job).tables
+    streams = [_made(service, topic, count) for topic in sorted(topics, key=lambda topic: topic not in tables)]
+    return heapq.merge(*streams, key=lambda made: made[1].timestamp)
+
+
+def _made(service: Service, topic: str, count: int) -> Iterator[tuple[str, Event[Any]]]:
+    try:
+        for event in generate(topic, Options(count=count, keys=_KEYS)):
+            yield topic, event
+    except Exception as error:  # whatever a generator raises
+        raise mistake(error, service.package, f"the producer of {topic}") from error
+
+
+def _pipe(service: Service, driver: JobDriver, topic: str, event: Event[Any]) -> None:
+    try:
+        driver.pipe(event.key, event.value, topic, event.timestamp)
+    except (Unavailable, MemoryError):
+        raise
+    except Exception as error:  # whatever encoding it, or reading its time, raises
+        raise mistake(error, service.package, f"what the producer of {topic} makes") from error
+
+
+def _require_no_mistake(service: Service, driver: JobDriver, witness: _Witness, record: str) -> None:
+    if witness.error is not None:
+        found = mistake(witness.error, service.package, f"the logic of {service.name}")
+        raise Mistake(f"{found} ({record}): mend it, then `forebay check {service.name}`", found.log_tail)
+    unexpected = [failure.headers for failure in driver.errors if failure.headers["error.class"] != "RejectedRecord"]
+    if unexpected:
+        said = f"{unexpected[0]['error.class']}: {unexpected[0]['error.message']}"
+        raise Mistake(f"the logic of {service.name} fails: {said} ({record})")

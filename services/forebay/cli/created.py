@@ -1,0 +1,52 @@
+"""Topics of a job and of its producers, made where they are missing."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from forebay.catalog import Service, all_services
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.errors import TopicsDiffer
+from forebay.kafka.identities import rescale_topic
+from forebay.kafka.settings import KafkaSettings
+from forebay.kafka.topics import spec_of
+from forebay.runtime.prepare import count_tasks
+
+
+def create_missing(kafka: KafkaSettings, service: Service, application: str, tasks: int) -> tuple[str, ...]:
+    """Create the topics of a job that don't exist, its own with a partition per task; give their names.
+
+    Those that exist otherwise than declared are for the start to judge.
+
+    Args:
+        tasks: 0 for as many as the changelogs have, else the first input.
+
+    Raises:
+        TopicsUnfit: an input's partitions are no multiple of the tasks. KafkaRefused, KafkaUnavailable.
+    """
+    admin = TopicAdmin(kafka)
+    job = service.as_application(application)
+    shared = [*job.inputs, *job.outputs, job.errors, job.late]
+    rescaling = rescale_topic(application)
+    before = admin.partitions([*(topic.name for topic in job.topics(application, tasks)), rescaling])
+    if rescaling in before:
+        return ()  # what is missing now is for `forebay rescale` to make; the start says so
+    with suppress(TopicsDiffer):
+        admin.create(spec_of(topic) for topic in shared)
+    count = count_tasks(kafka, service, application, tasks)
+    own = service.own_topics(application, count)
+    with suppress(TopicsDiffer):
+        admin.create(spec_of(topic) for topic in own)
+    return tuple(topic.name for topic in (*shared, *own) if topic.name not in before)
+
+
+def create_input(kafka: KafkaSettings, service: str, topic: str) -> None:
+    """Create an input of a service if it does not exist; one of a service that is not in the table is left alone.
+
+    Raises:
+        KafkaRefused, KafkaUnavailable: the broker says no, or nothing.
+    """
+    entry = all_services().get(service)
+    specs = [spec_of(each) for each in (entry.inputs if entry else ()) if each.name == topic]
+    with suppress(TopicsDiffer):
+        TopicAdmin(kafka).create(specs)

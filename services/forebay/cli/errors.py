@@ -1,0 +1,32 @@
+"""How an error looks: a line for each problem, not longer than anybody reads."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+_LONGEST = 1_500
+_STOP = "[forebay.stop] "
+"""What marks an error on its way through Spark; of no use to a reader."""
+
+
+def lines_of(error: BaseException) -> list[str]:
+    """Return what to tell of an error: a line for each of its `problems` if it has several, the first one first."""
+    problems = getattr(error, "problems", ())
+    return [in_a_line(str(text)) for text in problems or [str(error) or type(error).__name__]]
+
+
+def in_a_line(message: str) -> str:
+    """Return a message as one line; of a very long one its beginning and end, where cause and remedy are."""
+    line = " ".join(message.replace(_STOP, "").split())
+    if len(line) <= _LONGEST:
+        return line
+    left_out = len(line) - _LONGEST
+    return f"{line[: _LONGEST // 2]} ... ({left_out} characters left out) ... {line[-_LONGEST // 2 :]}"
+
+
+def show(console: Console, lines: list[str]) -> None:
+    """Print lines, broken between words where they are wider than a terminal; for a file each stays one line."""
+    for line in lines:
+        console.print(
+            f"error: {line}", style="bold red", markup=False, highlight=False, soft_wrap=not console.is_terminal
+        )

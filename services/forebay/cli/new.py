@@ -1,0 +1,34 @@
+"""forebay new: a service of one's own, ready to run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from forebay.catalog import all_services
+from forebay.scaffold.project import WrongName, write_project
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  forebay new page-counts
+  cd page-counts && forebay demo page-counts"""
+)
+@click.argument("name")
+@click.option("--folder", type=click.Path(path_type=Path), help="Where to write it. Default: a new folder NAME.")
+def new(name: str, folder: Path | None) -> None:
+    """Write the service NAME into a folder of its own: contracts, logic, settings, a producer, a test, chart values.
+
+    It runs as it is: each user's events are counted. docs/first-hour.md makes something else of it.
+    """
+    if name in all_services():
+        raise click.UsageError(f"there is a service {name} already: choose another name")
+    try:
+        written = write_project(name, folder or Path(name))
+    except WrongName as error:
+        raise click.UsageError(str(error)) from error
+    for file in written:
+        click.echo(f"wrote {file}")
+    click.echo(f"\nNext:\n  cd {folder or name}\n  forebay check {name}\n  python -m pytest\n  forebay demo {name}")

@@ -1,0 +1,114 @@
+"""Mistakes in a service's own files: which file, which line, and what Python says of it, in one line."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sysconfig
+import traceback
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+_LIBRARY = Path(__file__).resolve().parent
+_FOREIGN = (_LIBRARY, *(Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")))
+
+
+class Mistake(Exception):
+    """A service's own files are wrong: the message names the file, the line and what to do.
+
+    Args:
+        line: the source line; printed above the message.
+    """
+
+    def __init__(self, message: str, line: str = "") -> None:
+        super().__init__(message)
+        self.log_tail = line
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of a file, as shown to whoever wrote it; `function` is "" outside of one."""
+
+    file: str
+    line: int
+    function: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}, line {self.line}" + (f", in {self.function}" if self.function else "")
+
+
+def mistake(error: BaseException, package: str, doing: str) -> Mistake:
+    """Return what to tell of an error that a service's files caused.
+
+    One that names the file and what to write already (its class says `names_its_place = True`) is told as it is.
+
+    Args:
+        package: where the service's files are.
+        doing: what failed, for an error that no line of theirs is seen in.
+    """
+    if getattr(error, "names_its_place", False):
+        return Mistake(str(error))
+    place = place_of(error, package)
+    said = f"{type(error).__name__}: {_said(error)}" if place else _said(error)
+    return Mistake(f"{place or doing}: {said}", f"{place}:\n    {place.text}" if place and place.text else "")
+
+
+def place_of(error: BaseException, package: str) -> Place | None:
+    """Return the innermost line of the package's own files that an error came from, or None.
+
+    Where none of them is seen, that of any file that is neither Python's, an installed library's nor Forebay's.
+    """
+    if isinstance(error, SyntaxError) and error.filename:
+        return Place(_shown(error.filename), error.lineno or 1, "", (error.text or "").strip())
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).is_absolute()]
+    own = _folder(package)
+    mine = [frame for frame in frames if own is not None and _lies_in(frame.filename, own)]
+    others = [frame for frame in frames if not any(_lies_in(frame.filename, folder) for folder in _FOREIGN)]
+    found = next(reversed(mine or others), None)
+    if found is None:
+        return None
+    function = "" if found.name == "<module>" else found.name
+    return Place(_shown(found.filename), found.lineno or 1, function, found.line or "")
+
+
+def _said(error: BaseException) -> str:
+    """Return an error's text with the name that was probably meant."""
+    text = error.msg if isinstance(error, SyntaxError) else str(error)
+    near = _meant(error)
+    return (text or type(error).__name__) + (f"; did you mean {near!r}?" if near else "")
+
+
+def _meant(error: BaseException) -> str:
+    """Return the name that is nearest to one that does not exist; "" for none."""
+    known: list[str] = []
+    if isinstance(error, AttributeError) and error.obj is not None:
+        known = [name for name in dir(error.obj) if not name.startswith("__")]
+    elif isinstance(error, NameError) and error.__traceback__ is not None:
+        *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+        known = [*frame.f_locals, *frame.f_globals]
+    name = getattr(error, "name", None)
+    return next(iter(difflib.get_close_matches(name, known, n=1)), "") if name else ""
+
+
+def _folder(package: str) -> Path | None:
+    """Return where a package's files are, if it can be found."""
+    try:
+        spec = find_spec(package)
+    except (ImportError, ValueError, AttributeError):
+        return None
+    if spec is None or spec.origin is None:
+        return None
+    file = Path(spec.origin).resolve()
+    return file.parent if spec.submodule_search_locations else file
+
+
+def _lies_in(file: str, folder: Path) -> bool:
+    return Path(file).resolve().is_relative_to(folder)
+
+
+def _shown(file: str) -> str:
+    """Return a file's name as seen from where the user is, if it lies there."""
+    near = os.path.relpath(file)
+    return file if near.startswith(os.pardir) else near

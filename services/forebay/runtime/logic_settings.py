@@ -1,0 +1,42 @@
+"""Settings of a service's logic, given as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any
+
+from forebay.catalog import Service
+from forebay.job import load_job
+
+
+class WrongSettings(ValueError):
+    """A setting of the logic that does not exist or makes no sense; names those there are."""
+
+
+def parse_logic(service: Service, given: Mapping[str, str]) -> dict[str, Any]:
+    """Give the logic's settings from text. Raises WrongSettings."""
+    kind = load_job(service.job).settings
+    defaults = kind()
+    names = list(kind.__dataclass_fields__)
+    parsed: dict[str, Any] = {}
+    for name, text in given.items():
+        if name not in names:
+            known = f"choose from {', '.join(names)}" if names else "it has none"
+            raise WrongSettings(f"{service.name} has no setting {name!r}: {known}")
+        wanted = type(getattr(defaults, name))
+        try:
+            parsed[name] = wanted(text)
+        except ValueError as error:
+            raise WrongSettings(f"{name}={text} is not {_described(wanted)}") from error
+    try:
+        kind(**parsed)
+    except ValueError as error:
+        raise WrongSettings(str(error)) from error
+    return parsed
+
+
+def _described(kind: type[Any]) -> str:
+    if issubclass(kind, Enum):
+        return f"one of {', '.join(str(member.value) for member in kind)}"
+    return f"of type {kind.__name__}"

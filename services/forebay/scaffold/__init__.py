@@ -1,0 +1,1 @@
+"""A new service's folder, written from the templates in files/."""

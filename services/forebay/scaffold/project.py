@@ -1,0 +1,80 @@
+"""Writes a service that runs: contracts, records, settings, logic, wiring, producer, test, chart values."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Iterator, Mapping
+from importlib import resources
+from importlib.resources.abc import Traversable
+from importlib.util import find_spec
+from pathlib import Path
+from string import Template
+
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_LONGEST = 50
+_SUFFIX = ".tmpl"
+
+
+class WrongName(ValueError):
+    """No service can have that name, or the folder is taken; says what to write instead."""
+
+
+def package_name(name: str) -> str:
+    """Return the name of the package of a service.
+
+    Raises:
+        WrongName: the name is none for a service, or the package's is that of a module that is there already.
+    """
+    package = name.replace("-", "_")
+    if not _NAME.fullmatch(name) or len(name) > _LONGEST:
+        near = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-0123456789")[:_LONGEST].rstrip("-") or "my-service"
+        raise WrongName(
+            f"{name!r} is no name for a service: small letters, digits and hyphens, at most {_LONGEST}, "
+            f"a letter first, such as {near}"
+        )
+    if keyword.iskeyword(package) or find_spec(package) is not None:
+        raise WrongName(f"Python has a {package} already, which the service's package would hide: write {name}-service")
+    return package
+
+
+def project_files(name: str) -> Mapping[str, str]:
+    """Return the texts of a new service's files by their paths. Raises WrongName."""
+    package = package_name(name)
+    title = name.replace("-", " ").capitalize()
+    facts = {"name": name, "package": package, "title": title}
+    return {
+        _path(parts, package): Template(file.read_text(encoding="utf-8")).substitute(facts)
+        for parts, file in _templates(resources.files("forebay") / "scaffold" / "files", ())
+    }
+
+
+def write_project(name: str, folder: Path) -> tuple[Path, ...]:
+    """Write a new service into `folder`, which must be empty or not there yet; give the files.
+
+    Raises:
+        WrongName: the name or the folder can't be used.
+    """
+    files = project_files(name)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise WrongName(f"{folder} is there already: choose another name or --folder, or move it away")
+    written = []
+    for path, text in files.items():
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        written.append(file)
+    return tuple(written)
+
+
+def _templates(folder: Traversable, parts: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Traversable]]:
+    for each in sorted(folder.iterdir(), key=lambda each: each.name):
+        if each.is_dir():
+            yield from _templates(each, (*parts, each.name))
+        elif each.name.endswith(_SUFFIX):
+            yield (*parts, each.name.removesuffix(_SUFFIX)), each
+
+
+def _path(parts: tuple[str, ...], package: str) -> str:
+    names = {"package": package, "test_package.py": f"test_{package}.py", "gitignore": ".gitignore"}
+    return "/".join(names.get(part, part) for part in parts)

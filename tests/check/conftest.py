@@ -1,0 +1,53 @@
+"""A service as `forebay new` writes it, to be broken: each test has a package of its own."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from forebay.plugins import VARIABLE
+from forebay.scaffold.project import write_project
+
+_NUMBERS = count()
+
+
+class Project:
+    """A service's folder, the current one."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name = name
+        self.package = name.replace("-", "_")
+        self.folder = folder
+
+    def change(self, file: str, old: str, new: str) -> None:
+        """Write `new` for `old`, which must be there, in a file of the package."""
+        path = self.folder / self.package / file
+        old, new = self.named(old), self.named(new)
+        text = path.read_text()
+        assert old in text
+        path.write_text(text.replace(old, new))
+        importlib.invalidate_caches()
+
+    def named(self, text: str) -> str:
+        return text.replace("PACKAGE", self.package).replace("NAME", self.name)
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
+    monkeypatch.setenv(VARIABLE, "")
+    monkeypatch.setenv("PYTHONPATH", "")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    before = set(sys.modules)
+    made = Project(f"broken-{next(_NUMBERS)}", tmp_path / "project")
+    write_project(made.name, made.folder)
+    monkeypatch.chdir(made.folder)
+    yield made
+    for name in set(sys.modules) - before:
+        if name.partition(".")[0] == made.package:
+            del sys.modules[name]

@@ -1,0 +1,76 @@
+"""Topics that `run` makes on the embedded platform: a partition per task, nothing in the middle of a rescale."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pytest
+
+from forebay.catalog import SERVICES
+from forebay.cli import created
+from forebay.cli.created import create_input, create_missing
+from forebay.kafka.errors import TopicsDiffer
+from forebay.kafka.identities import rescale_topic
+from forebay.kafka.settings import KafkaSettings
+from forebay.kafka.topics import TopicSpec
+from forebay.runtime import prepare
+
+SETTINGS = KafkaSettings(bootstrap_servers="127.0.0.1:9", schema_registry_url="http://127.0.0.1:9")
+SERVICE = SERVICES["user-sessions"]
+
+
+class Broker:
+    """Topics of a broker, with their partitions, in the place of TopicAdmin."""
+
+    def __init__(self, topics: dict[str, int]) -> None:
+        self.topics = topics
+
+    def __call__(self, *_: Any) -> Broker:
+        return self
+
+    def partitions(self, names: Iterable[str]) -> dict[str, int]:
+        return {name: self.topics[name] for name in names if name in self.topics}
+
+    def create(self, specs: Iterable[TopicSpec]) -> Sequence[str]:
+        asked = list(specs)
+        different = [spec.name for spec in asked if self.topics.get(spec.name, spec.partitions) != spec.partitions]
+        self.topics |= {spec.name: spec.partitions for spec in asked if spec.name not in self.topics}
+        if different:
+            raise TopicsDiffer(different)
+        return [spec.name for spec in asked]
+
+
+@pytest.fixture
+def broker(monkeypatch: pytest.MonkeyPatch) -> Broker:
+    made = Broker({})
+    monkeypatch.setattr(created, "TopicAdmin", made)
+    monkeypatch.setattr(prepare, "TopicAdmin", made)
+    return made
+
+
+def test_all_topics_of_an_application_are_made(broker: Broker) -> None:
+    made = create_missing(SETTINGS, SERVICE, "mine", 2)
+    assert set(made) == {topic.name for topic in SERVICE.topics("mine", 2)}
+    assert broker.topics["user_activity"] == 4
+    assert broker.topics["mine-user-profiles-changelog"] == broker.topics["mine-0-task"] == 2
+    assert create_missing(SETTINGS, SERVICE, "mine", 2) == ()
+
+
+def test_an_input_that_is_there_decides_the_number_of_tasks(broker: Broker) -> None:
+    broker.topics["user_activity"] = 6
+    made = create_missing(SETTINGS, SERVICE, "user-sessions", 0)
+    assert "user_activity" not in made
+    assert broker.topics["user-sessions-0-task"] == 6
+
+
+def test_nothing_is_made_in_the_middle_of_a_rescale(broker: Broker) -> None:
+    broker.topics[rescale_topic("mine")] = 2
+    assert create_missing(SETTINGS, SERVICE, "mine", 0) == ()
+    assert list(broker.topics) == [rescale_topic("mine")]
+
+
+def test_a_producer_makes_its_topic_only(broker: Broker) -> None:
+    create_input(SETTINGS, "price-join", "food_orders")
+    create_input(SETTINGS, "nobody", "food_orders")
+    assert broker.topics == {"food_orders": 4}

@@ -1,0 +1,48 @@
+"""docs/first-hour.md, word by word, up to where a broker is needed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.docs import first_hour, walkthrough
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Path:
+    folder, done = first_hour.make(tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert first_hour.of("text")[0] in done.stdout
+    assert "5 passed" in done.stdout
+    return folder
+
+
+def test_the_change_and_its_test_work(service: Path) -> None:
+    first_hour.change(service)
+    done = walkthrough.shell(service, first_hour.of("bash")[1])
+    assert done.returncode == 0, done.stdout
+    assert "6 passed" in done.stdout
+
+
+def test_the_mistake_is_told_as_the_page_says(service: Path) -> None:
+    first_hour.change(service)
+    logic = service / "page_counts" / "logic.py"
+    logic.write_text(logic.read_text().replace("event.amount", "event.amont", 1))
+    logic.write_text(logic.read_text().replace("if event.amont <", "if event.amount <"))
+    logic.write_text(logic.read_text().replace("-event.amount", "-event.amont"))
+    done = walkthrough.shell(service, "forebay check page-counts")
+    assert done.returncode == 1
+    assert done.stderr.split() == first_hour.of("text")[1].split()
+
+
+def test_every_command_of_the_page_is_one(service: Path) -> None:
+    named = {
+        line.split()[1]
+        for text in first_hour.of("bash") + first_hour.of("sh")
+        for line in text.splitlines()
+        if line.startswith("forebay ")
+    }
+    done = walkthrough.shell(service, "; ".join(f"forebay {name} --help >/dev/null" for name in sorted(named)))
+    assert done.returncode == 0, done.stderr
+    assert {"new", "check", "demo", "up", "produce", "run", "tail", "queries"} <= named

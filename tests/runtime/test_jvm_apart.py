@@ -1,0 +1,27 @@
+"""Spark's JVM is started so that a SIGTERM to all of the driver's processes is the driver's to act on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+from forebay.runtime.jvm import _Apart
+
+_TELLS = """
+import os, signal
+ignored = [signal.getsignal(number) is signal.SIG_IGN for number in (signal.SIGTERM, signal.SIGINT)]
+print(os.getpgid(0) == os.getpid(), *ignored)
+"""
+
+
+def test_it_has_a_group_of_its_own_and_ignores_what_spark_and_we_told_it_to() -> None:
+    how = _Apart(process_group=0)
+    how["preexec_fn"] = lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)
+    how["stdout"] = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", _TELLS], text=True, **how) as child:
+        told, _ = child.communicate(timeout=60)
+    assert told.split() == ["True"] * 3
+    assert signal.getsignal(signal.SIGTERM) is not signal.SIG_IGN
+    assert os.getpgid(0) != child.pid
