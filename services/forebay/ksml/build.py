@@ -20,7 +20,6 @@ from forebay.ksml.proxies import proxy_of
 from forebay.ksml.stores import StoreSpec, store_node
 from forebay.ksml.types import Type, UnknownType
 from forebay.ksml.values import giver_of
-from forebay.processor.api import Context
 from forebay.stores.binding import Store
 
 Called = Callable[[Any, Any], Any]
@@ -34,16 +33,27 @@ class Build:
 
     Args:
         functions: shared by all steps of the task.
+        by_key: whether records are repartitioned before a function that uses stores, where their key changed.
     """
 
-    def __init__(self, definition: Definition, topology: Topology, formats: Formats, functions: Functions) -> None:
+    def __init__(
+        self,
+        definition: Definition,
+        topology: Topology,
+        formats: Formats,
+        functions: Functions,
+        *,
+        by_key: bool = True,
+    ) -> None:
         self.definition = definition
         self.topology = topology
         self.graph = topology.graph
         self.formats = formats
         self.functions = functions
+        self.by_key = by_key
         self._stores: dict[str, tuple[StoreSpec, Step]] = {}
         self._names: set[str] = set()
+        self.find_table: Callable[[str], None] = lambda _: None
 
     def format(self, kind: Type, node: Node) -> Format[Any]:
         """Return a type's format. Raises KsmlError, naming the place that asks for it."""
@@ -64,15 +74,8 @@ class Build:
         return self.definition.function(node, kind)
 
     def call(self, source: Source) -> Callable[..., Any]:
-        """Return what calls a function without stores; it is made ready by the first call."""
-        made: list[Callable[..., Any]] = []
-
-        def called(*arguments: Any) -> Any:
-            if not made:
-                made.append(self.functions.function(source, {}))
-            return made[0](*arguments)
-
-        return called
+        """Return what calls a function without stores."""
+        return self.functions.late(source)
 
     def keyed_call(self, source: Source, key: Type, *values: Type) -> Callable[..., Any]:
         """Return what calls a function with a key and values: each call gets copies of its own."""
@@ -138,6 +141,8 @@ class Build:
         return {} if source is None else {name: self._store(name, node) for name in source.stores}
 
     def _store(self, name: str, node: Node) -> tuple[StoreSpec, Step]:
+        if name not in self._stores and name not in self.definition.stores:
+            self.find_table(name)
         found = self._stores.get(name)
         if found is None:
             spec = self.definition.store(name, node)
@@ -151,10 +156,16 @@ class Build:
         """Note the step that holds a store of the definition, so that functions find it there."""
         self._stores.setdefault(name, (spec, step))
 
+    def alias(self, name: str, store: str) -> None:
+        """Have functions find a table's store by the table's name."""
+        if store in self._stores:
+            self._stores.setdefault(name, self._stores[store])
+
     def _proxy(self, bound: Bound, spec: StoreSpec, step: Step) -> Any:
         own: Store[Any] = bound.store(step.stores[0])
         key = self.formats.of(spec.key)
-        return proxy_of(own, spec.key, spec.value, writer_of_rows(key), reader_of_rows(key))
+        is_stamped = bool(spec.text.flag("timestamped"))
+        return proxy_of(own, spec.key, spec.value, writer_of_rows(key), reader_of_rows(key), is_stamped=is_stamped)
 
     def name(self, wanted: str) -> str:
         """Return a name that nothing else has, made of what can stand in a topic's name."""
@@ -206,7 +217,3 @@ def located(build: Build, node: Node, work: Callable[[], Any]) -> Any:
         for each in build.graph.nodes[before:]:
             if ".yaml:" not in each.where and ".yml:" not in each.where:
                 object.__setattr__(each, "where", f"{node.file}:{node.key_line}")
-
-
-def forwarded(_ctx: Context[Any]) -> None:
-    """Stand for a context that nothing is asked of."""

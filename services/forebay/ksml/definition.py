@@ -10,7 +10,8 @@ from forebay.ksml.code import Source, read_function
 from forebay.ksml.document import Node, parse
 from forebay.ksml.errors import KsmlError, Problem, refusal
 from forebay.ksml.grammar import check
-from forebay.ksml.stores import StoreSpec, read_store
+from forebay.ksml.stores import StoreSpec, read_store, read_type
+from forebay.ksml.types import ANY, Type
 
 
 @dataclass
@@ -64,6 +65,25 @@ class Definition:
             raise node.refuse(f"there is no store {name!r} ({known}): define it under stores:")
         return found
 
+    def topic(self, node: Node) -> Node:
+        """Return the stream or table that a place names. Raises KsmlError."""
+        for section in ("streams", "tables", "globalTables"):
+            found = self.section(section).get(node.text)
+            if found is not None:
+                return found
+        known = ", ".join(name for section in ("streams", "tables") for name in self.section(section)) or "none"
+        raise node.refuse(f"there is no stream or table {node.text!r} (there is {known}): define it under streams:")
+
+    def topics_of(self, key: Type, value: Type) -> list[str]:
+        """Return the topics of streams and tables of these types, each once."""
+        found = [
+            node.string("topic")
+            for section in ("streams", "tables")
+            for node in self.section(section).values()
+            if (read_type(node, "keyType", ANY), read_type(node, "valueType", ANY)) == (key, value)
+        ]
+        return list(dict.fromkeys(found))
+
     def add_inline(self, node: Node, name: str, kind: str) -> None:
         """Note a function that stands where it is called."""
         self._inline[id(node)] = read_function(node, name, kind)
@@ -71,7 +91,8 @@ class Definition:
 
 _ALIKE = {
     "keyTransformer": ("keyValueMapper",),
-    "keyValueMapper": ("keyTransformer", "valueTransformer", "foreignKeyExtractor"),
+    "keyValueMapper": ("keyTransformer", "valueTransformer", "keyValueTransformer"),
+    "keyValueTransformer": ("keyValueMapper",),
     "valueTransformer": ("keyValueMapper",),
     "reducer": ("valueJoiner", "merger"),
 }

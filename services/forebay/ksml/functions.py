@@ -84,6 +84,17 @@ class Functions:
 
         return called
 
+    def late(self, source: Source) -> Callable[..., Any]:
+        """Return what calls a function without stores; it is made ready by the first call."""
+        made: list[Callable[..., Any]] = []
+
+        def called(*arguments: Any) -> Any:
+            if not made:
+                made.append(self.function(source, {}))
+            return made[0](*arguments)
+
+        return called
+
     def explained(self, source: Source, error: BaseException) -> RejectedRecord:
         """Return the error of a function with its place in the file and in the function."""
         line = _line_of(error.__traceback__, source.file)

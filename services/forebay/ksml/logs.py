@@ -19,7 +19,7 @@ class Log:
         self._log = logging.getLogger(f"ksml.{name}")
         self.name = name
 
-    def getName(self) -> str:  # noqa: N802 (KSML's name)
+    def getName(self) -> str:
         """Return the logger's name."""
         return self.name
 
@@ -45,23 +45,23 @@ class Log:
         """Log the smallest detail."""
         self._write(TRACE, text, values)
 
-    def isErrorEnabled(self) -> bool:  # noqa: N802 (KSML's name)
+    def isErrorEnabled(self) -> bool:
         """Tell whether errors are logged."""
         return self._log.isEnabledFor(logging.ERROR)
 
-    def isWarnEnabled(self) -> bool:  # noqa: N802 (KSML's name)
+    def isWarnEnabled(self) -> bool:
         """Tell whether warnings are logged."""
         return self._log.isEnabledFor(logging.WARNING)
 
-    def isInfoEnabled(self) -> bool:  # noqa: N802 (KSML's name)
+    def isInfoEnabled(self) -> bool:
         """Tell whether infos are logged."""
         return self._log.isEnabledFor(logging.INFO)
 
-    def isDebugEnabled(self) -> bool:  # noqa: N802 (KSML's name)
+    def isDebugEnabled(self) -> bool:
         """Tell whether details are logged."""
         return self._log.isEnabledFor(logging.DEBUG)
 
-    def isTraceEnabled(self) -> bool:  # noqa: N802 (KSML's name)
+    def isTraceEnabled(self) -> bool:
         """Tell whether the smallest details are logged."""
         return self._log.isEnabledFor(TRACE)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from typing import Any
+from xml.etree import ElementTree
 
 from forebay.ksml.values import WrongType, text_of
 

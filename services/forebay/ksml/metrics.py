@@ -50,16 +50,16 @@ class Meter(Counter):
 class Timer(Counter):
     """How long something took."""
 
-    def updateSeconds(self, seconds: float) -> None:  # noqa: N802 (KSML's name)
+    def updateSeconds(self, seconds: float) -> None:
         """Note a time in seconds."""
         self._told.count += 1
         self._told.total += seconds
 
-    def updateMillis(self, ms: float) -> None:  # noqa: N802 (KSML's name)
+    def updateMillis(self, ms: float) -> None:
         """Note a time in ms."""
         self.updateSeconds(ms / 1_000)
 
-    def updateNanos(self, ns: float) -> None:  # noqa: N802 (KSML's name)
+    def updateNanos(self, ns: float) -> None:
         """Note a time in ns."""
         self.updateSeconds(ns / 1_000_000_000)
 

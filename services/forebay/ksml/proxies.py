@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Self
 
 from forebay.ksml.types import Type
 from forebay.ksml.values import WrongType, giver_of, taker_of
@@ -21,13 +21,13 @@ class Entries(Iterator[Any]):
     def __next__(self) -> Any:
         return self._ahead.pop() if self._ahead else next(self._entries)
 
-    def __enter__(self) -> Entries:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def hasNext(self) -> bool:  # noqa: N802 (KSML's name)
+    def hasNext(self) -> bool:
         """Tell whether there is another entry."""
         if not self._ahead:
             for each in self._entries:
@@ -68,7 +68,7 @@ class Proxy:
         """Tell that rows survive."""
         return True
 
-    def isOpen(self) -> bool:  # noqa: N802 (KSML's name)
+    def isOpen(self) -> bool:
         """Tell that it can be used."""
         return True
 
@@ -107,7 +107,7 @@ class KeyValueProxy(Proxy):
         """Set a key; None deletes it."""
         self._store.put(self._text(key), self._in(value))
 
-    def putIfAbsent(self, key: Any, value: Any) -> Any:  # noqa: N802 (KSML's name)
+    def putIfAbsent(self, key: Any, value: Any) -> Any:
         """Set a key that has no value; return the one it has."""
         found = self.get(key)
         if found is None:
@@ -126,7 +126,7 @@ class KeyValueProxy(Proxy):
         """Return the entries of a range of keys, both ends included."""
         return self._entries(self._store.range(self._bound(first), self._bound(last)))
 
-    def approximateNumEntries(self) -> int:  # noqa: N802 (KSML's name)
+    def approximateNumEntries(self) -> int:
         """Count the entries."""
         return sum(1 for _ in self._store.all())
 
@@ -140,7 +140,7 @@ class TimestampedProxy(KeyValueProxy):
     def put(self, key: Any, value: Any, timestamp: int = 0) -> None:
         self._store.put(self._text(key), self._in(value), int(timestamp))
 
-    def putIfAbsent(self, key: Any, value: Any, timestamp: int = 0) -> Any:  # noqa: N802 (KSML's name)
+    def putIfAbsent(self, key: Any, value: Any, timestamp: int = 0) -> Any:
         found = self.get(key)
         if found is None:
             self.put(key, value, timestamp)
@@ -188,15 +188,15 @@ class WindowProxy(Proxy):
             return None if found is None else self._out(found.value)
         return self._range("fetch", arguments)
 
-    def backwardFetch(self, *arguments: Any) -> Entries:  # noqa: N802 (KSML's name)
+    def backwardFetch(self, *arguments: Any) -> Entries:
         """Return what fetch() returns of ranges, backwards."""
         return self._range("backward_fetch", arguments)
 
-    def fetchAll(self, first: int, last: int) -> Entries:  # noqa: N802 (KSML's name)
+    def fetchAll(self, first: int, last: int) -> Entries:
         """Return the entries of all keys whose start lies between two times."""
         return self._of_keys(self._store.fetch_all(int(first), int(last)))
 
-    def backwardFetchAll(self, first: int, last: int) -> Entries:  # noqa: N802 (KSML's name)
+    def backwardFetchAll(self, first: int, last: int) -> Entries:
         """Return what fetchAll() returns, backwards."""
         return self._of_keys(self._store.backward_fetch_all(int(first), int(last)))
 
@@ -204,7 +204,7 @@ class WindowProxy(Proxy):
         """Return all entries."""
         return self._of_keys(self._store.all())
 
-    def backwardAll(self) -> Entries:  # noqa: N802 (KSML's name)
+    def backwardAll(self) -> Entries:
         """Return all entries, backwards."""
         return self._of_keys(self._store.backward_all())
 
@@ -238,7 +238,7 @@ class SessionProxy(Proxy):
         """Remove a session, given with key, start and end."""
         self._store.remove(self._text(session["key"]), int(session["start"]), int(session["end"]))
 
-    def fetchSession(self, key: Any, start: int, end: int) -> Any:  # noqa: N802 (KSML's name)
+    def fetchSession(self, key: Any, start: int, end: int) -> Any:
         """Return the value of a session, or None."""
         return self._out(self._store.fetch_session(self._text(key), int(start), int(end)))
 
@@ -248,17 +248,17 @@ class SessionProxy(Proxy):
             return self._sessions(self._store.fetch(self._text(key)))
         return self._sessions(self._store.fetch_key_range(self._bound(key), self._bound(last)))
 
-    def backwardFetch(self, key: Any, last: Any = None) -> Entries:  # noqa: N802 (KSML's name)
+    def backwardFetch(self, key: Any, last: Any = None) -> Entries:
         """Return what fetch() returns, backwards."""
         if last is None:
             return self._sessions(self._store.backward_fetch(self._text(key)))
         return self._sessions(self._store.backward_fetch_key_range(self._bound(key), self._bound(last)))
 
-    def findSessions(self, *arguments: Any) -> Entries:  # noqa: N802 (KSML's name)
+    def findSessions(self, *arguments: Any) -> Entries:
         """Return sessions by key (or two keys), earliest end and latest start."""
         return self._found("find_sessions", arguments)
 
-    def backwardFindSessions(self, *arguments: Any) -> Entries:  # noqa: N802 (KSML's name)
+    def backwardFindSessions(self, *arguments: Any) -> Entries:
         """Return what findSessions() returns, backwards."""
         return self._found("backward_find_sessions", arguments)
 
@@ -287,10 +287,29 @@ _PROXIES: tuple[tuple[type[Store[Any]], type[Proxy]], ...] = (
 )
 
 
+class UnstampedProxy(TimestampedProxy):
+    """A table's or aggregate's store, of a definition that does not say `timestamped`: its values alone."""
+
+    def _out(self, value: Any) -> Any:
+        return None if value is None else Proxy._out(self, value.value)
+
+
 def proxy_of(
-    store: Store[Any], key: Type, value: Type, row: Callable[[Any], str], of_row: Callable[[str], Any]
+    store: Store[Any],
+    key: Type,
+    value: Type,
+    row: Callable[[Any], str],
+    of_row: Callable[[str], Any],
+    *,
+    is_stamped: bool = False,
 ) -> Proxy:
-    """Return a task's store as functions see it."""
+    """Return a task's store as functions see it.
+
+    Args:
+        is_stamped: whether functions see the timestamps of values.
+    """
+    if isinstance(store, TimestampedKeyValueStore) and not is_stamped:
+        return UnstampedProxy(store, key, value, row, of_row)
     for kind, proxy in _PROXIES:
         if isinstance(store, kind):
             return proxy(store, key, value, row, of_row)

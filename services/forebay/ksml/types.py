@@ -1,4 +1,4 @@
-"""Types as definitions write them: `string`, `json`, `avro:Name`, `list(int)`, `windowed(string)`, `json:windowed(string)`."""
+"""Types as definitions write them: `string`, `json`, `avro:Name`, `list(int)`, `windowed(string)`."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from forebay.processor.messages import Headers
+from forebay.processor.messages import Headers, Message
 
 E = TypeVar("E")
 O = TypeVar("O")  # noqa: E741
@@ -124,10 +124,12 @@ class Reading(NamedTuple, Generic[E]):
     Args:
         timestamp: gives a record's event time, in ms; None: it is the Kafka record's timestamp.
         event_id: gives the id by which repetitions are recognized (None: it is never one); None: there are no ids.
+        extract: gives the event time of a message, its key's row text and its value, in ms, in place of `timestamp`.
     """
 
     timestamp: Callable[[E], int] | None = None
     event_id: Callable[[E], str | None] | None = None
+    extract: Callable[[Message, Any, Any], int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,52 @@
+"""Definitions on the test driver: records in, records out, no broker."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forebay.ksml.compile import Definitions, KsmlSettings, job_of
+from forebay.processor.messages import Headers
+from forebay.testing import JobDriver
+from forebay.testing.driver import Forwarded
+
+_MOST = 10_000
+
+
+class KsmlDriver:
+    """Runs definitions with the engine of a job; what they send to topics that they read comes back to them.
+
+    Args:
+        settings: of the functions; the defaults unless given.
+        tasks: number of state tasks.
+    """
+
+    def __init__(self, made: Definitions, settings: KsmlSettings | None = None, tasks: int = 1) -> None:
+        self.job = job_of(made)
+        self.driver = JobDriver(self.job, settings=settings, tasks=tasks)
+
+    def pipe(
+        self, key: Any, value: Any, topic: str, timestamp: int = 0, headers: Headers | None = None
+    ) -> list[Forwarded[Any]]:
+        """Process a record, and what it caused in topics that are read as well; give the outputs.
+
+        Raises:
+            RecursionError: records go round and round.
+        """
+        found = self._returned(self.driver.pipe(key, value, topic, timestamp, headers))
+        return found
+
+    def advance(self, ms: int) -> list[Forwarded[Any]]:
+        """Let time pass without records; give the outputs it caused."""
+        return self._returned(self.driver.advance_wall_time(ms))
+
+    def _returned(self, outputs: list[Forwarded[Any]]) -> list[Forwarded[Any]]:
+        found: list[Forwarded[Any]] = []
+        waiting = list(outputs)
+        while waiting:
+            sent = waiting.pop(0)
+            found.append(sent)
+            if len(found) > _MOST:
+                raise RecursionError(f"a record caused more than {_MOST}: a pipeline sends to a topic it is made of")
+            if sent.topic in self.job.inputs:
+                waiting += self.driver.pipe(sent.key, sent.value, sent.topic, sent.timestamp, list(sent.headers))
+        return found
