@@ -63,6 +63,7 @@ class Service:
         job: module that wires model and logic (`JOB`).
         stages: number of processors in a chain, each behind a repartition of what the one before forwards.
         producers: modules that make events for its inputs (`SOURCE`); none where producers/catalog.py has them.
+        contracts: folder of its contracts' files; "": avro/<name>/, or of another package's service beside its job.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Service:
     job: str
     stages: int = 1
     producers: tuple[str, ...] = ()
+    contracts: str = ""
 
     def __post_init__(self) -> None:
         outputs = (dataclasses.replace(topic, config={**TIMESTAMPS, **topic.config}) for topic in self.outputs)

@@ -55,8 +55,9 @@ class _Way(NamedTuple):
 class _StructCodec:
     """Structs, by the codec of their record class."""
 
-    def __init__(self, way: _Way, records: Codec[Any]) -> None:
+    def __init__(self, way: _Way, records: Codec[Any], schema: str) -> None:
         self._way = way
+        self._named = {"@type": way.hint.__name__, "@schema": schema}
         self._records = records
 
     def encode(self, record: Any) -> bytes:
@@ -67,7 +68,9 @@ class _StructCodec:
         return self._records.encode(made)
 
     def decode(self, data: bytes) -> Any:
-        return self._way.outward(self._records.decode(data))
+        found = self._way.outward(self._records.decode(data))
+        found.update(self._named)
+        return found
 
 
 def avro_format(name: str, text: str) -> Format[Any]:
@@ -81,7 +84,7 @@ def avro_format(name: str, text: str) -> Format[Any]:
     way = _way(kind)
 
     def codec(contracts: Contracts, /) -> Codec[Any]:
-        return _StructCodec(way, contracts(way.hint))
+        return _StructCodec(way, contracts(way.hint), text)
 
     return Format(f"avro {name}", object, codec)
 

@@ -16,7 +16,7 @@ from forebay.ksml.document import Node
 from forebay.ksml.errors import KsmlError
 from forebay.ksml.formats import Formats
 from forebay.ksml.functions import Functions
-from forebay.ksml.proxies import proxy_of
+from forebay.ksml.proxies import Proxy, proxy_of
 from forebay.ksml.stores import StoreSpec, store_node
 from forebay.ksml.types import Type, UnknownType
 from forebay.ksml.values import giver_of
@@ -162,8 +162,12 @@ class Build:
             self._stores.setdefault(name, self._stores[store])
 
     def _proxy(self, bound: Bound, spec: StoreSpec, step: Step) -> Any:
-        own: Store[Any] = bound.store(step.stores[0])
-        key = self.formats.of(spec.key)
+        return self.proxy(self.formats, spec, bound.store(step.stores[0]))
+
+    @staticmethod
+    def proxy(formats: Formats, spec: StoreSpec, own: Store[Any]) -> Proxy:
+        """Return a task's store as functions see it."""
+        key = formats.of(spec.key)
         is_stamped = bool(spec.text.flag("timestamped"))
         return proxy_of(own, spec.key, spec.value, writer_of_rows(key), reader_of_rows(key), is_stamped=is_stamped)
 

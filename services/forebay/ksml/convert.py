@@ -22,7 +22,16 @@ def converter(source: Type, target: Type, formats: Formats) -> Callable[[Any], A
         return None
     convert = _converter(source, target, formats)
     take = taker_of(target)
+    if source.notation in ("avro", "confluent_avro"):
+        return lambda value: None if value is None else take(convert(_unnamed(value)))
     return lambda value: None if value is None else take(convert(value))
+
+
+def _unnamed(value: Any) -> Any:
+    """Return an Avro struct without name and text of its schema."""
+    if not isinstance(value, dict):
+        return value
+    return {name: each for name, each in value.items() if name not in ("@type", "@schema")}
 
 
 def _converter(source: Type, target: Type, formats: Formats) -> Callable[[Any], Any]:

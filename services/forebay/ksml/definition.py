@@ -20,11 +20,13 @@ class Definition:
 
     Args:
         namespace: begins the names of its loggers: the file's name.
+        text: the file's.
         functions: by name; inline ones are added as places that hold them are compiled.
     """
 
     namespace: str
     root: Node
+    text: str = ""
     functions: dict[str, Source] = field(default_factory=dict)
     stores: dict[str, StoreSpec] = field(default_factory=dict)
     _inline: dict[int, Source] = field(default_factory=dict)
@@ -118,7 +120,7 @@ def definition_of(text: str, file: str, namespace: str = "ksml") -> Definition:
     inline = check(root, problems)
     if problems:
         raise KsmlError(problems)
-    made = Definition(namespace, root)
+    made = Definition(namespace, root, text)
     for name, node in root.children("functions").items():
         _note(problems, lambda name=name, node=node: _add(made, name, node))  # type: ignore[misc]
     for node, name, kind in inline:

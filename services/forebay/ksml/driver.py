@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from forebay.ksml.compile import Definitions, KsmlSettings, job_of
+from forebay.processor.engine import declared_stores
 from forebay.processor.messages import Headers
+from forebay.stores.binding import Store
 from forebay.testing import JobDriver
 from forebay.testing.driver import Forwarded
 
@@ -23,6 +25,8 @@ class KsmlDriver:
     def __init__(self, made: Definitions, settings: KsmlSettings | None = None, tasks: int = 1) -> None:
         self.job = job_of(made)
         self.driver = JobDriver(self.job, settings=settings, tasks=tasks)
+        self.sent: list[Forwarded[Any]] = []
+        """Every record sent so far, in order."""
 
     def pipe(
         self, key: Any, value: Any, topic: str, timestamp: int = 0, headers: Headers | None = None
@@ -32,8 +36,15 @@ class KsmlDriver:
         Raises:
             RecursionError: records go round and round.
         """
-        found = self._returned(self.driver.pipe(key, value, topic, timestamp, headers))
-        return found
+        return self._returned(self.driver.pipe(key, value, topic, timestamp, headers))
+
+    def store(self, name: str) -> Store[Any] | None:
+        """Return the first task's store of a name; None: no pipeline uses one."""
+        for stage in self.driver.stages:
+            for _, declared in declared_stores(stage.processors[0]):
+                if declared.name == name:
+                    return declared
+        return None
 
     def advance(self, ms: int) -> list[Forwarded[Any]]:
         """Let time pass without records; give the outputs it caused."""
@@ -45,6 +56,7 @@ class KsmlDriver:
         while waiting:
             sent = waiting.pop(0)
             found.append(sent)
+            self.sent.append(sent)
             if len(found) > _MOST:
                 raise RecursionError(f"a record caused more than {_MOST}: a pipeline sends to a topic it is made of")
             if sent.topic in self.job.inputs:

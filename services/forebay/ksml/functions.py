@@ -16,6 +16,10 @@ from forebay.ksml.watch import TimeOver, Watch
 from forebay.processor.api import RejectedRecord
 
 
+class _WrongResult(Exception):
+    """A result of another type than the function says."""
+
+
 class Functions:
     """The functions of one definition in one task: they share their global variables, and call each other by name.
 
@@ -75,7 +79,10 @@ class Functions:
                         is_over = watch.end()
                 if is_over:
                     raise TimeOver
-                return take(result)
+                try:
+                    return take(result)
+                except WrongType as error:
+                    raise _WrongResult(str(error)) from error
             except (Unavailable, MemoryError, RejectedRecord):
                 raise
             except (Exception, TimeOver) as error:
@@ -100,7 +107,7 @@ class Functions:
         line = _line_of(error.__traceback__, source.file)
         if isinstance(error, TimeOver):
             reason = f"it took longer than {self._watch.limit_ms} ms: end its loop, or raise function_time_limit_ms"
-        elif isinstance(error, WrongType):
+        elif isinstance(error, _WrongResult):
             reason = f"its result is not {source.result}: {error}"
             line = source.line
         else:

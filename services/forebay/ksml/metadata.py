@@ -26,7 +26,7 @@ def metadata_flow(call: Callable[..., Any], out: Flow) -> Flow:
     """Return what gives records the headers and the time that a function makes."""
 
     def flow(key: Any, value: Any, timestamp: int, ctx: Any) -> None:
-        given = {"timestamp": timestamp, "headers": shown(ctx.headers)}
+        given = {"@type": "RecordMetadata", "@schema": "", "timestamp": timestamp, "headers": shown(ctx.headers)}
         found = call(key, value, given)
         if not isinstance(found, dict) or not isinstance(found.get("timestamp"), int):
             raise WrongType(f"{found!r} is no metadata: return the object you were given, with headers and timestamp")

@@ -96,7 +96,7 @@ def _taker(kind: Type) -> Taker:
         return _union(kind, [taker_of(part) for part in kind.parts])
     if name == "windowed":
         return plain if kind.notation else windowed_of
-    return plain
+    return _json if kind.notation == "json" else plain
 
 
 def _whole(name: str) -> Taker:
@@ -105,6 +105,8 @@ def _whole(name: str) -> Taker:
     def take(value: Any) -> int:
         if value.__class__ is float and value.is_integer():
             value = int(value)
+        elif value.__class__ is str:
+            value = _parsed(int, value)
         if value.__class__ is not int:
             raise WrongType(f"{value!r} is {_name(value)}, not {name}")
         if not -bound <= value < bound:
@@ -114,7 +116,17 @@ def _whole(name: str) -> Taker:
     return take
 
 
+def _parsed(number: type[Any], text: str) -> Any:
+    """Return the number that a text is, or the text."""
+    try:
+        return number(text)
+    except ValueError:
+        return text
+
+
 def _number(value: Any) -> float:
+    if value.__class__ is str:
+        value = _parsed(float, value)
     if value.__class__ not in (int, float):
         raise WrongType(f"{value!r} is {_name(value)}, not double")
     return float(value)
@@ -140,8 +152,18 @@ def _bytes(value: Any) -> bytes:
     return bytes(value)
 
 
+def _json(value: Any) -> Any:
+    """Return a value of JSON; a text that is an object or a list is read as one, as KSML does."""
+    if value.__class__ is str and value[:1] in ("{", "["):
+        try:
+            return msgspec.json.decode(value)
+        except msgspec.DecodeError:
+            return value
+    return plain(value)
+
+
 def _struct(value: Any) -> Any:
-    found = plain(value)
+    found = _json(value)
     if not isinstance(found, dict):
         raise WrongType(f"{value!r} is {_name(value)}, not a struct")
     return found
