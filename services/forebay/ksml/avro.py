@@ -166,7 +166,7 @@ def _union(branches: list[_Way]) -> _Way:
 def _class_of(hint: Any) -> type:
     if hint is None:
         return type(None)
-    return hint if isinstance(hint, type) else hint.__origin__  # type: ignore[no-any-return]
+    return hint if isinstance(hint, type) else hint.__origin__
 
 
 def _record(kind: Record) -> _Way:

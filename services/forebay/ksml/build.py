@@ -16,7 +16,8 @@ from forebay.ksml.document import Node
 from forebay.ksml.errors import KsmlError
 from forebay.ksml.formats import Formats
 from forebay.ksml.functions import Functions
-from forebay.ksml.proxies import Proxy, proxy_of
+from forebay.ksml.proxies import proxy_of
+from forebay.ksml.proxy import Proxy
 from forebay.ksml.stores import StoreSpec, store_node
 from forebay.ksml.types import Type, UnknownType
 from forebay.ksml.values import giver_of
@@ -84,9 +85,7 @@ class Build:
 
         def given(own: Any, *rest: Any) -> Any:
             shown = own if give_key is None or own is None else give_key(own)
-            return called(
-                shown, *[v if g is None or v is None else g(v) for g, v in zip(gives, rest, strict=True)]
-            )
+            return called(shown, *[v if g is None or v is None else g(v) for g, v in zip(gives, rest, strict=True)])
 
         return given
 

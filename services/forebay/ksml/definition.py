@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from forebay.ksml.code import Source, read_function
@@ -121,12 +122,16 @@ def definition_of(text: str, file: str, namespace: str = "ksml") -> Definition:
     if problems:
         raise KsmlError(problems)
     made = Definition(namespace, root, text)
-    for name, node in root.children("functions").items():
-        _note(problems, lambda name=name, node=node: _add(made, name, node))  # type: ignore[misc]
-    for node, name, kind in inline:
-        _note(problems, lambda node=node, name=name, kind=kind: made.add_inline(node, name, kind))  # type: ignore[misc]
-    for name, node in root.children("stores").items():
-        _note(problems, lambda name=name, node=node: made.stores.update({name: read_store(node, name)}))  # type: ignore[misc]
+    work: list[Callable[[], object]] = [
+        *(partial(_add, made, name, node) for name, node in root.children("functions").items()),
+        *(partial(made.add_inline, *each) for each in inline),
+        *(partial(_add_store, made, name, node) for name, node in root.children("stores").items()),
+    ]
+    for each in work:
+        try:
+            each()
+        except KsmlError as error:
+            problems.extend(error.problems)
     if problems:
         raise KsmlError(sorted(problems, key=lambda problem: problem.line))
     return made
@@ -136,8 +141,5 @@ def _add(made: Definition, name: str, node: Node) -> None:
     made.functions[name] = read_function(node, name, node.string("type") or "generic")
 
 
-def _note(problems: list[Problem], work: object) -> None:
-    try:
-        work()  # type: ignore[operator]
-    except KsmlError as error:
-        problems.extend(error.problems)
+def _add_store(made: Definition, name: str, node: Node) -> None:
+    made.stores[name] = read_store(node, name)

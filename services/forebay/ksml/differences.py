@@ -69,7 +69,10 @@ def _of_store(node: Node) -> Iterator[tuple[Node, str]]:
     if node.flag("caching"):
         yield node, "caching: true drops no update here; run with --emit latest to send a table's last row per commit"
     if node.flag("persistent") is False:
-        yield node, "persistent: false changes nothing: rows are in memory, behind a changelog (--tables persistent: disk)"
+        yield (
+            node,
+            "persistent: false changes nothing: rows are in memory, behind a changelog",
+        )
 
 
 def _of_topic(node: Node) -> Iterator[tuple[Node, str]]:

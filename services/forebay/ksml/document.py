@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import yaml
+import yaml  # type: ignore[import-untyped]
 
 from forebay.ksml.errors import KsmlError, refusal
 

@@ -38,7 +38,7 @@ def to_topic(build: Build, node: Node, piece: StreamPiece) -> None:
 def partitioned(node: Node) -> None:
     """Refuse a partitioner."""
     raise node.value["partitioner"].refuse(
-        "a partitioner of one's own is not supported: records go where their key belongs; make the key with transformKey"
+        "partitioners are not supported: records go where their key belongs: make the key with transformKey"
     )
 
 

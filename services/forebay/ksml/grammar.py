@@ -22,7 +22,7 @@ _WORD = re.compile(r"\W+")
 def check(root: Node, problems: list[Problem]) -> Inline:
     """Add what is wrong with a definition to `problems`; return the functions written where they are called."""
     checker = _Checker(problems)
-    checker.object(root, "a definition", OBJECTS["definition"], "")
+    checker.check(root, "a definition", OBJECTS["definition"], "")
     if not problems and not any(root.get(name) for name in ("pipelines", "producers", "functions", "streams")):
         problems.append(Problem(root.file, 1, "nothing is defined: write streams: and pipelines:, or producers:"))
     return checker.inline
@@ -34,7 +34,7 @@ class _Checker:
         self._names: set[str] = set()
         self.inline: Inline = []
 
-    def object(self, node: Node, what: str, keys: Keys, path: str) -> None:
+    def check(self, node: Node, what: str, keys: Keys, path: str) -> None:
         """Check an object's keys."""
         if not node.is_object:
             self._add(node, f"{what} is written with keys, such as {_first(keys)}: ..., but this is {_shown(node)}")
@@ -56,10 +56,10 @@ class _Checker:
         elif kind == "named":
             self._named(node, key, rest, path)
         elif kind == "object":
-            self.object(node, f"a {rest}", OBJECTS[rest], path)
+            self.check(node, f"a {rest}", OBJECTS[rest], path)
         elif kind == "ref":
             if node.is_object or node.is_list:
-                self.object(node, f"a {rest}", OBJECTS[rest], path)
+                self.check(node, f"a {rest}", OBJECTS[rest], path)
         elif kind == "function":
             self._function(node, key, rest, path)
         elif kind == "store":
@@ -92,7 +92,7 @@ class _Checker:
         """Check a function under functions:."""
         kind = node.string("type") or "generic"
         if not node.is_object:
-            self.object(node, "a function", FUNCTION, "")
+            self.check(node, "a function", FUNCTION, "")
         elif kind not in FUNCTIONS:
             self._add(node.get("type") or node, f"{kind!r} is no type of functions: {_nearest(kind, FUNCTIONS)}")
         else:
@@ -115,7 +115,7 @@ class _Checker:
         self.inline.append((node, f"_{name}" if name[0].isdigit() else name, kind))
 
     def _function_keys(self, node: Node, kind: str) -> None:
-        self.object(node, f"a {kind} function", FUNCTION, "")
+        self.check(node, f"a {kind} function", FUNCTION, "")
         if node.get("stores") is not None and not FUNCTIONS[kind].stores:
             able = ", ".join(name for name, each in FUNCTIONS.items() if each.stores)
             self._add(node.value["stores"], f"a {kind} can't use stores: only {able} can")
@@ -131,7 +131,7 @@ class _Checker:
         if kind not in STORES:
             self._add(node.get("type") or node, f"{kind!r} is no type of stores: {_nearest(kind, STORES)}")
             return
-        self.object(node, f"a {kind} store", STORES[kind], "")
+        self.check(node, f"a {kind} store", STORES[kind], "")
 
     def _operation(self, node: Node, path: str) -> None:
         kind = node.string("type") if node.is_object else ""
@@ -141,10 +141,10 @@ class _Checker:
             self._add(node.get("type") or node, f"{kind!r} is no operation: {_nearest(kind, OPERATIONS)}")
         else:
             keys = {"type": "text", "name": "text", **OPERATIONS[kind]}
-            self.object(node, f"the operation {kind}", keys, f"{path}_{kind}")
+            self.check(node, f"the operation {kind}", keys, f"{path}_{kind}")
 
     def _scalar(self, node: Node, key: str, kind: str, rest: str) -> None:
-        if kind == "any" or kind == "code":
+        if kind in ("any", "code"):
             return
         if kind == "type":
             self._type(node)
@@ -157,7 +157,7 @@ class _Checker:
         elif kind == "choice" and node.text not in rest.split("|"):
             self._add(node, f"{key} is {node.text!r}: write one of {', '.join(rest.split('|'))}")
         elif kind == "duration":
-            self._guarded(lambda: milliseconds(node))
+            self._duration(node)
 
     def _type(self, node: Node) -> None:
         try:
@@ -165,9 +165,9 @@ class _Checker:
         except UnknownType as error:
             self._add(node, str(error))
 
-    def _guarded(self, work: object) -> None:
+    def _duration(self, node: Node) -> None:
         try:
-            work()  # type: ignore[operator]
+            milliseconds(node)
         except KsmlError as error:
             self._problems.extend(error.problems)
 

@@ -106,9 +106,7 @@ def aggregated(build: Build, node: Node, piece: GroupedPiece) -> TablePiece:
     merger = node.get("merger")
     if merger is None and isinstance(piece.windows, SessionWindows):
         raise node.refuse("sessions that meet are merged: add merger: with a function of key, value1 and value2")
-    merge = (
-        None if merger is None else build.keyed_call(build.function(merger, "merger"), piece.key, result, result)
-    )
+    merge = None if merger is None else build.keyed_call(build.function(merger, "merger"), piece.key, result, result)
     store = store_of(build, node, "store", "aggregate", result)
     return _folded(build, node, piece, store, Fold(build.call(initial), add, None, merge), result)
 
@@ -121,9 +119,7 @@ def _folded(
         return _table(build, piece, store, piece.grouped.aggregate(fold, kind, store=store.name), result)
     windowed = piece.grouped.windowed_by(piece.windows)
     retention = _retention(piece.windows, store)
-    return _table(
-        build, piece, store, windowed.aggregate(fold, kind, store=store.name, retention_ms=retention), result
-    )
+    return _table(build, piece, store, windowed.aggregate(fold, kind, store=store.name, retention_ms=retention), result)
 
 
 def _retention(windows: Windows, store: StoreSpec) -> int:

@@ -53,7 +53,9 @@ def _with_stream(build: Build, node: Node, piece: StreamPiece, other: StreamPiec
     grace = duration(node, "grace", 0) or 0
     store = store_of(build, node, "thisStore", "join")
     verb = getattr(piece.stream, _VERBS[node.string("type")])
-    made = verb(other.stream, Pair, _pairs(build, node, piece, other), windows=within(difference, grace), store=store.name)
+    made = verb(
+        other.stream, Pair, _pairs(build, node, piece, other), windows=within(difference, grace), store=store.name
+    )
     return _called(build, node, piece, other, made)
 
 

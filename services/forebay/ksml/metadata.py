@@ -28,6 +28,9 @@ def metadata_flow(call: Callable[..., Any], out: Flow) -> Flow:
     def flow(key: Any, value: Any, timestamp: int, ctx: Any) -> None:
         given = {"@type": "RecordMetadata", "@schema": "", "timestamp": timestamp, "headers": shown(ctx.headers)}
         found = call(key, value, given)
+        if found is None:
+            out(key, value, timestamp, ctx)
+            return
         if not isinstance(found, dict) or not isinstance(found.get("timestamp"), int):
             raise WrongType(f"{found!r} is no metadata: return the object you were given, with headers and timestamp")
         out(key, value, found["timestamp"], WithHeaders(ctx, headers_of(found.get("headers") or ())))

@@ -13,7 +13,7 @@ class Figure(NamedTuple):
     kind: str
     name: str
     tags: tuple[tuple[str, str], ...]
-    count: float
+    told: float
     total: float
 
 

@@ -15,7 +15,8 @@ from forebay.agreement import store_contracts
 from forebay.catalog import COMPACTED, KEEP_FOREVER, Service, Topic
 from forebay.job import Job
 from forebay.ksml.compile import Definitions, KsmlSettings, definitions, job_of
-from forebay.ksml.definition import read_definition
+from forebay.ksml.definition import Definition, read_definition
+from forebay.ksml.document import Node
 from forebay.ksml.errors import refusal
 from forebay.ksml.functions import add_modules
 from forebay.ksml.schemas import SchemaFiles
@@ -78,7 +79,7 @@ def mount(name: str, paths: Sequence[Path], schemas: Sequence[Path] = (), module
 
 
 def _service(name: str, made: Definitions, job: Job) -> Service:
-    tables = {node.string("topic") for each in made.files for node in _tables(each.section)}
+    tables = {node.string("topic") for each in made.files for node in _tables(each)}
     folder = next((str(each.resolve()) for each in made.formats.schemas.folders), "")
     return Service(
         name=name,
@@ -92,8 +93,8 @@ def _service(name: str, made: Definitions, job: Job) -> Service:
     )
 
 
-def _tables(section: object) -> list[object]:
-    return [node for name in ("tables", "globalTables") for node in section(name).values()]  # type: ignore[operator]
+def _tables(definition: Definition) -> list[Node]:
+    return [node for name in ("tables", "globalTables") for node in definition.section(name).values()]
 
 
 def _topic(job: Job, topic: str, record: type, tables: set[str]) -> Topic:

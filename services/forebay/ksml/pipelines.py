@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from forebay.ksml import ends, groups, joins, stateless, tables
 from forebay.ksml.build import Build, located
@@ -79,7 +79,9 @@ class Pipelines:
         if (shown := node.get("print")) is not None:
             ends.printed(self._build, shown, stream)
         nodes = node.entries("branch")
-        for each, piece_of_branch in zip(nodes, ends.branches(self._build, nodes, stream) if nodes else (), strict=True):
+        for each, piece_of_branch in zip(
+            nodes, ends.branches(self._build, nodes, stream) if nodes else (), strict=True
+        ):
             self._flow(each, piece_of_branch)
 
     @staticmethod
@@ -118,46 +120,20 @@ class Pipelines:
         return found
 
     def _of_stream(self, node: Node, kind: str, piece: StreamPiece) -> Piece:
-        build = self._build
-        match kind:
-            case "filter" | "filterNot":
-                return stateless.filtered(build, node, piece, passes=kind == "filter")
-            case "peek":
-                return stateless.peeked(build, node, piece)
-            case "mapValue" | "mapValues" | "transformValue":
-                return stateless.value_mapped(build, node, piece)
-            case "mapKey" | "selectKey" | "transformKey":
-                return stateless.key_mapped(build, node, piece)
-            case "map" | "transformKeyValue":
-                return stateless.both_mapped(build, node, piece)
-            case "flatMap" | "transformKeyValueToKeyValueList":
-                return stateless.flat_mapped(build, node, piece)
-            case "flatMapValues" | "transformKeyValueToValueList":
-                return stateless.values_flat_mapped(build, node, piece)
-            case "transformMetadata":
-                return stateless.metadata_mapped(build, node, piece)
-            case "convertKey":
-                return stateless.converted(build, node, piece, _into(node), None)
-            case "convertValue":
-                return stateless.converted(build, node, piece, None, _into(node))
-            case "convertKeyValue":
-                pair = _into(node)
-                if pair.kind != "tuple" or len(pair.parts) != 2:
-                    raise node.refuse("convertKeyValue takes two types: write into: (string, json), for example")
-                return stateless.converted(build, node, piece, *pair.parts)
-            case "groupBy":
-                return groups.by_function(build, node, piece)
-            case "groupByKey":
-                return groups.by_key(piece)
-            case "repartition":
-                return self._repartitioned(node, piece)
-            case "toTable":
-                store = store_of(build, node, "store", "table", piece.value)
-                table = piece.stream.to_table(store=store.name, history_retention_ms=store.history_ms)
-                build.keep(store.name, store._replace(key=piece.key, value=piece.value), table.node)
-                return TablePiece(piece.key, piece.value, table)
-            case _:
-                raise _unfit(node, piece, _WANTED.get(kind, "a table"))
+        operation = _OF_STREAMS.get(kind)
+        if operation is not None:
+            return operation(self._build, node, piece)
+        if kind == "repartition":
+            return self._repartitioned(node, piece)
+        if kind == "toTable":
+            return self._to_table(node, piece)
+        raise _unfit(node, piece, _WANTED.get(kind, "a table"))
+
+    def _to_table(self, node: Node, piece: StreamPiece) -> Piece:
+        store = store_of(self._build, node, "store", "table", piece.value)
+        table = piece.stream.to_table(store=store.name, history_retention_ms=store.history_ms)
+        self._build.keep(store.name, store._replace(key=piece.key, value=piece.value), table.node)
+        return TablePiece(piece.key, piece.value, table)
 
     def _repartitioned(self, node: Node, piece: StreamPiece) -> Piece:
         if node.get("partitioner") is not None:
@@ -216,6 +192,39 @@ class Pipelines:
             case _:
                 raise _unfit(node, piece, _WANTED.get(kind, "a stream or a table"))
 
+
+def _converted_key(build: Build, node: Node, piece: StreamPiece) -> Piece:
+    return stateless.converted(build, node, piece, _into(node), None)
+
+
+def _converted_value(build: Build, node: Node, piece: StreamPiece) -> Piece:
+    return stateless.converted(build, node, piece, None, _into(node))
+
+
+def _converted_both(build: Build, node: Node, piece: StreamPiece) -> Piece:
+    pair = _into(node)
+    if pair.kind != "tuple" or len(pair.parts) != 2:
+        raise node.refuse("convertKeyValue takes two types: write into: (string, json), for example")
+    return stateless.converted(build, node, piece, *pair.parts)
+
+
+_OF_STREAMS: dict[str, Callable[[Build, Node, StreamPiece], Piece]] = {
+    "filter": lambda build, node, piece: stateless.filtered(build, node, piece, passes=True),
+    "filterNot": lambda build, node, piece: stateless.filtered(build, node, piece, passes=False),
+    "peek": stateless.peeked,
+    **dict.fromkeys(("mapValue", "mapValues", "transformValue"), stateless.value_mapped),
+    **dict.fromkeys(("mapKey", "selectKey", "transformKey"), stateless.key_mapped),
+    **dict.fromkeys(("map", "transformKeyValue"), stateless.both_mapped),
+    **dict.fromkeys(("flatMap", "transformKeyValueToKeyValueList"), stateless.flat_mapped),
+    **dict.fromkeys(("flatMapValues", "transformKeyValueToValueList"), stateless.values_flat_mapped),
+    "transformMetadata": stateless.metadata_mapped,
+    "convertKey": _converted_key,
+    "convertValue": _converted_value,
+    "convertKeyValue": _converted_both,
+    "groupBy": groups.by_function,
+    "groupByKey": lambda _build, _node, piece: groups.by_key(piece),
+}
+"""Operations that every stream has."""
 
 _WANTED = {
     "windowByTime": "a grouped stream",

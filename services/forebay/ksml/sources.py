@@ -70,9 +70,7 @@ class Sources:
             whole = build.topology.global_table(topic, values, key=keys, store=store.name)
             build.keep(store.name, typed, whole.node)
             return GlobalPiece(key, value, whole)
-        table = build.topology.table(
-            topic, values, key=keys, store=store.name, history_retention_ms=store.history_ms
-        )
+        table = build.topology.table(topic, values, key=keys, store=store.name, history_retention_ms=store.history_ms)
         build.keep(store.name, typed, table.node)
         return TablePiece(key, value, table)
 

@@ -17,7 +17,7 @@ from forebay.ksml.driver import KsmlDriver
 from forebay.ksml.errors import KsmlError, refusal
 from forebay.ksml.functions import Functions
 from forebay.ksml.mounting import read_all
-from forebay.ksml.proxies import Proxy
+from forebay.ksml.proxy import Proxy
 from forebay.ksml.stores import read_type
 from forebay.ksml.types import ANY, STRING, Type
 from forebay.ksml.values import plain, window_struct
