@@ -37,8 +37,8 @@ def _all(definition: Definition) -> Iterator[tuple[Node, str]]:
     if functions:
         yield (
             next(iter(functions.values())),
-            "functions run in CPython, not in a sandbox: they may open files and connections, so run only files you "
-            "trust; they are 20 to 50 times faster, and any package of the worker can be imported",
+            "functions run in CPython, not in a sandbox: they may open files and connections and import any package "
+            "of the worker, so run only files you trust",
         )
 
 

@@ -201,7 +201,7 @@ def _step(
     shown = node.string("name") or name
     parent = piece.stream.node
     if source is not None and source.stores and build.by_key:
-        parent = piece.stream.keyed(build.name(f"{shown}-keyed"))
+        parent = piece.stream.keyed(build.name(f"{source.name}-keyed"))
     return build.step(
         parent,
         shown,
