@@ -90,7 +90,7 @@ class Pipelines:
             return tables.to_stream(piece)
         if isinstance(piece, StreamPiece):
             return piece
-        raise node.refuse(f"{what} takes a stream, but this is {NAMES[type(piece)]}: aggregate it before")
+        raise node.value[what].refuse(f"{what} takes a stream, but this is {NAMES[type(piece)]}: aggregate it before")
 
     def _operation(self, node: Node, piece: Piece) -> Piece:
         kind = node.string("type")
