@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import pytest
 
@@ -158,7 +159,7 @@ def test_metrics_are_counted_by_name_and_tags() -> None:
         ("a", 1),
         ("a", 2),
     )
-    told = {(each.name, each.tags): (each.told, each.total) for each in PROCESS.figures()}
+    told: dict[Any, Any] = {(each.name, each.tags): (each.told, each.total) for each in PROCESS.figures()}
     assert told["test-seen", (("key", "a"),)] == (2, 0)
     assert told["test-marked", ()] == (4, 0)
     assert told["test-timed", ()] == (2, 3.0)

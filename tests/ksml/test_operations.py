@@ -162,10 +162,11 @@ JOINER = "valueJoiner: {expression: '[key, value1, value2]', resultType: json}"
 
 
 def test_streams_are_joined() -> None:
+    others = "stream: others, timeDifference: 10s"
     ways = {"join": [["a", 1, 2]], "leftJoin": [["a", 1, 2], ["b", 3, None]]}
     for way, values in ways.items():
         found = joined(
-            f"  main: {{from: numbers, via: [{{type: {way}, stream: others, timeDifference: 10s, {JOINER}}}], to: results}}",
+            f"  main: {{from: numbers, via: [{{type: {way}, {others}, {JOINER}}}], to: results}}",
             ("numbers", "a", 1, 0),
             ("others", "a", 2, 5_000),
             ("numbers", "b", 3, 6_000),

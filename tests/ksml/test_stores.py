@@ -76,7 +76,8 @@ return [kept.get(key), kept.get(key, 150)]
 def test_a_window_store() -> None:
     code = """
 kept.put(key, value, value * 100)
-return [kept.fetch(key, 100), [[e["key"], e["value"]] for e in kept.fetch(key, 0, 1000)], len(list(kept.fetchAll(0, 9)))]
+found = [[e["key"], e["value"]] for e in kept.fetch(key, 0, 1000)]
+return [kept.fetch(key, 100), found, len(list(kept.fetchAll(0, 9)))]
 """
     found = values(
         "{type: window, keyType: string, valueType: long, windowSize: 1m, retention: 1h}", code, ("a", 1), ("a", 2)

@@ -25,7 +25,7 @@ def test_a_definition_gives_what_its_functions_give_over_a_dict(name: str) -> No
     made = read_all([DEFINITIONS / f"{name}.yaml"])
     (producer,) = producers_of(made.files[0], made.formats)
     run = KsmlDriver(made, tasks=4)
-    records = []
+    records: list[tuple[Any, Any]] = []
     while not producer.is_done:
         for record in producer.batch():
             run.pipe(record.key, record.value, record.topic, 1_700_000_000_000 + len(records))

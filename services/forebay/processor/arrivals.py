@@ -120,10 +120,8 @@ def _decoded(stream: Iterable[Message], plan: Plan, times: EventTimes, counts: d
             yield Arrival(message, None, None, -1, error)
             continue
         try:
-            if extract is not None:
-                timestamp = extract(message, text, event)
-            else:
-                timestamp = message.timestamp()[1] if timestamp_of is None or event is None else timestamp_of(event)
+            timestamp = message.timestamp()[1] if timestamp_of is None or event is None else timestamp_of(event)
+            timestamp = timestamp if extract is None else extract(message, text, event)
             if timestamp.__class__ is not int or not first <= timestamp <= last:
                 raise DecodeError(_unusable_time(timestamp, times))
         except (Unavailable, MemoryError):
