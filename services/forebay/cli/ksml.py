@@ -8,7 +8,7 @@ import click
 
 from forebay.builder.picture import picture_of
 from forebay.builder.render import as_mermaid, as_text
-from forebay.cli.ksml_files import files_argument, files_options, mount_files
+from forebay.cli.ksml_files import files_argument, files_options
 from forebay.cli.lazy import LazyCommand, LazyGroup
 from forebay.ksml.definition import read_definition
 from forebay.ksml.differences import differences
@@ -72,7 +72,8 @@ def topology(
     files: tuple[Path, ...], schemas: tuple[Path, ...], modules: tuple[Path, ...], form: str, application: str
 ) -> None:
     """Print the stages, steps, stores and topics of definitions as one job."""
-    found = mount_files(files, schemas, modules, application)
+    paths = files_of(files)
+    found = mount(application or service_name(paths), paths, schemas, modules)
     picture = picture_of(found.service, found.job, application)
     click.echo(as_mermaid(picture) if form == "mermaid" else as_text(picture))
 
