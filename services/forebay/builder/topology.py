@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, TypeVar, overload
 
@@ -41,6 +41,8 @@ class Topology:
     def __init__(self, close_idle_after_ms: int = 0) -> None:
         self.graph = Graph()
         self.close_idle_after_ms = close_idle_after_ms
+        self.figures: Callable[[], Mapping[str, float]] = dict
+        """Gives what its functions count themselves (see Processor.figures)."""
 
     @overload
     def stream(
@@ -215,7 +217,7 @@ _NO_SINK = "the topology sends nothing: end with to()"
 def _logic(build: Callable[[S], Topology], number: int) -> Logic:
     def make(settings: Any) -> AnyProcessor:
         topology = build(settings)
-        return CompiledSubTopology(components(topology.graph)[number], topology.close_idle_after_ms)
+        return CompiledSubTopology(components(topology.graph)[number], topology.close_idle_after_ms, topology.figures)
 
     return make
 

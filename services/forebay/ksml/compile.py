@@ -14,6 +14,7 @@ from forebay.ksml.definition import Definition
 from forebay.ksml.errors import KsmlError, Problem
 from forebay.ksml.formats import Formats
 from forebay.ksml.functions import Functions
+from forebay.ksml.metrics import Metrics
 from forebay.ksml.pipelines import Pipelines
 from forebay.ksml.schemas import SchemaFiles
 from forebay.ksml.watch import Watch
@@ -50,10 +51,13 @@ def definitions(files: Sequence[Definition], schemas: SchemaFiles) -> Definition
 def topology_of(made: Definitions, settings: KsmlSettings) -> Topology:
     """Return the topology of definitions. Raises KsmlError."""
     topology = Topology()
+    metrics: list[Metrics] = []
     for definition in made.files:
         watch = Watch(settings.function_time_limit_ms)
         functions = Functions(definition.namespace, definition.sources(), watch)
         Pipelines(Build(definition, topology, made.formats, functions, by_key=made.by_key)).make()
+        metrics.append(functions.metrics)
+    topology.figures = lambda: {name: value for each in metrics for name, value in each.sums().items()}
     return topology
 
 

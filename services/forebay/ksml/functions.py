@@ -10,7 +10,7 @@ from typing import Any
 from forebay.codec import Unavailable
 from forebay.ksml.code import Source
 from forebay.ksml.logs import Log
-from forebay.ksml.metrics import PROCESS
+from forebay.ksml.metrics import Metrics
 from forebay.ksml.values import WrongType, taker_of
 from forebay.ksml.watch import TimeOver, Watch
 from forebay.processor.api import RejectedRecord
@@ -31,11 +31,12 @@ class Functions:
     def __init__(self, namespace: str, sources: Iterable[Source], watch: Watch) -> None:
         self._sources = tuple(sources)
         self._watch = watch
+        self.metrics = Metrics()
         self._globals: dict[str, Any] = {
             "__name__": f"ksml_{namespace}",
             "__logs__": {each.name: Log(f"{namespace}.function.{each.name}") for each in self._sources},
             "log": Log(namespace),
-            "metrics": PROCESS,
+            "metrics": self.metrics,
             "stores": {},
         }
         self._is_begun = False

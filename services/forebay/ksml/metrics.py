@@ -65,7 +65,7 @@ class Timer(Counter):
 
 
 class Metrics:
-    """The metrics of a process."""
+    """The metrics of a definition's functions in one task."""
 
     def __init__(self) -> None:
         self._told: dict[tuple[str, str, tuple[tuple[str, str], ...]], _Told] = {}
@@ -90,10 +90,18 @@ class Metrics:
         for (kind, name, tags), each in told:
             yield Figure(kind, name, tags, each.count, each.total)
 
+    def sums(self) -> dict[str, float]:
+        """Return what was told by one name each: name{tag=value}; timers have a second one, of seconds."""
+        found: dict[str, float] = {}
+        for each in self.figures():
+            tags = ",".join(f"{tag}={value}" for tag, value in each.tags)
+            name = f"{each.name}{{{tags}}}" if tags else each.name
+            found[name] = found.get(name, 0.0) + each.told
+            if each.kind == "timer":
+                found[f"{name} seconds"] = each.total
+        return found
+
     def _of(self, kind: str, name: str, tags: Mapping[Any, Any] | None) -> _Told:
         key = kind, str(name), tuple(sorted((str(tag), str(value)) for tag, value in (tags or {}).items()))
         with self._lock:
             return self._told.setdefault(key, _Told())
-
-
-PROCESS = Metrics()

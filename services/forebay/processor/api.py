@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -174,6 +174,10 @@ class Processor(abc.ABC, Generic[E, O]):
     def reading(self, topic: str) -> Reading[E]:
         """Give how records of `topic` are read; by default by `timestamp` and `event_id`."""
         return Reading(self.timestamp, self.event_id)
+
+    def figures(self) -> Mapping[str, float]:
+        """Return sums that it counts itself since it was made, by name: operators see them, nothing depends on them."""
+        return {}
 
     def opened(self) -> None:
         """Prepare what works on stores (operators): they are bound to their task now."""

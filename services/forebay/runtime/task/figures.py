@@ -6,6 +6,7 @@ import bisect
 import json
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -16,6 +17,9 @@ LATENCY_MS = (5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1_000, 2_000,
 """Upper bounds of the latency counts' steps, in ms; what is above the last is counted behind it."""
 
 _SAMPLES = 10
+_OWN_BYTES = 1_500
+"""Of a report, which a broker takes up to 4 KB of (offset.metadata.max.bytes)."""
+_NUMBER_BYTES = 24
 
 
 @dataclass(slots=True)
@@ -26,6 +30,7 @@ class TaskFigures:
         latencies: outputs by time from their timestamp to their commit, in steps of LATENCY_MS; of samples.
         latency_ms: the samples' sum.
         seconds: wall time by part of the loop; `cpu_seconds` the thread's.
+        own: what the logic counts itself; those that fit a report.
     """
 
     part: int
@@ -52,6 +57,17 @@ class TaskFigures:
     latencies: list[int] = field(default_factory=lambda: [0] * (len(LATENCY_MS) + 1))
     latency_ms: int = 0
     worker: int = 0
+    own: dict[str, float] = field(default_factory=dict)
+
+    def note(self, own: Mapping[str, float]) -> None:
+        """Take in what the logic counts itself: as many figures, by name, as a report has room for."""
+        room = _OWN_BYTES
+        self.own = {}
+        for name in sorted(own):
+            room -= len(json.dumps(name)) + _NUMBER_BYTES
+            if room < 0:
+                return
+            self.own[name] = own[name]
 
     def add(self, commit: TaskCommit, table: Table) -> None:
         """Count a commit that is through."""

@@ -163,6 +163,7 @@ class StateTask:
         for _, time in commit.times:
             self._announcer.told(time)
         self.figures.add(commit, self.table)
+        self.figures.note(self.engine.processor.figures())
         taken = self.engine.footprint_bytes
         if taken > self.settings.max_state_bytes:
             raise TaskTooLarge(
