@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import Any
 
+import pytest
+
 from forebay.cli.ksml_produce import send
+from forebay.cli.main import run
 from forebay.ksml.producers import Producer, producers_of
 from tests.ksml.running import made
 
@@ -82,3 +86,11 @@ def test_producers_are_called_until_all_are_done() -> None:
     counts = send(ones, [one.codecs() for one in ones], broker, threading.Event())
     assert counts == [2, 3]
     assert sorted(broker.sent) == sorted(("t", b"k", str(n).encode()) for n in (1, 2, 1, 2, 3))
+
+
+def test_a_producer_that_can_t_be_is_refused_by_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "bad.yaml"
+    target = "{topic: t, keyType: string, valueType: protobuf:Event}"
+    file.write_text(f"producers:\n  one:\n    generator: {{expression: 1}}\n    to: {target}\n")
+    assert run(["ksml", "check", str(file)]) == 1
+    assert "bad.yaml:4: the notation protobuf is not supported: convert its values to json" in capsys.readouterr().out

@@ -13,7 +13,8 @@ from forebay.cli.lazy import LazyCommand, LazyGroup
 from forebay.ksml.definition import read_definition
 from forebay.ksml.differences import differences
 from forebay.ksml.errors import KsmlError
-from forebay.ksml.mounting import files_of, mount, service_name
+from forebay.ksml.mounting import files_of, mount, read_all, service_name
+from forebay.ksml.producers import producers_of
 from forebay.ksml.suites import run_suite
 
 COMMANDS = {
@@ -46,6 +47,7 @@ def check(files: tuple[Path, ...], schemas: tuple[Path, ...], modules: tuple[Pat
     for file in files_of(files):
         try:
             definition = read_definition(file)
+            producers_of(definition, read_all([file], schemas, modules).formats)
             if definition.section("pipelines"):
                 mount(service_name([file]), [file], schemas, modules)
         except KsmlError as error:

@@ -77,6 +77,13 @@ class Node:
         return refusal(self.file, self.key_line, message)
 
 
+def partitioned(node: Node) -> KsmlError:
+    """Return the refusal of a place that has a partitioner."""
+    return node.value["partitioner"].refuse(
+        "partitioners are not supported: records go where their key belongs: make the key with transformKey"
+    )
+
+
 def parse(text: str, file: str) -> Node:
     """Return the tree of a document.
 

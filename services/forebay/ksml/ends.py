@@ -9,7 +9,7 @@ from typing import Any
 from forebay.builder.graph import Flow
 from forebay.builder.stream import Stream
 from forebay.ksml.build import Build
-from forebay.ksml.document import Node
+from forebay.ksml.document import Node, partitioned
 from forebay.ksml.metadata import context_of
 from forebay.ksml.pieces import StreamPiece
 from forebay.ksml.stateless import converted
@@ -29,23 +29,17 @@ def to_topic(build: Build, node: Node, piece: StreamPiece) -> None:
     """Send records to a topic, as its types say."""
     topic, key, value, target = target_of(build, node)
     if target.get("partitioner") is not None:
-        partitioned(target)
-    same = ANY
-    made = converted(build, node, piece, None if key == same else key, None if value == same else value)
+        raise partitioned(target)
+    made = converted(build, node, piece, None if key == ANY else key, None if value == ANY else value)
     made.stream.to(topic)
-
-
-def partitioned(node: Node) -> None:
-    """Refuse a partitioner."""
-    raise node.value["partitioner"].refuse(
-        "partitioners are not supported: records go where their key belongs: make the key with transformKey"
-    )
 
 
 def to_chosen(build: Build, node: Node, piece: StreamPiece) -> None:
     """Send each record to the topic that a function gives, of those that the definition knows."""
     holder = node.get("topicNameExtractor") if node.is_object else node
     assert holder is not None
+    if node.get("partitioner") is not None:
+        raise partitioned(node)
     source = build.function(holder, "topicNameExtractor")
     topics = build.definition.topics_of(piece.key, piece.value)
     if not topics:

@@ -60,10 +60,6 @@ class Formats:
             raise UnknownType(f"the notation {kind.notation} is not supported: convert its values to json before")
         return make(self, kind)
 
-    def window_key(self, inner: Type, size_ms: int) -> Format[Any]:
-        """Return the format of keys with windows of a size."""
-        return windowed(self.of(inner), size_ms)
-
 
 def _kafka(every: Formats, kind: Type) -> Format[Any]:
     if kind.kind == "windowed":

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from forebay.ksml import ends, groups, joins, stateless, tables
 from forebay.ksml.build import Build, located
-from forebay.ksml.document import Node
+from forebay.ksml.document import Node, partitioned
 from forebay.ksml.naming import store_of
 from forebay.ksml.pieces import NAMES, GroupedPiece, GroupedTablePiece, Piece, StreamPiece, TablePiece
 from forebay.ksml.sources import Sources
@@ -137,7 +137,7 @@ class Pipelines:
 
     def _repartitioned(self, node: Node, piece: StreamPiece) -> Piece:
         if node.get("partitioner") is not None:
-            ends.partitioned(node)
+            raise partitioned(node)
         name = self._build.name(node.string("name") or f"repartition-{node.key_line}")
         return StreamPiece(piece.key, piece.value, piece.stream.repartition(name))
 

@@ -9,9 +9,8 @@ from forebay.codec import Codec
 from forebay.formats import no_contracts
 from forebay.ksml.convert import converter
 from forebay.ksml.definition import Definition
-from forebay.ksml.document import Node
+from forebay.ksml.document import Node, partitioned
 from forebay.ksml.durations import duration
-from forebay.ksml.errors import KsmlError
 from forebay.ksml.formats import Formats
 from forebay.ksml.functions import Functions
 from forebay.ksml.stores import read_type
@@ -45,6 +44,8 @@ class Producer:
     def __init__(self, name: str, node: Node, definition: Definition, functions: Functions, formats: Formats) -> None:
         self.name = name
         target = _target(definition, node.value["to"])
+        if target.get("partitioner") is not None:
+            raise partitioned(target)
         self.topic = target.string("topic")
         self.key, self.value = read_type(target, "keyType", STRING), read_type(target, "valueType", ANY)
         self._formats = formats
@@ -136,13 +137,3 @@ def producers_of(definition: Definition, formats: Formats, limit_ms: int = _LIMI
     return [
         Producer(name, node, definition, functions, formats) for name, node in definition.section("producers").items()
     ]
-
-
-def require_producers(files: list[tuple[Definition, list[Producer]]]) -> None:
-    """Refuse definitions without a producer. Raises KsmlError."""
-    if not any(found for _, found in files):
-        raise KsmlError([*_none(files[0][0])])
-
-
-def _none(definition: Definition) -> Iterator[Any]:
-    yield from definition.root.refuse("there is no producer: write one under producers:").problems

@@ -28,7 +28,6 @@ _SUITE = {"name", "definition", "schemaDirectory", "moduleDirectory", "streams",
 _TEST = {"description", "produce", "assert"}
 _PRODUCE = {"to", "messages", "generator", "count"}
 _ASSERT = {"on", "stores", "code"}
-_IDLE_MS = 0
 
 
 class Result(NamedTuple):
