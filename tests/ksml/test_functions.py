@@ -137,6 +137,28 @@ pipelines:
     assert results(run) == [("a", 2)]
 
 
+def test_functions_that_end_about_when_their_time_is_over_end_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forebay.ksml.watch._LOOK_SECONDS", 0.0005)
+    text = f"""{NUMBERS}
+pipelines:
+  main:
+    from: numbers
+    via:
+      - type: peek
+        forEach:
+          globalCode: import time
+          code: |
+            end = time.perf_counter() + value
+            while time.perf_counter() < end:
+              pass
+    to: results
+"""
+    run = driver(text, function_time_limit_ms=2)
+    for number in range(100):
+        run.pipe("a", number / 25_000, "numbers")
+    assert len(run.sent) + len(run.driver.errors) == 100
+
+
 def test_log_fills_its_texts(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "ksml"):
         through("\n- {type: peek, forEach: {code: 'log.info(\"key={}, value={}\", key, value)'}}", ("a", 1))

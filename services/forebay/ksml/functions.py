@@ -66,19 +66,12 @@ class Functions:
         variables, own = self._globals, dict(stores)
         is_limited = watch.limit_ms > 0
 
-        def called(*arguments: Any) -> Any:
-            if own:
-                variables["stores"] = own
-            if is_limited:
-                watch.begin()
-            is_over = False
+        def typed(*arguments: Any) -> Any:
             try:
-                try:
-                    result = call(*arguments)
-                finally:
-                    if is_limited:
-                        is_over = watch.end()
-                if is_over:
+                if is_limited:
+                    watch.begin()
+                result = call(*arguments)
+                if is_limited and watch.end():
                     raise TimeOver
                 try:
                     return take(result)
@@ -86,8 +79,18 @@ class Functions:
                     raise _WrongResult(str(error)) from error
             except (Unavailable, MemoryError, RejectedRecord):
                 raise
-            except (Exception, TimeOver) as error:
-                watch.forget()
+            except Exception as error:
+                raise self.explained(source, error) from error
+            finally:
+                if is_limited:
+                    watch.end()
+
+        def called(*arguments: Any) -> Any:
+            if own:
+                variables["stores"] = own
+            try:
+                return typed(*arguments)
+            except TimeOver as error:
                 raise self.explained(source, error) from error
 
         return called

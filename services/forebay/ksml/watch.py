@@ -37,16 +37,16 @@ class Watch:
         _WATCHER.watch(self)
 
     def end(self) -> bool:
-        """Note that it ended; tell whether its time was over. What ends a call may still be raised in here."""
-        with self._lock:
-            self._begun = 0.0
-        if self._fired:
-            _let_it_come()
-        return self._fired
-
-    def forget(self) -> None:
-        """Note that the call is over, by whatever was raised."""
-        self._begun = 0.0
+        """Note that it ended, by itself or not; tell whether its time was over. Nothing is raised from then on."""
+        while True:
+            try:
+                with self._lock:
+                    self._begun = 0.0
+                    if self._fired:
+                        _raise_in(self._thread, None)
+                    return self._fired
+            except TimeOver:
+                continue
 
     def look(self, now: float) -> None:
         """End the call if its time is over; one that goes on all the same is ended again."""
@@ -57,11 +57,14 @@ class Watch:
             if self._begun == begun:
                 self._fired = True
                 self._begun = now
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), ctypes.py_object(TimeOver))
+                _raise_in(self._thread, TimeOver)
 
 
-def _let_it_come() -> None:
-    """Give Python the occasion to raise what another thread has set: it looks at the begin of calls."""
+def _raise_in(thread: int, error: type[BaseException] | None) -> None:
+    """Have a thread raise an error when it comes to it; None takes back what it did not come to."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(
+        ctypes.c_ulong(thread), None if error is None else ctypes.py_object(error)
+    )
 
 
 class _Watcher:
