@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 DEFINITIONS = Path(__file__).parent / "definitions"
 NAMES = ("user-sessions", "windowed-metrics", "session-analytics", "device-alerts", "order-stores")

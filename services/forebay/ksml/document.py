@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 from forebay.ksml.errors import KsmlError, refusal
 
@@ -79,7 +79,8 @@ class Node:
 
 def partitioned(node: Node) -> KsmlError:
     """Return the refusal of a place that has a partitioner."""
-    return node.value["partitioner"].refuse(
+    held: Node = node.value["partitioner"]
+    return held.refuse(
         "partitioners are not supported: records go where their key belongs: make the key with transformKey"
     )
 

@@ -11,11 +11,9 @@ from forebay.stores.binding import Store
 from forebay.testing import JobDriver
 from forebay.testing.driver import Forwarded
 
-_MOST = 10_000
-
 
 class KsmlDriver:
-    """Runs definitions with the engine of a job; what they send to topics that they read comes back to them.
+    """Runs definitions with the engine of a job, on the test driver.
 
     Args:
         settings: of the functions; the defaults unless given.
@@ -25,18 +23,21 @@ class KsmlDriver:
     def __init__(self, made: Definitions, settings: KsmlSettings | None = None, tasks: int = 1) -> None:
         self.job = job_of(made)
         self.driver = JobDriver(self.job, settings=settings, tasks=tasks)
-        self.sent: list[Forwarded[Any]] = []
+
+    @property
+    def sent(self) -> list[Forwarded[Any]]:
         """Every record sent so far, in order."""
+        return self.driver.outputs
 
     def pipe(
         self, key: Any, value: Any, topic: str, timestamp: int = 0, headers: Headers | None = None
     ) -> list[Forwarded[Any]]:
-        """Process a record, and what it caused in topics that are read as well; give the outputs.
+        """Process a record, and what it caused in topics that are read as well; give the outputs."""
+        return self.driver.pipe(key, value, topic, timestamp, headers)
 
-        Raises:
-            RecursionError: records go round and round.
-        """
-        return self._returned(self.driver.pipe(key, value, topic, timestamp, headers))
+    def advance(self, ms: int) -> list[Forwarded[Any]]:
+        """Let time pass without records; give the outputs it caused."""
+        return self.driver.advance_wall_time(ms)
 
     def store(self, name: str) -> Store[Any] | None:
         """Return the first task's store of a name; None: no pipeline uses one."""
@@ -45,20 +46,3 @@ class KsmlDriver:
                 if declared.name == name:
                     return declared
         return None
-
-    def advance(self, ms: int) -> list[Forwarded[Any]]:
-        """Let time pass without records; give the outputs it caused."""
-        return self._returned(self.driver.advance_wall_time(ms))
-
-    def _returned(self, outputs: list[Forwarded[Any]]) -> list[Forwarded[Any]]:
-        found: list[Forwarded[Any]] = []
-        waiting = list(outputs)
-        while waiting:
-            sent = waiting.pop(0)
-            found.append(sent)
-            self.sent.append(sent)
-            if len(found) > _MOST:
-                raise RecursionError(f"a record caused more than {_MOST}: a pipeline sends to a topic it is made of")
-            if sent.topic in self.job.inputs:
-                waiting += self.driver.pipe(sent.key, sent.value, sent.topic, sent.timestamp, list(sent.headers))
-        return found
