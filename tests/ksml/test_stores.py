@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.ksml.running import results, through
+from tests.ksml.running import NUMBERS, driver, results, through
 
 
 def values(store: str, code: str, *records: tuple[Any, ...]) -> list[Any]:
@@ -106,3 +106,20 @@ def test_a_wrong_type_is_told_with_the_store() -> None:
         more="stores:\n  kept: {type: keyValue, keyType: string, valueType: long}",
     )
     assert "store kept: [1] is list, not long" in run.driver.errors[0].headers["error.message"]
+
+
+def test_a_store_is_kept_as_the_definition_says() -> None:
+    run = driver(
+        f"""{NUMBERS}
+pipelines:
+  main:
+    from: numbers
+    via:
+      - {{type: groupByKey}}
+      - {{type: count, store: {{name: counts, type: keyValue, caching: true, logging: false, persistent: false}}}}
+      - {{type: toStream}}
+    to: results
+"""
+    )
+    kept = run.store("counts").kept  # type: ignore[union-attr]
+    assert (kept, kept.caching, kept.logging, kept.persistent) == ("counts", True, False, False)

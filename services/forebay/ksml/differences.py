@@ -65,13 +65,17 @@ def _of_store(node: Node) -> Iterator[tuple[Node, str]]:
     if logging is None:
         yield node, "the store has a changelog; KSML's has none unless logging: true, and loses its rows with the disk"
     elif not logging:
-        yield node, "logging: false is not followed: the store has a changelog, so that a restart loses no row"
+        yield (
+            node,
+            "logging: false: the store has no changelog and begins empty whenever a worker opens its task; leave it "
+            "out to keep the rows",
+        )
     if node.flag("caching"):
-        yield node, "caching: true drops no update here; run with --emit latest to send a table's last row per commit"
+        yield node, "caching: true: of a key's rows in a commit (100 ms) the last one leaves; a stream's records all do"
     if node.flag("persistent") is False:
         yield (
             node,
-            "persistent: false changes nothing: rows are in memory, behind a changelog",
+            "persistent: false: rows are in memory; they survive by the changelog, which KSML's do not without logging",
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from forebay.ksml.build import Build
 from forebay.ksml.document import Node
-from forebay.ksml.stores import StoreSpec, read_store
+from forebay.ksml.stores import StoreSpec, kept_as, read_store
 from forebay.ksml.types import ANY, STRING, Type
 
 
@@ -20,5 +20,5 @@ def store_of(build: Build, node: Node, key: str, wanted: str, value: Type = ANY)
         return StoreSpec(name, node, "keyValue", STRING, value)
     if found.is_object:
         spec = read_store(found, node.string("name") or f"{wanted}-{node.key_line}")
-        return spec if found.get("name") else spec._replace(name=build.name(spec.name))
+        return spec if found.get("name") else spec._replace(name=kept_as(found, build.name(spec.name)))
     return build.definition.store(found.text, found)

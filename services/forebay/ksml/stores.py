@@ -10,7 +10,14 @@ from forebay.ksml.document import Node as Text
 from forebay.ksml.durations import duration
 from forebay.ksml.formats import Formats
 from forebay.ksml.types import ANY, STRING, Type, UnknownType, parse_type
-from forebay.stores import KeyValueStore, SessionStore, TimestampedKeyValueStore, VersionedKeyValueStore, WindowStore
+from forebay.stores import (
+    KeyValueStore,
+    Materialized,
+    SessionStore,
+    TimestampedKeyValueStore,
+    VersionedKeyValueStore,
+    WindowStore,
+)
 from forebay.stores.binding import Store
 from forebay.stores.window import Duplicates
 
@@ -48,11 +55,24 @@ class StoreSpec(NamedTuple):
 def read_store(text: Text, name: str, kind: str = "keyValue") -> StoreSpec:
     """Return a store of the definition. Raises KsmlError."""
     return StoreSpec(
-        text.string("name") or name,
+        kept_as(text, text.string("name") or name),
         text,
         text.string("type") or kind,
         read_type(text, "keyType", STRING),
         read_type(text, "valueType", ANY),
+    )
+
+
+def kept_as(text: Text, name: str) -> Materialized:
+    """Return a store's name with how the definition keeps it.
+
+    Rows survive wherever they are, so `persistent: true` leaves the choice to the job. Versions have no cache.
+    """
+    return Materialized(
+        name,
+        caching=None if text.flag("versioned") else text.flag("caching"),
+        logging=text.flag("logging") is not False,
+        persistent=False if text.flag("persistent") is False else None,
     )
 
 
@@ -70,8 +90,10 @@ def read_type(text: Text, key: str, default: Type) -> Type:
 def declared(spec: StoreSpec, formats: Formats) -> Store[Any]:
     """Return the engine's declaration of a store that functions use. Raises KsmlError."""
     value = formats.of(spec.value)
+    alone = kept_as(spec.text, spec.name)
+    alone.caching = None  # a cache is for rows that are sent
     try:
-        return _declared(spec, value)
+        return _declared(spec._replace(name=alone), value)
     except ValueError as error:
         raise spec.text.refuse(str(error)) from error
 
