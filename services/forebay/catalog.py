@@ -75,6 +75,7 @@ class Service:
         stages: number of processors in a chain, each behind a repartition of what the one before forwards.
         producers: modules that make events for its inputs (`SOURCE`); none where producers/catalog.py has them.
         application: id of the job that it is looked at for; "" for its name (see as_application).
+        contracts: folder of its contracts' files; "": avro/<name>/, or of another package's service beside its job.
 
     Raises:
         IllegalName: its name or a store's, which topics are named after, is none that Kafka takes.
@@ -89,6 +90,7 @@ class Service:
     stages: int = 1
     producers: tuple[str, ...] = ()
     application: str = ""
+    contracts: str = ""
 
     def __post_init__(self) -> None:
         for name in (self.name, *self.stores):

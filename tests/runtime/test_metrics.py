@@ -95,6 +95,21 @@ def test_figures_survive_as_text() -> None:
     assert TaskFigures.from_json(figures.to_json()) == figures
 
 
+def test_what_the_logic_counts_is_shown_by_its_names(metrics: JobMetrics) -> None:
+    for at, own in ((1, {"seen{kind=a}": 2.0}), (2, {"seen{kind=a}": 5.0, "late": 1.0})):
+        metrics.observe([replace(told(at), own=own)])
+    assert value(metrics, "forebay_logic_total", figure="seen{kind=a}") == 5
+    assert value(metrics, "forebay_logic_total", figure="late") == 1
+
+
+def test_a_report_takes_as_much_of_the_logic_s_as_it_has_room_for() -> None:
+    figures = told(1)
+    figures.note({f"{number:03d}{'x' * 97}": 1.0 for number in range(100)})
+    assert 5 < len(figures.own) < 20
+    assert min(figures.own).startswith("000")
+    assert len(figures.to_json()) < 3_000
+
+
 def test_stores_tell_what_they_hold_and_how_often_they_are_called(metrics: JobMetrics) -> None:
     metrics.observe(
         [replace(told(1), stores={"n": [3, 90, 5, 7]}), replace(told(1, task=1), stores={"n": [1, 9, 1, 1]})]

@@ -43,9 +43,15 @@ env:
     valueFrom:
       fieldRef:
         fieldPath: status.podIP
+  {{- $ksml := include "forebay.ksml.env" . | trim }}
   {{- range $name, $value := .Values.env }}
+  {{- if not (and $ksml (eq $name "FOREBAY_SERVICES")) }}
   - name: {{ $name }}
     value: {{ $value | toString | quote }}
+  {{- end }}
+  {{- end }}
+  {{- with $ksml }}
+  {{- . | nindent 2 }}
   {{- end }}
 {{- end -}}
 
@@ -76,6 +82,11 @@ volumeMounts:
     mountPath: /etc/forebay/kafka-tls
     readOnly: true
   {{- end }}
+  {{- if include "forebay.ksml.given" . }}
+  - name: ksml
+    mountPath: {{ include "forebay.ksml.folder" . }}
+    readOnly: true
+  {{- end }}
 {{- end -}}
 
 {{- define "forebay.volumes" -}}
@@ -87,6 +98,11 @@ volumes:
   - name: kafka-tls
     secret:
       secretName: {{ . }}
+  {{- end }}
+  {{- if include "forebay.ksml.given" . }}
+  - name: ksml
+    configMap:
+      name: {{ include "forebay.ksml.name" . }}
   {{- end }}
 {{- end -}}
 
@@ -108,6 +124,9 @@ volumes:
 {{- define "forebay.podAnnotations" -}}
 annotations:
   checksum/config: {{ include "forebay.config.data" . | sha256sum }}
+  {{- if include "forebay.ksml.given" . }}
+  checksum/ksml: {{ toJson .Values.ksml.definitions | sha256sum }}
+  {{- end }}
   {{- with .Values.podAnnotations }}
   {{- toYaml . | nindent 2 }}
   {{- end }}

@@ -35,6 +35,9 @@ spec:
   containers:
     - name: producer
       {{- include "forebay.image" . | nindent 6 }}
+      {{- if include "forebay.ksml.given" . }}
+      args: [ksml, produce, {{ include "forebay.ksml.folder" . }}, --no-create-topics]
+      {{- else }}
       args:
         - produce
         - {{ include "forebay.producer.topic" . }}
@@ -49,6 +52,7 @@ spec:
         {{- with .Values.start }}
         - --start={{ . }}
         {{- end }}
+      {{- end }}
       {{- include "forebay.containerSecurity" . | nindent 6 }}
       {{- include "forebay.env" . | nindent 6 }}
       {{- include "forebay.envFrom" . | nindent 6 }}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from forebay.builder.components import Component
@@ -23,11 +23,14 @@ class CompiledSubTopology(Processor[Any, Any]):
     """Runs the nodes of one sub-topology.
 
     Args:
-        close_idle_after_ms: see Topology.
+        close_idle_after_ms, figures: see Topology.
     """
 
-    def __init__(self, component: Component, close_idle_after_ms: int) -> None:
+    def __init__(
+        self, component: Component, close_idle_after_ms: int, figures: Callable[[], Mapping[str, float]] = dict
+    ) -> None:
         self.component = component
+        self._figures = figures
         self.nodes = component.nodes
         horizon = max((node.horizon_ms for node in self.nodes), default=0)
         self.wall_clock_interval_ms = math.gcd(*(node.wall_clock_ms for node in self.nodes))
@@ -135,6 +138,9 @@ class CompiledSubTopology(Processor[Any, Any]):
     def sends_old(self, node: Node) -> bool:
         """Tell whether somebody behind a table's node asks for old values."""
         return any(child.asks_old for child, _ in self._children.get(node, ()))
+
+    def figures(self) -> Mapping[str, float]:
+        return self._figures()
 
     def reading(self, topic: str) -> Reading[Any]:
         return self._readings[topic]

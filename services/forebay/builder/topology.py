@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, TypeVar, overload
 
@@ -17,6 +17,7 @@ from forebay.builder.table import GlobalTable, Table
 from forebay.formats import TEXT, Format
 from forebay.job import Job, Logic, SubTopology, TopicFormat
 from forebay.processor.api import AnyProcessor, Reading
+from forebay.processor.messages import Message
 from forebay.records import fields_of, is_record_type
 
 K = TypeVar("K")
@@ -40,6 +41,8 @@ class Topology:
     def __init__(self, close_idle_after_ms: int = 0) -> None:
         self.graph = Graph()
         self.close_idle_after_ms = close_idle_after_ms
+        self.figures: Callable[[], Mapping[str, float]] = dict
+        """Gives what its functions count themselves (see Processor.figures)."""
 
     @overload
     def stream(
@@ -49,6 +52,7 @@ class Topology:
         *,
         timestamp: str | Callable[[V], int] | None = None,
         event_id: str | Callable[[V], str | None] | None = None,
+        extract: Callable[[Message, Any, Any], int] | None = None,
         nulls: bool = True,
     ) -> Stream[str, V]: ...
     @overload
@@ -60,6 +64,7 @@ class Topology:
         key: Spec[K],
         timestamp: str | Callable[[V], int] | None = None,
         event_id: str | Callable[[V], str | None] | None = None,
+        extract: Callable[[Message, Any, Any], int] | None = None,
         nulls: bool = True,
     ) -> Stream[K, V]: ...
     def stream(
@@ -70,11 +75,13 @@ class Topology:
         key: Any = TEXT,
         timestamp: Any = None,
         event_id: Any = None,
+        extract: Callable[[Message, Any, Any], int] | None = None,
         nulls: bool = True,
     ) -> Any:
         """Read a topic, or several of one kind of record, as a stream.
 
         Args:
+            extract: gives the event time of a message, its key's row text and its value (Kafka's TimestampExtractor).
             nulls: whether a record without key or value is one; if not, it goes to `.errors`.
         """
         if isinstance(topics, re.Pattern):
@@ -83,7 +90,7 @@ class Topology:
                 "these are known before it starts; give names, such as [name for name in NAMES if pattern.match(name)]"
             )
         names = (topics,) if isinstance(topics, str) else tuple(topics)
-        source = self._source(names, key, value, timestamp, event_id, is_nullable=nulls)
+        source = self._source(names, key, value, timestamp, event_id, extract, is_nullable=nulls)
         return Stream(self.graph, self.graph.add(source))
 
     @overload
@@ -146,7 +153,14 @@ class Topology:
         return GlobalTable(self.graph, self.graph.add(rows.global_table(source, store)))
 
     def _source(
-        self, topics: tuple[str, ...], key: Any, value: Any, timestamp: Any, event_id: Any, **more: Any
+        self,
+        topics: tuple[str, ...],
+        key: Any,
+        value: Any,
+        timestamp: Any,
+        event_id: Any,
+        extract: Any = None,
+        **more: Any,
     ) -> Node:
         kind = format_or_refuse(value)
         for topic in topics:
@@ -155,7 +169,7 @@ class Topology:
         if not topics:
             raise TopologyError("a stream of no topics: name one")
         where = f"topic {topics[0]}"
-        reading: Reading[Any] = Reading(_reader(timestamp, kind, where), _reader(event_id, kind, where))
+        reading: Reading[Any] = Reading(_reader(timestamp, kind, where), _reader(event_id, kind, where), extract)
         name = topics[0] if len(topics) == 1 else " and ".join(topics)
         return Node(Kind.SOURCE, name, format_or_refuse(key), kind, topics=topics, reading=reading, **more)
 
@@ -176,15 +190,18 @@ def _reader(named: Any, kind: Format[Any], where: str) -> Callable[[Any], Any] |
     return attrgetter(named)
 
 
-def job(settings: type[S], build: Callable[[S], Topology]) -> Job:
+def job(settings: type[S], build: Callable[[S], Topology], *, may_end: bool = False) -> Job:
     """Give the job that runs the topology which `build` makes of the service's settings.
+
+    Args:
+        may_end: whether it may send nothing at all.
 
     Raises:
         TopologyError: nothing is read, or nothing sent, or sub-topologies send to each other in a circle.
     """
     graph = build(settings()).graph
     sources, sinks = graph.of_kind(Kind.SOURCE), graph.of_kind(Kind.SINK)
-    if not sources or not sinks:
+    if not sources or not (sinks or may_end):
         raise TopologyError("the topology reads no topic: begin with stream() or table()" if not sources else _NO_SINK)
     parts = components(graph)
     return Job(
@@ -206,7 +223,7 @@ _NO_SINK = "the topology sends nothing: end with to()"
 def _logic(build: Callable[[S], Topology], number: int) -> Logic:
     def make(settings: Any) -> AnyProcessor:
         topology = build(settings)
-        return CompiledSubTopology(components(topology.graph)[number], topology.close_idle_after_ms)
+        return CompiledSubTopology(components(topology.graph)[number], topology.close_idle_after_ms, topology.figures)
 
     return make
 

@@ -28,6 +28,7 @@ COMMANDS = {
     "check": LazyCommand("forebay.cli.check:check", "Load services and try their first records, without Spark."),
     "topology": LazyCommand("forebay.cli.topology:topology", "Print a service's stages, stores and topics."),
     "views": LazyCommand("forebay.cli.views:views", "Check or write the contracts of a service of SQL views."),
+    "ksml": LazyCommand("forebay.cli.ksml:ksml", "Check, run, test, produce KSML definition files."),
     "topics": LazyCommand("forebay.cli.topics:topics", "Create and describe the services' topics."),
     "acl": LazyCommand("forebay.cli.acl:acl", "Print or grant the rights on the broker a service needs."),
     "produce": LazyCommand("forebay.cli.produce:produce", "Write synthetic events to a topic."),

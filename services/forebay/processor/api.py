@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
-from forebay.processor.messages import Headers
+from forebay.processor.messages import Headers, Message
 
 E = TypeVar("E")
 O = TypeVar("O")  # noqa: E741
@@ -135,10 +135,12 @@ class Reading(NamedTuple, Generic[E]):
     Args:
         timestamp: gives a record's event time, in ms; None: it is the Kafka record's timestamp.
         event_id: gives the id by which repetitions are recognized (None: it is never one); None: there are no ids.
+        extract: gives the event time of a message, its key's row text and its value, in ms, in place of `timestamp`.
     """
 
     timestamp: Callable[[E], int] | None = None
     event_id: Callable[[E], str | None] | None = None
+    extract: Callable[[Message, Any, Any], int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +185,10 @@ class Processor(abc.ABC, Generic[E, O]):
     def reading(self, topic: str) -> Reading[E]:
         """Give how records of `topic` are read; by default by `timestamp` and `event_id`."""
         return Reading(self.timestamp, self.event_id)
+
+    def figures(self) -> Mapping[str, float]:
+        """Return sums that it counts itself since it was made, by name: operators see them, nothing depends on them."""
+        return {}
 
     def opened(self) -> None:
         """Prepare what works on stores (operators): they are bound to their task now."""

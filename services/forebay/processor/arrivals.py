@@ -94,7 +94,7 @@ def arrivals(
 
 def _decoded(stream: Iterable[Message], plan: Plan, times: EventTimes, counts: dict[str, int]) -> Iterator[Arrival]:
     first, last = times.first, times.last
-    topic, name, decode, read, timestamp_of, ident_of = "", "", None, 0, None, None
+    topic, name, decode, read, timestamp_of, ident_of, extract = "", "", None, 0, None, None, None
     key_of: Callable[[bytes], str] = bytes.decode
     may_be_null = timeless = is_table = False
     for read, message in enumerate(stream, 1):  # noqa: B007 (counted after the loop)
@@ -102,7 +102,7 @@ def _decoded(stream: Iterable[Message], plan: Plan, times: EventTimes, counts: d
             topic = message.topic()
             name = plan.names.get(topic, topic)
             decode, key_of = plan.codecs[name].decode, plan.keys.get(name, bytes.decode)
-            timestamp_of, ident_of = plan.processor.reading(name)
+            timestamp_of, ident_of, extract = plan.processor.reading(name)
             if name in plan.handed:
                 timestamp_of = None
             may_be_null, timeless, is_table = name in plan.nullable, name in plan.timeless, name in plan.tables
@@ -121,6 +121,7 @@ def _decoded(stream: Iterable[Message], plan: Plan, times: EventTimes, counts: d
             continue
         try:
             timestamp = message.timestamp()[1] if timestamp_of is None or event is None else timestamp_of(event)
+            timestamp = timestamp if extract is None else extract(message, text, event)
             if timestamp.__class__ is not int or not first <= timestamp <= last:
                 raise DecodeError(_unusable_time(timestamp, times))
         except (Unavailable, MemoryError):

@@ -26,7 +26,7 @@ class TaskContext:
 
     Args:
         targets: codec of each output topic and of the next stage, by name, and what it takes.
-        default: the target of what is forwarded without one.
+        default: the target of what is forwarded without one; "": there is none.
         max_bytes: largest output value.
         timers: what the topic of the task's timers takes.
         write_key: what makes a key's bytes of its row text, by target; UTF-8 unless named.
@@ -62,7 +62,7 @@ class TaskContext:
     ) -> None:
         self._targets = targets
         self._default = default
-        self._default_target = targets[default]
+        self._default_target = targets.get(default)
         self._max_bytes = max_bytes
         self._timers = timers
         self._write_key = write_key
@@ -108,6 +108,8 @@ class TaskContext:
         partition: int | None = None,
     ) -> None:
         if to is None:
+            if self._default_target is None:
+                raise ValueError("the job has no output: name one in its entry, or forward nothing")
             to, (codec, room) = self._default, self._default_target
         elif to in self._targets:
             codec, room = self._targets[to]

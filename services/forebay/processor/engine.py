@@ -164,7 +164,7 @@ class TaskEngine:
         }
         write_keys, read_keys = _key_writers(codecs.keys), _key_readers(codecs.keys)
         self._context = TaskContext(
-            fitted, next(iter(targets)), settings.max_record_bytes, rooms.internal, write_keys, codecs.names
+            fitted, next(iter(targets), ""), settings.max_record_bytes, rooms.internal, write_keys, codecs.names
         )
         self._plan = Plan(
             codecs.inputs,

@@ -54,6 +54,7 @@ class JobMetrics:
         self._out = counter("records_out", "Records committed", "kind")
         self._duplicates = counter("duplicates", "Records recognized as repetitions")
         self._timers = counter("timers_fired", "Timers fired")
+        self._own = counter("logic", "What the logic counts itself", "figure")
         self._stream_time = gauge(
             "stream_time_seconds", "Stream time of a task, seconds since the epoch", "stage", "task"
         )
@@ -98,6 +99,8 @@ class JobMetrics:
             self._part.labels(service, part).inc(max(0.0, value))
         for part, value in passed.cpu_seconds.items():
             self._cpu.labels(service, part).inc(max(0.0, value))
+        for name, value in passed.own.items():
+            self._own.labels(service, name).inc(max(0.0, value))
         self._latencies.add(passed)
         if passed.stream_time >= 0:
             self._stream_time.labels(service, *place).set(passed.stream_time / 1000)
@@ -156,6 +159,7 @@ def since(before: TaskFigures | None, now: TaskFigures) -> TaskFigures:
         latencies=[a - b for a, b in zip(now.latencies, before.latencies, strict=True)],
         latency_ms=now.latency_ms - before.latency_ms,
         worker=now.worker,
+        own=_less(now.own, before.own),
     )
 
 

@@ -1,6 +1,6 @@
 """Where contracts are kept: /avro/<service>/<Name>.avsc in a checkout, package data in a wheel.
 
-A service that another package brings has them in the folder `avro` beside its job.
+A service that another package brings has them in the folder `avro` beside its job, or in one that its entry names.
 """
 
 from __future__ import annotations
@@ -61,6 +61,8 @@ def contracts_folder(service: str, root: Traversable | None = None) -> Traversab
     base = root or contracts_root()
     folder = base / service
     brought = all_services().get(service) if root is None and not folder.is_dir() else None
+    if brought is not None and brought.contracts:
+        return Path(brought.contracts)
     return folder if brought is None else resources.files(brought.package) / "avro"
 
 

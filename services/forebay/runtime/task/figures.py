@@ -17,6 +17,9 @@ LATENCY_MS = (5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1_000, 2_000,
 """Upper bounds of the latency counts' steps, in ms; what is above the last is counted behind it."""
 
 _SAMPLES = 10
+_OWN_BYTES = 1_000
+"""Of a report, for what the logic counts itself."""
+_NUMBER_BYTES = 24
 _MOST_BYTES = 3_300
 """A broker takes 4,096 bytes beside an offset (offset.metadata.max.bytes); of many stores nothing is told."""
 
@@ -32,6 +35,7 @@ class TaskFigures:
         restore_seconds: how long the rows were read that the worker had not.
         tail_rows: rows in the changelogs behind the snapshot, which a start reads.
         seconds: wall time by part of the loop; `cpu_seconds` the thread's.
+        own: what the logic counts itself; those that fit a report.
     """
 
     part: int
@@ -61,6 +65,17 @@ class TaskFigures:
     latencies: list[int] = field(default_factory=lambda: [0] * (len(LATENCY_MS) + 1))
     latency_ms: int = 0
     worker: int = 0
+    own: dict[str, float] = field(default_factory=dict)
+
+    def note(self, own: Mapping[str, float]) -> None:
+        """Take in what the logic counts itself: as many figures, by name, as a report has room for."""
+        room = _OWN_BYTES
+        self.own = {}
+        for name in sorted(own):
+            room -= len(json.dumps(name)) + _NUMBER_BYTES
+            if room < 0:
+                return
+            self.own[name] = own[name]
 
     def add(self, commit: TaskCommit, table: Table) -> None:
         """Count a commit that is through."""

@@ -169,6 +169,7 @@ class StateTask:
             self._announcer.told(time)
         self.figures.add(commit, self.table)
         self.figures.note_stores(self.table.store_sizes(), self.engine.store_calls())
+        self.figures.note(self.engine.processor.figures())
         taken = self.engine.footprint_bytes
         if taken > self.settings.max_state_bytes:
             raise TaskTooLarge(

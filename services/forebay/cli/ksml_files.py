@@ -1,0 +1,65 @@
+"""What the commands for KSML share: files, and their topics."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from forebay.catalog import Topic
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.settings import KafkaSettings
+from forebay.kafka.topics import spec_of
+from forebay.ksml import mounting
+from forebay.ksml.mounting import Mounted, environment, files_of, mounted, service_name
+from forebay.plugins import VARIABLE
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+files_argument = click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+create_option = click.option(
+    "--create-topics/--no-create-topics", "create", default=True, help="Make the topics that are not there."
+)
+_FOLDERS = (
+    click.option(
+        "--schemas", multiple=True, type=click.Path(path_type=Path), help="Folder of schemas, beside the files' own."
+    ),
+    click.option(
+        "--modules",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        help="Folder of Python modules that functions import, beside the files' own.",
+    ),
+)
+
+
+def files_options(command: Command) -> Command:
+    """Add the files, and where what they name is."""
+    for option in reversed((files_argument, *_FOLDERS)):
+        command = option(command)
+    return command
+
+
+def mount_files(
+    files: tuple[Path, ...], schemas: tuple[Path, ...], modules: tuple[Path, ...], application: str = ""
+) -> Mounted:
+    """Have this process and those it starts find the definitions in the table of services. Raises KsmlError."""
+    paths = files_of(files)
+    os.environ.update(environment(application or service_name(paths), paths, schemas, modules))
+    found = mounted()
+    named = [each for each in os.environ.get(VARIABLE, "").split(",") if each and each != mounting.MODULE]
+    os.environ[VARIABLE] = ",".join((*named, mounting.MODULE))
+    return found
+
+
+def created(settings: KafkaSettings, topics: Iterable[Topic]) -> Iterator[str]:
+    """Make the topics that are not there; those that are stay as they are. Give a line for each that was made."""
+    admin = TopicAdmin(settings)
+    declared = {topic.name: topic for topic in topics}
+    existing = admin.describe(declared)
+    missing = [spec_of(topic) for name, topic in declared.items() if name not in existing]
+    for name in admin.create(missing) if missing else ():
+        yield f"{name}: created"

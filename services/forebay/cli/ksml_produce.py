@@ -1,0 +1,113 @@
+"""forebay ksml produce: what the producers of definitions generate."""
+
+from __future__ import annotations
+
+import heapq
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from confluent_kafka import Producer as KafkaProducer
+
+from forebay.catalog import Topic
+from forebay.cli.connection import connect, connection_options
+from forebay.cli.ksml_files import create_option, created, files_options
+from forebay.cli.signals import stop_requests
+from forebay.codec import Codec
+from forebay.kafka.registry import shared_registry, subject_of
+from forebay.kafka.settings import KafkaSettings
+from forebay.ksml.mounting import files_of, read_all
+from forebay.ksml.producers import Producer, producers_of
+from forebay.runtime.logs import configure_logging
+from forebay.serde import AvroCodec, Schema
+
+_FLUSH_S = 30.0
+_LONGEST_WAIT_S = 0.5
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  forebay ksml produce producers.yaml
+  forebay ksml produce producers.yaml --no-create-topics"""
+)
+@files_options
+@create_option
+@connection_options
+def produce(
+    files: tuple[Path, ...], schemas: tuple[Path, ...], modules: tuple[Path, ...], create: bool, **connection: Any
+) -> None:
+    """Send what the producers of definitions generate, at their intervals, until all are done or Ctrl-C."""
+    configure_logging("text")
+    made = read_all(files_of(files), schemas, modules)
+    producers = [each for definition in made.files for each in producers_of(definition, made.formats)]
+    if not producers:
+        raise click.UsageError("there is no producer in these files: write one under producers:")
+    settings = connect(**connection)
+    if create:
+        for line in created(settings, [Topic(each.topic) for each in producers]):
+            click.echo(line)
+    codecs = [each.codecs(_contracts(settings, each, made.formats.schemas.text)) for each in producers]
+    with stop_requests() as stop:
+        counts = send(producers, codecs, KafkaProducer(settings.producer()), stop)
+    for each, count in zip(producers, counts, strict=True):
+        click.echo(f"{each.name}: {count:,} records to {each.topic}")
+
+
+def send(
+    producers: Sequence[Producer],
+    codecs: Sequence[tuple[Codec[Any], Codec[Any]]],
+    kafka: KafkaProducer,
+    stop: threading.Event,
+) -> list[int]:
+    """Send what producers generate until all are done, or `stop` is set; return how many records of each."""
+    counts = [0] * len(producers)
+    begun = time.monotonic()
+    due = [(begun, number) for number in range(len(producers))]
+    while due and not stop.is_set():
+        at, number = due[0]
+        wait = at - time.monotonic()
+        if wait > 0:
+            stop.wait(min(wait, _LONGEST_WAIT_S))
+            continue
+        producer, (keys, values) = producers[number], codecs[number]
+        for record in producer.batch():
+            key = None if record.key is None else keys.encode(record.key)
+            value = None if record.value is None else values.encode(record.value)
+            _queue(kafka, record.topic, key, value)
+            counts[number] += 1
+        if producer.is_done:
+            heapq.heappop(due)
+        else:
+            heapq.heapreplace(due, (max(at + producer.interval_ms / 1_000, begun), number))
+    left = kafka.flush(_FLUSH_S)
+    if left:
+        raise click.ClickException(f"{left:,} records were not taken by the broker within {_FLUSH_S:.0f} s")
+    return counts
+
+
+def _queue(kafka: KafkaProducer, topic: str, key: bytes | None, value: bytes | None) -> None:
+    while True:
+        try:
+            kafka.produce(topic, value, key, timestamp=time.time_ns() // 1_000_000)
+        except BufferError:
+            kafka.poll(0.1)
+        else:
+            kafka.poll(0)
+            return
+
+
+def _contracts(
+    settings: KafkaSettings, producer: Producer, text: Callable[[str, str], str]
+) -> Callable[[type[Any]], Codec[Any]]:
+    """Return what gives a record class its codec: its schema is registered for the topic's values."""
+
+    def codec(record: type[Any]) -> Codec[Any]:
+        registry = shared_registry(settings.registry())
+        schema = Schema(text(producer.value.name, ".avsc"))
+        return AvroCodec(record, registry.register(subject_of(producer.topic), schema), registry)
+
+    return codec

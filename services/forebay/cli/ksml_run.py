@@ -1,0 +1,52 @@
+"""forebay ksml run: definitions as a job on a broker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from forebay.cli.connection import connect, connection_options
+from forebay.cli.job_options import engine_fields, job_options
+from forebay.cli.ksml_files import create_option, created, files_options, mount_files
+from forebay.cli.run import application_of, run_until_told
+from forebay.runtime.restore import Restore
+
+_CONNECTION = ("bootstrap_servers", "schema_registry_url", "kafka_options")
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  forebay ksml run sessions.yaml
+  forebay ksml run definitions/ --application sessions --http-port 8080
+  forebay ksml run sessions.yaml --set function_time_limit_ms=1000 --trigger available-now"""
+)
+@files_options
+@connection_options
+@create_option
+@click.option("--restore", is_flag=True, help="If the checkpoint is missing, take the state from the changelogs.")
+@job_options
+def run(
+    files: tuple[Path, ...],
+    schemas: tuple[Path, ...],
+    modules: tuple[Path, ...],
+    create: bool,
+    restore: bool,
+    home: Path,
+    **options: Any,
+) -> None:
+    """Run definitions as one job, until Ctrl-C or SIGTERM, which end it after the running commit.
+
+    Its application id is the first file's name unless --application says otherwise. Started again it goes on where it
+    stopped.
+    """
+    service = mount_files(files, schemas, modules, options["application"] or "").service
+    if create:
+        settings = connect(home=home, **{name: options[name] for name in _CONNECTION})
+        application = options["application"] or service.name
+        for line in created(settings, service.topics(application, options["tasks"])):
+            click.echo(line)
+    wanted = Restore.IF_MISSING if restore else Restore.NO
+    run_until_told(application_of(service, home, options, engine_fields(options), wanted))

@@ -1,0 +1,1 @@
+"""KSML definition files as jobs: they compile to the builder's graph."""

@@ -1,0 +1,195 @@
+"""Avro values as structs: a record class is made of the schema, so that contracts work as for any service."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from forebay.codec import Codec, EncodeError
+from forebay.formats import Contracts, Format
+from forebay.ksml.types import UnknownType
+from forebay.records import FrozenMap
+from forebay.records import Record as RecordBase
+from forebay.serde.avro_types import (
+    NO_DEFAULT,
+    Array,
+    AvroType,
+    DecimalType,
+    Enumeration,
+    Fixed,
+    Map,
+    Primitive,
+    Record,
+    Union,
+)
+from forebay.serde.schema import InvalidSchema, Schema
+
+_HINTS = {
+    "null": None,
+    "boolean": bool,
+    "int": int,
+    "long": int,
+    "float": float,
+    "double": float,
+    "bytes": bytes,
+    "string": str,
+}
+
+
+class _Way(NamedTuple):
+    """How values of an Avro type go between structs and records.
+
+    Args:
+        hint: the record side's type.
+        fits: whether a struct's value can be of it.
+    """
+
+    hint: Any
+    inward: Callable[[Any], Any]
+    outward: Callable[[Any], Any]
+    fits: Callable[[Any], bool]
+
+
+class _StructCodec:
+    """Structs, by the codec of their record class."""
+
+    def __init__(self, way: _Way, records: Codec[Any], schema: str) -> None:
+        self._way = way
+        self._named = {"@type": way.hint.__name__, "@schema": schema}
+        self._records = records
+
+    def encode(self, record: Any) -> bytes:
+        try:
+            made = self._way.inward(record)
+        except (TypeError, ValueError, KeyError, AttributeError) as error:
+            raise EncodeError(f"{record!r} does not fit the schema {self._way.hint.__name__}: {error}") from error
+        return self._records.encode(made)
+
+    def decode(self, data: bytes) -> Any:
+        found = self._way.outward(self._records.decode(data))
+        found.update(self._named)
+        return found
+
+
+def avro_format(name: str, text: str) -> Format[Any]:
+    """Return the format of a schema's values as structs. Raises UnknownType."""
+    try:
+        kind = Schema(text).type
+    except InvalidSchema as error:
+        raise UnknownType(f"the schema {name}: {error}") from error
+    if not isinstance(kind, Record):
+        raise UnknownType(f"the schema {name} is no record: write one with fields")
+    way = _way(kind)
+
+    def codec(contracts: Contracts, /) -> Codec[Any]:
+        return _StructCodec(way, contracts(way.hint), text)
+
+    return Format(f"avro {name}", object, codec)
+
+
+def _way(kind: AvroType) -> _Way:
+    match kind:
+        case Primitive(name):
+            return _primitive(name)
+        case Enumeration(symbols=symbols):
+            return _Way(str, str, _same, lambda value: value in symbols)
+        case Array(items):
+            return _array(_way(items))
+        case Map(values):
+            return _map(_way(values))
+        case Union(branches):
+            return _union([_way(each) for each in branches])
+        case Record():
+            return _record(kind)
+        case Fixed() | DecimalType():
+            raise UnknownType("fixed and decimal types are not supported in definitions: use bytes or string")
+
+
+def _primitive(name: str) -> _Way:
+    hint = _HINTS[name]
+    if name in ("float", "double"):
+        return _Way(float, float, _same, lambda value: type(value) in (int, float))
+    if name in ("int", "long"):
+        return _Way(int, _whole, _same, lambda value: type(value) is int)
+    return _Way(hint, _same, _same, lambda value: value is None if hint is None else type(value) is hint)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _whole(value: Any) -> int:
+    if type(value) is float and value.is_integer():
+        return int(value)
+    return value  # type: ignore[no-any-return]
+
+
+def _array(items: _Way) -> _Way:
+    return _Way(
+        tuple[items.hint, ...],  # type: ignore[name-defined]
+        lambda value: tuple([items.inward(each) for each in value]),
+        lambda value: [items.outward(each) for each in value],
+        lambda value: isinstance(value, list | tuple),
+    )
+
+
+def _map(values: _Way) -> _Way:
+    return _Way(
+        FrozenMap[str, values.hint],  # type: ignore[name-defined]
+        lambda value: FrozenMap({name: values.inward(each) for name, each in value.items()}),
+        lambda value: {name: values.outward(each) for name, each in value.items()},
+        lambda value: isinstance(value, dict),
+    )
+
+
+def _union(branches: list[_Way]) -> _Way:
+    def inward(value: Any) -> Any:
+        for branch in branches:
+            if branch.fits(value):
+                return branch.inward(value)
+        raise TypeError(f"{value!r} is of no type of the union")
+
+    def outward(value: Any) -> Any:
+        for branch in branches:
+            if isinstance(value, _class_of(branch.hint)):
+                return branch.outward(value)
+        return value
+
+    hint: Any = branches[0].hint
+    for branch in branches[1:]:
+        hint = hint | branch.hint
+    return _Way(hint, inward, outward, lambda value: any(branch.fits(value) for branch in branches))
+
+
+def _class_of(hint: Any) -> type:
+    if hint is None:
+        return type(None)
+    return hint if isinstance(hint, type) else hint.__origin__
+
+
+def _record(kind: Record) -> _Way:
+    ways = {field.name: _way(field.type) for field in kind.fields}
+    optional = {field.name: field.default for field in kind.fields if field.default is not NO_DEFAULT}
+    name = kind.name.rpartition(".")[2]
+    made = msgspec.defstruct(
+        name, [(field, way.hint) for field, way in ways.items()], bases=(RecordBase,), module=__name__
+    )
+
+    def inward(value: Any) -> Any:
+        if not isinstance(value, dict):
+            raise TypeError(f"{value!r} is no struct")
+        unknown = sorted(set(value) - ways.keys() - {"@type", "@schema"})
+        if unknown:
+            raise TypeError(f"{name} has no field {', '.join(unknown)}")
+        return made(**{field: way.inward(_field(value, field, optional)) for field, way in ways.items()})
+
+    def outward(value: Any) -> dict[str, Any]:
+        return {field: way.outward(getattr(value, field)) for field, way in ways.items()}
+
+    return _Way(made, inward, outward, lambda value: isinstance(value, dict))
+
+
+def _field(value: dict[str, Any], field: str, optional: dict[str, Any]) -> Any:
+    return value[field] if field in value else optional.get(field)

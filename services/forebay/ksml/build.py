@@ -1,0 +1,222 @@
+"""A definition on its way to a topology: its functions, stores and formats, and the nodes made so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from forebay.builder import Topology
+from forebay.builder.graph import Bound, Flow, Kind, Made, TopologyError
+from forebay.builder.graph import Node as Step
+from forebay.builder.keys import reader_of_rows, writer_of_rows
+from forebay.formats import Format
+from forebay.ksml.code import Source
+from forebay.ksml.definition import Definition
+from forebay.ksml.document import Node
+from forebay.ksml.errors import KsmlError
+from forebay.ksml.formats import Formats
+from forebay.ksml.functions import Functions
+from forebay.ksml.proxies import proxy_of
+from forebay.ksml.proxy import Proxy
+from forebay.ksml.stores import StoreSpec, store_node
+from forebay.ksml.types import Type, UnknownType
+from forebay.ksml.values import giver_of
+from forebay.stores.binding import Store
+
+Called = Callable[[Any, Any], Any]
+"""A function of a record: called with the key's row text and the value."""
+Body = Callable[[Callable[..., Any], Flow], Flow]
+"""Makes what a step does with a record, given the function it calls and where results go."""
+
+
+class Build:
+    """The topology of one definition for one task.
+
+    Args:
+        functions: shared by all steps of the task.
+        by_key: whether records are repartitioned before a function that uses stores, where their key changed.
+    """
+
+    def __init__(
+        self,
+        definition: Definition,
+        topology: Topology,
+        formats: Formats,
+        functions: Functions,
+        *,
+        by_key: bool = True,
+    ) -> None:
+        self.definition = definition
+        self.topology = topology
+        self.graph = topology.graph
+        self.formats = formats
+        self.functions = functions
+        self.by_key = by_key
+        self._stores: dict[str, tuple[StoreSpec, Step]] = {}
+        self._names: set[str] = set()
+        self.find_table: Callable[[str], None] = lambda _: None
+
+    def format(self, kind: Type, node: Node) -> Format[Any]:
+        """Return a type's format. Raises KsmlError, naming the place that asks for it."""
+        try:
+            return self.formats.of(kind)
+        except UnknownType as error:
+            raise node.refuse(str(error)) from error
+
+    def key_format(self, kind: Type, node: Node) -> Format[Any]:
+        """Return the format of a key's type. Raises KsmlError where no key can have it."""
+        found = self.format(kind, node)
+        if found.row is None:
+            raise node.refuse(f"keys can't be {kind}: convert them to string or json")
+        return found
+
+    def function(self, node: Node, kind: str) -> Source:
+        """Return the function that a place names or holds."""
+        return self.definition.function(node, kind)
+
+    def call(self, source: Source) -> Callable[..., Any]:
+        """Return what calls a function without stores."""
+        return self.functions.late(source)
+
+    def keyed_call(self, source: Source, key: Type, *values: Type) -> Callable[..., Any]:
+        """Return what calls a function with a key and values: each call gets copies of its own."""
+        called = self.call(source)
+        give_key, gives = giver_of(key), [giver_of(value) for value in values]
+
+        def given(own: Any, *rest: Any) -> Any:
+            shown = own if give_key is None or own is None else give_key(own)
+            return called(shown, *[v if g is None or v is None else g(v) for g, v in zip(gives, rest, strict=True)])
+
+        return given
+
+    def valued_call(self, source: Source, *values: Type) -> Callable[..., Any]:
+        """Return what calls a function with values, without a key."""
+        called = self.call(source)
+        gives = [giver_of(value) for value in values]
+        return lambda *rest: called(*[v if g is None or v is None else g(v) for g, v in zip(gives, rest, strict=True)])
+
+    def step(
+        self,
+        parent: Step,
+        name: str,
+        node: Node,
+        formats: tuple[Format[Any], Format[Any]],
+        source: Source | None,
+        types: tuple[Type, Type],
+        body: Body,
+        *,
+        gives_rows: bool = False,
+    ) -> Step:
+        """Add a step that calls a function for each record, nulls included.
+
+        Args:
+            formats: of its results' keys and values.
+            source: the function; None: it calls none.
+            types: of the records that come.
+        """
+        used = self._used(source, node)
+
+        def make(bound: Bound, out: Flow) -> Made:
+            if source is None:
+                return Made((body(_nothing, out),))
+            proxies = {name: self._proxy(bound, spec, step) for name, (spec, step) in used.items()}
+            called = self.functions.function(source, proxies)
+            return Made((body(of_record(called, parent.key, types), out),))
+
+        return self.graph.add(
+            Step(
+                Kind.STEP,
+                name,
+                *formats,
+                (parent,),
+                looked_up=tuple(step for _, step in used.values()),
+                make=make,
+                gives_rows=gives_rows,
+                asks_old=False,
+            )
+        )
+
+    def _used(self, source: Source | None, node: Node) -> Mapping[str, tuple[StoreSpec, Step]]:
+        return {} if source is None else {name: self._store(name, node) for name in source.stores}
+
+    def _store(self, name: str, node: Node) -> tuple[StoreSpec, Step]:
+        if name not in self._stores and name not in self.definition.stores:
+            self.find_table(name)
+        found = self._stores.get(name)
+        if found is None:
+            spec = self.definition.store(name, node)
+            try:
+                found = self._stores[name] = spec, self.graph.add(store_node(spec, self.formats))
+            except UnknownType as error:
+                raise spec.text.refuse(str(error)) from error
+        return found
+
+    def keep(self, name: str, spec: StoreSpec, step: Step) -> None:
+        """Note the step that holds a store of the definition, so that functions find it there."""
+        self._stores.setdefault(name, (spec, step))
+
+    def alias(self, name: str, store: str) -> None:
+        """Have functions find a table's store by the table's name."""
+        if store in self._stores:
+            self._stores.setdefault(name, self._stores[store])
+
+    def _proxy(self, bound: Bound, spec: StoreSpec, step: Step) -> Any:
+        return self.proxy(self.formats, spec, bound.store(step.stores[0]))
+
+    @staticmethod
+    def proxy(formats: Formats, spec: StoreSpec, own: Store[Any]) -> Proxy:
+        """Return a task's store as functions see it."""
+        key = formats.of(spec.key)
+        is_stamped = bool(spec.text.flag("timestamped"))
+        return proxy_of(own, spec.key, spec.value, writer_of_rows(key), reader_of_rows(key), is_stamped=is_stamped)
+
+    def name(self, wanted: str) -> str:
+        """Return a name that nothing else has, made of what can stand in a topic's name."""
+        plain = "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in wanted) or "step"
+        found, number = plain, 1
+        while found in self._names:
+            number += 1
+            found = f"{plain}-{number}"
+        self._names.add(found)
+        return found
+
+
+def of_record(called: Callable[..., Any], key: Format[Any], types: tuple[Type, Type]) -> Callable[..., Any]:
+    """Return a function of key and value (and more) as one of row texts; it gets copies of its own."""
+    give_key, give = giver_of(types[0]), giver_of(types[1])
+    if key.is_text and give is None:
+        return called
+    if key.is_text and give is not None:
+        return lambda text, value, *more: called(text, None if value is None else give(value), *more)
+    of_row = reader_of_rows(key)
+
+    def read(text: Any) -> Any:
+        found = None if text is None else of_row(text)
+        return found if give_key is None or found is None else give_key(found)
+
+    if give is None:
+        return lambda text, value, *more: called(read(text), value, *more)
+    return lambda text, value, *more: called(read(text), None if value is None else give(value), *more)
+
+
+def _nothing(*_: Any) -> None:
+    """Stand in for a function where a step calls none."""
+
+
+def located(build: Build, node: Node, work: Callable[[], Any]) -> Any:
+    """Do a part of the work on a definition; what it adds, and what goes wrong, names its place. Raises KsmlError."""
+    before = len(build.graph.nodes)
+    try:
+        return work()
+    except KsmlError:
+        raise
+    except TopologyError as error:
+        raise node.refuse(str(error).partition(": ")[2]) from error
+    except UnknownType as error:
+        raise node.refuse(str(error)) from error
+    except (ValueError, TypeError) as error:
+        raise node.refuse(str(error)) from error
+    finally:
+        for each in build.graph.nodes[before:]:
+            if ".yaml:" not in each.where and ".yml:" not in each.where:
+                object.__setattr__(each, "where", f"{node.file}:{node.key_line}")

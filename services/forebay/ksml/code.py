@@ -1,0 +1,164 @@
+"""Functions of a definition as Python code that knows its lines in the file."""
+
+from __future__ import annotations
+
+import ast
+import keyword
+from functools import cache
+from types import CodeType
+from typing import Any, NamedTuple
+
+from forebay.ksml.document import Node
+from forebay.ksml.errors import KsmlError, refusal
+from forebay.ksml.kinds import FUNCTIONS
+from forebay.ksml.types import Type, UnknownType, parse_type
+
+
+class Parameter(NamedTuple):
+    """A parameter beside those of the function's kind; its default is Python code."""
+
+    name: str
+    default: str
+
+
+class Source(NamedTuple):
+    """A function as it is written.
+
+    Args:
+        file, line: where it begins.
+        code_line: line of its code's first line.
+        module: its global code, compiled; None: it has none.
+        body: what defines it, compiled.
+    """
+
+    name: str
+    kind: str
+    file: str
+    line: int
+    code_line: int
+    module: CodeType | None
+    body: CodeType
+    result: Type
+    stores: tuple[str, ...]
+
+
+def read_function(node: Node, name: str, kind: str) -> Source:
+    """Return a function of a definition.
+
+    Raises:
+        KsmlError: its code does not compile, or its types are none.
+    """
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise node.refuse(f"{name!r} can't be a function's name: write a name of letters, digits and _")
+    stores = tuple(each.text for each in node.entries("stores"))
+    module, code, expression = node.get("globalCode"), node.get("code"), node.get("expression")
+    parameters = (*FUNCTIONS[kind].parameters, *())
+    custom = tuple(_parameter(each) for each in node.entries("parameters"))
+    begins = code or expression or node
+    return Source(
+        name,
+        kind,
+        node.file,
+        node.key_line,
+        begins.first_line,
+        None if module is None else _module(_text(module), node.file, module.first_line),
+        _function(
+            name,
+            parameters,
+            custom,
+            stores,
+            node.file,
+            ("", 0) if code is None else (_text(code), code.first_line),
+            ("", 0) if expression is None else (_text(expression), expression.first_line),
+            node.key_line,
+        ),
+        _result(node, kind),
+        stores,
+    )
+
+
+def _text(node: Node) -> str:
+    """Return Python code; booleans of YAML are those of Python."""
+    return str(node.value) if isinstance(node.value, bool) else node.text
+
+
+def _parameter(node: Node) -> Parameter:
+    default = node.get("defaultValue")
+    if default is None:
+        return Parameter(node.string("name"), "None")
+    return Parameter(node.string("name"), repr(default.value))
+
+
+def _result(node: Node, kind: str) -> Type:
+    said = node.get("resultType")
+    if said is None:
+        return FUNCTIONS[kind].result
+    try:
+        return parse_type(said.text)
+    except UnknownType as error:
+        raise said.refuse(str(error)) from error
+
+
+@cache
+def _module(text: str, file: str, line: int) -> CodeType:
+    tree = _parsed(text, file, line, "globalCode")
+    return _compiled(tree, file, line)
+
+
+@cache
+def _function(
+    name: str,
+    parameters: tuple[str, ...],
+    custom: tuple[Parameter, ...],
+    stores: tuple[str, ...],
+    file: str,
+    code: tuple[str, int],
+    expression: tuple[str, int],
+    line: int,
+) -> CodeType:
+    given = [*parameters, *(f"{each.name}={each.default}" for each in custom)]
+    frame = _parsed(f"def {name}({', '.join(given)}): pass", file, line, "parameters")
+    function: Any = frame.body[0]
+    opening = [f"log = __logs__[{name!r}]", *(f"{each} = stores[{each!r}]" for each in stores)]
+    body: list[ast.stmt] = []
+    for each in opening:
+        body += _parsed(each, file, line, "stores").body
+    body += _parsed(*_placed(code, file), "code").body if code[1] else []
+    if expression[1]:
+        body.append(_returned(*expression, file))
+    function.body = body
+    return _compiled(frame, file, line)
+
+
+def _placed(code: tuple[str, int], file: str) -> tuple[str, str, int]:
+    return code[0], file, code[1]
+
+
+def _returned(text: str, line: int, file: str) -> ast.stmt:
+    tree: ast.Module = _parsed(f"(\n{text}\n)", file, line - 1, "expression")
+    if len(tree.body) != 1 or not isinstance(tree.body[0], ast.Expr):
+        raise refusal(file, line, "expression is no expression of Python: write statements under code:")
+    return ast.copy_location(ast.Return(tree.body[0].value), tree.body[0])
+
+
+def _parsed(text: str, file: str, line: int, what: str) -> ast.Module:
+    try:
+        tree = ast.parse(text, file)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise _no_python(error, file, line, what) from error
+    ast.increment_lineno(tree, line - 1)
+    return tree
+
+
+def _no_python(error: Exception, file: str, line: int, what: str) -> KsmlError:
+    at = getattr(error, "lineno", None) or 1
+    reason = getattr(error, "msg", None) or str(error)
+    shown = "" if what != "expression" else ": an expression is one value, statements belong under code:"
+    return refusal(file, line + at - 1, f"{what} is no Python: {reason} (its line {at}): mend it{shown}")
+
+
+def _compiled(tree: ast.Module, file: str, line: int) -> CodeType:
+    try:
+        return compile(ast.fix_missing_locations(tree), file, "exec")
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise refusal(file, getattr(error, "lineno", None) or line, f"the code does not compile: {error}") from error

@@ -1,0 +1,95 @@
+"""Values of one type as those of another: `convertValue`, `convertKey`, and topics of another type than the stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from forebay.ksml.formats import Formats
+from forebay.ksml.markup import of_csv, of_xml, to_csv, to_xml
+from forebay.ksml.types import Type
+from forebay.ksml.values import WrongType, plain, taker_of, text_of, window_struct, windowed_of
+
+_STRUCTS = frozenset({"any", "struct", "map", "list", "tuple", "union", "windowed"})
+_WHOLE = frozenset({"byte", "short", "int", "long"})
+
+
+def converter(source: Type, target: Type, formats: Formats) -> Callable[[Any], Any] | None:
+    """Return what converts values; None where they are the same. A value that can't be converted is a WrongType."""
+    if source == target or (target.kind == "any" and not target.notation):
+        return None
+    convert = _converter(source, target, formats)
+    take = taker_of(target)
+    if source.notation in ("avro", "confluent_avro"):
+        return lambda value: None if value is None else take(convert(_unnamed(value)))
+    return lambda value: None if value is None else take(convert(value))
+
+
+def _unnamed(value: Any) -> Any:
+    """Return an Avro struct without name and text of its schema."""
+    if not isinstance(value, dict):
+        return value
+    return {name: each for name, each in value.items() if name not in ("@type", "@schema")}
+
+
+def _converter(source: Type, target: Type, formats: Formats) -> Callable[[Any], Any]:
+    if target.kind == "string":
+        return _to_text(source, formats)
+    if target.kind == "windowed" and not target.notation:
+        return windowed_of
+    if target.kind in _STRUCTS:
+        return lambda value: _struct(value, target, formats)
+    if target.kind in _WHOLE:
+        return _whole
+    if target.kind in ("float", "double"):
+        return _number
+    if target.kind == "boolean":
+        return _boolean
+    if target.kind == "bytes":
+        return lambda value: value if isinstance(value, bytes) else text_of(value).encode()
+    return lambda value: value
+
+
+def _to_text(source: Type, formats: Formats) -> Callable[[Any], str]:
+    if source.notation == "xml":
+        return lambda value: to_xml(value, source.name.rpartition(".")[2])
+    if source.notation == "csv":
+        columns = formats.schemas.columns(source.name) if source.name else ()
+        return lambda value: to_csv(value, columns)
+    return lambda value: value.decode() if isinstance(value, bytes) else text_of(value)
+
+
+def _struct(value: Any, target: Type, formats: Formats) -> Any:
+    if target.kind == "windowed" or not isinstance(value, str | bytes):
+        return window_struct(value)
+    text = value.decode() if isinstance(value, bytes) else value
+    if target.notation == "xml":
+        return of_xml(text)
+    if target.notation == "csv":
+        return of_csv(text, formats.schemas.columns(target.name) if target.name else ())
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        if target.kind == "any" and target.notation == "json":
+            return plain(value)
+        raise WrongType(f"{text[:80]!r} is no JSON: {error}") from error
+
+
+def _whole(value: Any) -> Any:
+    try:
+        return int(value)
+    except (TypeError, ValueError) as error:
+        raise WrongType(f"{value!r} is no whole number") from error
+
+
+def _number(value: Any) -> Any:
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise WrongType(f"{value!r} is no number") from error
+
+
+def _boolean(value: Any) -> Any:
+    return {"true": True, "false": False}.get(value.lower(), value) if isinstance(value, str) else value

@@ -1,0 +1,145 @@
+"""A definition file, read: its functions, stores, topics, pipelines and producers by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from forebay.ksml.code import Source, read_function
+from forebay.ksml.document import Node, parse
+from forebay.ksml.errors import KsmlError, Problem, refusal
+from forebay.ksml.grammar import check
+from forebay.ksml.stores import StoreSpec, read_store, read_type
+from forebay.ksml.types import ANY, Type
+
+
+@dataclass
+class Definition:
+    """A definition.
+
+    Args:
+        namespace: begins the names of its loggers: the file's name.
+        text: the file's.
+        functions: by name; inline ones are added as places that hold them are compiled.
+    """
+
+    namespace: str
+    root: Node
+    text: str = ""
+    functions: dict[str, Source] = field(default_factory=dict)
+    stores: dict[str, StoreSpec] = field(default_factory=dict)
+    _inline: dict[int, Source] = field(default_factory=dict)
+
+    @property
+    def file(self) -> str:
+        """The file's name, as errors give it."""
+        return self.root.file
+
+    def section(self, name: str) -> Mapping[str, Node]:
+        """Return what a section of the file names."""
+        return self.root.children(name)
+
+    def sources(self) -> list[Source]:
+        """Return all functions in the file's order."""
+        every = [*self.functions.values(), *self._inline.values()]
+        return sorted(every, key=lambda source: source.line)
+
+    def function(self, node: Node, kind: str) -> Source:
+        """Return the function that a place names or holds. Raises KsmlError."""
+        if node.is_object:
+            return self._inline[id(node)]
+        found = self.functions.get(node.text)
+        if found is None:
+            known = ", ".join(self.functions) or "none is defined"
+            raise node.refuse(f"there is no function {node.text!r} ({known}): define it under functions:")
+        if found.kind not in (kind, "generic") and kind not in _ALIKE.get(found.kind, ()):
+            raise node.refuse(
+                f"{node.text} is a {found.kind}, but a {kind} is called here: name one, or change its type: to {kind}"
+            )
+        return found
+
+    def store(self, name: str, node: Node) -> StoreSpec:
+        """Return a store that a place names. Raises KsmlError."""
+        found = self.stores.get(name)
+        if found is None:
+            known = ", ".join(self.stores) or "none is defined"
+            raise node.refuse(f"there is no store {name!r} ({known}): define it under stores:")
+        return found
+
+    def topic(self, node: Node) -> Node:
+        """Return the stream or table that a place names. Raises KsmlError."""
+        for section in ("streams", "tables", "globalTables"):
+            found = self.section(section).get(node.text)
+            if found is not None:
+                return found
+        known = ", ".join(name for section in ("streams", "tables") for name in self.section(section)) or "none"
+        raise node.refuse(f"there is no stream or table {node.text!r} (there is {known}): define it under streams:")
+
+    def topics_of(self, key: Type, value: Type) -> list[str]:
+        """Return the topics of streams and tables of these types, each once."""
+        found = [
+            node.string("topic")
+            for section in ("streams", "tables")
+            for node in self.section(section).values()
+            if (read_type(node, "keyType", ANY), read_type(node, "valueType", ANY)) == (key, value)
+        ]
+        return list(dict.fromkeys(found))
+
+    def add_inline(self, node: Node, name: str, kind: str) -> None:
+        """Note a function that stands where it is called."""
+        self._inline[id(node)] = read_function(node, name, kind)
+
+
+_ALIKE = {
+    "keyTransformer": ("keyValueMapper",),
+    "keyValueMapper": ("keyTransformer", "valueTransformer", "keyValueTransformer"),
+    "keyValueTransformer": ("keyValueMapper",),
+    "valueTransformer": ("keyValueMapper",),
+    "reducer": ("valueJoiner", "merger"),
+}
+"""Kinds that are called alike: KSML lets one stand for the other."""
+
+
+def read_definition(file: Path, shown: str = "") -> Definition:
+    """Return the definition of a file. Raises KsmlError with every problem found."""
+    name = shown or str(file)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise refusal(name, 1, f"the file can't be read: {error.strerror}: name a file that is there") from error
+    except UnicodeDecodeError as error:
+        raise refusal(name, 1, f"the file is no UTF-8: {error}: save it as UTF-8") from error
+    return definition_of(text, name, file.stem)
+
+
+def definition_of(text: str, file: str, namespace: str = "ksml") -> Definition:
+    """Return the definition of a text. Raises KsmlError with every problem found."""
+    root = parse(text, file)
+    problems: list[Problem] = []
+    inline = check(root, problems)
+    if problems:
+        raise KsmlError(problems)
+    made = Definition(namespace, root, text)
+    work: list[Callable[[], object]] = [
+        *(partial(_add, made, name, node) for name, node in root.children("functions").items()),
+        *(partial(made.add_inline, *each) for each in inline),
+        *(partial(_add_store, made, name, node) for name, node in root.children("stores").items()),
+    ]
+    for each in work:
+        try:
+            each()
+        except KsmlError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise KsmlError(sorted(problems, key=lambda problem: problem.line))
+    return made
+
+
+def _add(made: Definition, name: str, node: Node) -> None:
+    made.functions[name] = read_function(node, name, node.string("type") or "generic")
+
+
+def _add_store(made: Definition, name: str, node: Node) -> None:
+    made.stores[name] = read_store(node, name)

@@ -1,0 +1,131 @@
+"""What differs from KSML for a definition, and why it is better."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from forebay.ksml.definition import Definition
+from forebay.ksml.document import Node
+from forebay.ksml.errors import Problem
+from forebay.ksml.kinds import FUNCTIONS
+
+_CHANGED = frozenset(
+    {
+        *("transformKey", "mapKey", "selectKey", "transformKeyValue", "map", "flatMap", "convertKey"),
+        "transformKeyValueToKeyValueList",
+    }
+)
+_JOINS = frozenset({"join", "leftJoin", "outerJoin"})
+_WINDOWS = frozenset({"windowByTime", "windowBySession"})
+
+
+def differences(definition: Definition) -> list[Problem]:
+    """Return what differs from KSML, with its place, in order of lines."""
+    found = [Problem(definition.file, node.key_line, text) for node, text in _all(definition)]
+    return sorted(dict.fromkeys(found), key=lambda each: each.line)
+
+
+def _all(definition: Definition) -> Iterator[tuple[Node, str]]:
+    for node in _stores(definition):
+        yield from _of_store(node)
+    for _, node in definition.section("pipelines").items():
+        yield from _of_pipeline(node, definition)
+    for section in ("streams", "tables", "globalTables"):
+        for node in definition.section(section).values():
+            yield from _of_topic(node)
+    functions = definition.section("functions")
+    if functions:
+        yield (
+            next(iter(functions.values())),
+            "functions run in CPython, not in a sandbox: they may open files and connections and import any package "
+            "of the worker, so run only files you trust",
+        )
+
+
+def _stores(definition: Definition) -> Iterator[Node]:
+    yield from definition.section("stores").values()
+    for node in _walk(definition.root):
+        held = node.get("store")
+        if held is not None and held.is_object:
+            yield held
+
+
+def _walk(node: Node) -> Iterator[Node]:
+    if node.is_object:
+        yield node
+        for _, child in node.items():
+            yield from _walk(child)
+    elif node.is_list:
+        for child in node.value:
+            yield from _walk(child)
+
+
+def _of_store(node: Node) -> Iterator[tuple[Node, str]]:
+    logging = node.flag("logging")
+    if logging is None:
+        yield node, "the store has a changelog; KSML's has none unless logging: true, and loses its rows with the disk"
+    elif not logging:
+        yield (
+            node,
+            "logging: false: the store has no changelog and begins empty whenever a worker opens its task; leave it "
+            "out to keep the rows",
+        )
+    if node.flag("caching"):
+        yield node, "caching: true: of a key's rows in a commit (100 ms) the last one leaves; a stream's records all do"
+    if node.flag("persistent") is False:
+        yield (
+            node,
+            "persistent: false: rows are in memory; they survive by the changelog, which KSML's do not without logging",
+        )
+
+
+def _of_topic(node: Node) -> Iterator[tuple[Node, str]]:
+    if node.get("offsetResetPolicy") is not None:
+        yield (
+            node.value["offsetResetPolicy"],
+            "offsetResetPolicy is not read per topic: a first start reads from --starting-offsets (earliest); later "
+            "ones go on where the job stood",
+        )
+    if node.get("partitioner") is not None:
+        yield node.value["partitioner"], "the partitioner of a topic that is read is not used: KSML does not, either"
+
+
+def _of_pipeline(node: Node, definition: Definition) -> Iterator[tuple[Node, str]]:
+    is_rekeyed = False
+    for each in node.entries("via"):
+        kind = each.string("type")
+        if kind in _CHANGED:
+            is_rekeyed = True
+        if is_rekeyed and _uses_stores(each, definition):
+            yield (
+                each,
+                "the key was changed before, so records are repartitioned before this function uses its store: KSML "
+                "keeps partial values per partition here",
+            )
+            is_rekeyed = False
+        if kind in _WINDOWS:
+            yield each, "windows close as the clock moves, also when no record comes; KSML's wait for the next record"
+        if kind == "suppress":
+            yield each, "what is held back is given on an idle topic, too; KSML waits for the next record"
+        if kind == "repartition" and each.get("numberOfPartitions") is not None:
+            yield each.value["numberOfPartitions"], "numberOfPartitions is not used: there are as many as tasks"
+        if kind in _JOINS and each.get("foreignKeyExtractor") is not None and each.get("table") is not None:
+            yield each, "foreignKeyExtractor counts between tables; on a stream it has no effect, as in KSML"
+    if node.get("toTopicNameExtractor") is not None:
+        yield (
+            node.value["toTopicNameExtractor"],
+            "a record goes to topics that the definition names under streams: or tables:, all others to .errors: the "
+            "job asks for the rights on its topics at its start",
+        )
+    for branch in node.entries("branch"):
+        yield from _of_pipeline(branch, definition)
+
+
+def _uses_stores(node: Node, definition: Definition) -> bool:
+    for _, child in node.items():
+        if child.is_object and child.get("stores") is not None:
+            return True
+        source = definition.functions.get(child.text) if not child.is_object and not child.is_list else None
+        if source is not None and FUNCTIONS[source.kind].stores and source.stores:
+            return True
+    return False

@@ -1,0 +1,177 @@
+"""YAML text as a tree whose nodes know their file and line; anchors and merges are resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+from forebay.ksml.errors import KsmlError, refusal
+
+_MERGE = "tag:yaml.org,2002:merge"
+_MAX_NODES = 200_000
+
+
+class Node:
+    """One value of a document.
+
+    Args:
+        value: a dict of nodes by key, a list of nodes, or a scalar as YAML reads it.
+        text: its source, without quotes.
+        line: where it begins, from 1.
+        first_line: where a block of text begins: of a scalar, the line of its first character.
+        key_line: where the key before it is.
+    """
+
+    __slots__ = ("file", "first_line", "key_line", "line", "text", "value")
+
+    def __init__(self, file: str, value: Any, text: str, line: int, first_line: int) -> None:
+        self.file = file
+        self.value = value
+        self.text = text
+        self.line = self.key_line = line
+        self.first_line = first_line
+
+    @property
+    def is_object(self) -> bool:
+        """Whether it has keys."""
+        return isinstance(self.value, dict)
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it is a list."""
+        return isinstance(self.value, list)
+
+    def get(self, key: str) -> Node | None:
+        """Return the value of a key that is there and not null."""
+        found = self.value.get(key) if isinstance(self.value, dict) else None
+        return None if found is None or found.value is None else found
+
+    def string(self, key: str, default: str = "") -> str:
+        """Return the text of a key's value."""
+        found = self.get(key)
+        return default if found is None else found.text
+
+    def flag(self, key: str) -> bool | None:
+        """Return a key's boolean; None if it is not there."""
+        found = self.get(key)
+        return None if found is None else bool(found.value)
+
+    def items(self) -> Iterator[tuple[str, Node]]:
+        """Give keys and values in order."""
+        return iter(self.value.items()) if isinstance(self.value, dict) else iter(())
+
+    def entries(self, key: str) -> list[Node]:
+        """Return the entries of a key's list; none if it is not there."""
+        found = self.get(key)
+        return [] if found is None else list(found.value)
+
+    def children(self, key: str) -> dict[str, Node]:
+        """Return the named values under a key; none if it is not there."""
+        found = self.get(key)
+        return {} if found is None or not found.is_object else dict(found.value)
+
+    def refuse(self, message: str) -> KsmlError:
+        """Return the error that names this place."""
+        return refusal(self.file, self.key_line, message)
+
+
+def partitioned(node: Node) -> KsmlError:
+    """Return the refusal of a place that has a partitioner."""
+    held: Node = node.value["partitioner"]
+    return held.refuse(
+        "partitioners are not supported: records go where their key belongs: make the key with transformKey"
+    )
+
+
+def parse(text: str, file: str) -> Node:
+    """Return the tree of a document.
+
+    Raises:
+        KsmlError: it is no YAML, a key comes twice, an anchor stands within itself, or there is no object at the top.
+    """
+    loader = yaml.SafeLoader(text)
+    try:
+        root = loader.get_single_node()
+        if root is None:
+            raise refusal(file, 1, "the file is empty: write streams: and pipelines: into it")
+        tree = _Reader(file, text, loader).read(root)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = 1 if mark is None else mark.line + 1
+        raise refusal(file, line, f"this is no YAML: {error.problem or error.context}: mend the line") from error
+    except yaml.YAMLError as error:
+        raise refusal(file, 1, f"this is no YAML: {error}: mend the file") from error
+    finally:
+        loader.dispose()
+    if not tree.is_object:
+        raise refusal(file, tree.line, "a definition has keys at its top: write streams: and pipelines:")
+    return tree
+
+
+class _Reader:
+    def __init__(self, file: str, text: str, loader: yaml.SafeLoader) -> None:
+        self._file = file
+        self._text = text
+        self._loader = loader
+        self._within: list[yaml.Node] = []
+        self._read = 0
+
+    def read(self, node: yaml.Node) -> Node:
+        line = node.start_mark.line + 1
+        if any(node is other for other in self._within):
+            raise refusal(self._file, line, "an anchor stands within itself: write the value out")
+        self._read += 1
+        if self._read > _MAX_NODES:
+            raise refusal(self._file, line, f"the file stands for more than {_MAX_NODES} values: use fewer anchors")
+        self._within.append(node)
+        try:
+            if isinstance(node, yaml.MappingNode):
+                return self._made(node, self._mapping(node))
+            if isinstance(node, yaml.SequenceNode):
+                return self._made(node, [self.read(each) for each in node.value])
+            return self._scalar(node)
+        finally:
+            self._within.pop()
+
+    def _made(self, node: yaml.Node, value: Any) -> Node:
+        text = self._text[node.start_mark.index : node.end_mark.index]
+        line = node.start_mark.line + 1
+        return Node(self._file, value, text, line, line)
+
+    def _scalar(self, node: yaml.Node) -> Node:
+        line = node.start_mark.line + 1
+        try:
+            value = self._loader.construct_object(node)
+        except (yaml.YAMLError, ValueError) as error:
+            raise refusal(self._file, line, f"{node.value!r} can't be read: {error}: put it into quotes") from error
+        is_block = getattr(node, "style", None) in ("|", ">")
+        return Node(self._file, value, node.value, line, line + is_block)
+
+    def _mapping(self, node: yaml.MappingNode) -> dict[str, Node]:
+        found: dict[str, Node] = {}
+        merged: dict[str, Node] = {}
+        for key, value in node.value:
+            if key.tag == _MERGE:
+                for each in self._merged(value):
+                    merged = {**each, **merged}
+                continue
+            if not isinstance(key, yaml.ScalarNode):
+                raise refusal(self._file, key.start_mark.line + 1, "a key is no text: write name: value")
+            if key.value in found:
+                raise refusal(
+                    self._file,
+                    key.start_mark.line + 1,
+                    f"the key {key.value} comes twice, first in line {found[key.value].key_line}: keep one of them",
+                )
+            child = self.read(value)
+            child.key_line = key.start_mark.line + 1
+            found[key.value] = child
+        return {**merged, **found}
+
+    def _merged(self, node: yaml.Node) -> list[dict[str, Node]]:
+        wanted = node.value if isinstance(node, yaml.SequenceNode) else [node]
+        if not all(isinstance(each, yaml.MappingNode) for each in wanted):
+            raise refusal(self._file, node.start_mark.line + 1, "<<: takes an alias of an object: write <<: *name")
+        return [self.read(each).value for each in wanted]

@@ -1,0 +1,48 @@
+"""Definitions on the test driver: records in, records out, no broker."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forebay.ksml.compile import Definitions, KsmlSettings, job_of
+from forebay.processor.engine import declared_stores
+from forebay.processor.messages import Headers
+from forebay.stores.binding import Store
+from forebay.testing import JobDriver
+from forebay.testing.driver import Forwarded
+
+
+class KsmlDriver:
+    """Runs definitions with the engine of a job, on the test driver.
+
+    Args:
+        settings: of the functions; the defaults unless given.
+        tasks: number of state tasks.
+    """
+
+    def __init__(self, made: Definitions, settings: KsmlSettings | None = None, tasks: int = 1) -> None:
+        self.job = job_of(made)
+        self.driver = JobDriver(self.job, settings=settings, tasks=tasks)
+
+    @property
+    def sent(self) -> list[Forwarded[Any]]:
+        """Every record sent so far, in order."""
+        return self.driver.outputs
+
+    def pipe(
+        self, key: Any, value: Any, topic: str, timestamp: int = 0, headers: Headers | None = None
+    ) -> list[Forwarded[Any]]:
+        """Process a record, and what it caused in topics that are read as well; give the outputs."""
+        return self.driver.pipe(key, value, topic, timestamp, headers)
+
+    def advance(self, ms: int) -> list[Forwarded[Any]]:
+        """Let time pass without records; give the outputs it caused."""
+        return self.driver.advance_wall_time(ms)
+
+    def store(self, name: str) -> Store[Any] | None:
+        """Return the first task's store of a name; None: no pipeline uses one."""
+        for stage in self.driver.stages:
+            for _, declared in declared_stores(stage.processors[0]):
+                if declared.name == name:
+                    return declared
+        return None

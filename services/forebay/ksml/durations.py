@@ -1,0 +1,24 @@
+"""Durations: a number with a unit, or of milliseconds."""
+
+from __future__ import annotations
+
+import re
+
+from forebay.ksml.document import Node
+
+_UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000, "": 1}
+_DURATION = re.compile(r"\s*(\d+)\s*(ms|s|m|h|d|w|)\s*", re.IGNORECASE)
+
+
+def milliseconds(node: Node) -> int:
+    """Return a duration in ms. Raises KsmlError."""
+    found = None if node.is_object or node.is_list else _DURATION.fullmatch(node.text)
+    if found is None:
+        raise node.refuse(f"{node.text!r} is no duration: write a number and one of ms s m h d w, such as 5m")
+    return int(found[1]) * _UNITS[found[2].lower()]
+
+
+def duration(node: Node, key: str, default: int | None = None) -> int | None:
+    """Return the duration under a key, in ms. Raises KsmlError."""
+    found = node.get(key)
+    return default if found is None else milliseconds(found)

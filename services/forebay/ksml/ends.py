@@ -1,0 +1,137 @@
+"""How pipelines end: in topics, in a topic that a function chooses, in branches, on the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from forebay.builder.graph import Flow
+from forebay.builder.stream import Stream
+from forebay.ksml.build import Build
+from forebay.ksml.document import Node, partitioned
+from forebay.ksml.metadata import context_of
+from forebay.ksml.pieces import StreamPiece
+from forebay.ksml.stateless import converted
+from forebay.ksml.stores import read_type
+from forebay.ksml.types import ANY, Type
+from forebay.ksml.values import text_of
+from forebay.processor.api import Context
+
+
+def target_of(build: Build, node: Node) -> tuple[str, Type, Type, Node]:
+    """Return topic and types of what `to` names or holds. Raises KsmlError."""
+    found = node if node.is_object else build.definition.topic(node)
+    return found.string("topic"), read_type(found, "keyType", ANY), read_type(found, "valueType", ANY), found
+
+
+def to_topic(build: Build, node: Node, piece: StreamPiece) -> None:
+    """Send records to a topic, as its types say."""
+    topic, key, value, target = target_of(build, node)
+    if target.get("partitioner") is not None:
+        raise partitioned(target)
+    made = converted(build, node, piece, None if key == ANY else key, None if value == ANY else value)
+    made.stream.to(topic)
+
+
+def to_chosen(build: Build, node: Node, piece: StreamPiece) -> None:
+    """Send each record to the topic that a function gives, of those that the definition knows."""
+    holder = node.get("topicNameExtractor") if node.is_object else node
+    assert holder is not None
+    if node.get("partitioner") is not None:
+        raise partitioned(node)
+    source = build.function(holder, "topicNameExtractor")
+    topics = build.definition.topics_of(piece.key, piece.value)
+    if not topics:
+        raise node.refuse(
+            f"no stream of the definition has {piece.key} keys and {piece.value} values: "
+            "define those under streams: that the function chooses among"
+        )
+    chosen: list[str] = [""]
+
+    def body(call: Callable[..., Any], out: Flow) -> Flow:
+        def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            chosen[0] = call(key, value, context_of(timestamp, ctx))
+            out(key, value, timestamp, ctx)
+
+        return flow
+
+    own = piece.stream.node
+    types = (piece.key, piece.value)
+    step = build.step(own, "choose topic", node, (own.key, own.value), source, types, body)
+    Stream(build.graph, step, piece.stream.is_rekeyed).to(lambda _key, _value: chosen[0], topics)
+
+
+def printed(build: Build, node: Node, piece: StreamPiece) -> None:
+    """Print records, or add them to a file."""
+    mapper, label, file = node.get("mapper"), node.string("label"), node.string("filename")
+    source = None if mapper is None else build.function(mapper, "keyValuePrinter")
+
+    def body(call: Callable[..., Any], out: Flow) -> Flow:
+        def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            shown = call(key, value) if source is not None else f"{key}, {_shown(value)}"
+            if shown is not None:
+                write(f"[{label}]: {shown}" if label else shown, file)
+
+        return flow
+
+    own = piece.stream.node
+    build.step(own, "print", node, (own.key, own.value), source, (piece.key, piece.value), body)
+
+
+def write(line: str, file: str) -> None:
+    """Write a line to a file, or to standard output."""
+    if not file:
+        print(line)
+        return
+    with Path(file).open("a", encoding="utf-8") as opened:
+        opened.write(f"{line}\n")
+
+
+def _shown(value: Any) -> str:
+    return "null" if value is None else value if isinstance(value, str) else text_of(value)
+
+
+def branches(build: Build, nodes: list[Node], piece: StreamPiece) -> list[StreamPiece]:
+    """Return a stream for each branch: a record goes to the first whose predicate says yes."""
+    calls: list[Callable[..., Any] | None] = []
+    own = piece.stream.node
+    for node in nodes:
+        held = node.get("if")
+        if held is None:
+            calls.append(None)
+            continue
+        source = build.function(held, "predicate")
+        if source.stores:
+            raise held.refuse(f"{source.name} uses stores, which predicates of branches can't: filter before")
+        calls.append(build.keyed_call(source, piece.key, piece.value))
+    from forebay.builder.keys import on_keys  # noqa: PLC0415 (only branches need it)
+
+    takes = [None if call is None else on_keys(own.key, call) for call in calls]
+    chosen = [-1]
+
+    def deciding(_call: Callable[..., Any], out: Flow) -> Flow:
+        def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            for number, take in enumerate(takes):
+                if take is None or take(key, value):
+                    chosen[0] = number
+                    out(key, value, timestamp, ctx)
+                    return
+
+        return flow
+
+    formats, types = (own.key, own.value), (piece.key, piece.value)
+    decided = build.step(own, "branch", nodes[0], formats, None, types, deciding)
+    found = []
+    for number, node in enumerate(nodes):
+
+        def taking(_call: Callable[..., Any], out: Flow, number: int = number) -> Flow:
+            def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+                if chosen[0] == number:
+                    out(key, value, timestamp, ctx)
+
+            return flow
+
+        step = build.step(decided, f"branch {number + 1}", node, formats, None, types, taking)
+        found.append(StreamPiece(piece.key, piece.value, Stream(build.graph, step, piece.stream.is_rekeyed)))
+    return found

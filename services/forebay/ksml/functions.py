@@ -1,0 +1,137 @@
+"""Functions of a definition, ready to be called by a task."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from types import TracebackType
+from typing import Any
+
+from forebay.codec import Unavailable
+from forebay.ksml.code import Source
+from forebay.ksml.logs import Log
+from forebay.ksml.metrics import Metrics
+from forebay.ksml.values import WrongType, taker_of
+from forebay.ksml.watch import TimeOver, Watch
+from forebay.processor.api import RejectedRecord
+
+
+class _WrongResult(Exception):
+    """A result of another type than the function says."""
+
+
+class Functions:
+    """The functions of one definition in one task: they share their global variables, and call each other by name.
+
+    Args:
+        namespace: of the definition: begins the names of loggers.
+        sources: all functions, in the file's order.
+    """
+
+    def __init__(self, namespace: str, sources: Iterable[Source], watch: Watch) -> None:
+        self._sources = tuple(sources)
+        self._watch = watch
+        self.metrics = Metrics()
+        self._globals: dict[str, Any] = {
+            "__name__": f"ksml_{namespace}",
+            "__logs__": {each.name: Log(f"{namespace}.function.{each.name}") for each in self._sources},
+            "log": Log(namespace),
+            "metrics": self.metrics,
+            "stores": {},
+        }
+        self._is_begun = False
+
+    def begin(self) -> None:
+        """Run the global code and define the functions, once. Raises RejectedRecord where it fails."""
+        if self._is_begun:
+            return
+        self._is_begun = True
+        for source in self._sources:
+            try:
+                if source.module is not None:
+                    exec(source.module, self._globals)
+                exec(source.body, self._globals)
+            except Exception as error:
+                self._is_begun = False
+                raise self.explained(source, error) from error
+
+    def function(self, source: Source, stores: Mapping[str, Any]) -> Callable[..., Any]:
+        """Return what calls a function: it checks the result's type, and says where it failed.
+
+        Args:
+            stores: those it uses, by name.
+        """
+        self.begin()
+        call, watch, take = self._globals[source.name], self._watch, taker_of(source.result)
+        variables, own = self._globals, dict(stores)
+        is_limited = watch.limit_ms > 0
+
+        def typed(*arguments: Any) -> Any:
+            try:
+                if is_limited:
+                    watch.begin()
+                result = call(*arguments)
+                if is_limited and watch.end():
+                    raise TimeOver
+                try:
+                    return take(result)
+                except WrongType as error:
+                    raise _WrongResult(str(error)) from error
+            except (Unavailable, MemoryError, RejectedRecord):
+                raise
+            except Exception as error:
+                raise self.explained(source, error) from error
+            finally:
+                if is_limited:
+                    watch.end()
+
+        def called(*arguments: Any) -> Any:
+            if own:
+                variables["stores"] = own
+            try:
+                return typed(*arguments)
+            except TimeOver as error:
+                raise self.explained(source, error) from error
+
+        return called
+
+    def late(self, source: Source) -> Callable[..., Any]:
+        """Return what calls a function without stores; it is made ready by the first call."""
+        made: list[Callable[..., Any]] = []
+
+        def called(*arguments: Any) -> Any:
+            if not made:
+                made.append(self.function(source, {}))
+            return made[0](*arguments)
+
+        return called
+
+    def explained(self, source: Source, error: BaseException) -> RejectedRecord:
+        """Return the error of a function with its place in the file and in the function."""
+        line = _line_of(error.__traceback__, source.file)
+        if isinstance(error, TimeOver):
+            reason = f"it took longer than {self._watch.limit_ms} ms: end its loop, or raise function_time_limit_ms"
+        elif isinstance(error, _WrongResult):
+            reason = f"its result is not {source.result}: {error}"
+            line = source.line
+        else:
+            reason = f"{type(error).__name__}: {error}"
+        place = line or source.code_line
+        within = f", its line {place - source.code_line + 1}" if place >= source.code_line else ""
+        return RejectedRecord(f"{source.file}:{place}: function {source.name}{within}: {reason}")
+
+
+def _line_of(traceback: TracebackType | None, file: str) -> int:
+    """Return the last line of a file that an error came through; 0: none."""
+    line = 0
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename == file:
+            line = traceback.tb_lineno
+        traceback = traceback.tb_next
+    return line
+
+
+def add_modules(folder: str) -> None:
+    """Let functions import the Python modules of a folder."""
+    if folder not in sys.path:
+        sys.path.append(folder)

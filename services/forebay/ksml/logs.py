@@ -1,0 +1,82 @@
+"""What functions know as `log`: texts with {} or %s for their arguments."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+TRACE = 5
+
+
+class Log:
+    """A logger as KSML's functions call it.
+
+    Args:
+        name: of the logger, below `ksml`.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._log = logging.getLogger(f"ksml.{name}")
+        self.name = name
+
+    def getName(self) -> str:
+        """Return the logger's name."""
+        return self.name
+
+    def error(self, text: Any, *values: Any) -> None:
+        """Log an error."""
+        self._write(logging.ERROR, text, values)
+
+    def warn(self, text: Any, *values: Any) -> None:
+        """Log a warning."""
+        self._write(logging.WARNING, text, values)
+
+    warning = warn
+
+    def info(self, text: Any, *values: Any) -> None:
+        """Log what happens."""
+        self._write(logging.INFO, text, values)
+
+    def debug(self, text: Any, *values: Any) -> None:
+        """Log a detail."""
+        self._write(logging.DEBUG, text, values)
+
+    def trace(self, text: Any, *values: Any) -> None:
+        """Log the smallest detail."""
+        self._write(TRACE, text, values)
+
+    def isErrorEnabled(self) -> bool:
+        """Tell whether errors are logged."""
+        return self._log.isEnabledFor(logging.ERROR)
+
+    def isWarnEnabled(self) -> bool:
+        """Tell whether warnings are logged."""
+        return self._log.isEnabledFor(logging.WARNING)
+
+    def isInfoEnabled(self) -> bool:
+        """Tell whether infos are logged."""
+        return self._log.isEnabledFor(logging.INFO)
+
+    def isDebugEnabled(self) -> bool:
+        """Tell whether details are logged."""
+        return self._log.isEnabledFor(logging.DEBUG)
+
+    def isTraceEnabled(self) -> bool:
+        """Tell whether the smallest details are logged."""
+        return self._log.isEnabledFor(TRACE)
+
+    def _write(self, level: int, text: Any, values: tuple[Any, ...]) -> None:
+        if self._log.isEnabledFor(level):
+            self._log.log(level, "%s", filled(str(text), values))
+
+
+def filled(text: str, values: tuple[Any, ...]) -> str:
+    """Return a text with its {} filled in order, as SLF4J does; a value without a place is left out."""
+    if not values:
+        return text
+    pieces = text.split("{}")
+    shown = [str(value) for value in values]
+    found = pieces[0]
+    for place, piece in enumerate(pieces[1:]):
+        found += (shown[place] if place < len(shown) else "{}") + piece
+    return found

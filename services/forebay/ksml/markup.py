@@ -1,0 +1,76 @@
+"""Structs as XML and CSV texts."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from typing import Any
+from xml.etree import ElementTree
+
+from forebay.ksml.values import WrongType, text_of
+
+_ROOT = "data"
+
+
+def to_xml(value: Any, root: str = "") -> str:
+    """Return a struct as an XML element: a child for each field, several for a list. Raises WrongType."""
+    if not isinstance(value, dict):
+        raise WrongType(f"{value!r} is {type(value).__name__}, not a struct that can be XML")
+    element = ElementTree.Element(root or _ROOT)
+    _fill(element, value)
+    return ElementTree.tostring(element, encoding="unicode")
+
+
+def _fill(element: ElementTree.Element, value: Any) -> None:
+    if isinstance(value, dict):
+        for name, each in value.items():
+            for one in each if isinstance(each, list) else [each]:
+                if one is not None:
+                    _fill(ElementTree.SubElement(element, name), one)
+    else:
+        element.text = text_of(value)
+
+
+def of_xml(text: str) -> Any:
+    """Return the struct of an XML element: a field for each child, a list for several of one name. Raises WrongType."""
+    try:
+        return _struct(ElementTree.fromstring(text))
+    except ElementTree.ParseError as error:
+        raise WrongType(f"{text[:80]!r} is no XML: {error}") from error
+
+
+def _struct(element: ElementTree.Element) -> Any:
+    if not len(element) and not element.attrib:
+        return element.text
+    found: dict[str, Any] = dict(element.attrib)
+    for child in element:
+        name, value = child.tag, _struct(child)
+        if name not in found:
+            found[name] = value
+        elif isinstance(found[name], list):
+            found[name].append(value)
+        else:
+            found[name] = [found[name], value]
+    return found
+
+
+def to_csv(value: Any, columns: Sequence[str]) -> str:
+    """Return a struct's columns, or a list, as a line. Raises WrongType."""
+    if isinstance(value, dict):
+        value = [value.get(name) for name in columns or value]
+    if not isinstance(value, list | tuple):
+        raise WrongType(f"{value!r} is {type(value).__name__}, neither a struct nor a list that can be CSV")
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(["" if each is None else text_of(each) for each in value])
+    return line.getvalue()
+
+
+def of_csv(text: str, columns: Sequence[str]) -> Any:
+    """Return a line as a struct of its columns, or as a list where no columns are known. Raises WrongType."""
+    found: list[str] = next(csv.reader([text]), [])
+    if not columns:
+        return found
+    if len(found) != len(columns):
+        raise WrongType(f"{len(found)} values are in a line of {len(columns)} columns: {', '.join(columns)}")
+    return dict(zip(columns, found, strict=True))

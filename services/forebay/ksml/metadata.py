@@ -1,0 +1,75 @@
+"""Headers and times as functions see them, and contexts with other headers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from forebay.builder.graph import Flow
+from forebay.ksml.values import WrongType
+from forebay.processor.api import Context
+from forebay.processor.messages import Headers
+
+
+class WithHeaders:
+    """A task's context whose record has other headers."""
+
+    def __init__(self, ctx: Context[Any], headers: Headers) -> None:
+        self._ctx = ctx
+        self.headers = headers
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ctx, name)
+
+
+def metadata_flow(call: Callable[..., Any], out: Flow) -> Flow:
+    """Return what gives records the headers and the time that a function makes."""
+
+    def flow(key: Any, value: Any, timestamp: int, ctx: Any) -> None:
+        given = {"@type": "RecordMetadata", "@schema": "", "timestamp": timestamp, "headers": shown(ctx.headers)}
+        found = call(key, value, given)
+        if found is None:
+            out(key, value, timestamp, ctx)
+            return
+        if not isinstance(found, dict) or not isinstance(found.get("timestamp"), int):
+            raise WrongType(f"{found!r} is no metadata: return the object you were given, with headers and timestamp")
+        out(key, value, found["timestamp"], WithHeaders(ctx, headers_of(found.get("headers") or ())))
+
+    return flow
+
+
+def shown(headers: Headers) -> list[dict[str, Any]]:
+    """Return headers as functions see them: key and value, text where it is."""
+    return [{"key": name, "value": None if raw is None else _text(raw)} for name, raw in headers]
+
+
+def headers_of(found: Any) -> Headers:
+    """Return the headers of what a function gave. Raises WrongType."""
+    try:
+        return [(str(each["key"]), _bytes(each.get("value"))) for each in found]
+    except (TypeError, KeyError, AttributeError) as error:
+        raise WrongType(f"{found!r} are no headers: give a list of objects with key and value") from error
+
+
+def context_of(timestamp: int, ctx: Any) -> dict[str, Any]:
+    """Return what functions know of a record as it is sent."""
+    return {
+        "offset": ctx.offset,
+        "timestamp": timestamp,
+        "topic": ctx.topic,
+        "partition": ctx.partition,
+        "headers": shown(ctx.headers),
+    }
+
+
+def _text(raw: bytes) -> Any:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw
+
+
+def _bytes(value: Any) -> bytes | None:
+    if value is None or isinstance(value, bytes):
+        return value
+    return str(value).encode()

@@ -1,0 +1,107 @@
+"""What functions know as `metrics`: counters, meters and timers by name and tags."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+
+class Figure(NamedTuple):
+    """One of a definition's metrics: how often it was told something, and the sum of that (timers: seconds)."""
+
+    kind: str
+    name: str
+    tags: tuple[tuple[str, str], ...]
+    told: float
+    total: float
+
+
+class _Told:
+    __slots__ = ("count", "total")
+
+    def __init__(self) -> None:
+        self.count = 0.0
+        self.total = 0.0
+
+
+class Counter:
+    """A number that grows."""
+
+    def __init__(self, told: _Told) -> None:
+        self._told = told
+
+    def increment(self, delta: int = 1) -> None:
+        """Add to it."""
+        self._told.count += delta
+
+    def close(self) -> None:
+        """Do nothing: metrics stay as long as the job."""
+
+
+class Meter(Counter):
+    """How often something happened."""
+
+    def mark(self, events: int = 1) -> None:
+        """Note that it happened."""
+        self._told.count += events
+
+
+class Timer(Counter):
+    """How long something took."""
+
+    def updateSeconds(self, seconds: float) -> None:
+        """Note a time in seconds."""
+        self._told.count += 1
+        self._told.total += seconds
+
+    def updateMillis(self, ms: float) -> None:
+        """Note a time in ms."""
+        self.updateSeconds(ms / 1_000)
+
+    def updateNanos(self, ns: float) -> None:
+        """Note a time in ns."""
+        self.updateSeconds(ns / 1_000_000_000)
+
+
+class Metrics:
+    """The metrics of a definition's functions in one task."""
+
+    def __init__(self) -> None:
+        self._told: dict[tuple[str, str, tuple[tuple[str, str], ...]], _Told] = {}
+        self._lock = threading.Lock()
+
+    def counter(self, name: str, tags: Mapping[Any, Any] | None = None) -> Counter:
+        """Return the counter of a name."""
+        return Counter(self._of("counter", name, tags))
+
+    def meter(self, name: str, tags: Mapping[Any, Any] | None = None) -> Meter:
+        """Return the meter of a name."""
+        return Meter(self._of("meter", name, tags))
+
+    def timer(self, name: str, tags: Mapping[Any, Any] | None = None) -> Timer:
+        """Return the timer of a name."""
+        return Timer(self._of("timer", name, tags))
+
+    def figures(self) -> Iterator[Figure]:
+        """Give what was told so far, by kind, name and tags."""
+        with self._lock:
+            told = sorted(self._told.items())
+        for (kind, name, tags), each in told:
+            yield Figure(kind, name, tags, each.count, each.total)
+
+    def sums(self) -> dict[str, float]:
+        """Return what was told by one name each: name{tag=value}; timers have a second one, of seconds."""
+        found: dict[str, float] = {}
+        for each in self.figures():
+            tags = ",".join(f"{tag}={value}" for tag, value in each.tags)
+            name = f"{each.name}{{{tags}}}" if tags else each.name
+            found[name] = found.get(name, 0.0) + each.told
+            if each.kind == "timer":
+                found[f"{name} seconds"] = each.total
+        return found
+
+    def _of(self, kind: str, name: str, tags: Mapping[Any, Any] | None) -> _Told:
+        key = kind, str(name), tuple(sorted((str(tag), str(value)) for tag, value in (tags or {}).items()))
+        with self._lock:
+            return self._told.setdefault(key, _Told())

@@ -1,0 +1,140 @@
+"""Definition files as a service of the table: read by every process of a job, from the same paths."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import field, make_dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from forebay.agreement import store_contracts
+from forebay.catalog import COMPACTED, KEEP_FOREVER, Service, Topic
+from forebay.job import Job
+from forebay.ksml.compile import Definitions, KsmlSettings, definitions, job_of
+from forebay.ksml.definition import Definition, read_definition
+from forebay.ksml.document import Node
+from forebay.ksml.errors import refusal
+from forebay.ksml.functions import add_modules
+from forebay.ksml.schemas import SchemaFiles
+
+FILES = "FOREBAY_KSML"
+"""Environment variable: definition files, or folders of them, separated by commas."""
+NAME = "FOREBAY_KSML_NAME"
+"""Name of the service; by default that of the first file."""
+SCHEMAS = "FOREBAY_KSML_SCHEMAS"
+"""Folders of schemas, separated by commas; the files' own folders come first."""
+MODULES = "FOREBAY_KSML_MODULES"
+"""Folders of Python modules that functions may import; the files' own folders come first."""
+MODULE = "forebay.ksml.mounted"
+"""What has the service and its job."""
+_SUFFIXES = (".yaml", ".yml")
+
+
+class Mounted(NamedTuple):
+    """Definitions as a service and its job."""
+
+    made: Definitions
+    service: Service
+    job: Job
+
+
+def files_of(paths: Sequence[Path]) -> list[Path]:
+    """Return the definition files that paths name: of a folder those in it, by name. Raises KsmlError."""
+    found: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            inside = sorted(each for each in path.iterdir() if each.suffix in _SUFFIXES and each.is_file())
+            if not inside:
+                raise refusal(str(path), 1, "there is no definition in the folder: put a file name.yaml into it")
+            found += inside
+        else:
+            found.append(path)
+    return found
+
+
+def read_all(paths: Sequence[Path], schemas: Sequence[Path] = (), modules: Sequence[Path] = ()) -> Definitions:
+    """Return the definitions of files. Raises KsmlError."""
+    files = files_of(paths)
+    folders = list(dict.fromkeys(file.parent for file in files))
+    for folder in (*folders, *modules):
+        add_modules(str(folder.resolve()))
+    return definitions([read_definition(file) for file in files], SchemaFiles([*folders, *schemas]))
+
+
+def mount(name: str, paths: Sequence[Path], schemas: Sequence[Path] = (), modules: Sequence[Path] = ()) -> Mounted:
+    """Return the service of definition files. Raises KsmlError."""
+    made = read_all(paths, schemas, modules)
+    digest = hashlib.blake2b(digest_size=6)
+    for definition in made.files:
+        digest.update(definition.text.encode())
+    settings = make_dataclass(
+        "MountedSettings", [("definitions", str, field(default=digest.hexdigest()))], bases=(KsmlSettings,), frozen=True
+    )
+    job = replace(job_of(made), settings=settings)
+    return Mounted(made, _service(name, made, job), job)
+
+
+def _service(name: str, made: Definitions, job: Job) -> Service:
+    tables = {node.string("topic") for each in made.files for node in _tables(each)}
+    folder = next((str(each.resolve()) for each in made.formats.schemas.folders), "")
+    return Service(
+        name=name,
+        summary=f"KSML: {', '.join(Path(each.file).name for each in made.files)}",
+        inputs=tuple(_topic(job, topic, record, tables) for topic, record in job.inputs.items()),
+        outputs=tuple(_topic(job, topic, record, tables) for topic, record in job.outputs.items()),
+        stores=store_contracts(job, job.settings()),
+        job=MODULE,
+        stages=len(job.topology),
+        contracts=folder,
+    )
+
+
+def _tables(definition: Definition) -> list[Node]:
+    return [node for name in ("tables", "globalTables") for node in definition.section(name).values()]
+
+
+def _topic(job: Job, topic: str, record: type, tables: set[str]) -> Topic:
+    return Topic(topic, job.contract(topic, record), config=COMPACTED if topic in tables else KEEP_FOREVER)
+
+
+def service_name(paths: Sequence[Path]) -> str:
+    """Return a service's name made of the first file's."""
+    return re.sub(r"[^A-Za-z0-9.-]+", "-", paths[0].stem if paths else "ksml").strip("-.") or "ksml"
+
+
+def environment(
+    name: str, paths: Sequence[Path], schemas: Sequence[Path] = (), modules: Sequence[Path] = ()
+) -> dict[str, str]:
+    """Return the variables that have other processes read the same files."""
+    return {
+        FILES: _joined(paths),
+        NAME: name,
+        SCHEMAS: _joined(schemas),
+        MODULES: _joined(modules),
+    }
+
+
+def _joined(paths: Sequence[Path]) -> str:
+    return ",".join(str(path.resolve()) for path in paths)
+
+
+def mounted(variables: Mapping[str, str] | None = None) -> Mounted:
+    """Return what the environment names, read once. Raises KsmlError."""
+    given = os.environ if variables is None else variables
+    return _mounted(*(given.get(name, "") for name in (FILES, NAME, SCHEMAS, MODULES)))
+
+
+@cache
+def _mounted(files: str, name: str, schemas: str, modules: str) -> Mounted:
+    paths = _paths(files)
+    if not paths:
+        raise refusal(FILES, 1, f"{FILES} names no file: set it to the definition files, or use `forebay ksml run`")
+    return mount(name or service_name(files_of(paths)), paths, _paths(schemas), _paths(modules))
+
+
+def _paths(text: str) -> list[Path]:
+    return [Path(each.strip()) for each in text.split(",") if each.strip()]

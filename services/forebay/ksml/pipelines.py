@@ -1,0 +1,263 @@
+"""Pipelines of a definition as nodes of a topology."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from forebay.ksml import ends, groups, joins, stateless, tables
+from forebay.ksml.build import Build, located
+from forebay.ksml.document import Node, partitioned
+from forebay.ksml.naming import store_of
+from forebay.ksml.pieces import NAMES, GroupedPiece, GroupedTablePiece, Piece, StreamPiece, TablePiece
+from forebay.ksml.sources import Sources
+from forebay.ksml.stores import read_type
+from forebay.ksml.types import ANY, Type
+
+
+class Pipelines:
+    """Makes the pipelines of a definition, each after those it takes its records from."""
+
+    def __init__(self, build: Build) -> None:
+        self._build = build
+        self._sources = Sources(build)
+        self._results: dict[str, Piece] = {}
+        self._making: list[str] = []
+        self._made: set[str] = set()
+        self._giving = _results_of(build.definition.section("pipelines"))
+        build.find_table = self._sources.holding
+
+    def make(self) -> None:
+        """Make all of them. Raises KsmlError."""
+        for name, node in self._build.definition.section("pipelines").items():
+            self._pipeline(name, node)
+
+    def _pipeline(self, name: str, node: Node) -> None:
+        if name in self._made:
+            return
+        if name in self._making:
+            circle = " -> ".join((*self._making[self._making.index(name) :], name))
+            raise node.refuse(f"the pipelines {circle} wait for each other: have one of them read a stream")
+        self._making.append(name)
+        piece = located(self._build, node, lambda: self._source(node.value["from"]))
+        self._results.setdefault(name, self._flow(node, piece))
+        self._making.remove(name)
+        self._made.add(name)
+
+    def _source(self, node: Node) -> Piece:
+        if node.is_object:
+            return self._sources.read(node, f"source-{node.key_line}", "streams")
+        found = self._sources.named(node) or self._result(node)
+        if found is None:
+            raise node.refuse(f"there is no stream, table or pipeline {node.text!r}: define it under streams:")
+        return found
+
+    def _result(self, node: Node) -> Piece | None:
+        giving = self._giving.get(node.text)
+        if giving is not None:
+            self._pipeline(giving, self._build.definition.section("pipelines")[giving])
+        return self._results.get(node.text)
+
+    def _flow(self, node: Node, piece: Piece) -> Piece:
+        for each in node.entries("via"):
+            piece = located(self._build, each, lambda each=each, piece=piece: self._operation(each, piece))  # type: ignore[misc]
+        located(self._build, node, lambda: self._end(node, piece))
+        return piece
+
+    def _end(self, node: Node, piece: Piece) -> None:
+        if (result := node.string("as")) != "":
+            self._results[result] = piece
+        endings = [key for key in ("to", "toTopicNameExtractor", "forEach", "print", "branch") if node.get(key)]
+        if not endings:
+            return
+        stream = self._stream(node, piece, endings[0])
+        if (to := node.get("to")) is not None:
+            located(self._build, to, lambda: ends.to_topic(self._build, to, stream))
+        if (chosen := node.get("toTopicNameExtractor")) is not None:
+            ends.to_chosen(self._build, chosen, stream)
+        if (action := node.get("forEach")) is not None:
+            stateless.for_each(self._build, action, stream)
+        if (shown := node.get("print")) is not None:
+            ends.printed(self._build, shown, stream)
+        nodes = node.entries("branch")
+        for each, piece_of_branch in zip(
+            nodes, ends.branches(self._build, nodes, stream) if nodes else (), strict=True
+        ):
+            self._flow(each, piece_of_branch)
+
+    @staticmethod
+    def _stream(node: Node, piece: Piece, what: str) -> StreamPiece:
+        if isinstance(piece, TablePiece):
+            return tables.to_stream(piece)
+        if isinstance(piece, StreamPiece):
+            return piece
+        raise node.value[what].refuse(f"{what} takes a stream, but this is {NAMES[type(piece)]}: aggregate it before")
+
+    def _operation(self, node: Node, piece: Piece) -> Piece:
+        kind = node.string("type")
+        if kind in ("join", "leftJoin", "outerJoin"):
+            section, other = joins.other_of(node)
+            return joins.joined(self._build, node, piece, self._other(other, f"{section}s", piece))
+        if kind == "merge":
+            if not isinstance(piece, StreamPiece):
+                raise _unfit(node, piece, "a stream")
+            return joins.merged(self._build, node, piece, self._other(node.value["stream"], "streams", piece))
+        if isinstance(piece, StreamPiece):
+            return self._of_stream(node, kind, piece)
+        if isinstance(piece, TablePiece):
+            return self._of_table(node, kind, piece)
+        if isinstance(piece, GroupedPiece):
+            return self._of_groups(node, kind, piece)
+        if isinstance(piece, GroupedTablePiece):
+            return self._of_table_groups(node, kind, piece)
+        raise _unfit(node, piece, "a stream or a table")
+
+    def _other(self, node: Node, section: str, piece: Piece) -> Piece:
+        if node.is_object:
+            return self._sources.read(node, f"other-{node.key_line}", section, piece.key, piece.value)
+        found = self._sources.named(node, (section,)) or self._result(node)
+        if found is None:
+            raise node.refuse(f"there is no {section[:-1]} {node.text!r}: define it under {section}:")
+        return found
+
+    def _of_stream(self, node: Node, kind: str, piece: StreamPiece) -> Piece:
+        operation = _OF_STREAMS.get(kind)
+        if operation is not None:
+            return operation(self._build, node, piece)
+        if kind == "repartition":
+            return self._repartitioned(node, piece)
+        if kind == "toTable":
+            return self._to_table(node, piece)
+        raise _unfit(node, piece, _WANTED.get(kind, "a table"))
+
+    def _to_table(self, node: Node, piece: StreamPiece) -> Piece:
+        store = store_of(self._build, node, "store", "table", piece.value)
+        table = piece.stream.to_table(store=store.name, history_retention_ms=store.history_ms)
+        self._build.keep(store.name, store._replace(key=piece.key, value=piece.value), table.node)
+        return TablePiece(piece.key, piece.value, table)
+
+    def _repartitioned(self, node: Node, piece: StreamPiece) -> Piece:
+        if node.get("partitioner") is not None:
+            raise partitioned(node)
+        name = self._build.name(node.string("name") or f"repartition-{node.key_line}")
+        return StreamPiece(piece.key, piece.value, piece.stream.repartition(name))
+
+    def _of_table(self, node: Node, kind: str, piece: TablePiece) -> Piece:
+        build = self._build
+        match kind:
+            case "filter" | "filterNot":
+                return tables.filtered(build, node, piece, passes=kind == "filter")
+            case "mapValue" | "mapValues" | "transformValue":
+                return tables.value_mapped(build, node, piece)
+            case "convertValue":
+                return tables.converted(build, node, piece, _into(node))
+            case "groupBy":
+                return tables.grouped(build, node, piece)
+            case "suppress":
+                return tables.suppressed(build, node, piece)
+            case "toStream":
+                made = tables.to_stream(piece)
+                return made if node.get("mapper") is None else stateless.key_mapped(build, node, made)
+            case "toTable":
+                return piece
+            case _ if kind in _WANTED:
+                raise _unfit(node, piece, _WANTED[kind])
+            case _:
+                return self._of_stream(node, kind, tables.to_stream(piece))
+
+    def _of_groups(self, node: Node, kind: str, piece: GroupedPiece) -> Piece:
+        match kind:
+            case "windowByTime":
+                return groups.in_time(node, piece)
+            case "windowBySession":
+                return groups.in_sessions(node, piece)
+            case "cogroup":
+                return groups.cogrouped(self._build, node, piece)
+            case "count":
+                return groups.counted(self._build, node, piece)
+            case "reduce":
+                return groups.reduced(self._build, node, piece)
+            case "aggregate":
+                return groups.aggregated(self._build, node, piece)
+            case _:
+                raise _unfit(node, piece, _WANTED.get(kind, "a stream or a table"))
+
+    def _of_table_groups(self, node: Node, kind: str, piece: GroupedTablePiece) -> Piece:
+        match kind:
+            case "count":
+                return tables.counted(self._build, node, piece)
+            case "reduce":
+                return tables.reduced(self._build, node, piece)
+            case "aggregate":
+                return tables.aggregated(self._build, node, piece)
+            case _:
+                raise _unfit(node, piece, _WANTED.get(kind, "a stream or a table"))
+
+
+def _converted_key(build: Build, node: Node, piece: StreamPiece) -> Piece:
+    return stateless.converted(build, node, piece, _into(node), None)
+
+
+def _converted_value(build: Build, node: Node, piece: StreamPiece) -> Piece:
+    return stateless.converted(build, node, piece, None, _into(node))
+
+
+def _converted_both(build: Build, node: Node, piece: StreamPiece) -> Piece:
+    pair = _into(node)
+    if pair.kind != "tuple" or len(pair.parts) != 2:
+        raise node.refuse("convertKeyValue takes two types: write into: (string, json), for example")
+    return stateless.converted(build, node, piece, *pair.parts)
+
+
+_OF_STREAMS: dict[str, Callable[[Build, Node, StreamPiece], Piece]] = {
+    "filter": lambda build, node, piece: stateless.filtered(build, node, piece, passes=True),
+    "filterNot": lambda build, node, piece: stateless.filtered(build, node, piece, passes=False),
+    "peek": stateless.peeked,
+    **dict.fromkeys(("mapValue", "mapValues", "transformValue"), stateless.value_mapped),
+    **dict.fromkeys(("mapKey", "selectKey", "transformKey"), stateless.key_mapped),
+    **dict.fromkeys(("map", "transformKeyValue"), stateless.both_mapped),
+    **dict.fromkeys(("flatMap", "transformKeyValueToKeyValueList"), stateless.flat_mapped),
+    **dict.fromkeys(("flatMapValues", "transformKeyValueToValueList"), stateless.values_flat_mapped),
+    "transformMetadata": stateless.metadata_mapped,
+    "convertKey": _converted_key,
+    "convertValue": _converted_value,
+    "convertKeyValue": _converted_both,
+    "groupBy": groups.by_function,
+    "groupByKey": lambda _build, _node, piece: groups.by_key(piece),
+}
+"""Operations that every stream has."""
+
+_WANTED = {
+    "windowByTime": "a grouped stream",
+    "windowBySession": "a grouped stream",
+    "cogroup": "a grouped stream",
+    "count": "a grouped stream or table",
+    "reduce": "a grouped stream or table",
+    "aggregate": "a grouped stream or table",
+    "suppress": "a table",
+    "toStream": "a table",
+}
+
+
+def _unfit(node: Node, piece: Piece, wanted: str) -> Exception:
+    remedy = "put groupByKey before" if "grouped" in wanted else "put toStream, toTable or an aggregate before"
+    return node.refuse(f"{node.string('type')} takes {wanted}, but this is {NAMES[type(piece)]}: {remedy}")
+
+
+def _into(node: Node) -> Type:
+    return read_type(node, "into", ANY)
+
+
+def _results_of(pipelines: Mapping[str, Node]) -> dict[str, str]:
+    """Return the pipeline that gives each name of `as:`; one without it gives its own name."""
+    found: dict[str, str] = {}
+    for name, node in pipelines.items():
+        found.setdefault(name, name)
+        for each in (node, *_branches(node)):
+            if each.string("as"):
+                found.setdefault(each.string("as"), name)
+    return found
+
+
+def _branches(node: Node) -> list[Node]:
+    nodes = node.entries("branch")
+    return [found for each in nodes for found in (each, *_branches(each))]

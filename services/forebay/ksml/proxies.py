@@ -1,0 +1,128 @@
+"""Stores as functions see them: KSML's names, typed keys, values that may be changed without harm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from forebay.ksml.proxy import Entries, Proxy
+from forebay.ksml.timed_proxies import SessionProxy, WindowProxy
+from forebay.ksml.types import Type
+from forebay.stores import KeyValueStore, SessionStore, TimestampedKeyValueStore, VersionedKeyValueStore, WindowStore
+from forebay.stores.binding import Store
+
+
+class KeyValueProxy(Proxy):
+    """A key-value store."""
+
+    def get(self, key: Any) -> Any:
+        """Return the value of a key, or None."""
+        return self._out(self._store.get(self._text(key)))
+
+    def put(self, key: Any, value: Any) -> None:
+        """Set a key; None deletes it."""
+        self._store.put(self._text(key), self._in(value))
+
+    def putIfAbsent(self, key: Any, value: Any) -> Any:
+        """Set a key that has no value; return the one it has."""
+        found = self.get(key)
+        if found is None:
+            self.put(key, value)
+        return found
+
+    def delete(self, key: Any) -> Any:
+        """Delete a key; return the value it had."""
+        return self._out(self._store.delete(self._text(key)))
+
+    def all(self) -> Entries:
+        """Return all entries by key."""
+        return self._entries(self._store.all())
+
+    def range(self, first: Any, last: Any) -> Entries:
+        """Return the entries of a range of keys, both ends included."""
+        return self._entries(self._store.range(self._bound(first), self._bound(last)))
+
+    def approximateNumEntries(self) -> int:
+        """Count the entries."""
+        return sum(1 for _ in self._store.all())
+
+    def _entries(self, entries: Iterable[tuple[str, Any]]) -> Entries:
+        return Entries({"key": self._of_row(row), "value": self._out(value)} for row, value in entries)
+
+
+class TimestampedProxy(KeyValueProxy):
+    """A key-value store whose values have a timestamp."""
+
+    def put(self, key: Any, value: Any, timestamp: int = 0) -> None:
+        self._store.put(self._text(key), self._in(value), int(timestamp))
+
+    def putIfAbsent(self, key: Any, value: Any, timestamp: int = 0) -> Any:
+        found = self.get(key)
+        if found is None:
+            self.put(key, value, timestamp)
+        return found
+
+    def _out(self, value: Any) -> Any:
+        if value is None:
+            return None
+        return {"value": super()._out(value.value), "timestamp": value.timestamp}
+
+
+class VersionedProxy(Proxy):
+    """A versioned key-value store."""
+
+    def get(self, key: Any, as_of: int | None = None) -> Any:
+        """Return the version of a key that holds at a time (ms), or now; None: there is none."""
+        return self._version(self._store.get(self._text(key), as_of))
+
+    def put(self, key: Any, value: Any, timestamp: int) -> None:
+        """Set a key as of a time."""
+        self._store.put(self._text(key), self._in(value), int(timestamp))
+
+    def delete(self, key: Any, timestamp: int) -> Any:
+        """Delete a key as of a time; return the version that held then."""
+        return self._version(self._store.delete(self._text(key), int(timestamp)))
+
+    def _version(self, found: Any) -> Any:
+        if found is None:
+            return None
+        made = {"value": self._out(found.value), "timestamp": found.timestamp}
+        return made if found.valid_to is None else {**made, "validTo": found.valid_to}
+
+
+_PROXIES: tuple[tuple[type[Store[Any]], type[Proxy]], ...] = (
+    (TimestampedKeyValueStore, TimestampedProxy),
+    (VersionedKeyValueStore, VersionedProxy),
+    (WindowStore, WindowProxy),
+    (SessionStore, SessionProxy),
+    (KeyValueStore, KeyValueProxy),
+)
+
+
+class UnstampedProxy(TimestampedProxy):
+    """A table's or aggregate's store, of a definition that does not say `timestamped`: its values alone."""
+
+    def _out(self, value: Any) -> Any:
+        return None if value is None else Proxy._out(self, value.value)
+
+
+def proxy_of(
+    store: Store[Any],
+    key: Type,
+    value: Type,
+    row: Callable[[Any], str],
+    of_row: Callable[[str], Any],
+    *,
+    is_stamped: bool = False,
+) -> Proxy:
+    """Return a task's store as functions see it.
+
+    Args:
+        is_stamped: whether functions see the timestamps of values.
+    """
+    if isinstance(store, TimestampedKeyValueStore) and not is_stamped:
+        return UnstampedProxy(store, key, value, row, of_row)
+    for kind, proxy in _PROXIES:
+        if isinstance(store, kind):
+            return proxy(store, key, value, row, of_row)
+    raise TypeError(f"store {store.name}: functions can't use a {type(store).__name__}")

@@ -1,0 +1,104 @@
+"""Where pipelines begin: streams and tables of a definition, each read once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from forebay.ksml.build import Build
+from forebay.ksml.document import Node
+from forebay.ksml.naming import store_of
+from forebay.ksml.pieces import GlobalPiece, Piece, StreamPiece, TablePiece
+from forebay.ksml.stores import read_type
+from forebay.ksml.types import ANY, STRING, Type
+from forebay.ksml.values import giver_of, plain
+from forebay.processor.messages import Message
+
+_SECTIONS = {"streams": "stream", "tables": "table", "globalTables": "global table"}
+
+
+class Sources:
+    """The topics that a definition reads, as pieces."""
+
+    def __init__(self, build: Build) -> None:
+        self._build = build
+        self._made: dict[tuple[str, str], Piece] = {}
+
+    def named(self, node: Node, sections: tuple[str, ...] = tuple(_SECTIONS)) -> Piece | None:
+        """Return the stream or table that a place names; None: there is none of that name."""
+        for section in sections:
+            found = self._build.definition.section(section).get(node.text)
+            if found is not None:
+                return self.read(found, node.text, section)
+        return None
+
+    def holding(self, store: str) -> None:
+        """Read the table that has a store of that name, or the name itself."""
+        for section in ("tables", "globalTables"):
+            for name, node in self._build.definition.section(section).items():
+                held = node.get("store")
+                own = "" if held is None else held.string("name") if held.is_object else held.text
+                if store in (name, own):
+                    self.read(node, name, section)
+                    self._build.alias(store, own or f"{name}-store")
+
+    def read(self, node: Node, name: str, section: str, key: Type = STRING, value: Type = ANY) -> Piece:
+        """Return the stream or table of a topic, reading it if nobody does yet.
+
+        Args:
+            key, value: types where the definition leaves them out.
+        """
+        topic = node.string("topic")
+        found = self._made.get((section, topic))
+        if found is None:
+            key, value = read_type(node, "keyType", key), read_type(node, "valueType", value)
+            found = self._made[section, topic] = self._read(node, name, section, key, value)
+        return found
+
+    def _read(self, node: Node, name: str, section: str, key: Type, value: Type) -> Piece:
+        build, topic = self._build, node.string("topic")
+        values, keys = build.format(value, node), build.key_format(key, node)
+        if section == "streams":
+            extract = self._extractor(node, key, value)
+            made = build.topology.stream(topic, values, key=keys, extract=extract)
+            return StreamPiece(key, value, made)
+        store = store_of(build, node, "store", f"{name}-store", value)
+        if node.get("store") is None:
+            store = store._replace(name=build.name(f"{name}-store"))
+        typed = store._replace(key=key, value=value)
+        if section == "globalTables":
+            whole = build.topology.global_table(topic, values, key=keys, store=store.name)
+            build.keep(store.name, typed, whole.node)
+            return GlobalPiece(key, value, whole)
+        table = build.topology.table(topic, values, key=keys, store=store.name, history_retention_ms=store.history_ms)
+        build.keep(store.name, typed, table.node)
+        return TablePiece(key, value, table)
+
+    def _extractor(self, node: Node, key: Type, value: Type) -> Callable[[Message, Any, Any], int] | None:
+        held = node.get("timestampExtractor")
+        if held is None:
+            return None
+        build = self._build
+        source = build.function(held, "timestampExtractor")
+        call, of_row, give = build.call(source), build.formats.of(key).of_row, giver_of(value) or _same
+        last = [-1]
+
+        def extract(message: Message, text: Any, found: Any) -> int:
+            kind, at = message.timestamp()
+            record = {
+                "timestamp": at,
+                "timestampType": "LogAppendTime" if kind == 2 else "CreateTime",
+                "key": None if text is None or of_row is None else plain(of_row(text)),
+                "value": None if found is None else give(found),
+                "topic": message.topic(),
+                "partition": message.partition(),
+                "offset": message.offset(),
+            }
+            last[0] = call(record, last[0])
+            return last[0]
+
+        return extract
+
+
+def _same(value: Any) -> Any:
+    return value

@@ -1,0 +1,214 @@
+"""Operations that keep nothing: filter, peek, transformations, conversions, metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from forebay.builder.graph import Flow
+from forebay.builder.keys import reader_of_rows, writer_of_rows
+from forebay.builder.stream import Stream
+from forebay.formats import Format
+from forebay.ksml.build import Build
+from forebay.ksml.code import Source
+from forebay.ksml.convert import converter
+from forebay.ksml.document import Node
+from forebay.ksml.metadata import metadata_flow
+from forebay.ksml.pieces import StreamPiece
+from forebay.ksml.types import ANY, JSON, Type
+from forebay.ksml.values import WrongType
+from forebay.processor.api import Context
+
+
+def filtered(build: Build, node: Node, piece: StreamPiece, *, passes: bool) -> StreamPiece:
+    """Let through records that the predicate says yes (or no) to."""
+
+    def body(call: Callable[..., Any], out: Flow) -> Flow:
+        def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            if bool(call(key, value)) is passes:
+                out(key, value, timestamp, ctx)
+
+        return flow
+
+    return _same(build, node, piece, "filter" if passes else "filter not", _function(build, node, "if"), body)
+
+
+def peeked(build: Build, node: Node, piece: StreamPiece) -> StreamPiece:
+    """Show each record to a function."""
+    source = build.function(node.value["forEach"], "forEach")
+    return _same(build, node, piece, "peek", source, _shown)
+
+
+def _shown(call: Callable[..., Any], out: Flow) -> Flow:
+    def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+        call(key, value)
+        out(key, value, timestamp, ctx)
+
+    return flow
+
+
+def for_each(build: Build, node: Node, piece: StreamPiece) -> None:
+    """Show each record to a function; nothing follows."""
+    _same(build, node, piece, "for each", build.function(node, "forEach"), _shown)
+
+
+def value_mapped(build: Build, node: Node, piece: StreamPiece) -> StreamPiece:
+    """Give each record another value."""
+    source = _function(build, node, "mapper", "valueTransformer")
+    value = build.format(source.result, node)
+
+    def body(call: Callable[..., Any], out: Flow) -> Flow:
+        def flow(key: Any, found: Any, timestamp: int, ctx: Context[Any]) -> None:
+            out(key, call(key, found), timestamp, ctx)
+
+        return flow
+
+    step = _step(build, node, piece, f"map to {source.result}", source, body, (piece.stream.node.key, value))
+    return StreamPiece(piece.key, source.result, Stream(build.graph, step, piece.stream.is_rekeyed))
+
+
+def key_mapped(build: Build, node: Node, piece: StreamPiece) -> StreamPiece:
+    """Give each record another key."""
+    return rekeyed(build, node, piece, _function(build, node, "mapper", "keyTransformer"), "select key")
+
+
+def rekeyed(build: Build, node: Node, piece: StreamPiece, source: Source, name: str) -> StreamPiece:
+    """Give each record the key that a function makes of it; None is a key, too."""
+    key = build.key_format(source.result, node)
+    row = writer_of_rows(key)
+
+    def body(call: Callable[..., Any], out: Flow) -> Flow:
+        def flow(text: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            found = call(text, value)
+            out(None if found is None else row(found), value, timestamp, ctx)
+
+        return flow
+
+    step = _step(build, node, piece, name, source, body, (key, piece.stream.node.value))
+    return StreamPiece(source.result, piece.value, Stream(build.graph, step, True))
+
+
+def both_mapped(build: Build, node: Node, piece: StreamPiece) -> StreamPiece:
+    """Make one record of each; of None none."""
+    source = _function(build, node, "mapper", "keyValueTransformer")
+    return _paired(build, node, piece, source, source.result, lambda found: () if found is None else (found,))
+
+
+def flat_mapped(build: Build, node: Node, piece: StreamPiece) -> StreamPiece:
+    """Make any number of records of each."""
+    source = _function(build, node, "mapper", "keyValueToKeyValueListTransformer")
+    kind = source.result.parts[0] if source.result.kind == "list" else ANY
+    return _paired(build, node, piece, source, kind, lambda found: found or ())
+
+
+def _paired(
+    build: Build, node: Node, piece: StreamPiece, source: Source, pair: Type, many: Callable[[Any], Iterable[Any]]
+) -> StreamPiece:
+    kinds = pair.parts if pair.kind == "tuple" and len(pair.parts) == 2 else (JSON, JSON)
+    key, value = build.key_format(kinds[0], node), build.format(kinds[1], node)
+    row = writer_of_rows(key)
+
+    def body(call: Callable[..., Any], out: Flow) -> Flow:
+        def flow(text: Any, old: Any, timestamp: int, ctx: Context[Any]) -> None:
+            for each in many(call(text, old)):
+                if not isinstance(each, list | tuple) or len(each) != 2:
+                    raise WrongType(
+                        f"{source.file}:{source.line}: function {source.name} gave {each!r}: return (key, value)"
+                    )
+                out(None if each[0] is None else row(each[0]), each[1], timestamp, ctx)
+
+        return flow
+
+    step = _step(build, node, piece, "map", source, body, (key, value))
+    return StreamPiece(kinds[0], kinds[1], Stream(build.graph, step, True))
+
+
+def values_flat_mapped(build: Build, node: Node, piece: StreamPiece) -> StreamPiece:
+    """Make any number of values of each."""
+    source = _function(build, node, "mapper", "keyValueToValueListTransformer")
+    kind = source.result.parts[0] if source.result.kind == "list" else JSON
+
+    def body(call: Callable[..., Any], out: Flow) -> Flow:
+        def flow(text: Any, old: Any, timestamp: int, ctx: Context[Any]) -> None:
+            for each in call(text, old) or ():
+                out(text, each, timestamp, ctx)
+
+        return flow
+
+    step = _step(build, node, piece, "flat map", source, body, (piece.stream.node.key, build.format(kind, node)))
+    return StreamPiece(piece.key, kind, Stream(build.graph, step, piece.stream.is_rekeyed))
+
+
+def metadata_mapped(build: Build, node: Node, piece: StreamPiece) -> StreamPiece:
+    """Give each record other headers, or another time."""
+    source = _function(build, node, "mapper", "metadataTransformer")
+    return _same(build, node, piece, "transform metadata", source, metadata_flow)
+
+
+def converted(build: Build, node: Node, piece: StreamPiece, key: Type | None, value: Type | None) -> StreamPiece:
+    """Give keys or values another type; None: they keep it."""
+    change_key = None if key is None else converter(piece.key, key, build.formats)
+    change = None if value is None else converter(piece.value, value, build.formats)
+    old_key = piece.stream.node.key
+    new_key = old_key if key is None or change_key is None else _key_format(build, node, piece, key)
+    new_value = piece.stream.node.value if value is None else build.format(value, node)
+    kinds = (piece.key if key is None else key, piece.value if value is None else value)
+    if new_key is old_key and new_value is piece.stream.node.value and change is None:
+        return StreamPiece(*kinds, piece.stream)
+    rewrite = _rewriter(old_key, new_key, change_key) if change_key is not None else None
+
+    def body(_call: Callable[..., Any], out: Flow) -> Flow:
+        def flow(text: Any, old: Any, timestamp: int, ctx: Context[Any]) -> None:
+            row = text if rewrite is None or text is None else rewrite(text)
+            out(row, old if change is None else change(old), timestamp, ctx)
+
+        return flow
+
+    step = _step(build, node, piece, "convert", None, body, (new_key, new_value))
+    return StreamPiece(*kinds, Stream(build.graph, step, piece.stream.is_rekeyed or rewrite is not None))
+
+
+def _key_format(build: Build, node: Node, piece: StreamPiece, key: Type) -> Format[Any]:
+    if key.kind == "windowed" and not key.notation and piece.key.kind == "windowed":
+        return piece.stream.node.key
+    return build.key_format(key, node)
+
+
+def _rewriter(old: Format[Any], new: Format[Any], change: Callable[[Any], Any]) -> Callable[[str], str]:
+    of_row, row = reader_of_rows(old), writer_of_rows(new)
+    return lambda text: row(change(of_row(text)))
+
+
+def _function(build: Build, node: Node, key: str, kind: str = "predicate") -> Source:
+    return build.function(node.value[key], kind)
+
+
+def _same(build: Build, node: Node, piece: StreamPiece, name: str, source: Source, body: Any) -> StreamPiece:
+    own = piece.stream.node
+    step = _step(build, node, piece, name, source, body, (own.key, own.value))
+    return StreamPiece(piece.key, piece.value, Stream(build.graph, step, piece.stream.is_rekeyed))
+
+
+def _step(
+    build: Build,
+    node: Node,
+    piece: StreamPiece,
+    name: str,
+    source: Source | None,
+    body: Any,
+    formats: tuple[Format[Any], Format[Any]],
+) -> Any:
+    shown = node.string("name") or name
+    parent = piece.stream.node
+    if source is not None and source.stores and build.by_key:
+        parent = piece.stream.keyed(build.name(f"{source.name}-keyed"))
+    return build.step(
+        parent,
+        shown,
+        node,
+        formats,
+        source,
+        (piece.key, piece.value),
+        body,
+        gives_rows=parent.gives_rows and formats[0] is parent.key,
+    )

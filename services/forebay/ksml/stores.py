@@ -1,0 +1,125 @@
+"""State stores of a definition, as those of the engine."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from forebay.builder.graph import Kind, Node
+from forebay.formats import Format
+from forebay.ksml.document import Node as Text
+from forebay.ksml.durations import duration
+from forebay.ksml.formats import Formats
+from forebay.ksml.types import ANY, STRING, Type, UnknownType, parse_type
+from forebay.stores import (
+    KeyValueStore,
+    Materialized,
+    SessionStore,
+    TimestampedKeyValueStore,
+    VersionedKeyValueStore,
+    WindowStore,
+)
+from forebay.stores.binding import Store
+from forebay.stores.window import Duplicates
+
+_DAY_MS = 86_400_000
+
+
+class StoreSpec(NamedTuple):
+    """A store as the definition says it.
+
+    Args:
+        text: where it is written.
+        kind: keyValue, window or session.
+        key, value: what it holds; ANY where the definition leaves it to the operation.
+    """
+
+    name: str
+    text: Text
+    kind: str
+    key: Type
+    value: Type
+
+    @property
+    def history_ms(self) -> int | None:
+        """How long versions are kept; None: it has none."""
+        if not self.text.flag("versioned"):
+            return None
+        return duration(self.text, "historyRetention", _DAY_MS)
+
+    @property
+    def retention_ms(self) -> int:
+        """How long windows and sessions are kept; 0: as the operation says."""
+        return duration(self.text, "retention", 0) or 0
+
+
+def read_store(text: Text, name: str, kind: str = "keyValue") -> StoreSpec:
+    """Return a store of the definition. Raises KsmlError."""
+    return StoreSpec(
+        kept_as(text, text.string("name") or name),
+        text,
+        text.string("type") or kind,
+        read_type(text, "keyType", STRING),
+        read_type(text, "valueType", ANY),
+    )
+
+
+def kept_as(text: Text, name: str) -> Materialized:
+    """Return a store's name with how the definition keeps it.
+
+    Rows survive wherever they are, so `persistent: true` leaves the choice to the job. Versions have no cache.
+    """
+    return Materialized(
+        name,
+        caching=None if text.flag("versioned") else text.flag("caching"),
+        logging=text.flag("logging") is not False,
+        persistent=False if text.flag("persistent") is False else None,
+    )
+
+
+def read_type(text: Text, key: str, default: Type) -> Type:
+    """Return the type under a key. Raises KsmlError."""
+    found = text.get(key)
+    if found is None:
+        return default
+    try:
+        return parse_type(found.text)
+    except UnknownType as error:
+        raise found.refuse(str(error)) from error
+
+
+def declared(spec: StoreSpec, formats: Formats) -> Store[Any]:
+    """Return the engine's declaration of a store that functions use. Raises KsmlError."""
+    value = formats.of(spec.value)
+    alone = kept_as(spec.text, spec.name)
+    alone.caching = None  # a cache is for rows that are sent
+    try:
+        return _declared(spec._replace(name=alone), value)
+    except ValueError as error:
+        raise spec.text.refuse(str(error)) from error
+
+
+def _declared(spec: StoreSpec, value: Format[Any]) -> Store[Any]:
+    if spec.kind == "session":
+        return SessionStore(spec.name, value, retention_ms=spec.retention_ms or _DAY_MS)
+    if spec.kind == "window":
+        size = duration(spec.text, "windowSize", 0) or 1
+        kept = Duplicates.KEEP if spec.text.flag("retainDuplicates") else Duplicates.REPLACE
+        retention = max(spec.retention_ms or _DAY_MS, size)
+        return WindowStore(spec.name, value, size_ms=size, retention_ms=retention, duplicates=kept)
+    if spec.history_ms is not None:
+        return VersionedKeyValueStore(spec.name, value, history_retention_ms=spec.history_ms)
+    if spec.text.flag("timestamped"):
+        return TimestampedKeyValueStore(spec.name, value)
+    return KeyValueStore(spec.name, value)
+
+
+def store_node(spec: StoreSpec, formats: Formats) -> Node:
+    """Return the node that holds a store which functions use: whoever uses it looks it up, and so runs beside it."""
+    return Node(
+        Kind.STEP,
+        f"store {spec.name}",
+        formats.of(spec.key),
+        formats.of(spec.value),
+        stores=(declared(spec, formats),),
+        where=f"{spec.text.file}:{spec.text.key_line}",
+    )

@@ -1,0 +1,203 @@
+"""KSML's test definitions: records in, assertions about records and stores, on the test driver."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from forebay.codec import DecodeError, EncodeError
+from forebay.ksml.build import Build
+from forebay.ksml.code import read_function
+from forebay.ksml.compile import Definitions, KsmlSettings
+from forebay.ksml.convert import converter
+from forebay.ksml.document import Node, parse
+from forebay.ksml.driver import KsmlDriver
+from forebay.ksml.errors import KsmlError, refusal
+from forebay.ksml.functions import Functions
+from forebay.ksml.mounting import read_all
+from forebay.ksml.proxy import Proxy
+from forebay.ksml.stores import read_type
+from forebay.ksml.types import ANY, STRING, Type
+from forebay.ksml.values import plain, window_struct
+from forebay.ksml.watch import Watch
+from forebay.processor.api import RejectedRecord
+
+_SUITE = {"name", "definition", "schemaDirectory", "moduleDirectory", "streams", "tests"}
+_TEST = {"description", "produce", "assert"}
+_PRODUCE = {"to", "messages", "generator", "count"}
+_ASSERT = {"on", "stores", "code"}
+
+
+class Result(NamedTuple):
+    """What a test gave: PASS, FAIL or ERROR, and why."""
+
+    suite: str
+    test: str
+    outcome: str
+    reason: str = ""
+
+
+class Stream(NamedTuple):
+    """A topic of a suite."""
+
+    topic: str
+    key: Type
+    value: Type
+
+
+def run_suite(file: Path) -> Iterator[Result]:
+    """Run the tests of a file, each with stores of its own. Raises KsmlError where it is no suite."""
+    try:
+        root = parse(file.read_text(encoding="utf-8"), str(file))
+    except OSError as error:
+        raise refusal(str(file), 1, f"the file can't be read: {error.strerror}: name one that is there") from error
+    _check(root, _SUITE, "a test suite", ("definition", "tests"))
+    streams = _streams(root)
+    folders = [_folder(file, root, key) for key in ("schemaDirectory", "moduleDirectory")]
+    definition = _beside(file, root.string("definition"))
+    made = read_all([definition], *[[folder] if folder else [] for folder in folders])
+    name = root.string("name") or file.stem
+    for key, test in root.children("tests").items():
+        _check(test, _TEST, f"the test {key}", ("produce", "assert"))
+        yield _run(name, test.string("description") or key, test, streams, made)
+
+
+def _run(suite: str, name: str, test: Node, streams: dict[str, Stream], made: Definitions) -> Result:
+    try:
+        driver = KsmlDriver(made, KsmlSettings())
+        for each in test.entries("produce"):
+            _produce(each, streams, driver, made)
+        for each in test.entries("assert"):
+            _assert(each, streams, driver, made)
+    except AssertionError as error:
+        return Result(suite, name, "FAIL", f"AssertionError: {error}" if str(error) else "AssertionError")
+    except KsmlError:
+        raise
+    except (RejectedRecord, EncodeError, DecodeError, RecursionError) as error:
+        return Result(suite, name, "ERROR", str(error))
+    except Exception as error:
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        return Result(suite, name, "ERROR", f"{type(error).__name__}: {error} ({Path(at.filename).name}:{at.lineno})")
+    return Result(suite, name, "PASS")
+
+
+def _produce(node: Node, streams: dict[str, Stream], driver: KsmlDriver, made: Definitions) -> None:
+    _check(node, _PRODUCE, "a produce block", ("to",))
+    stream = _stream(node, "to", streams)
+    if (node.get("messages") is None) == (node.get("generator") is None):
+        raise node.refuse("a produce block has messages: or generator:, one of them")
+    if stream.topic not in driver.job.inputs:
+        raise node.refuse(f"{stream.topic} is no topic that the definition reads: name a stream of one")
+    for number, (key, value, timestamp) in enumerate(_messages(node, stream, made)):
+        driver.pipe(key, value, stream.topic, number if timestamp is None else timestamp)
+
+
+def _messages(node: Node, stream: Stream, made: Definitions) -> Iterator[tuple[Any, Any, int | None]]:
+    change_key, change = (converter(ANY, kind, made.formats) for kind in (stream.key, stream.value))
+    for each in node.entries("messages"):
+        at = each.get("timestamp")
+        key, value = (None if (found := each.get(name)) is None else raw(found) for name in ("key", "value"))
+        yield (
+            key if change_key is None else change_key(key),
+            value if change is None else change(value),
+            None if at is None else int(at.value),
+        )
+    held = node.get("generator")
+    if held is None:
+        return
+    source = read_function(held, "generator", "generator")
+    call = Functions("test", [source], Watch(KsmlSettings().function_time_limit_ms)).late(source)
+    count = node.get("count")
+    for _ in range(1 if count is None else int(count.value)):
+        found = call()
+        for key, value in found if isinstance(found, list) else [found]:
+            yield (
+                key if change_key is None else change_key(key),
+                value if change is None else change(value),
+                None,
+            )
+
+
+def _assert(node: Node, streams: dict[str, Stream], driver: KsmlDriver, made: Definitions) -> None:
+    _check(node, _ASSERT, "an assert block", ("code",))
+    if node.get("on") is None and node.get("stores") is None:
+        raise node.refuse("an assert block looks at something: write on: or stores:")
+    variables: dict[str, Any] = {}
+    if node.get("on") is not None:
+        stream = _stream(node, "on", streams)
+        variables["records"] = [
+            {
+                "key": None if sent.key is None else window_struct(sent.key),
+                "value": None if sent.value is None else plain(sent.value),
+                "timestamp": sent.timestamp,
+                "headers": list(sent.headers),
+            }
+            for sent in driver.sent
+            if sent.topic == stream.topic
+        ]
+    for each in node.entries("stores"):
+        variables[each.text] = _store(each, driver, made)
+    code = node.value["code"]
+    try:
+        compiled = compile("\n" * (code.first_line - 1) + code.text, node.file, "exec")
+    except SyntaxError as error:
+        raise refusal(node.file, error.lineno or code.first_line, f"code is no Python: {error.msg}: mend it") from error
+    exec(compiled, variables)
+
+
+def _store(node: Node, driver: KsmlDriver, made: Definitions) -> Proxy:
+    for definition in made.files:
+        spec = definition.stores.get(node.text)
+        found = None if spec is None else driver.store(spec.name)
+        if spec is not None and found is not None:
+            return Build.proxy(made.formats, spec, found)
+    raise node.refuse(f"no pipeline of the definition uses a store {node.text!r}: name one that it does")
+
+
+def raw(node: Node) -> Any:
+    """Return a node's value without places."""
+    if node.is_object:
+        return {key: None if each.value is None else raw(each) for key, each in node.items()}
+    if node.is_list:
+        return [raw(each) for each in node.value]
+    return node.value
+
+
+def _streams(root: Node) -> dict[str, Stream]:
+    found: dict[str, Stream] = {}
+    for name, node in root.children("streams").items():
+        _check(node, {"topic", "keyType", "valueType"}, f"the stream {name}", ("topic",))
+        if any(each.topic == node.string("topic") for each in found.values()):
+            raise node.refuse(f"{node.string('topic')} is the topic of two streams: keep one of them")
+        found[name] = Stream(
+            node.string("topic"), read_type(node, "keyType", STRING), read_type(node, "valueType", STRING)
+        )
+    return found
+
+
+def _stream(node: Node, key: str, streams: dict[str, Stream]) -> Stream:
+    found = streams.get(node.string(key))
+    if found is None:
+        known = ", ".join(streams) or "none"
+        raise node.value[key].refuse(f"there is no stream {node.string(key)!r} ({known}): define it under streams:")
+    return found
+
+
+def _check(node: Node, keys: set[str], what: str, needed: tuple[str, ...]) -> None:
+    for key, child in node.items():
+        if key not in keys:
+            raise child.refuse(f"{key} is no key of {what}: write one of {', '.join(sorted(keys))}")
+    for key in needed:
+        if node.get(key) is None or (key == "tests" and not node.children(key)):
+            raise node.refuse(f"{what} has no {key}: add {key}:")
+
+
+def _folder(file: Path, root: Node, key: str) -> Path | None:
+    return _beside(file, root.string(key)) if root.get(key) is not None else None
+
+
+def _beside(file: Path, name: str) -> Path:
+    """Return a path of a suite: from the suite's folder, or as it is."""
+    return file.parent / name if (file.parent / name).exists() else Path(name)

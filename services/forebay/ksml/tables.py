@@ -1,0 +1,163 @@
+"""Operations on tables: filter, transform, group, aggregate, suppress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from forebay.builder.table import Table
+from forebay.ksml.build import Build
+from forebay.ksml.code import Source
+from forebay.ksml.document import Node
+from forebay.ksml.durations import milliseconds
+from forebay.ksml.naming import store_of
+from forebay.ksml.pairs import Pair, pair_of
+from forebay.ksml.pieces import GroupedTablePiece, StreamPiece, TablePiece
+from forebay.ksml.types import ANY, LONG, Type
+from forebay.operators.folds import Fold
+from forebay.operators.suppress import UntilTimeLimit, UntilWindowCloses, WhenFull
+from forebay.time.windows import SlidingWindows, UnlimitedWindows
+
+
+def filtered(build: Build, node: Node, piece: TablePiece, *, passes: bool) -> TablePiece:
+    """Leave rows out."""
+    call = _call(build, node, piece, build.function(node.value["if"], "predicate"))
+    verb = piece.table.filter if passes else piece.table.filter_not
+    return _kept(build, node, TablePiece(piece.key, piece.value, verb(lambda k, v: bool(call(k, v))), piece.windows))
+
+
+def value_mapped(build: Build, node: Node, piece: TablePiece) -> TablePiece:
+    """Change each row's value."""
+    source = build.function(node.value["mapper"], "valueTransformer")
+    made = piece.table.map_values(_call(build, node, piece, source), build.format(source.result, node))
+    return _kept(build, node, TablePiece(piece.key, source.result, made, piece.windows))
+
+
+def converted(build: Build, node: Node, piece: TablePiece, value: Type) -> TablePiece:
+    """Give values another type."""
+    from forebay.ksml.convert import converter  # noqa: PLC0415 (only this operation converts)
+
+    change = converter(piece.value, value, build.formats)
+    if change is None:
+        return TablePiece(piece.key, value, piece.table, piece.windows)
+    made = piece.table.map_values(lambda _, old: change(old), build.format(value, node))
+    return TablePiece(piece.key, value, made, piece.windows)
+
+
+def to_stream(piece: TablePiece) -> StreamPiece:
+    """Give a table's changes as a stream."""
+    return StreamPiece(piece.key, piece.value, piece.table.to_stream())
+
+
+def grouped(build: Build, node: Node, piece: TablePiece) -> GroupedTablePiece:
+    """Group rows by the key, and as the value, that a function makes of each."""
+    source = build.function(node.value["mapper"], "keyValueMapper")
+    is_pair = source.result.kind == "tuple" and len(source.result.parts) == 2
+    key, value = source.result.parts if is_pair else (source.result, piece.value)
+    call = _call(build, node, piece, source)
+    kind = build.key_format(key, node)
+    pairs = pair_of(kind, build.format(value, node))
+
+    def pair(own: Any, row: Any) -> Pair:
+        found = call(own, row)
+        if not is_pair:
+            return Pair(found, row)
+        return Pair(*found) if found is not None else Pair(None, None)
+
+    made = piece.table.map_values(pair, pairs).group_by(lambda _, each: each.one, kind)
+    return GroupedTablePiece(key, value, made)
+
+
+def aggregated(build: Build, node: Node, piece: GroupedTablePiece) -> TablePiece:
+    """Fold the rows of each group."""
+    if node.get("adder") is None or node.get("subtractor") is None:
+        raise node.refuse("rows of a table come and go: write adder: and subtractor: instead of aggregator:")
+    initial = build.function(node.value["initializer"], "initializer")
+    adder = build.function(node.value["adder"], "aggregator")
+    subtractor = build.function(node.value["subtractor"], "aggregator")
+    result = result_of(adder, initial)
+    add = build.keyed_call(adder, piece.key, piece.value, result)
+    subtract = build.keyed_call(subtractor, piece.key, piece.value, result)
+    return _folded(build, node, piece, Fold(build.call(initial), _of_pair(add), _of_pair(subtract)), result)
+
+
+def reduced(build: Build, node: Node, piece: GroupedTablePiece) -> TablePiece:
+    """Combine the rows of each group."""
+    if node.get("adder") is None or node.get("subtractor") is None:
+        raise node.refuse("rows of a table come and go: write adder: and subtractor: instead of reducer:")
+    add = build.valued_call(build.function(node.value["adder"], "reducer"), piece.value, piece.value)
+    subtract = build.valued_call(build.function(node.value["subtractor"], "reducer"), piece.value, piece.value)
+
+    def added(_key: Any, row: Pair, total: Any) -> Any:
+        return row.other if total is None else add(total, row.other)
+
+    fold: Fold[Any, Any] = Fold(lambda: None, added, lambda _key, row, total: subtract(total, row.other))
+    return _folded(build, node, piece, fold, piece.value)
+
+
+def counted(build: Build, node: Node, piece: GroupedTablePiece) -> TablePiece:
+    """Count the rows of each group."""
+    store = store_of(build, node, "store", "count", LONG)
+    return TablePiece(piece.key, LONG, piece.grouped.count(store=store.name))
+
+
+def _folded(build: Build, node: Node, piece: GroupedTablePiece, fold: Fold[Any, Any], result: Type) -> TablePiece:
+    store = store_of(build, node, "store", node.string("type"), result)
+    made = piece.grouped.aggregate(fold, build.format(result, node), store=store.name)
+    return TablePiece(piece.key, result, made)
+
+
+def _of_pair(call: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda key, row, total: call(key, row.other, total)
+
+
+def suppressed(build: Build, node: Node, piece: TablePiece) -> TablePiece:
+    """Hold updates back until a time limit is over or their window closes."""
+    store = build.name(node.string("name") or "suppress")
+    limits: dict[str, Any] = {
+        "max_records": _number(node, "maxRecords"),
+        "max_bytes": _number(node, "maxBytes"),
+        "when_full": WhenFull.SHUT_DOWN
+        if node.string("bufferFullStrategy") == "shutdownWhenFull"
+        else WhenFull.EMIT_EARLY,
+    }
+    if node.string("until") == "timeLimit":
+        limit = node.get("duration")
+        if limit is None:
+            raise node.refuse("until: timeLimit has no duration: write duration: 30s, for example")
+        made = piece.table.suppress(UntilTimeLimit(milliseconds(limit)), store=store, **limits)
+    else:
+        windows = piece.windows
+        if windows is None:
+            raise node.refuse("until: windowCloses needs windows: put windowByTime or windowBySession before")
+        if isinstance(windows, SlidingWindows | UnlimitedWindows):
+            raise node.refuse("sliding windows can't be suppressed until they close: write until: timeLimit")
+        made = piece.table.suppress(UntilWindowCloses(windows), store=store, **limits)
+    return TablePiece(piece.key, piece.value, made, piece.windows)
+
+
+def _number(node: Node, key: str) -> int | None:
+    found = node.get(key)
+    return None if found is None else int(found.value)
+
+
+def result_of(adder: Source, initial: Source) -> Type:
+    """Return the type of an aggregate: what the aggregator says, or the initializer."""
+    return adder.result if adder.result != ANY else initial.result
+
+
+def _call(build: Build, node: Node, piece: TablePiece, source: Source) -> Callable[..., Any]:
+    if source.stores:
+        raise node.refuse(
+            f"{source.name} uses stores, but works on a table here: put toStream before, and toTable behind"
+        )
+    return build.keyed_call(source, piece.key, piece.value)
+
+
+def _kept(build: Build, node: Node, piece: TablePiece) -> TablePiece:
+    """Keep the rows in a store of their own where one is named."""
+    if node.get("store") is None:
+        return piece
+    store = store_of(build, node, "store", node.string("type"), piece.value)
+    table: Table[Any, Any] = piece.table.materialized(store.name)
+    return TablePiece(piece.key, piece.value, table, piece.windows)

@@ -1,0 +1,268 @@
+"""Values as functions get and give them: private copies, of the type that the definition says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from forebay.builder.keys import Windowed
+from forebay.ksml.types import Type
+from forebay.time.windows import Window
+
+Taker = Callable[[Any], Any]
+
+_RANGES = {"byte": 8, "short": 16, "int": 32, "long": 64}
+_IMMUTABLE = frozenset({*_RANGES, "boolean", "float", "double", "bytes", "string", "null", "enum"})
+
+
+class WrongType(TypeError):
+    """A value of another type than was said."""
+
+
+def plain(value: Any) -> Any:
+    """Return a private copy of a value that JSON can say: of dicts with text keys, lists, texts, numbers, None.
+
+    Raises:
+        WrongType: it holds something else.
+    """
+    try:
+        return msgspec.to_builtins(value, str_keys=True, builtin_types=(bytes,))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise WrongType(f"{type(value).__name__} can't be a value: {error}") from error
+
+
+def giver_of(kind: Type) -> Callable[[Any], Any] | None:
+    """Return what makes a value of a type one that a function may change; None: it can be given as it is."""
+    if kind.kind == "windowed" and not kind.notation:
+        return window_struct
+    return None if kind.kind in _IMMUTABLE else plain
+
+
+def window_struct(key: Any) -> Any:
+    """Return a key with a window as functions see it."""
+    if not isinstance(key, Windowed):
+        return plain(key)
+    start, end = key.window.start, key.window.end
+    return {"start": start, "end": end, "startTime": instant(start), "endTime": instant(end), "key": key.key}
+
+
+def windowed_of(struct: Any) -> Windowed[Any]:
+    """Return the key with a window of what functions see. Raises WrongType."""
+    if isinstance(struct, Windowed):
+        return struct
+    try:
+        return Windowed(struct["key"], Window(int(struct["start"]), int(struct["end"])))
+    except (TypeError, KeyError, ValueError) as error:
+        raise WrongType(f"{struct!r} is no key with a window: it needs key, start and end") from error
+
+
+def instant(ms: int) -> str:
+    """Return a time as java.time.Instant prints it."""
+    import datetime  # noqa: PLC0415 (windowed keys only)
+
+    seconds, rest = divmod(ms, 1_000)
+    try:
+        text = datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    except (OverflowError, ValueError, OSError):
+        return str(ms)
+    return f"{text}.{rest:03d}Z" if rest else f"{text}Z"
+
+
+def taker_of(kind: Type) -> Taker:
+    """Return what checks a function's result and gives the value: None stays None. It raises WrongType."""
+    take = _taker(kind)
+    return lambda value: None if value is None else take(value)
+
+
+def _taker(kind: Type) -> Taker:
+    name = kind.kind
+    if name in _RANGES:
+        return _whole(name)
+    made = _TAKERS.get(name)
+    if made is not None:
+        return made
+    if name == "enum":
+        return _enum(kind)
+    if name == "list":
+        return _list(taker_of(kind.parts[0]))
+    if name == "map" and kind.parts:
+        return _map(taker_of(kind.parts[0]))
+    if name == "tuple":
+        return _tuple(kind, [taker_of(part) for part in kind.parts])
+    if name == "union":
+        return _union(kind, [taker_of(part) for part in kind.parts])
+    if name == "windowed":
+        return plain if kind.notation else windowed_of
+    return _json if kind.notation == "json" else plain
+
+
+def _whole(name: str) -> Taker:
+    bound = 1 << (_RANGES[name] - 1)
+
+    def take(value: Any) -> int:
+        if value.__class__ is float and value.is_integer():
+            value = int(value)
+        elif value.__class__ is str:
+            value = _parsed(int, value)
+        if value.__class__ is not int:
+            raise WrongType(f"{value!r} is {_name(value)}, not {name}")
+        if not -bound <= value < bound:
+            raise WrongType(f"{value} is too large for {name}")
+        return int(value)
+
+    return take
+
+
+def _parsed(number: type[Any], text: str) -> Any:
+    """Return the number that a text is, or the text."""
+    try:
+        return number(text)
+    except ValueError:
+        return text
+
+
+def _number(value: Any) -> float:
+    if value.__class__ is str:
+        value = _parsed(float, value)
+    if value.__class__ not in (int, float):
+        raise WrongType(f"{value!r} is {_name(value)}, not double")
+    return float(value)
+
+
+def _boolean(value: Any) -> bool:
+    if value.__class__ is not bool:
+        raise WrongType(f"{value!r} is {_name(value)}, not boolean")
+    return bool(value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return str(value)
+    return text_of(value)
+
+
+def _bytes(value: Any) -> bytes:
+    if isinstance(value, list | tuple):
+        return bytes(each % 256 for each in value)
+    if not isinstance(value, bytes | bytearray | memoryview):
+        raise WrongType(f"{value!r} is {_name(value)}, not bytes")
+    return bytes(value)
+
+
+def _json(value: Any) -> Any:
+    """Return a value of JSON; a text that is an object or a list is read as one, as KSML does."""
+    if value.__class__ is str and value[:1] in ("{", "["):
+        try:
+            return msgspec.json.decode(value)
+        except msgspec.DecodeError:
+            return value
+    return plain(value)
+
+
+def _struct(value: Any) -> Any:
+    found = _json(value)
+    if not isinstance(found, dict):
+        raise WrongType(f"{value!r} is {_name(value)}, not a struct")
+    return found
+
+
+def _nothing(value: Any) -> Any:
+    raise WrongType(f"{value!r} is {_name(value)}, not null")
+
+
+_TAKERS: dict[str, Taker] = {
+    "float": _number,
+    "double": _number,
+    "boolean": _boolean,
+    "string": _text,
+    "bytes": _bytes,
+    "struct": _struct,
+    "null": _nothing,
+}
+
+
+def _enum(kind: Type) -> Taker:
+    def take(value: Any) -> str:
+        if value not in kind.symbols:
+            raise WrongType(f"{value!r} is none of {', '.join(kind.symbols)}")
+        return str(value)
+
+    return take
+
+
+def _list(take: Taker) -> Taker:
+    def taken(value: Any) -> list[Any]:
+        if not isinstance(value, list | tuple):
+            raise WrongType(f"{value!r} is {_name(value)}, not a list")
+        return [take(each) for each in value]
+
+    return taken
+
+
+def _map(take: Taker) -> Taker:
+    return lambda value: {name: take(each) for name, each in _struct(value).items()}
+
+
+def _tuple(kind: Type, takes: list[Taker]) -> Taker:
+    def taken(value: Any) -> tuple[Any, ...]:
+        if not isinstance(value, list | tuple) or len(value) != len(takes):
+            raise WrongType(f"{value!r} is {_name(value)}, not {kind}")
+        return tuple([take(each) for take, each in zip(takes, value, strict=True)])
+
+    return taken
+
+
+def _union(kind: Type, takes: list[Taker]) -> Taker:
+    def taken(value: Any) -> Any:
+        for take in takes:
+            try:
+                return take(value)
+            except WrongType:
+                continue
+        raise WrongType(f"{value!r} is {_name(value)}, not {kind}")
+
+    return taken
+
+
+def text_of(value: Any) -> str:
+    """Return a value as text: of structs and lists their JSON. Raises WrongType."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float | str):
+        return str(value)
+    if isinstance(value, Windowed):
+        value = window_struct(value)
+    return json_bytes(value).decode()
+
+
+def json_bytes(value: Any) -> bytes:
+    """Return a value's JSON: fields in order of their names, no spaces. Raises WrongType."""
+    try:
+        data = msgspec.json.encode(value, order="sorted")
+    except (TypeError, ValueError, RecursionError) as error:
+        try:
+            data = msgspec.json.encode(plain(value), order="sorted")
+        except (TypeError, ValueError) as other:
+            raise WrongType(f"{value!r} is no JSON: {other}") from error
+    if b"null" in data:
+        check_finite(value)
+    return data
+
+
+def check_finite(value: Any) -> None:
+    """Refuse numbers that JSON can't say. Raises WrongType."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise WrongType(f"{value} is no number of JSON")
+    if isinstance(value, dict):
+        for each in value.values():
+            check_finite(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            check_finite(each)
+
+
+def _name(value: Any) -> str:
+    return type(value).__name__

@@ -1,0 +1,95 @@
+"""A time limit for functions: one that loops is ended, so that its record can go to `.errors`."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import time
+
+_LOOK_SECONDS = 0.05
+
+
+class TimeOver(BaseException):
+    """Raised inside a function that takes too long; no Exception, so that its own handlers let it pass."""
+
+
+class Watch:
+    """Watches the calls of one thread at a time.
+
+    A call into native code (a sleep, a request) is only ended once it comes back to Python.
+
+    Args:
+        limit_ms: longest time of a call; 0: no limit.
+    """
+
+    def __init__(self, limit_ms: int) -> None:
+        self.limit_ms = limit_ms
+        self._lock = threading.Lock()
+        self._begun = 0.0
+        self._thread = 0
+        self._fired = False
+
+    def begin(self) -> None:
+        """Note that a call begins."""
+        self._thread = threading.get_ident()
+        self._fired = False
+        self._begun = time.monotonic()
+        _WATCHER.watch(self)
+
+    def end(self) -> bool:
+        """Note that it ended, by itself or not; tell whether its time was over. Nothing is raised from then on."""
+        while True:
+            try:
+                with self._lock:
+                    self._begun = 0.0
+                    if self._fired:
+                        _raise_in(self._thread, None)
+                    return self._fired
+            except TimeOver:
+                continue
+
+    def look(self, now: float) -> None:
+        """End the call if its time is over; one that goes on all the same is ended again."""
+        begun = self._begun
+        if not begun or now - begun < self.limit_ms / 1_000:
+            return
+        with self._lock:
+            if self._begun == begun:
+                self._fired = True
+                self._begun = now
+                _raise_in(self._thread, TimeOver)
+
+
+def _raise_in(thread: int, error: type[BaseException] | None) -> None:
+    """Have a thread raise an error when it comes to it; None takes back what it did not come to."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(
+        ctypes.c_ulong(thread), None if error is None else ctypes.py_object(error)
+    )
+
+
+class _Watcher:
+    """The thread that looks after all calls of a process; it begins with the first one."""
+
+    def __init__(self) -> None:
+        self._watches: dict[int, Watch] = {}
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+
+    def watch(self, watch: Watch) -> None:
+        if id(watch) in self._watches and self._thread is not None and self._thread.is_alive():
+            return
+        with self._lock:
+            self._watches[id(watch)] = watch
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._run, name="ksml-watch", daemon=True)
+                self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            time.sleep(_LOOK_SECONDS)
+            now = time.monotonic()
+            for watch in list(self._watches.values()):
+                watch.look(now)
+
+
+_WATCHER = _Watcher()

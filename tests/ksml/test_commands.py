@@ -1,0 +1,64 @@
+"""forebay ksml on the command line, and definitions as a service of the table."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from forebay.agreement import disagreements
+from forebay.cli.main import run
+from forebay.ksml.mounting import environment, mount, mounted
+from tests.ksml.bodies import DEFINITIONS
+
+ORDERS = DEFINITIONS / "order-stores.yaml"
+
+
+def test_check_says_what_differs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["ksml", "check", str(ORDERS)]) == 0
+    out = capsys.readouterr().out
+    assert "order-stores.yaml: can be run" in out
+    assert "the store has a changelog; KSML's has none unless logging: true" in out
+    assert "records are repartitioned before this function uses its store" in out
+
+
+def test_check_fails_with_every_problem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "bad.yaml"
+    file.write_text("streams:\n  a: {topic: t, keyTyp: string}\npipelines:\n  p: {form: a}\n")
+    assert run(["ksml", "check", str(file)]) == 1
+    lines = capsys.readouterr().out.strip().split("\n")
+    assert [line.removeprefix(f"{file}:") for line in lines] == [
+        "2: keyTyp is no key of a stream: write keyType",
+        "4: form is no key of a pipeline: write from",
+        "4: a pipeline has no from: add from:",
+    ]
+
+
+def test_topology_shows_steps_and_topics(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["ksml", "topology", str(ORDERS)]) == 0
+    out = capsys.readouterr().out
+    assert "reads ksml_order_events" in out
+    assert "order-stores-inventory-changelog" in out
+
+
+def test_the_entry_and_the_job_agree() -> None:
+    found = mount("orders", [ORDERS])
+    assert disagreements(found.service, found.job) == []
+    assert [topic.name for topic in found.service.outputs] == ["ksml_order_results"]
+    assert found.service.stages == 3
+
+
+def test_a_folder_is_all_its_definitions_as_one_job() -> None:
+    found = mounted(environment("all", [DEFINITIONS]))
+    assert len(found.service.inputs) == 5
+    assert set(found.service.stores) >= {"orders", "inventory", "customers", "metric_windows"}
+
+
+def test_other_processes_find_the_service_by_the_environment() -> None:
+    script = "from forebay.catalog import find_service as f; print(f('orders').stages, f('orders').summary)"
+    variables = {**os.environ, **environment("orders", [ORDERS]), "FOREBAY_SERVICES": "forebay.ksml.mounted"}
+    done = subprocess.run([sys.executable, "-c", script], env=variables, capture_output=True, text=True, check=True)
+    assert done.stdout == "3 KSML: order-stores.yaml\n"

@@ -1,0 +1,286 @@
+"""Each operation of the language gives what Kafka Streams' gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.ksml.running import NUMBERS, driver, results, through
+
+JSON_OF_KEY = "\n- {type: convertKey, into: 'json:windowed(string)'}\n"
+OUT = """
+streams:
+  numbers: {topic: numbers, keyType: string, valueType: json}
+  others: {topic: others, keyType: string, valueType: json}
+  results: {topic: results, keyType: json, valueType: json}
+tables:
+  names: {topic: names, keyType: string, valueType: json}
+  places: {topic: places, keyType: string, valueType: json}
+globalTables:
+  prices: {topic: prices, keyType: string, valueType: json}
+"""
+
+
+def joined(text: str, *records: tuple[Any, ...], via: str = "") -> list[tuple[Any, Any]]:
+    run = driver(f"{OUT}\npipelines:\n{text}")
+    for number, (topic, key, value, *at) in enumerate(records):
+        run.pipe(key, value, topic, at[0] if at else number)
+    run.advance(100_000)
+    assert not run.driver.errors
+    return results(run)
+
+
+@pytest.mark.parametrize(
+    ("via", "sent"),
+    [
+        ("{type: filter, if: {expression: value > 1}}", [("a", 2)]),
+        ("{type: filterNot, if: {expression: value > 1}}", [("a", 1)]),
+        ("{type: transformValue, mapper: {expression: value * 10, resultType: int}}", [("a", 10), ("a", 20)]),
+        ("{type: selectKey, mapper: {expression: key + '!', resultType: string}}", [("a!", 1), ("a!", 2)]),
+        (
+            "{type: map, mapper: {expression: '(key * 2, -value)', resultType: '(string, int)'}}",
+            [("aa", -1), ("aa", -2)],
+        ),
+        (
+            "{type: flatMap, mapper: {expression: '[(key, value)] * value', resultType: 'list(tuple(string, int))'}}",
+            [("a", 1), ("a", 2), ("a", 2)],
+        ),
+        (
+            "{type: flatMapValues, mapper: {expression: '[value] * value', resultType: list(int)}}",
+            [("a", 1), ("a", 2), ("a", 2)],
+        ),
+        ("{type: convertValue, into: string}", [("a", 1), ("a", 2)]),
+        ("{type: repartition}", [("a", 1), ("a", 2)]),
+    ],
+)
+def test_a_stream_is_changed_record_by_record(via: str, sent: list[tuple[Any, Any]]) -> None:
+    run = through(f"\n- {via}", ("a", 1), ("a", 2))
+    assert results(run) == sent
+    assert not run.driver.errors
+
+
+def test_metadata_is_changed() -> None:
+    run = through(
+        """
+        - type: transformMetadata
+          mapper:
+            code: |
+              metadata["headers"] = metadata["headers"] + [{"key": "by", "value": key}]
+              metadata["timestamp"] += 5
+            expression: metadata
+        """,
+        ("a", 1, 100),
+    )
+    (sent,) = run.sent
+    assert (sent.timestamp, sent.headers) == (105, (("by", b"a"),))
+
+
+def test_groups_are_counted_reduced_and_aggregated() -> None:
+    records = [("a", 1), ("b", 5), ("a", 3)]
+    counted = through("\n- {type: groupByKey}\n- {type: count}\n- {type: toStream}", *records)
+    assert results(counted) == [("a", 1), ("b", 1), ("a", 2)]
+    reduced = through(
+        "\n- {type: groupByKey}\n- {type: reduce, reducer: {expression: value1 + value2, resultType: json}}", *records
+    )
+    assert results(reduced) == [("a", 1), ("b", 5), ("a", 4)]
+    aggregated = through(
+        """
+        - type: groupBy
+          mapper: {expression: "'odd' if value % 2 else 'even'", resultType: string}
+        - type: aggregate
+          initializer: {expression: "[]", resultType: json}
+          aggregator: {code: "aggregatedValue.append(value)", expression: aggregatedValue, resultType: json}
+        """,
+        *records,
+    )
+    assert results(aggregated) == [("odd", [1]), ("odd", [1, 5]), ("odd", [1, 5, 3])]
+
+
+def test_windows_have_keys_with_start_and_end() -> None:
+    run = driver(
+        f"""{OUT}
+pipelines:
+  main:
+    from: numbers
+    via:
+      - {{type: groupByKey}}
+      - {{type: windowByTime, windowType: tumbling, duration: 10s, grace: 1s}}
+      - {{type: count, store: {{type: window, name: counts, retention: 1h}}}}
+      - {{type: toStream}}
+      - {{type: convertKey, into: 'json:windowed(string)'}}
+    to: results
+"""
+    )
+    run.pipe("a", 1, "numbers", 12_500)
+    (sent,) = run.sent
+    assert sent.key == {
+        "key": "a",
+        "start": 10_000,
+        "end": 20_000,
+        "startTime": "1970-01-01T00:00:10Z",
+        "endTime": "1970-01-01T00:00:20Z",
+    }
+    assert run.store("counts").retention_ms == 3_600_000  # type: ignore[union-attr]
+
+
+def test_sessions_are_merged() -> None:
+    via = """
+    from: numbers
+    via:
+      - {type: groupByKey}
+      - {type: windowBySession, inactivityGap: 5s, grace: 60s}
+      - type: aggregate
+        initializer: {expression: 0, resultType: long}
+        aggregator: {expression: aggregatedValue + value, resultType: long}
+        merger: {expression: value1 + value2, resultType: long}
+      - {type: toStream}
+      - {type: mapKey, mapper: {expression: "[key['key'], key['start'], key['end']]", resultType: json}}
+    to: results
+"""
+    found = joined(f"  main:{via}", ("numbers", "a", 1, 0), ("numbers", "a", 2, 8_000), ("numbers", "a", 4, 4_000))
+    assert found[-1] == (["a", 0, 8_000], 7)
+
+
+def test_suppress_gives_a_window_once() -> None:
+    via = """
+    from: numbers
+    via:
+      - {type: groupByKey}
+      - {type: windowByTime, windowType: tumbling, duration: 10}
+      - {type: count}
+      - {type: suppress, until: windowCloses, maxRecords: 100}
+      - {type: toStream}
+      - {type: mapKey, mapper: {expression: "key['start']", resultType: json}}
+    to: results
+"""
+    found = joined(f"  main:{via}", ("numbers", "a", 1, 1), ("numbers", "a", 1, 2), ("numbers", "a", 1, 31))
+    assert found == [(0, 2), (30, 1)]
+
+
+JOINER = "valueJoiner: {expression: '[key, value1, value2]', resultType: json}"
+
+
+def test_streams_are_joined() -> None:
+    others = "stream: others, timeDifference: 10s"
+    ways = {"join": [["a", 1, 2]], "leftJoin": [["a", 1, 2], ["b", 3, None]]}
+    for way, values in ways.items():
+        found = joined(
+            f"  main: {{from: numbers, via: [{{type: {way}, {others}, {JOINER}}}], to: results}}",
+            ("numbers", "a", 1, 0),
+            ("others", "a", 2, 5_000),
+            ("numbers", "b", 3, 6_000),
+        )
+        assert [value for _, value in found] == values
+
+
+def test_a_stream_is_joined_with_a_table_and_with_a_global_table() -> None:
+    found = joined(
+        f"  main: {{from: numbers, via: [{{type: leftJoin, table: names, {JOINER}}}], to: results}}",
+        ("names", "a", "anna"),
+        ("numbers", "a", 1),
+        ("numbers", "b", 2),
+    )
+    assert [value for _, value in found] == [["a", 1, "anna"], ["b", 2, None]]
+    mapper = "mapper: {expression: \"value['item']\", resultType: string}"
+    found = joined(
+        f"  main: {{from: numbers, via: [{{type: join, globalTable: prices, {mapper}, {JOINER}}}], to: results}}",
+        ("prices", "tea", 3),
+        ("numbers", "a", {"item": "tea"}),
+        ("numbers", "b", {"item": "pie"}),
+    )
+    assert found == [("a", ["a", {"item": "tea"}, 3])]
+
+
+def test_tables_are_joined_by_key_and_by_foreign_key() -> None:
+    found = joined(
+        f"  main: {{from: names, via: [{{type: outerJoin, table: places, {JOINER}}}], to: results}}",
+        ("names", "a", "anna"),
+        ("places", "a", "rome"),
+        ("names", "a", None),
+    )
+    assert [value for _, value in found] == [["a", "anna", None], ["a", "anna", "rome"], ["a", None, "rome"]]
+    foreign = "foreignKeyExtractor: {expression: value, resultType: string}"
+    found = joined(
+        f"  main: {{from: names, via: [{{type: join, table: places, {foreign}, {JOINER}}}], to: results}}",
+        ("names", "a", "north"),
+        ("places", "north", "oslo"),
+        ("places", "north", "bergen"),
+    )
+    assert [value for _, value in found] == [["a", "north", "oslo"], ["a", "north", "bergen"]]
+
+
+def test_a_table_is_filtered_mapped_and_grouped() -> None:
+    via = """
+    from: names
+    via:
+      - {type: filter, if: {expression: "value != 'x'"}}
+      - {type: mapValues, mapper: {expression: len(value), resultType: long}}
+      - {type: groupBy, mapper: {expression: "('all', value)", resultType: '(string, long)'}}
+      - type: aggregate
+        initializer: {expression: 0, resultType: long}
+        adder: {expression: aggregatedValue + value, resultType: long}
+        subtractor: {expression: aggregatedValue - value, resultType: long}
+      - {type: toStream}
+    to: results
+"""
+    found = joined(f"  main:{via}", ("names", "a", "anna"), ("names", "b", "bo"), ("names", "a", "x"))
+    assert found == [("all", 4), ("all", 6), ("all", 2)]
+
+
+def test_branches_and_chosen_topics() -> None:
+    text = """
+  main:
+    from: numbers
+    branch:
+      - if: {expression: value > 10}
+        as: big
+      - to: others
+  second:
+    from: big
+    via: [{type: merge, stream: others}]
+    to: results
+"""
+    found = joined(text, ("numbers", "a", 11), ("numbers", "b", 2))
+    assert found == [("a", 11), ("b", 2), ("b", 2)]
+    run = driver(
+        f"""{NUMBERS}
+pipelines:
+  main:
+    from: numbers
+    toTopicNameExtractor:
+      topicNameExtractor: {{code: "return 'results' if value > 1 else recordContext['topic'] + '-gone'"}}
+"""
+    )
+    run.pipe("a", 2, "numbers")
+    run.pipe("a", 1, "numbers")
+    assert [sent.topic for sent in run.sent] == ["results"]
+    assert (
+        "'numbers-gone' was chosen, which is none of numbers, results" in run.driver.errors[0].headers["error.message"]
+    )
+
+
+def test_a_timestamp_extractor_gives_the_time() -> None:
+    run = driver(
+        """
+streams:
+  numbers:
+    topic: numbers
+    keyType: string
+    valueType: json
+    timestampExtractor: {expression: "record['value']['at'] + max(previousTimestamp, 0)"}
+pipelines:
+  main: {from: numbers, to: {topic: results}}
+"""
+    )
+    run.pipe("a", {"at": 100}, "numbers", 5)
+    run.pipe("a", {"at": 7}, "numbers", 5)
+    assert [sent.timestamp for sent in run.sent] == [100, 107]
+
+
+def test_records_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    run = driver(
+        f"{NUMBERS}\npipelines:\n  main: {{from: numbers, print: {{label: L, mapper: {{expression: key + '!'}}}}}}\n"
+    )
+    run.pipe("a", 1, "numbers")
+    assert capsys.readouterr().out == "[L]: a!\n"

@@ -1,0 +1,96 @@
+"""Producers: generators, conditions, counts, batches."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forebay.cli.ksml_produce import send
+from forebay.cli.main import run
+from forebay.ksml.producers import Producer, producers_of
+from tests.ksml.running import made
+
+
+def producer(more: str, code: str = "return 'k', n", result: str = "(string, json)") -> Producer:
+    found = made(
+        f"""
+producers:
+  one:
+    generator:
+      globalCode: n = 0
+      code: |
+        global n
+        n += 1
+        {code}
+      resultType: {result}
+    to: {{topic: t, keyType: string, valueType: json}}
+    {more}
+"""
+    )
+    (one,) = producers_of(found.files[0], found.formats)
+    return one
+
+
+def drained(one: Producer) -> list[list[Any]]:
+    batches = []
+    while not one.is_done:
+        batches.append([record.value for record in one.batch()])
+    return batches
+
+
+def test_without_interval_and_count_it_sends_once() -> None:
+    assert drained(producer("")) == [[1]]
+
+
+def test_a_count_ends_it_within_a_batch() -> None:
+    assert drained(producer("{count: 5, batchSize: 2}".strip("{}").replace(", ", "\n    "))) == [[1, 2], [3, 4], [5]]
+
+
+def test_until_ends_it_with_the_record_it_says_yes_to() -> None:
+    assert drained(producer("until: {expression: value == 3}")) == [[1], [2], [3]]
+
+
+def test_a_condition_is_asked_for_up_to_ten_messages() -> None:
+    one = producer("condition: {expression: value % 4 == 0}\n    count: 2")
+    assert drained(one) == [[4], [8]]
+
+
+def test_a_list_of_messages_is_sent_one_after_the_other() -> None:
+    one = producer("count: 3", "return [('a', n), ('b', -n)]", "list(tuple(string, json))")
+    assert drained(one) == [[1], [-1], [2]]
+
+
+class Broker:
+    """What is sent, instead of a broker."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[str, bytes | None, bytes | None]] = []
+
+    def produce(self, topic: str, value: bytes | None, key: bytes | None, timestamp: int) -> None:
+        assert timestamp > 0
+        self.sent.append((topic, key, value))
+
+    def poll(self, _seconds: float) -> int:
+        return 0
+
+    def flush(self, _seconds: float) -> int:
+        return 0
+
+
+def test_producers_are_called_until_all_are_done() -> None:
+    ones = [producer("count: 2\n    interval: 1ms"), producer("count: 3")]
+    broker: Any = Broker()
+    counts = send(ones, [one.codecs() for one in ones], broker, threading.Event())
+    assert counts == [2, 3]
+    assert sorted(broker.sent) == sorted(("t", b"k", str(n).encode()) for n in (1, 2, 1, 2, 3))
+
+
+def test_a_producer_that_can_t_be_is_refused_by_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "bad.yaml"
+    target = "{topic: t, keyType: string, valueType: protobuf:Event}"
+    file.write_text(f"producers:\n  one:\n    generator: {{expression: 1}}\n    to: {target}\n")
+    assert run(["ksml", "check", str(file)]) == 1
+    assert "bad.yaml:4: the notation protobuf is not supported: convert its values to json" in capsys.readouterr().out

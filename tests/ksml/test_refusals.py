@@ -1,0 +1,80 @@
+"""Bad definitions are refused before anything starts, with file, line, and what to write instead."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.ksml.running import NUMBERS, refused
+
+PIPELINE = "pipelines:\n  main:\n    from: numbers\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "test.yaml:1: the file is empty"),
+        ("a: [1", "this is no YAML"),
+        ("- a\n- b\n", "test.yaml:1: a definition has keys at its top"),
+        ("streems: {}\n", "test.yaml:1: streems is no key of a definition: write streams"),
+        ("streams:\n  a: {topic: t}\nstreams:\n  b: {topic: t}\n", "test.yaml:3: the key streams comes twice"),
+        ("streams: &a\n  b: *a\n", "an anchor stands within itself"),
+        (f"{NUMBERS}{PIPELINE}    via:\n      - type: filtre\n", "test.yaml:9: 'filtre' is no operation: write filter"),
+        (f"{NUMBERS}{PIPELINE}    via:\n      - type: filter\n", "test.yaml:9: the operation filter has no if"),
+        (f"{NUMBERS}{PIPELINE}    to: nowhere\n", "test.yaml:8: there is no stream or table 'nowhere'"),
+        ("pipelines:\n  main:\n    from: numbers\n", "test.yaml:3: there is no stream, table or pipeline 'numbers'"),
+        ("streams:\n  a: {topic: t, keyType: strin, valueType: json}\n", "'strin' is no type"),
+        ("streams:\n  a: {topic: t, keyType: string, valueType: avro}\n", "write avro:NameOfTheSchema"),
+        ("stores:\n  a: {type: keyvalue}\n", "'keyvalue' is no type of stores: write keyValue"),
+        ("stores:\n  a: {type: window, retention: soon}\n", "'soon' is no duration: write a number and one of ms s m"),
+        ("functions:\n  f: {type: predikate, expression: 1}\n", "'predikate' is no type of functions: write predicate"),
+        (
+            "functions:\n  f:\n    type: predicate\n    code: |\n      x = 1\n      if x\n        pass\n",
+            "test.yaml:6: code is no Python",
+        ),
+        ("functions:\n  f:\n    type: predicate\n    expression: a b\n", "test.yaml:4: expression is no Python"),
+        ("functions:\n  f:\n    type: reducer\n    stores: [a]\n    code: pass\n", "a reducer can't use stores"),
+        (
+            "pipelines:\n  a: {from: b, as: one}\n  b: {from: a, as: two}\n",
+            "the pipelines a -> b -> a wait for each other",
+        ),
+    ],
+)
+def test_a_refusal_names_place_and_remedy(text: str, message: str) -> None:
+    assert message in refused(text)
+
+
+@pytest.mark.parametrize(
+    ("via", "message"),
+    [
+        ("- {type: count}", "count takes a grouped stream or table, but this is a stream: put groupByKey before"),
+        ("- {type: groupByKey}", "to takes a stream, but this is a grouped stream"),
+        ("- {type: peek, forEach: f}", "there is no function 'f' (none is defined)"),
+        ("- {type: merge, stream: other}", "there is no stream 'other'"),
+        ("- {type: join, valueJoiner: {expression: value1}}", "a join has one other side"),
+        ("- {type: repartition, partitioner: {expression: 1}}", "partitioners are not supported"),
+    ],
+)
+def test_an_operation_that_does_not_fit_names_its_line(via: str, message: str) -> None:
+    found = refused(f"{NUMBERS}pipelines:\n  main:\n    from: numbers\n    via:\n      {via}\n    to: results\n")
+    assert message in found
+    assert found.startswith(("test.yaml:9:", "test.yaml:10:", "test.yaml:7:"))
+
+
+def test_a_function_of_another_kind_is_refused() -> None:
+    text = f"""{NUMBERS}
+functions:
+  f: {{type: reducer, expression: value1}}
+pipelines:
+  main: {{from: numbers, via: [{{type: filter, if: f}}], to: results}}
+"""
+    assert "f is a reducer, but a predicate is called here" in refused(text)
+
+
+def test_a_store_that_is_not_there_is_named() -> None:
+    text = f"""{NUMBERS}
+functions:
+  f: {{type: predicate, stores: [gone], expression: "True"}}
+pipelines:
+  main: {{from: numbers, via: [{{type: filter, if: f}}], to: results}}
+"""
+    assert "there is no store 'gone' (none is defined)" in refused(text)

@@ -1,0 +1,125 @@
+"""Stores as functions use them, with KSML's calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.ksml.running import NUMBERS, driver, results, through
+
+
+def values(store: str, code: str, *records: tuple[Any, ...]) -> list[Any]:
+    """Return what a function that uses a store gives for records."""
+    lines = "\n".join(f"              {line}" for line in code.strip().split("\n"))
+    run = through(
+        f"""
+        - type: mapValues
+          mapper:
+            stores: [kept]
+            resultType: json
+            code: |
+{lines}
+        """,
+        *records,
+        more=f"stores:\n  kept: {store}",
+    )
+    assert not run.driver.errors, run.driver.errors[0].headers["error.message"]
+    return [value for _, value in results(run)]
+
+
+def test_a_key_value_store() -> None:
+    code = """
+before = kept.putIfAbsent(key, [])
+held = kept.get(key)
+held.append(value)
+if value == 2:
+  kept.put(key, held)
+if value == 3:
+  return [kept.delete(key), kept.get(key), stores["kept"].name()]
+return [before, kept.get(key), [each["key"] for each in kept.all()], kept.approximateNumEntries()]
+"""
+    found = values("{type: keyValue, keyType: string, valueType: json}", code, ("a", 1), ("a", 2), ("a", 3))
+    assert found == [[None, [], ["a"], 1], [[], [2], ["a"], 1], [[2], None, "kept"]]
+
+
+def test_a_range_is_an_iterator_of_java_and_of_python() -> None:
+    code = """
+kept.put(value, value * 2)
+found, entries = [], kept.range(2, 9)
+while entries.hasNext():
+  found.append(entries.next()["value"])
+return found
+"""
+    found = values("{type: keyValue, keyType: long, valueType: long}", code, ("a", 10), ("a", 3), ("a", 2))
+    assert found == [[], [6], [4, 6]]
+
+
+def test_a_timestamped_store() -> None:
+    code = """
+before = kept.get(key)
+kept.put(key, value, 7)
+return [before, kept.get(key)]
+"""
+    found = values("{type: keyValue, keyType: string, valueType: long, timestamped: true}", code, ("a", 1))
+    assert found == [[None, {"value": 1, "timestamp": 7}]]
+
+
+def test_a_versioned_store() -> None:
+    code = """
+kept.put(key, value, value * 100)
+return [kept.get(key), kept.get(key, 150)]
+"""
+    store = "{type: keyValue, keyType: string, valueType: long, versioned: true, historyRetention: 1h}"
+    found = values(store, code, ("a", 1), ("a", 2))
+    assert found[1] == [{"value": 2, "timestamp": 200}, {"value": 1, "timestamp": 100, "validTo": 200}]
+
+
+def test_a_window_store() -> None:
+    code = """
+kept.put(key, value, value * 100)
+found = [[e["key"], e["value"]] for e in kept.fetch(key, 0, 1000)]
+return [kept.fetch(key, 100), found, len(list(kept.fetchAll(0, 9)))]
+"""
+    found = values(
+        "{type: window, keyType: string, valueType: long, windowSize: 1m, retention: 1h}", code, ("a", 1), ("a", 2)
+    )
+    assert found[1] == [1, [[100, 1], [200, 2]], 0]
+
+
+def test_a_session_store() -> None:
+    code = """
+session = {"key": key, "start": value, "end": value + 5}
+kept.put(session, value)
+found = [[e["key"]["start"], e["value"]] for e in kept.fetch(key)]
+kept.remove(session) if value == 2 else None
+return [found, kept.fetchSession(key, 1, 6)]
+"""
+    found = values(
+        "{type: session, keyType: string, valueType: long, retention: 1h}", code, ("a", 1), ("a", 2), ("a", 3)
+    )
+    assert found == [[[[1, 1]], 1], [[[1, 1], [2, 2]], 1], [[[1, 1], [3, 3]], 1]]
+
+
+def test_a_wrong_type_is_told_with_the_store() -> None:
+    run = through(
+        "\n- {type: peek, forEach: {stores: [kept], code: 'kept.put(key, [1])'}}",
+        ("a", 1),
+        more="stores:\n  kept: {type: keyValue, keyType: string, valueType: long}",
+    )
+    assert "store kept: [1] is list, not long" in run.driver.errors[0].headers["error.message"]
+
+
+def test_a_store_is_kept_as_the_definition_says() -> None:
+    run = driver(
+        f"""{NUMBERS}
+pipelines:
+  main:
+    from: numbers
+    via:
+      - {{type: groupByKey}}
+      - {{type: count, store: {{name: counts, type: keyValue, caching: true, logging: false, persistent: false}}}}
+      - {{type: toStream}}
+    to: results
+"""
+    )
+    kept = run.store("counts").kept  # type: ignore[union-attr]
+    assert (kept, kept.caching, kept.logging, kept.persistent) == ("counts", True, False, False)

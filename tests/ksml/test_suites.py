@@ -1,0 +1,97 @@
+"""KSML's test definitions run on the test driver, each test with stores of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from forebay.ksml.errors import KsmlError
+from forebay.ksml.suites import run_suite
+
+DEFINITION = """
+streams:
+  numbers: {topic: numbers, keyType: string, valueType: long}
+  sums: {topic: sums, keyType: string, valueType: long}
+stores:
+  totals: {type: keyValue, keyType: string, valueType: long}
+pipelines:
+  main:
+    from: numbers
+    via:
+      - type: mapValues
+        mapper:
+          stores: [totals]
+          code: |
+            totals.put(key, (totals.get(key) or 0) + value)
+          expression: totals.get(key)
+          resultType: long
+    to: sums
+"""
+SUITE = """
+name: sums
+definition: sums.yaml
+streams:
+  numbers: {topic: numbers, keyType: string, valueType: long}
+  sums: {topic: sums, keyType: string, valueType: long}
+tests:
+  adds:
+    description: numbers are added
+    produce:
+      - to: numbers
+        messages:
+          - {key: a, value: 1, timestamp: 5}
+          - {key: a, value: 2}
+    assert:
+      - on: sums
+        code: |
+          assert [each["value"] for each in records] == [1, 3]
+          assert records[0]["timestamp"] == 5
+      - stores: [totals]
+        code: assert totals.get("a") == 3
+  fails:
+    produce:
+      - to: numbers
+        generator: {code: "return 'b', 7", resultType: "(string, long)"}
+        count: 2
+    assert:
+      - on: sums
+        code: |
+          assert len(records) == 3, f"got {len(records)}"
+  breaks:
+    produce: [{to: numbers, messages: [{key: a, value: 1}]}]
+    assert: [{on: sums, code: records.gone}]
+"""
+
+
+def suite(folder: Path, text: str = SUITE) -> Path:
+    (folder / "sums.yaml").write_text(DEFINITION)
+    file = folder / "sums-test.yaml"
+    file.write_text(text)
+    return file
+
+
+def test_results_say_pass_fail_and_error(tmp_path: Path) -> None:
+    found = list(run_suite(suite(tmp_path)))
+    assert [(each.test, each.outcome) for each in found] == [
+        ("numbers are added", "PASS"),
+        ("fails", "FAIL"),
+        ("breaks", "ERROR"),
+    ]
+    assert found[1].reason == "AssertionError: got 2"
+    assert "AttributeError: 'list' object has no attribute 'gone' (sums-test.yaml:33)" in found[2].reason
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("to: numbers\n        messages", "to: gone\n        messages", "there is no stream 'gone'"),
+        ("tests:", "test:", "test is no key of a test suite"),
+        ("definition: sums.yaml", "definition: gone.yaml", "the file can't be read"),
+        ("stores: [totals]", "stores: [gone]", "no pipeline of the definition uses a store 'gone'"),
+        ("sums: {topic: sums", "sums: {topic: numbers", "numbers is the topic of two streams"),
+    ],
+)
+def test_a_bad_suite_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
+    with pytest.raises(KsmlError, match=message):
+        list(run_suite(suite(tmp_path, SUITE.replace(old, new))))
