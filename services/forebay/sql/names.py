@@ -1,0 +1,134 @@
+"""What the columns of a query are called, and what its stars stand for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from forebay.sql.catalog import Source
+from forebay.sql.errors import SqlError
+from forebay.sql.syntax import Column, Expression, Field, Query, Selected, Star
+from forebay.sql.walk import with_columns
+
+ROWKEY = "ROWKEY"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One column of a result.
+
+    Args:
+        name: "" where it is not given one.
+        of_star: whether it comes of a star.
+    """
+
+    name: str
+    expression: Expression
+    of_star: bool = False
+
+
+class Sources:
+    """The sources of a query by alias. Raises SqlError where an alias is used twice."""
+
+    def __init__(self, query: Query, found: Sequence[tuple[str, Source]]) -> None:
+        self.by_alias = dict(found)
+        self._query = query
+        if len(self.by_alias) < len(found):
+            raise SqlError(
+                query.source.place, "a source is there twice under one name: give each an alias: FROM a AS x JOIN a AS y"
+            )
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether there are several."""
+        return len(self.by_alias) > 1
+
+    def qualified(self, expression: Expression, free: frozenset[str] = frozenset()) -> Expression:
+        """Return the expression with each column's source. Raises SqlError.
+
+        Args:
+            free: names that are of no source.
+        """
+        return with_columns(expression, lambda column: self._column(column, free))
+
+    def _column(self, column: Column, free: frozenset[str]) -> Expression:
+        if column.source:
+            source = self.by_alias.get(column.source)
+            if source is None:
+                names = ", ".join(self.by_alias)
+                raise SqlError(column.place, f"there is no source {column.source} in this query: write {names}")
+            if source.type_of(column.name) is None:
+                raise self._unknown(column, source)
+            return column
+        found = [alias for alias, source in self.by_alias.items() if source.type_of(column.name) is not None]
+        if column.name in free and (len(found) != 1 or self.is_joined):
+            return column
+        if not found:
+            raise self._unknown(column, *self.by_alias.values())
+        if len(found) > 1:
+            named = " or ".join(f"{alias}.{column.name}" for alias in found)
+            raise SqlError(column.place, f"the column {column.name} is in several sources: write {named}")
+        return Column(column.name, found[0], place=column.place)
+
+    def _unknown(self, column: Column, *sources: Source) -> SqlError:
+        names = ", ".join(named.name for source in sources for named in source.columns)
+        return SqlError(column.place, f"there is no column {column.name}: write one of {names or 'its sources'}")
+
+    def items(self, select: Sequence[Selected], free: frozenset[str], extra: Sequence[Item]) -> list[Item]:
+        """Return the columns that a SELECT list stands for; those without a name get one.
+
+        Args:
+            extra: what a star gives beside the columns of its sources.
+        """
+        found: list[Item] = []
+        for selected in select:
+            if isinstance(selected.expression, Star):
+                found += self._star(selected.expression, extra)
+            else:
+                expression = self.qualified(selected.expression, free)
+                found.append(Item(selected.alias or self._own_name(expression), expression))
+        return list(_named(found))
+
+    def _star(self, star: Star, extra: Sequence[Item]) -> Iterator[Item]:
+        if star.struct is not None:
+            raise SqlError(star.place, "->* stands for no columns here: write the fields one by one")
+        if star.source and star.source not in self.by_alias:
+            raise SqlError(star.place, f"there is no source {star.source}: write {', '.join(self.by_alias)}")
+        if not star.source:
+            yield from extra
+        for alias, source in self.by_alias.items():
+            if star.source in ("", alias):
+                for column in (*source.columns, *source.headers):
+                    plain = column.name if hasattr(column, "type") else column.column  # type: ignore[union-attr]
+                    name = f"{alias}_{plain}" if self.is_joined else plain
+                    yield Item(name, Column(plain, alias, place=star.place), of_star=True)
+
+    def _own_name(self, expression: Expression) -> str:
+        if isinstance(expression, Column):
+            having = [a for a, source in self.by_alias.items() if source.type_of(expression.name) is not None]
+            is_shared = len(having) > 1 and expression.source != ""
+            return f"{expression.source}_{expression.name}" if is_shared else expression.name
+        return f"->{expression.name}" if isinstance(expression, Field) else ""
+
+
+def _named(items: Sequence[Item]) -> Iterator[Item]:
+    taken = {item.name for item in items}
+    number = max((int(name[9:]) + 1 for name in taken if re.fullmatch(r"KSQL_COL_\d+", name)), default=0)
+    for item in items:
+        name = item.name
+        if not name:
+            name = f"KSQL_COL_{number}"
+            number += 1
+        elif name.startswith("->"):
+            name = _unique(name[2:], taken)
+        taken.add(name)
+        yield Item(name, item.expression, item.of_star)
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    number, found = 0, name
+    while found in taken:
+        number += 1
+        found = f"{name}_{number}"
+    return found
