@@ -16,7 +16,7 @@ from forebay.sql.catalog import Source
 from forebay.sql.encodings.rows import key_format, value_format
 from forebay.sql.errors import NOWHERE, SqlError
 from forebay.sql.generate import compiled
-from forebay.sql.nodes import in_value_format, rows_of_stream, rows_of_table, stamped, under_format
+from forebay.sql.nodes import in_value_format, rows_of_stream, rows_of_table, rows_where, stamped, under_format
 from forebay.sql.plan import (
     Aggregated,
     Code,
@@ -103,6 +103,8 @@ class Compiler:
             case Filtered(parent, condition):
                 rows = self.step(parent, name)
                 keeps = condition_of(condition, windowed=is_windowed(rows))
+                if isinstance(rows, Stream):
+                    return Stream(rows.graph, rows.graph.add(rows_where(rows.node, keeps)), rows.is_rekeyed)
                 return rows.filter(keeps)
             case Rekeyed():
                 return self._rekeyed(step, name)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from forebay.builder.table import Table
 from forebay.formats import Format
+from forebay.operators.results import Alone, Tombstones
 from forebay.sql.plan import Joined
 from forebay.sql.values import RowCodec
 from forebay.time import JoinWindows
@@ -31,6 +32,8 @@ def joined(compiler: Compiler, step: Joined, name: str) -> Any:
     before, after = step.within
     windows = JoinWindows(before, after, DAY_MS if step.grace_ms is None else step.grace_ms)
     how: dict[str, Any] = {"windows": windows, "store": store}
+    if step.kind != "INNER" and step.grace_ms is None:
+        how["alone"] = Alone.AT_ONCE
     return getattr(left, verb)(right, joiner, into, **how)
 
 
@@ -47,7 +50,7 @@ def _by_foreign_key(left: Any, right: Any, step: Joined, joiner: Any, into: Any,
         return None if found[0] is None else found
 
     verb = left.join_by_foreign_key if step.kind == "INNER" else left.left_join_by_foreign_key
-    return verb(right, key_of, joiner, into, store=store)
+    return verb(right, key_of, joiner, into, store=store, tombstones=Tombstones.ALWAYS)
 
 
 def _joiner(left: int, right: int) -> Callable[[Any, Any], Any]:

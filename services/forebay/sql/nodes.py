@@ -68,6 +68,20 @@ class _Rows:
         return Stamped(self._make_row(self._of_row(key), found.value, found.timestamp, None), found.timestamp)
 
 
+def rows_where(parent: Node, keeps: Callable[[Any, Any], bool]) -> Node:
+    """Return the node that lets records of a stream through for which a condition is true; of a null value it is not."""
+    of_row = reader_of_rows(parent.key)
+
+    def make(bound: Bound, out: Flow) -> Made:
+        def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            if value is not None and keeps(None if key is None else of_row(key), value):
+                out(key, value, timestamp, ctx)
+
+        return Made((flow,))
+
+    return Node(Kind.STEP, "where", parent.key, parent.value, (parent,), make=make)
+
+
 def under_format(parent: Node, key: Format[Any]) -> Node:
     """Return the node that gives the same keys in another format."""
     of_row, row = reader_of_rows(parent.key), writer_of_rows(key)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
 from forebay.codec import DecodeError
-from forebay.sql.arithmetic import decimal_of
+from forebay.sql.arithmetic import decimal_of, text_of_double
 from forebay.sql.types import (
     BIGINT,
     BOOLEAN,
@@ -130,7 +131,11 @@ def writer(kind: SqlType) -> Convert:
             return lambda value: (
                 None if value is None else {n: w(part) for (n, w), part in zip(parts, value, strict=True)}
             )
-    return _same
+    return _double if kind == DOUBLE else _same
+
+
+def _double(value: float | None) -> float | str | None:
+    return value if value is None or math.isfinite(value) else text_of_double(value)
 
 
 def _same(value: Any) -> Any:

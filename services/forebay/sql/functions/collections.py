@@ -26,7 +26,9 @@ from forebay.sql.types import (
 
 def identity(value: Any) -> Any:
     """Return what tells values apart, also those that can't be hashed."""
-    return repr(value) if isinstance(value, dict | tuple) else value
+    if isinstance(value, dict):
+        return frozenset((key, identity(each)) for key, each in value.items())
+    return tuple(map(identity, value)) if isinstance(value, tuple) else value
 
 
 def distinct(values: Sequence[Any]) -> tuple[Any, ...]:
