@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from forebay.sql import aggregation, joining
-from forebay.sql.catalog import BOUNDS, Catalog, Encoding, Header, Named, Source, Windowing
-from forebay.sql.errors import Place, SqlError
+from forebay.sql.catalog import BOUNDS, Catalog, Named, Source
+from forebay.sql.errors import SqlError
 from forebay.sql.exploding import exploded
 from forebay.sql.names import Item, Sources
 from forebay.sql.plan import Code, Filtered, Projected, Rekeyed, Scan, Slot, Step
@@ -32,8 +32,11 @@ class Analysis:
         self.sources = Sources(query, [(each.alias, catalog.get(each.name, each.place)) for each in froms])
         self.first = self.sources.by_alias[query.source.alias]
         self.key_format = key_format or self.first.encoding.key
+        if self.key_format == "NONE" and (query.group_by or query.partition_by):
+            self.key_format = "KAFKA"
         free = _IN_WINDOWS if query.window else frozenset[str]()
-        made = frozenset({"ROWKEY"}) if query.joins else frozenset[str]()
+        self.made_name = joining.made_name(self.sources.by_alias.values())
+        made = frozenset({self.made_name}) if query.joins else frozenset[str]()
         self.free = free | made
         self.ons = [self.sources.qualified(join.on) for join in query.joins]
         self.where = self._qualified(query.where)
@@ -63,7 +66,7 @@ class Analysis:
     def projected(self) -> tuple[Step, tuple[Named, ...], tuple[Named, ...], Relation]:
         """Return the last step, the key's columns, the others, and what the rows were. Raises SqlError."""
         synthetic = joining.synthetic(self.query.joins, self.ons)
-        extra = [Item("ROWKEY", Column("ROWKEY"), of_star=True)] if synthetic else []
+        extra = [Item(self.made_name, Column(self.made_name), of_star=True)] if synthetic else []
         items = self.sources.items(self.query.select, self.free, extra)
         relation = self._relation(items)
         if self.where is not None:
@@ -95,7 +98,7 @@ class Analysis:
         scans = {alias: self.scan(alias, source, used) for alias, source in self.sources.by_alias.items()}
         found = scans[self.query.source.alias]
         for join, on in zip(self.query.joins, self.ons, strict=True):
-            found = joining.joined(found, scans[join.source.alias], join, on)
+            found = joining.joined(found, scans[join.source.alias], join, on, self.made_name)
         return found
 
     def scan(self, alias: str, source: Source, used: set[tuple[str, str]]) -> Relation:
@@ -107,7 +110,7 @@ class Analysis:
             kind = source.type_of(name)
             if (alias, name) in used and kind is not None:
                 slots.append(Slot(alias, name, kind))
-        keys = tuple(KeyColumn(named, frozenset({Column(named.name, alias)})) for named in source.keys)
+        keys = tuple(KeyColumn(named, (Column(named.name, alias),)) for named in source.keys)
         step = Scan(source, alias, tuple(slots))
         return Relation(step, tuple(slots), keys, source.encoding.key, source.is_table, source.windowing)
 
@@ -128,13 +131,13 @@ class Analysis:
             name = next((item.name for item in items if item.expression == expression), "")
             is_made = not name and not isinstance(expression, Column)
             plain = expression.name if isinstance(expression, Column) else f"KSQL_COL_{at}"
-            keys.append(KeyColumn(Named(name or plain, code.type), frozenset({expression}), is_made))
-        same = (
-            [frozenset({each}) & key.equals for each, key in zip(by, relation.keys, strict=False)]
-            if len(by) == len(relation.keys) and relation.windowing is None
-            else [frozenset[Expression]()]
+            keys.append(KeyColumn(Named(name or plain, code.type), (expression,), is_made))
+        stays = (
+            len(by) == len(relation.keys)
+            and relation.windowing is None
+            and relation.format == self.key_format
+            and all(each in key.equals for each, key in zip(by, relation.keys, strict=True))
         )
-        stays = all(same) and relation.format == self.key_format
         into = tuple(key.named for key in keys)
         step = Rekeyed(relation.step, tuple(codes), into, self.key_format, stays, drops_null)
         return replace(relation, step=step, keys=tuple(keys), format=self.key_format, windowing=None)
@@ -143,6 +146,7 @@ class Analysis:
         self, items: Sequence[Item], keys: Sequence[KeyColumn]
     ) -> tuple[tuple[Named, ...], list[tuple[str, Expression]]]:
         """Return the key's columns under their names in the result, and the other columns. Raises SqlError."""
+        chosen = {at: _chosen(items, key) for at, key in enumerate(keys)}
         named: dict[int, Named] = {}
         values: list[tuple[str, Expression]] = []
         taken: dict[str, Item] = {}
@@ -153,7 +157,7 @@ class Analysis:
                 )
             taken[item.name] = item
             at = next(
-                (n for n, key in enumerate(keys) if n not in named and item.expression in key.equals), None
+                (n for n in range(len(keys)) if n not in named and chosen[n] is item), None
             )
             if at is None:
                 values.append((item.name, item.expression))
@@ -172,21 +176,6 @@ class Analysis:
         return tuple(named[at] for at in range(len(keys))), values
 
 
-def target_of(
-    name: str,
-    is_table: bool,
-    keys: tuple[Named, ...],
-    values: tuple[Named, ...],
-    topic: str,
-    encoding: Encoding,
-    windowing: Windowing | None,
-    place: Place,
-    timestamp: tuple[str, str] | None = None,
-    headers: tuple[Header, ...] = (),
-) -> Source:
-    """Return the source that a statement computes."""
-    return Source(
-        name, is_table, keys, values, topic, encoding, windowing, timestamp, headers, is_derived=True, place=place
-    )
-
-
+def _chosen(items: Sequence[Item], key: KeyColumn) -> Item | None:
+    """Return the item that is the key column in the result."""
+    return next((item for each in key.equals for item in items if item.expression == each), None)

@@ -84,9 +84,10 @@ class Compiler:
     def _query(self, query: QueryPlan) -> None:
         target = query.target
         found = self.step(query.step, query.name)
-        found = _written(found, target)
+        if isinstance(found, Stream):
+            found = _written(found, target)
         self._made.setdefault(target.name, []).append(found)
-        stream = found.to_stream() if isinstance(found, Table) else found
+        stream = _written(found.to_stream(), target) if isinstance(found, Table) else found
         node = stream.node
         key, value = sources.formats_of(target)
         if node.key.name != key.name:
@@ -128,7 +129,8 @@ class Compiler:
 
     def _rekeyed(self, step: Rekeyed, name: str) -> Rows:
         rows = self.step(step.parent, name)
-        assert isinstance(rows, Stream)
+        if isinstance(rows, Table):
+            return self._table_rekeyed(rows, step, name)
         if step.stays:
             return rows
         make = row_of(step.keys, windowed=is_windowed(rows))
@@ -138,6 +140,14 @@ class Compiler:
         if len(step.keys) > 1:
             return rows.select_key(make, key)
         return rows.select_key(lambda k, v: None if (found := make(k, v))[0] is None else found, key)
+
+
+    def _table_rekeyed(self, rows: Table[Any, Any], step: Rekeyed, name: str) -> Rows:
+        """Return a table whose keys are written in another format, at the tasks they belong to by it."""
+        stream = rows.to_stream()
+        node = stream.graph.add(under_format(stream.node, key_format(step.into, step.format)))
+        moved = Stream[Any, Any](stream.graph, node, True).repartition(self.name(f"{name} by key"))
+        return moved.to_table(store=self.name(f"{name} by key table"))
 
 
 def mapped(rows: Rows, name: str, into: Sequence[Any], make: Callable[..., Any]) -> Rows:
@@ -168,13 +178,11 @@ def condition_of(condition: Code, *, windowed: bool) -> Callable[[Any, Any], boo
     return lambda key, row: made(key, row)[0] is True
 
 
-def _written(rows: Rows, target: Source) -> Rows:
+def _written(rows: Stream[Any, Any], target: Source) -> Stream[Any, Any]:
     """Return rows with the times that the target says."""
     if target.timestamp is None:
         return rows
     time_of = sources.time_reader(target)
-    if isinstance(rows, Table):
-        return rows
     node = rows.graph.add(stamped(rows.node, lambda _key, value: time_of(value)))
     return Stream(rows.graph, node, rows.is_rekeyed)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from forebay.sql.catalog import Named
+from forebay.sql.catalog import Named, Source
 from forebay.sql.errors import SqlError
-from forebay.sql.plan import Joined, Rekeyed
+from forebay.sql.plan import Code, Joined, Rekeyed
 from forebay.sql.relation import KeyColumn, Relation
 from forebay.sql.syntax import Call, Column, Expression, JoinClause
 from forebay.sql.types import common
@@ -24,7 +24,7 @@ def synthetic(joins: Sequence[JoinClause], ons: Sequence[Expression]) -> bool:
     return isinstance(on, Call) and not any(isinstance(side, Column) for side in on.arguments)
 
 
-def joined(left: Relation, right: Relation, join: JoinClause, on: Expression) -> Relation:
+def joined(left: Relation, right: Relation, join: JoinClause, on: Expression, made: str) -> Relation:
     """Return the rows of both sides beside each other. Raises SqlError."""
     mine, theirs = _sides(left, right, on)
     _check(left, right, join)
@@ -43,11 +43,11 @@ def joined(left: Relation, right: Relation, join: JoinClause, on: Expression) ->
             raise SqlError(on.place, f"a stream meets a table by its key: write ON ... = {_key_names(right)}")
     kept_left, kept_right = left, right
     if foreign is None:
-        kept_left = _keyed(left, mine, left.format)
+        kept_left = _keyed(left, mine, _format(left, right))
         kept_right = _keyed(right, theirs, kept_left.format)
         if kept_left.keys and kept_right.keys:
             _check_types(kept_left, kept_right, on)
-    return _made(kept_left, kept_right, join, (mine, theirs), foreign is not None, left.code(mine) if foreign else None)
+    return _made(kept_left, kept_right, join, (mine, theirs), foreign, made)
 
 
 def _made(
@@ -55,11 +55,11 @@ def _made(
     right: Relation,
     join: JoinClause,
     sides: tuple[Expression, Expression],
-    is_foreign: bool,
-    foreign: object,
+    foreign: Code | None,
+    made: str,
 ) -> Relation:
     within, kind = join.within, join.kind
-    keys = left.keys if is_foreign else _result_keys(left, right, join, sides)
+    keys = left.keys if foreign is not None else _result_keys(left, join, sides, made)
     table = left.is_table and right.is_table
     if kind == "RIGHT":
         left, right, kind = right, left, "LEFT"
@@ -70,24 +70,43 @@ def _made(
         kind,
         within,
         join.grace_ms,
-        foreign,  # type: ignore[arg-type]
+        foreign,
         (len(left.slots), len(right.slots)),
     )
     return Relation(step, left.slots + right.slots, keys, left.format, table, left.windowing)
 
 
+def _format(left: Relation, right: Relation) -> str:
+    """Return the format of the key that both sides are under."""
+    if right.is_table and not left.is_table:
+        return right.format
+    if left.format == "NONE":
+        return right.format if right.format != "NONE" else "KAFKA"
+    return left.format
+
+
+def made_name(found: Iterable[Source]) -> str:
+    """Return what the key of a join is called that no column stands for."""
+    taken = {column.name for source in found for column in source.columns}
+    number, name = 0, "ROWKEY"
+    while name in taken:
+        number += 1
+        name = f"ROWKEY_{number}"
+    return name
+
+
 def _result_keys(
-    left: Relation, right: Relation, join: JoinClause, sides: tuple[Expression, Expression]
+    left: Relation, join: JoinClause, sides: tuple[Expression, Expression], name: str
 ) -> tuple[KeyColumn, ...]:
     mine, theirs = sides
     key = left.keys[0]
     plain = [each for each in sides if isinstance(each, Column)]
     if join.kind == "FULL" or not plain:
         call = Call("JOINKEY", (mine, theirs))
-        made = frozenset({Column("ROWKEY"), call, Call("JOINKEY", (theirs, mine))})
-        return (KeyColumn(Named("ROWKEY", key.named.type), made, is_made=True),)
-    known = key.equals if not key.is_made else frozenset[Expression]()
-    return (KeyColumn(key.named, known | set(plain)),)
+        made = (Column(name), call, Call("JOINKEY", (theirs, mine)))
+        return (KeyColumn(Named(name, key.named.type), made, is_made=True),)
+    known = key.equals if not key.is_made else ()
+    return (KeyColumn(key.named, tuple(dict.fromkeys((*known, *plain)))),)
 
 
 def _sides(left: Relation, right: Relation, on: Expression) -> tuple[Expression, Expression]:
@@ -129,7 +148,7 @@ def _key_names(side: Relation) -> str:
 
 def _keyed(side: Relation, expression: Expression, wanted: str) -> Relation:
     """Return a side under the key of the join: as it is where it is under it already."""
-    if _is_key(side, expression) and (side.format == wanted or side.is_table):
+    if _is_key(side, expression) and side.format == wanted:
         return side
     code = side.code(expression)
     name = expression.name if isinstance(expression, Column) else "ROWKEY"
@@ -138,7 +157,7 @@ def _keyed(side: Relation, expression: Expression, wanted: str) -> Relation:
     return replace(
         side,
         step=step,
-        keys=(KeyColumn(named, frozenset({expression})),),
+        keys=(KeyColumn(named, (expression,)),),
         format=wanted,
         windowing=None,
     )

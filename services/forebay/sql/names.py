@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from forebay.sql.catalog import Source
+from forebay.sql.catalog import BOUNDS, Source
 from forebay.sql.errors import SqlError
+from forebay.sql.functions.loaded import REGISTRY
+from forebay.sql.generate import Generator, Typed
 from forebay.sql.syntax import Column, Expression, Field, Query, Selected, Star
+from forebay.sql.types import NULL, SqlType, StructType
 from forebay.sql.walk import with_columns
-
-ROWKEY = "ROWKEY"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,8 @@ class Sources:
             if source is None:
                 names = ", ".join(self.by_alias)
                 raise SqlError(column.place, f"there is no source {column.source} in this query: write {names}")
+            if source.type_of(column.name) is None and column.name in free and not self.is_joined:
+                return Column(column.name, place=column.place)
             if source.type_of(column.name) is None:
                 raise self._unknown(column, source)
             return column
@@ -92,7 +95,12 @@ class Sources:
 
     def _star(self, star: Star, extra: Sequence[Item]) -> Iterator[Item]:
         if star.struct is not None:
-            raise SqlError(star.place, "->* stands for no columns here: write the fields one by one")
+            struct = self.qualified(star.struct)
+            kind = self.type_of(struct)
+            if not isinstance(kind, StructType):
+                raise SqlError(star.place, f"->* stands for the fields of a STRUCT, this is {kind}")
+            yield from (Item(f"->{name}", Field(struct, name, place=star.place)) for name, _ in kind.fields)
+            return
         if star.source and star.source not in self.by_alias:
             raise SqlError(star.place, f"there is no source {star.source}: write {', '.join(self.by_alias)}")
         if not star.source:
@@ -103,6 +111,12 @@ class Sources:
                     plain = column.name if hasattr(column, "type") else column.column  # type: ignore[union-attr]
                     name = f"{alias}_{plain}" if self.is_joined else plain
                     yield Item(name, Column(plain, alias, place=star.place), of_star=True)
+                for bound in BOUNDS if self.is_joined and source.windowing is not None else ():
+                    yield Item(f"{alias}_{bound}", Column(bound, alias, place=star.place), of_star=True)
+
+    def type_of(self, expression: Expression) -> SqlType:
+        """Return the type of an expression over the sources. Raises SqlError."""
+        return Generator(_Types(self.by_alias), REGISTRY).of(expression).type
 
     def _own_name(self, expression: Expression) -> str:
         if isinstance(expression, Column):
@@ -110,6 +124,17 @@ class Sources:
             is_shared = len(having) > 1 and expression.source != ""
             return f"{expression.source}_{expression.name}" if is_shared else expression.name
         return f"->{expression.name}" if isinstance(expression, Field) else ""
+
+
+class _Types:
+    """Columns of sources, for their types."""
+
+    def __init__(self, by_alias: dict[str, Source]) -> None:
+        self._by_alias = by_alias
+
+    def resolve(self, column: Column) -> Typed:
+        source = self._by_alias.get(column.source)
+        return Typed("r[0]", (None if source is None else source.type_of(column.name)) or NULL)
 
 
 def _named(items: Sequence[Item]) -> Iterator[Item]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from forebay.sql.catalog import Named, Windowing
 from forebay.sql.errors import SqlError
@@ -20,17 +20,13 @@ class KeyColumn:
     """A column of the key.
 
     Args:
-        equals: expressions that have its value.
+        equals: expressions that have its value; the first one selected in this order is the key of a result.
         is_made: whether no column stands for it, so that it is called ROWKEY or by a number.
     """
 
     named: Named
-    equals: frozenset[Expression] = frozenset()
+    equals: tuple[Expression, ...] = ()
     is_made: bool = False
-
-    def also(self, *expressions: Expression) -> KeyColumn:
-        """Return the column, with more expressions that have its value."""
-        return replace(self, equals=self.equals | set(expressions))
 
 
 @dataclass(frozen=True, slots=True)

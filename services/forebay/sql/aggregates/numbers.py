@@ -168,33 +168,34 @@ _extreme("MAX", max)
 
 @aggregate("STDDEV_SAMP STDDEV_SAMPLE")
 def deviation(arguments: Sequence[Argument]) -> Aggregate:
-    """Return STDDEV_SAMP: the standard deviation of a sample."""
-    return _deviation(arguments)
-
-
-def _deviation(arguments: Sequence[Argument]) -> Aggregate:
+    """Return STDDEV_SAMP: the standard deviation of a sample (Youngs and Cramer, 1971); 0 of fewer than two."""
     _number(arguments, "STDDEV_SAMP")
 
-    def add(kept: Any, x: Any, sign: int = 1) -> Any:
+    def add(kept: Any, x: Any) -> Any:
         if x is None:
             return kept
-        x = float(x)
-        return kept[0] + sign, grown(kept[1], sign * x), grown(kept[2], sign * x * x)
+        n, summed = kept[0] + 1, kept[1] + float(x)
+        step = n * float(x) - summed
+        return n, summed, kept[2] + (step * step / (n * (n - 1)) if n > 1 else 0.0)
+
+    def subtract(kept: Any, x: Any) -> Any:
+        if x is None:
+            return kept
+        n, summed = kept[0] - 1, kept[1] - float(x)
+        step = kept[0] * float(x) - kept[1]
+        return n, summed, kept[2] - (step * step / (kept[0] * n) if n > 0 else kept[2])
 
     def merge(one: Any, other: Any) -> Any:
-        return one[0] + other[0], _grown_by(one[1], other[1]), _grown_by(one[2], other[2])
+        if not one[0] or not other[0]:
+            return one if one[0] else other
+        n = one[0] + other[0]
+        apart = other[1] / other[0] - one[1] / one[0]
+        return n, one[1] + other[1], one[2] + other[2] + apart * apart * one[0] * other[0] / n
 
     def result(kept: Any) -> float:
-        n, sums, squares = kept
-        if n < 2:  # noqa: PLR2004
-            return 0.0
-        spread = rounded(_grown_by(squares, [-rounded(sums) * rounded(sums) / n]))
-        return math.sqrt(max(0.0, spread) / (n - 1))
+        return math.sqrt(max(0.0, kept[2]) / (kept[0] - 1)) if kept[0] > 1 else 0.0
 
-    parts = tuple[float, ...]
-    return Aggregate(
-        DOUBLE, tuple[int, parts, parts], (0, (), ()), add, result, merge, lambda kept, x: add(kept, x, -1)
-    )
+    return Aggregate(DOUBLE, tuple[int, float, float], (0, 0.0, 0.0), add, result, merge, subtract)
 
 
 @aggregate("CORRELATION")

@@ -42,9 +42,9 @@ def ordered(values: Sequence[Any], direction: str = "ASC") -> tuple[Any, ...]:
     return (*given, *(None for value in values if value is None))
 
 
-def joined(values: Sequence[Any], separator: str | None = ",") -> str:
-    """Return the values as one text."""
-    return (separator or "").join(_text(value) for value in values)
+def joined(values: Sequence[Any] | None, separator: str | None = ",") -> str | None:
+    """Return the values as one text; without a separator they follow one another."""
+    return None if values is None else (separator or "").join(_text(value) for value in values)
 
 
 def _text(value: Any) -> str:
@@ -272,7 +272,7 @@ function("ARRAY_CONCAT", "a a", _both, concatenated, takes_null=True)
 function("ARRAY_MAX", "a", item_of, lambda values: max((v for v in values if v is not None), default=None))
 function("ARRAY_MIN", "a", item_of, lambda values: min((v for v in values if v is not None), default=None))
 function("ARRAY_SORT", "a s?", first, ordered)
-function("ARRAY_JOIN", "a s?", STRING, joined)
+function("ARRAY_JOIN", "a s?", STRING, joined, takes_null=True)
 function("SLICE", "a i? i?", first, sliced)
 function("CARDINALITY", "a", INT, len)
 function("CARDINALITY", "m", INT, len)
