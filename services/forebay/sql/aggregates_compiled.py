@@ -31,6 +31,7 @@ def aggregated(compiler: Compiler, step: Aggregated, name: str) -> Any:
     windowed = is_windowed(rows)
     make_key, make_row = row_of(grouped.keys, windowed=windowed), row_of(codes, windowed=windowed)
     store = compiler.name(name)
+    compiler.stores[id(step)] = store
     kept = state_format(step.aggregates, step.names)
     key = key_format(grouped.into, grouped.format)
     types = tuple(code.type for code in codes)

@@ -53,7 +53,7 @@ def widens(one: SqlType, other: SqlType) -> bool:
 
 
 def _rank(kind: SqlType) -> int:
-    return 3 if isinstance(kind, DecimalType) else _RANK[kind]  # type: ignore[index]
+    return 3 if isinstance(kind, DecimalType) else _RANK[kind]
 
 
 def caster(one: SqlType, other: SqlType) -> Caster | None:
@@ -159,7 +159,7 @@ def texter(kind: SqlType) -> Caster:
             DATE: instants.text_of_date,
             TIME: instants.text_of_time,
         }
-        return writers[kind]  # type: ignore[index]
+        return writers[kind]
     if kind == BYTES:
         raise TypeError("BYTES can't be cast to STRING: write FROM_BYTES(value, 'utf8')")
     match kind:

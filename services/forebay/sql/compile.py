@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from forebay.builder.graph import TopologyError
+from forebay.builder.keys import reader_of_rows, writer_of_rows
 from forebay.builder.stream import Stream
 from forebay.builder.table import Table
 from forebay.builder.topology import Topology
-from forebay.sql import joins_compiled, sources
+from forebay.sql import joins_compiled, readable, sources
 from forebay.sql.aggregates_compiled import aggregated
 from forebay.sql.catalog import Source
 from forebay.sql.encodings.rows import key_format, value_format
@@ -30,6 +31,7 @@ from forebay.sql.plan import (
     Step,
 )
 from forebay.sql.program import Program
+from forebay.sql.readable import Readable
 from forebay.sql.values import row_format
 
 Rows = Stream[Any, Any] | Table[Any, Any]
@@ -48,6 +50,8 @@ class Compiler:
         self._read: dict[str, Rows] = {}
         self._made: dict[str, list[Rows]] = {}
         self._names: set[str] = set()
+        self.stores: dict[int, str] = {}
+        self.readable: dict[str, Readable] = {}
         self._reader = sources.Sources(self.topology, program.catalog)
 
     def run(self) -> Topology:
@@ -86,6 +90,8 @@ class Compiler:
         found = self.step(query.step, query.name)
         if isinstance(found, Stream):
             found = _written(found, target)
+        else:
+            self._queryable(query, found)
         self._made.setdefault(target.name, []).append(found)
         stream = _written(found.to_stream(), target) if isinstance(found, Table) else found
         node = stream.node
@@ -95,6 +101,29 @@ class Compiler:
         if node.value is not value:
             node = stream.graph.add(in_value_format(node, value))
         Stream(stream.graph, node, stream.is_rekeyed).to(target.topic)
+
+    def _queryable(self, query: QueryPlan, found: Table[Any, Any]) -> None:
+        """Note where a query finds a table's rows: in the store they are computed from, or kept in one of their own."""
+        base = readable.base_of(query.step)
+        store = None if base is None else self._store_of(base)
+        key = found.node.key
+        windowed = is_windowed(found)
+        if store is None:
+            store = self.name(query.target.name)
+            found.materialized(store)
+            make: readable.MakeRow = lambda _key, row, _time: row  # noqa: E731
+        else:
+            make = readable.row_maker(query.step, windowed)
+        inner = key_format(query.target.keys, key_kind(key)) if windowed else key
+        self.readable[query.target.name] = Readable(
+            query.target, store, reader_of_rows(inner), writer_of_rows(inner), make
+        )
+
+    def _store_of(self, base: Step) -> str | None:
+        if isinstance(base, Scan) and not base.source.is_derived:
+            rows = self._read.get(base.source.name)
+            return rows.name if isinstance(rows, Table) else None
+        return self.stores.get(id(base))
 
     def step(self, step: Step, name: str) -> Rows:
         """Return the rows of a step."""
@@ -161,6 +190,11 @@ def mapped(rows: Rows, name: str, into: Sequence[Any], make: Callable[..., Any])
 def is_windowed(rows: Rows) -> bool:
     """Tell whether keys have windows."""
     return "windowed" in rows.node.key.name
+
+
+def key_kind(key: Any) -> str:
+    """Return the name of the format that keys have within their windows."""
+    return str(key.name).split("windowed ")[-1].split(" key ")[0]
 
 
 def row_of(columns: Sequence[Code], *, windowed: bool) -> Callable[[Any, Any], tuple[Any, ...]]:
