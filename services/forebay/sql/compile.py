@@ -114,7 +114,7 @@ class Compiler:
             make: readable.MakeRow = lambda _key, row, _time: row  # noqa: E731
         else:
             make = readable.row_maker(query.step, windowed)
-        inner = key_format(query.target.keys, key_kind(key)) if windowed else key
+        inner = key_format(query.target.keys, key_kind(key)) if windowed and base is not None else key
         self.readable[query.target.name] = Readable(
             query.target, store, reader_of_rows(inner), writer_of_rows(inner), make
         )

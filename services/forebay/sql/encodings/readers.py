@@ -69,7 +69,7 @@ def _reader(kind: SqlType) -> Convert:
         DATE: lambda value: _whole(value, 32),
         TIME: lambda value: _whole(value, 32),
         TIMESTAMP: lambda value: _whole(value, 64),
-    }[kind]  # type: ignore[index]
+    }[kind]
 
 
 def field(value: Any, name: str, upper: str) -> Any:
@@ -111,7 +111,7 @@ def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, Decimal):
-        return f"{value:f}" if value.as_tuple().exponent else str(value)  # type: ignore[comparison-overlap]
+        return f"{value:f}" if value.as_tuple().exponent else str(value)
     if isinstance(value, dict | list):
         return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=float)
     return ("true" if value else "false") if isinstance(value, bool) else str(value)

@@ -25,7 +25,8 @@ from forebay.sql.encodings.readers import field as field_of
 from forebay.sql.types import BIGINT, BOOLEAN, BYTES, DOUBLE, INT, STRING, TIMES, TIMESTAMP, SqlType
 from forebay.sql.values import RowCodec, hint_of
 
-_encode_json = msgspec.json.Encoder(decimal_format="number").encode
+encode_json = msgspec.json.Encoder(decimal_format="number").encode
+"""JSON with decimals as numbers and bytes as base64."""
 SIMPLE: dict[SqlType, Format[Any]] = {
     INT: INT_BYTES,
     BIGINT: LONG,
@@ -65,8 +66,8 @@ class JsonRow:
 
     def encode(self, record: Any) -> bytes:
         if not self._wraps:
-            return _encode_json(self._parts[0][3](record[0]))
-        return _encode_json({name: write(part) for (name, _, _, write), part in zip(self._parts, record, strict=True)})
+            return encode_json(self._parts[0][3](record[0]))
+        return encode_json({name: write(part) for (name, _, _, write), part in zip(self._parts, record, strict=True)})
 
 
 class DelimitedRow:
