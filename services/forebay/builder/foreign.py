@@ -146,9 +146,7 @@ def answering(
     return replace(node, asks_old=False)
 
 
-def answered(
-    answers: Node, into: Format[Any], store: str, tombstones: Tombstones = Tombstones.OF_ROWS
-) -> Node:
+def answered(answers: Node, into: Format[Any], store: str, tombstones: Tombstones = Tombstones.OF_ROWS) -> Node:
     """Give the node that keeps the joined table."""
     always = tombstones is Tombstones.ALWAYS
     rows: TimestampedKeyValueStore[Any] = TimestampedKeyValueStore(store, into)

@@ -91,10 +91,11 @@ def _offline(path: Path, statement: str | None, how: str) -> None:
         if not isinstance(each, Command):
             raise SqlError(each.place, "only SHOW, DESCRIBE and EXPLAIN are answered of a file; --run runs it")
         rows = described(program, each)
-        show(_lines(rows), how if statement is not None else "plan")
-        if statement is None:
+        if "plan" in (rows[0] if rows else {}) and how == "table":
             for row in rows:
                 click.echo(row["plan"])
+        else:
+            show(_lines(rows), how)
 
 
 def _lines(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -123,7 +124,10 @@ def _as_service(
 
 def _given(connection: dict[str, Any]) -> list[str]:
     found: list[str] = []
-    for name, option in (("bootstrap_servers", "--bootstrap-servers"), ("schema_registry_url", "--schema-registry-url")):
+    for name, option in (
+        ("bootstrap_servers", "--bootstrap-servers"),
+        ("schema_registry_url", "--schema-registry-url"),
+    ):
         if connection[name]:
             found += [option, str(connection[name])]
     for pair in connection["kafka_options"]:

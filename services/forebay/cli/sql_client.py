@@ -34,9 +34,9 @@ class SqlClient:
         headers = {"Content-Type": "application/json"}
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
-        request = Request(self._url, json.dumps({"sql": sql}).encode(), headers)  # noqa: S310 (the operator's URL)
+        request = Request(self._url, json.dumps({"sql": sql}).encode(), headers)
         try:
-            with urlopen(request, timeout=120) as response:  # noqa: S310
+            with urlopen(request, timeout=120) as response:
                 for line in response:
                     if line.strip():
                         yield json.loads(line)

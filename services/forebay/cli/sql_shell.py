@@ -11,10 +11,41 @@ from forebay.cli.sql_client import FORMATS, SqlClient, show
 from forebay.sql.aggregates.loaded import AGGREGATES
 from forebay.sql.functions.registry import SIGNATURES, SPECIAL
 
-WORDS = (
-    "SELECT FROM WHERE EMIT CHANGES LIMIT SHOW STREAMS TABLES QUERIES TOPICS FUNCTIONS TYPES DESCRIBE EXPLAIN AND OR NOT "
-    "IN LIKE BETWEEN IS NULL CASE WHEN THEN ELSE END CAST AS ROWTIME WINDOWSTART WINDOWEND"
-).split()
+WORDS = [
+    "SELECT",
+    "FROM",
+    "WHERE",
+    "EMIT",
+    "CHANGES",
+    "LIMIT",
+    "SHOW",
+    "STREAMS",
+    "TABLES",
+    "QUERIES",
+    "TOPICS",
+    "FUNCTIONS",
+    "TYPES",
+    "DESCRIBE",
+    "EXPLAIN",
+    "AND",
+    "OR",
+    "NOT",
+    "IN",
+    "LIKE",
+    "BETWEEN",
+    "IS",
+    "NULL",
+    "CASE",
+    "WHEN",
+    "THEN",
+    "ELSE",
+    "END",
+    "CAST",
+    "AS",
+    "ROWTIME",
+    "WINDOWSTART",
+    "WINDOWEND",
+]
 _HELP = """Statements end with a semicolon and may take several lines.
   SHOW STREAMS; SHOW TABLES; SHOW QUERIES; SHOW TOPICS; SHOW FUNCTIONS;
   DESCRIBE name;  EXPLAIN query;
@@ -65,7 +96,7 @@ def _answer(client: SqlClient, text: str, how: str) -> None:
 
 
 def _format(word: str, how: str) -> str:
-    wanted = word.split()[-1]
+    wanted = word.rsplit(maxsplit=1)[-1]
     if wanted in FORMATS:
         return wanted
     click.echo(f"rows are shown as {how}; write format {', format '.join(FORMATS)}")

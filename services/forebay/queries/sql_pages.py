@@ -54,7 +54,9 @@ class SqlPages:
         tail: follows a topic.
     """
 
-    def __init__(self, program: Callable[[], Program], stores: Callable[[], JobStores], tail: Callable[..., Tail]) -> None:
+    def __init__(
+        self, program: Callable[[], Program], stores: Callable[[], JobStores], tail: Callable[..., Tail]
+    ) -> None:
         self._program = program
         self._stores = stores
         self._tail = tail
@@ -65,7 +67,7 @@ class SqlPages:
     def answer(self, request: Request) -> Answer:
         """Answer a request; what is wrong with it is told as `{"error": ...}` with its line and column."""
         if request.method != "POST":
-            return _error(405, "send the statement with POST, as text or as JSON: {\"sql\": \"SELECT ...\"}")
+            return _error(405, 'send the statement with POST, as text or as JSON: {"sql": "SELECT ..."}')
         try:
             asked = _read(request)
             program = self._program()
@@ -81,7 +83,8 @@ class SqlPages:
                     columns = [{"name": name} for name in (rows[0] if rows else ())]
                     return _lines(iter([{"columns": columns}, *({"row": row} for row in rows)]), asked)
             raise SqlError(
-                asked.statement.place, "statements that compute belong to the job's files: change them and start it anew"
+                asked.statement.place,
+                "statements that compute belong to the job's files: change them and start it anew",
             )
         except (SqlError, WrongQuery, ValueError) as error:
             return _error(400, str(error))

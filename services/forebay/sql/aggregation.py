@@ -112,7 +112,9 @@ def _calls(items: Sequence[Item], having: Expression | None) -> list[Call]:
             if isinstance(part, Call) and is_aggregate(part):
                 for inner in part.arguments:
                     if any(is_aggregate(each) for each in parts(inner)):
-                        raise SqlError(inner.place, f"{part.name} of an aggregate: compute one of them in a table before")
+                        raise SqlError(
+                            inner.place, f"{part.name} of an aggregate: compute one of them in a table before"
+                        )
                 found.setdefault(part)
     return list(found)
 

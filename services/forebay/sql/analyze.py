@@ -156,9 +156,7 @@ class Analysis:
                     item.expression.place, f"two columns are called {item.name}: give one another name with AS"
                 )
             taken[item.name] = item
-            at = next(
-                (n for n in range(len(keys)) if n not in named and chosen[n] is item), None
-            )
+            at = next((n for n in range(len(keys)) if n not in named and chosen[n] is item), None)
             if at is None:
                 values.append((item.name, item.expression))
             else:

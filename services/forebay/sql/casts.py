@@ -172,7 +172,9 @@ def texter(kind: SqlType) -> Caster:
         case StructType(fields):
             parts = [(name, _shown(part)) for name, part in fields]
             return lambda found: (
-                "Struct{" + ",".join(f"{n}={w(v)}" for (n, w), v in zip(parts, found, strict=True) if v is not None) + "}"
+                "Struct{"
+                + ",".join(f"{n}={w(v)}" for (n, w), v in zip(parts, found, strict=True) if v is not None)
+                + "}"
             )
     return str
 

@@ -170,7 +170,6 @@ class Compiler:
             return rows.select_key(make, key)
         return rows.select_key(lambda k, v: None if (found := make(k, v))[0] is None else found, key)
 
-
     def _table_rekeyed(self, rows: Table[Any, Any], step: Rekeyed, name: str) -> Rows:
         """Return a table whose keys are written in another format, at the tasks they belong to by it."""
         stream = rows.to_stream()

@@ -24,8 +24,38 @@ from forebay.sql.syntax import (
 
 _COMPARED = ("=", "!=", "<", "<=", ">", ">=")
 _RESERVED = frozenset(
-    "SELECT FROM WHERE GROUP HAVING WINDOW PARTITION EMIT LIMIT ON JOIN INNER LEFT RIGHT FULL WITHIN AS WHEN THEN ELSE "
-    "END AND OR IN LIKE BETWEEN IS INTO VALUES GRACE".split()
+    [
+        "SELECT",
+        "FROM",
+        "WHERE",
+        "GROUP",
+        "HAVING",
+        "WINDOW",
+        "PARTITION",
+        "EMIT",
+        "LIMIT",
+        "ON",
+        "JOIN",
+        "INNER",
+        "LEFT",
+        "RIGHT",
+        "FULL",
+        "WITHIN",
+        "AS",
+        "WHEN",
+        "THEN",
+        "ELSE",
+        "END",
+        "AND",
+        "OR",
+        "IN",
+        "LIKE",
+        "BETWEEN",
+        "IS",
+        "INTO",
+        "VALUES",
+        "GRACE",
+    ]
 )
 _INT_MAX, _LONG_MAX = (1 << 31) - 1, (1 << 63) - 1
 
@@ -145,7 +175,7 @@ def _primary(read: Reader) -> Expression:
         found = _keyword(read)
         if found is not None:
             return found
-        if token.text in _RESERVED and not (read.ahead().text in (".", "(")):
+        if token.text in _RESERVED and read.ahead().text not in (".", "("):
             read.fail("a value")
     if token.kind == "end":
         read.fail("a value")

@@ -243,7 +243,9 @@ class Generator:
                 return self.applied(f"{self.constant(operators.item)}({{0}}, {{1}})", [container, index], item)
             case MapType(key, value):
                 return self.applied("{0}.get({1})", [container, self.cast(index, key, where)], value)
-        raise SqlError(where.place, f"[] needs an ARRAY and a whole number, or a MAP and a key; this is {container.type}")
+        raise SqlError(
+            where.place, f"[] needs an ARRAY and a whole number, or a MAP and a key; this is {container.type}"
+        )
 
 
 def compiled(parameters: str, sources: Sequence[str], namespace: dict[str, Any]) -> Callable[..., tuple[Any, ...]]:
@@ -262,7 +264,7 @@ def compiled(parameters: str, sources: Sequence[str], namespace: dict[str, Any])
         results.append(f"e{number}")
     lines.append(f" return ({''.join(each + ', ' for each in results)})")
     scope = {**namespace, "ERRORS": operators.ERRORS}
-    exec(compile("\n".join(lines), "<sql>", "exec"), scope)  # noqa: S102
+    exec(compile("\n".join(lines), "<sql>", "exec"), scope)
     made: Callable[..., tuple[Any, ...]] = scope["made"]
     return made
 

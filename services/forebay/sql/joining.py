@@ -165,5 +165,5 @@ def _keyed(side: Relation, expression: Expression, wanted: str) -> Relation:
 
 def _check_types(left: Relation, right: Relation, on: Expression) -> None:
     one, other = left.keys[0].named.type, right.keys[0].named.type
-    if one != other and common(one, other) is None or (one != other):
+    if (one != other and common(one, other) is None) or (one != other):
         raise SqlError(on.place, f"the keys are {one} and {other}: CAST one to the other's type")

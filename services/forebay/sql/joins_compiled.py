@@ -68,5 +68,3 @@ def _beside(left: Any, right: Any) -> Any:
         return one.widened(other.hints)
 
     return Format(f"{left.name} and {right.name}", tuple, codec)
-
-

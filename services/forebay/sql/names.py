@@ -37,7 +37,8 @@ class Sources:
         self._query = query
         if len(self.by_alias) < len(found):
             raise SqlError(
-                query.source.place, "a source is there twice under one name: give each an alias: FROM a AS x JOIN a AS y"
+                query.source.place,
+                "a source is there twice under one name: give each an alias: FROM a AS x JOIN a AS y",
             )
 
     @property

@@ -95,7 +95,11 @@ def _logic(make: Generator, call: Call) -> Typed:
 
 def _in(make: Generator, call: Call) -> Typed:
     sources, kind = make.alike([make.of(each) for each in call.arguments], call)
-    return make.applied(f"({{0}} in ({', '.join(each.replace('{', '{{').replace('}', '}}') for each in sources[1:])},))", [_typed(sources[0], kind)], BOOLEAN)
+    return make.applied(
+        f"({{0}} in ({', '.join(each.replace('{', '{{').replace('}', '}}') for each in sources[1:])},))",
+        [_typed(sources[0], kind)],
+        BOOLEAN,
+    )
 
 
 def _compared(make: Generator, call: Call) -> Typed:

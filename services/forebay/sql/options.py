@@ -12,10 +12,30 @@ from forebay.sql.types import BIGINT, STRING, TIMESTAMP
 FORMATS = ("JSON", "JSON_SR", "AVRO", "PROTOBUF", "PROTOBUF_NOSR", "DELIMITED", "KAFKA", "NONE")
 _DELIMITERS = {"SPACE": " ", "TAB": "\t"}
 _KNOWN = frozenset(
-    "KAFKA_TOPIC VALUE_FORMAT KEY_FORMAT FORMAT PARTITIONS REPLICAS RETENTION_MS TIMESTAMP TIMESTAMP_FORMAT "
-    "WINDOW_TYPE WINDOW_SIZE VALUE_DELIMITER KEY_DELIMITER WRAP_SINGLE_VALUE VALUE_SCHEMA_ID KEY_SCHEMA_ID "
-    "VALUE_SCHEMA_FULL_NAME KEY_SCHEMA_FULL_NAME CLEANUP_POLICY VALUE_AVRO_SCHEMA_FULL_NAME "
-    "KEY_PROTOBUF_NULLABLE_REPRESENTATION VALUE_PROTOBUF_NULLABLE_REPRESENTATION".split()
+    [
+        "KAFKA_TOPIC",
+        "VALUE_FORMAT",
+        "KEY_FORMAT",
+        "FORMAT",
+        "PARTITIONS",
+        "REPLICAS",
+        "RETENTION_MS",
+        "TIMESTAMP",
+        "TIMESTAMP_FORMAT",
+        "WINDOW_TYPE",
+        "WINDOW_SIZE",
+        "VALUE_DELIMITER",
+        "KEY_DELIMITER",
+        "WRAP_SINGLE_VALUE",
+        "VALUE_SCHEMA_ID",
+        "KEY_SCHEMA_ID",
+        "VALUE_SCHEMA_FULL_NAME",
+        "KEY_SCHEMA_FULL_NAME",
+        "CLEANUP_POLICY",
+        "VALUE_AVRO_SCHEMA_FULL_NAME",
+        "KEY_PROTOBUF_NULLABLE_REPRESENTATION",
+        "VALUE_PROTOBUF_NULLABLE_REPRESENTATION",
+    ]
 )
 
 
@@ -142,10 +162,12 @@ def _timestamp(given: Options, columns: tuple[Named, ...], place: Place) -> tupl
     name = given.get("TIMESTAMP")
     if name is None:
         return None
-    wanted = str(name).strip("`\"")
+    wanted = str(name).strip('`"')
     found = next((each for each in columns if each.name in (wanted, wanted.upper())), None)
     if found is None:
-        raise SqlError(place, f"TIMESTAMP names {name}, which is no column: write one of {', '.join(c.name for c in columns)}")
+        raise SqlError(
+            place, f"TIMESTAMP names {name}, which is no column: write one of {', '.join(c.name for c in columns)}"
+        )
     pattern = str(given.get("TIMESTAMP_FORMAT", ""))
     if found.type not in (BIGINT, TIMESTAMP) and not (found.type == STRING and pattern):
         raise SqlError(place, f"TIMESTAMP {found}: give a BIGINT (ms), a TIMESTAMP, or a STRING with TIMESTAMP_FORMAT")

@@ -158,7 +158,9 @@ class QueryPlan:
 def shown(step: Step, depth: int = 0) -> Iterator[str]:
     """Return a step and those it reads as lines of text, the last one first."""
     yield "  " * depth + _line(step)
-    for parent in (step.left, step.right) if isinstance(step, Joined) else () if isinstance(step, Scan) else (step.parent,):
+    for parent in (
+        (step.left, step.right) if isinstance(step, Joined) else () if isinstance(step, Scan) else (step.parent,)
+    ):
         yield from shown(parent, depth + 1)
 
 
@@ -183,8 +185,4 @@ def _line(step: Step) -> str:
             window = f" by {step.window.kind.lower()} window of {step.window.size_ms} ms" if step.window else ""
             return f"aggregate {', '.join(step.names) or 'nothing'}{window}{', final' if step.final else ''}"
         case Projected(_, columns, into):
-            return "give " + ", ".join(
-                f"{code.shown} as {to.name}" for code, to in zip(columns, into, strict=True)
-            )
-
-
+            return "give " + ", ".join(f"{code.shown} as {to.name}" for code, to in zip(columns, into, strict=True))

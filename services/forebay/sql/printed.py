@@ -18,7 +18,7 @@ from forebay.sql.syntax import (
     StructOf,
 )
 
-_SIGNS = frozenset("= != < <= > >= + - * / % || AND OR LIKE".split())
+_SIGNS = frozenset(["=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "||", "AND", "OR", "LIKE"])
 
 
 def printed(expression: Expression) -> str:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from forebay.sql import options
 from forebay.sql.analyze import Analysis
-from forebay.sql.catalog import Catalog, Named, Source
 from forebay.sql.casts import widens
+from forebay.sql.catalog import Catalog, Named
 from forebay.sql.errors import SqlError
 from forebay.sql.plan import QueryPlan
 from forebay.sql.statements import parse
@@ -78,7 +78,9 @@ class Program:
         step, keys, values, relation = analysis.projected()
         kind = "TABLE" if relation.is_table else "STREAM"
         if relation.is_table != statement.is_table:
-            raise SqlError(statement.place, f"this query gives a {kind}: write CREATE {kind} {statement.name} AS SELECT")
+            raise SqlError(
+                statement.place, f"this query gives a {kind}: write CREATE {kind} {statement.name} AS SELECT"
+            )
         if relation.is_table and not keys:
             raise SqlError(statement.place, "a table needs a key: select it")
         target = options.target(
@@ -107,7 +109,8 @@ class Program:
     def _set(self, statement: Statement, name: str, value: str | None) -> None:
         if name not in SETTINGS:
             raise SqlError(
-                statement.place, f"the setting {name} has no effect here: leave it out, or SET one of {', '.join(SETTINGS)}"
+                statement.place,
+                f"the setting {name} has no effect here: leave it out, or SET one of {', '.join(SETTINGS)}",
             )
         if value is None:
             self.settings.pop(name, None)
@@ -124,9 +127,7 @@ class Program:
         self.queries = [each for each in self.queries if each.target.name != subject]
 
 
-def _check_columns(
-    statement: InsertInto, ours: tuple[Named, ...], theirs: tuple[Named, ...], what: str
-) -> None:
+def _check_columns(statement: InsertInto, ours: tuple[Named, ...], theirs: tuple[Named, ...], what: str) -> None:
     same = len(ours) == len(theirs) and all(
         one.name == other.name and (one.type == other.type or widens(one.type, other.type))
         for one, other in zip(ours, theirs, strict=False)

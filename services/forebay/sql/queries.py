@@ -7,7 +7,24 @@ from forebay.sql.reader import Reader
 from forebay.sql.syntax import Expression, From, JoinClause, Query, Selected, WindowClause
 
 _BEHIND_SOURCE = frozenset(
-    "INNER LEFT RIGHT FULL OUTER JOIN WITHIN ON WINDOW WHERE GROUP PARTITION HAVING EMIT LIMIT GRACE".split()
+    [
+        "INNER",
+        "LEFT",
+        "RIGHT",
+        "FULL",
+        "OUTER",
+        "JOIN",
+        "WITHIN",
+        "ON",
+        "WINDOW",
+        "WHERE",
+        "GROUP",
+        "PARTITION",
+        "HAVING",
+        "EMIT",
+        "LIMIT",
+        "GRACE",
+    ]
 )
 
 

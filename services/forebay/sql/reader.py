@@ -160,5 +160,7 @@ class Reader:
                 scale = self.whole()
             self.expect(")")
         if not 0 <= scale <= precision or precision < 1:
-            raise SqlError(place, f"DECIMAL({precision}, {scale}): the scale is 0 to the precision, which is at least 1")
+            raise SqlError(
+                place, f"DECIMAL({precision}, {scale}): the scale is 0 to the precision, which is at least 1"
+            )
         return DecimalType(precision, scale)

@@ -54,7 +54,9 @@ def reading_of(query: Query, catalog: Catalog) -> Reading:
         (query.having, "HAVING"),
     ):
         if given:
-            raise SqlError(query.place, f"{what} is computed as records come: write CREATE TABLE ... AS SELECT, query that")
+            raise SqlError(
+                query.place, f"{what} is computed as records come: write CREATE TABLE ... AS SELECT, query that"
+            )
     source = catalog.get(query.source.name, query.source.place)
     alias = query.source.alias
     sources = Sources(query, [(alias, source)])
@@ -148,7 +150,7 @@ def _starts(source: Source, alias: str, conditions: Sequence[Expression]) -> tup
     low, high = LOWEST, HIGHEST
     column = Column(WINDOWSTART, alias)
     for condition in conditions:
-        if not isinstance(condition, Call) or condition.name not in _TURNED or len(condition.arguments) != 2:  # noqa: PLR2004
+        if not isinstance(condition, Call) or condition.name not in _TURNED or len(condition.arguments) != 2:
             continue
         one, other = condition.arguments
         sign, value = (condition.name, other) if one == column else (_TURNED[condition.name], one)

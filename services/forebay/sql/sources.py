@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from forebay.builder.keys import session_windowed, windowed as windowed_format
+from forebay.builder.keys import session_windowed
+from forebay.builder.keys import windowed as windowed_format
 from forebay.builder.stream import Stream
 from forebay.builder.table import Table
 from forebay.builder.topology import Topology
@@ -128,4 +129,3 @@ _PSEUDO: dict[str, Callable[[Any, Any, int, Any], Any]] = {
     ROWOFFSET: lambda k, v, t, c: None if c is None else c.offset,
     **{name: (lambda k, v, t, c, at=at: k.window[at]) for at, name in enumerate(BOUNDS)},
 }
-

@@ -18,6 +18,7 @@ class Ksql(Dialect):
         IDENTIFIERS = ["`", '"']
         QUOTES = ["'"]
         STRING_ESCAPES = ["'"]
+        COMMANDS = set[TokenType]()
 
 
 class Token(NamedTuple):

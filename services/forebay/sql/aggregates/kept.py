@@ -18,7 +18,7 @@ def _at_offset(arguments: Sequence[Argument], name: str, *, latest: bool) -> Agg
     """Return the aggregate of the first or last values by arrival."""
     usage = f"write {name}(column[, how many][, whether nulls are left out])"
     rest = list(arguments[1:])
-    if not arguments or len(rest) > 2 or not all(each.is_literal for each in rest):  # noqa: PLR2004
+    if not arguments or len(rest) > 2 or not all(each.is_literal for each in rest):
         raise TypeError(usage)
     skips, number = True, None
     for each in rest:
@@ -131,9 +131,7 @@ def histogram(arguments: Sequence[Argument]) -> Aggregate:
             found = add(found, text, n)
         return found
 
-    return Aggregate(
-        MapType(STRING, BIGINT), dict[str, int], {}, add, same, merge, lambda kept, x: add(kept, x, -1)
-    )
+    return Aggregate(MapType(STRING, BIGINT), dict[str, int], {}, add, same, merge, lambda kept, x: add(kept, x, -1))
 
 
 def _largest(arguments: Sequence[Argument], name: str, *, once: bool) -> Aggregate:
@@ -203,5 +201,3 @@ def attribute(arguments: Sequence[Argument]) -> Aggregate:
         merge,
         lambda kept, x: change(kept, x, -1),
     )
-
-

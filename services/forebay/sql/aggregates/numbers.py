@@ -9,6 +9,7 @@ from typing import Any
 
 from forebay.sql import arithmetic
 from forebay.sql.aggregates.registry import Aggregate, Argument, aggregate, same
+from forebay.sql.exact import grown, rounded
 from forebay.sql.types import (
     BIGINT,
     BOOLEAN,
@@ -23,7 +24,6 @@ from forebay.sql.types import (
     is_number,
 )
 from forebay.sql.values import hint_of
-from forebay.sql.exact import grown, rounded
 
 
 @aggregate("COUNT")
@@ -142,9 +142,7 @@ def average(arguments: Sequence[Argument]) -> Aggregate:
 
     sums: Any = tuple[float, ...] if doubles else Decimal if isinstance(kind, DecimalType) else int
     empty: Any = () if doubles else Decimal(0) if isinstance(kind, DecimalType) else 0
-    return Aggregate(
-        DOUBLE, tuple[int, sums], (0, empty), add, result, merge, lambda kept, x: add(kept, x, -1)
-    )
+    return Aggregate(DOUBLE, tuple[int, sums], (0, empty), add, result, merge, lambda kept, x: add(kept, x, -1))
 
 
 def _extreme(name: str, better: Callable[[Any, Any], Any]) -> None:
@@ -201,7 +199,7 @@ def deviation(arguments: Sequence[Argument]) -> Aggregate:
 @aggregate("CORRELATION")
 def correlation(arguments: Sequence[Argument]) -> Aggregate:
     """Return CORRELATION: Pearson's, of pairs without a null; NaN where there is none."""
-    if len(arguments) != 2 or not all(is_number(each.type) for each in arguments):  # noqa: PLR2004
+    if len(arguments) != 2 or not all(is_number(each.type) for each in arguments):
         raise TypeError("write CORRELATION(a number, a number)")
 
     def add(kept: Any, x: Any, y: Any, sign: int = 1) -> Any:

@@ -20,8 +20,8 @@ from forebay.formats import INT as INT_BYTES
 from forebay.formats import LONG, TEXT, Format, no_contracts
 from forebay.sql import casts
 from forebay.sql.catalog import Encoding, Named
-from forebay.sql.encodings.readers import reader, writer
 from forebay.sql.encodings.readers import field as field_of
+from forebay.sql.encodings.readers import reader, writer
 from forebay.sql.types import BIGINT, BOOLEAN, BYTES, DOUBLE, INT, STRING, TIMES, TIMESTAMP, SqlType
 from forebay.sql.values import RowCodec, hint_of
 
@@ -168,7 +168,9 @@ def key_format(columns: tuple[Named, ...], kind: str) -> Format[Any]:
     return Format(f"{used} key {names}", tuple, lambda _: codec, row, of_row)
 
 
-def _rows(kind: str, columns: tuple[Named, ...], codec: Codec[Any]) -> tuple[Callable[[Any], str], Callable[[str], Any]]:
+def _rows(
+    kind: str, columns: tuple[Named, ...], codec: Codec[Any]
+) -> tuple[Callable[[Any], str], Callable[[str], Any]]:
     """Return the row text of keys, which sorts as they do where that is simple."""
     if len(columns) == 1 and columns[0].type in SIMPLE and columns[0].type != BYTES:
         inner = SIMPLE[columns[0].type]
@@ -183,5 +185,3 @@ def _rows(kind: str, columns: tuple[Named, ...], codec: Codec[Any]) -> tuple[Cal
         lambda key: inner_codec.encode(key).decode("latin-1"),
         lambda text: inner_codec.decode(text.encode("latin-1")),
     )
-
-

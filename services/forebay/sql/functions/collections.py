@@ -131,7 +131,7 @@ def _transform(make: Generator, call: Call) -> Typed:
         case ArrayType(item) if len(made) == 1:
             step = make.function([item], made[0])
             return make.applied(f"tuple(map({_plain(step)}, {{0}}))", [subject], ArrayType(step.type))
-        case MapType(key, value) if len(made) == 2:  # noqa: PLR2004
+        case MapType(key, value) if len(made) == 2:
             keys, values = (make.function([key, value], each) for each in made)
             name = make.constant(transform_map)
             return make.applied(
@@ -164,7 +164,9 @@ def _reduce(make: Generator, call: Call) -> Typed:
         case MapType(key, value):
             parts = [state.type, key, value]
         case _:
-            raise SqlError(call.place, "write REDUCE(array, start, (state, x) => ...), or of a map (state, k, v) => ...")
+            raise SqlError(
+                call.place, "write REDUCE(array, start, (state, x) => ...), or of a map (state, k, v) => ..."
+            )
     step = make.function(parts, _function(call.arguments[2]))
     name = make.constant(reduced)
     return Typed(f"{name}({subject.source}, {state.source}, {step.source})", state.type)
@@ -231,7 +233,9 @@ def _elt(make: Generator, call: Call) -> Typed:
 @special("FIELD")
 def _field(make: Generator, call: Call) -> Typed:
     sources = [make.of(each).source for each in call.arguments]
-    name = make.constant(lambda sought, *values: 0 if sought is None or sought not in values else values.index(sought) + 1)
+    name = make.constant(
+        lambda sought, *values: 0 if sought is None or sought not in values else values.index(sought) + 1
+    )
     return Typed(f"{name}({', '.join(sources)})", INT)
 
 

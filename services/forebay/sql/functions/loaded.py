@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from forebay.sql.functions import collections, numbers, texts
+from forebay.sql.functions import collections, documents, numbers, texts, times
 from forebay.sql.functions.registry import Registry
 
 REGISTRY = Registry()
-MODULES = (collections, numbers, texts)
+MODULES = (collections, documents, numbers, texts, times)

@@ -95,8 +95,12 @@ for _name, _double, _rounding in (("CEIL", math.ceil, ROUND_CEILING), ("FLOOR", 
 for _letter in "il":
     function("ROUND", _letter, BIGINT, lambda value: value)
     function("ROUND", f"{_letter} i", first, rounded_to)
-function("ROUND", "c", lambda types: DecimalType(types[0].precision - types[0].scale + 1, 0),  # type: ignore[union-attr]
-         lambda value: value.quantize(Decimal(1), ROUND_HALF_UP))
+function(
+    "ROUND",
+    "c",
+    lambda types: DecimalType(types[0].precision - types[0].scale + 1, 0),  # type: ignore[union-attr]
+    lambda value: value.quantize(Decimal(1), ROUND_HALF_UP),
+)
 function("ROUND", "c i", first, rounded_to)
 function("ROUND", "d", BIGINT, rounded)
 function("ROUND", "d i", DOUBLE, rounded_to)

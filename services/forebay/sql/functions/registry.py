@@ -145,9 +145,7 @@ class Registry:
         raise SqlError(call.place, f"{call.name}({given}) does not exist: write {named}")
 
 
-def _called(
-    make: Generator, call: Call, signature: Signature, arguments: list[Typed], wanted: list[SqlType]
-) -> Typed:
+def _called(make: Generator, call: Call, signature: Signature, arguments: list[Typed], wanted: list[SqlType]) -> Typed:
     given = [make.cast(each, kind, call) for each, kind in zip(arguments, wanted, strict=True)]
     try:
         result = signature.result(wanted) if callable(signature.result) else signature.result

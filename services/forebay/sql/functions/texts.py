@@ -8,8 +8,8 @@ import uuid
 from typing import Any
 
 from forebay.sql.casts import texter
-from forebay.sql.functions.registry import function, special
 from forebay.sql.errors import SqlError
+from forebay.sql.functions.registry import function, special
 from forebay.sql.generate import Generator, Typed
 from forebay.sql.syntax import Call
 from forebay.sql.types import BOOLEAN, BYTES, INT, NULL, STRING, ArrayType
