@@ -11,7 +11,7 @@ from forebay.builder.foreign import Subscription, owner_of_subscription
 from forebay.builder.graph import Flow, Kind, Made, Node, S
 from forebay.formats import owner_of
 from forebay.operators.table import TableView
-from forebay.processor.api import Context, IdleClose, Processor, Reading, Timer
+from forebay.processor.api import NO_KEY, Context, IdleClose, Processor, Reading, Timer
 from forebay.stores.binding import Store
 from forebay.stores.keys import split_key
 from forebay.stores.ttl import TtlKeyValueStore
@@ -167,13 +167,13 @@ def _sending(node: Node) -> Flow:
     topic = node.topics[0] if node.topics else node.name
 
     def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
-        ctx.forward(value, key, timestamp, topic, ctx.headers or None)
+        ctx.forward(value, NO_KEY if key is None else key, timestamp, topic, ctx.headers or None)
 
     return flow
 
 
 def _sending_by_record(choose: Callable[[Any, Any], str]) -> Flow:
     def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
-        ctx.forward(value, key, timestamp, choose(key, value), ctx.headers or None)
+        ctx.forward(value, NO_KEY if key is None else key, timestamp, choose(key, value), ctx.headers or None)
 
     return flow

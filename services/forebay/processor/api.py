@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from forebay.processor.messages import Headers
 
@@ -37,6 +37,14 @@ class Timer:
     due: int
     name: str
     key: str
+
+
+class _NoKey(str):
+    __slots__ = ()
+
+
+NO_KEY: Final[str] = _NoKey()
+"""As the key of a forward: the record is sent without one (None: it keeps the key it came with)."""
 
 
 class Context(Protocol[O_contra]):

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from forebay.codec import Codec, EncodeError
+from forebay.processor.api import NO_KEY
 from forebay.processor.messages import Headers, Message, Output
 from forebay.processor.timers import NEVER
 from forebay.room import HEADER_BYTES, Room
@@ -113,6 +114,8 @@ class TaskContext:
             raise ValueError(f"nothing is called {to!r} here: forward to one of {', '.join(self._targets)}")
         if key is None:
             key = self.key
+        elif key is NO_KEY:
+            key = None
         write = self._write_key.get(to) if self._write_key else None
         raw = None if key is None else key.encode() if write is None else write(key)
         at = self.timestamp if timestamp is None else timestamp

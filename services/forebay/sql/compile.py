@@ -17,7 +17,7 @@ from forebay.sql.catalog import Source
 from forebay.sql.encodings.rows import key_format, value_format
 from forebay.sql.errors import NOWHERE, SqlError
 from forebay.sql.generate import compiled
-from forebay.sql.nodes import in_value_format, rows_of_stream, rows_of_table, rows_where, stamped, under_format
+from forebay.sql.nodes import in_value_format, rows_of_stream, rows_of_table, rows_under, rows_where, stamped, under_format
 from forebay.sql.plan import (
     Aggregated,
     Code,
@@ -164,11 +164,12 @@ class Compiler:
             return rows
         make = row_of(step.keys, windowed=is_windowed(rows))
         key = key_format(step.into, step.format)
-        if not step.keys:
-            return rows.select_key(lambda k, v: None, key)
-        if len(step.keys) > 1:
-            return rows.select_key(make, key)
-        return rows.select_key(lambda k, v: None if (found := make(k, v))[0] is None else found, key)
+
+        def key_of(old: Any, row: Any) -> Any:
+            found = make(old, row)
+            return None if found in ((), (None,)) else found
+
+        return Stream(rows.graph, rows.graph.add(rows_under(rows.node, key, key_of)), True)
 
     def _table_rekeyed(self, rows: Table[Any, Any], step: Rekeyed, name: str) -> Rows:
         """Return a table whose keys are written in another format, at the tasks they belong to by it."""

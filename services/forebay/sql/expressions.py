@@ -57,7 +57,9 @@ _RESERVED = frozenset(
         "GRACE",
     ]
 )
-_INT_MAX, _LONG_MAX = (1 << 31) - 1, (1 << 63) - 1
+_LONG_MAX = (1 << 63) - 1
+_OF_UNIT = ("TIMESTAMPADD", "TIMESTAMPSUB", "DATEADD", "DATESUB", "TIMEADD", "TIMESUB")
+"""Functions whose first argument is a word for a unit of time."""
 
 
 def expression(read: Reader) -> Expression:
@@ -185,7 +187,10 @@ def _primary(read: Reader) -> Expression:
         return Lambda((parameter,), expression(read), place=place)
     name = read.name()
     if token.kind == "word" and read.take("("):
-        return Call(name, tuple(_listed(read)), place=place)
+        arguments = _listed(read)
+        if name in _OF_UNIT and arguments and isinstance(arguments[0], Column):
+            arguments[0] = Literal(arguments[0].name, place=arguments[0].place)
+        return Call(name, tuple(arguments), place=place)
     if read.take("."):
         if read.take("*"):
             return Star(name, place=place)

@@ -37,6 +37,7 @@ from forebay.sql.types import (
     SqlType,
     StructType,
     common,
+    is_number,
 )
 
 _NUMBERS = count()
@@ -127,18 +128,18 @@ class Generator:
                 return Typed("{" + pairs + "}", MapType(key, value_kind))
         raise SqlError(expression.place, f"{_word(expression)} can't stand here: write a value")
 
-    def applied(self, template: str, arguments: Sequence[Typed], result: SqlType) -> Typed:
-        """Return a template of {0}, {1}... with the arguments' sources; null where an argument is null."""
+    def applied(self, template: str, arguments: Sequence[Typed], result: SqlType, null: str = "None") -> Typed:
+        """Return a template of {0}, {1}... with the arguments' sources; `null` where an argument is null."""
         tests, names = [], []
         for argument in arguments:
             if argument.type == NULL:
-                return Typed("None", result)
+                return Typed(null, result)
             name, test = self.once(argument.source)
             if test:
                 tests.append(f"{test} is None")
             names.append(name)
         made = template.format(*names)
-        return Typed(f"(None if {' or '.join(tests)} else {made})" if tests else made, result)
+        return Typed(f"({null} if {' or '.join(tests)} else {made})" if tests else made, result)
 
     def once(self, source: str) -> tuple[str, str]:
         """Return the name of a value to be used several times, and its first use; "" where it is never null."""
@@ -162,12 +163,19 @@ class Generator:
     def alike(self, values: Sequence[Typed], where: Expression) -> tuple[list[str], SqlType]:
         """Return the sources of values as their common type. Raises SqlError."""
         kind: SqlType = NULL
+        others = [value.type for value in values if value.type not in (STRING, NULL)]
+        if others:  # texts that are written down are read as what stands beside them
+            values = [self._read(value, others[0], where) for value in values]
         for value in values:
             shared = common(kind, value.type)
             if shared is None:
                 raise SqlError(where.place, f"{kind} and {value.type} don't go together: CAST one to the other's type")
             kind = shared
         return [self.cast(value, kind, where).source for value in values], kind
+
+    def _read(self, value: Typed, kind: SqlType, where: Expression) -> Typed:
+        is_text = value.type == STRING and value.source[:1] in ("'", '"')
+        return self.cast(value, kind, where) if is_text and (is_number(kind) or kind == BOOLEAN) else value
 
     def function(self, parameters: Sequence[SqlType], made: Lambda) -> Typed:
         """Return the source of a function written in place, and what it gives. Raises SqlError."""

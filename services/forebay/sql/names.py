@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from forebay.sql.catalog import BOUNDS, Source
+from forebay.sql.catalog import BOUNDS, ROWTIME, Source
 from forebay.sql.errors import SqlError
 from forebay.sql.functions.loaded import REGISTRY
 from forebay.sql.generate import Generator, Typed
-from forebay.sql.syntax import Column, Expression, Field, Query, Selected, Star
+from forebay.sql.instants import timestamp_of
+from forebay.sql.syntax import Call, Column, Expression, Field, Literal, Query, Selected, Star
 from forebay.sql.types import NULL, SqlType, StructType
-from forebay.sql.walk import with_columns
+from forebay.sql.walk import rebuilt, with_columns
+
+
+_COMPARISONS = ("=", "!=", "<", "<=", ">", ">=", "BETWEEN", "IN")
+_INSTANTS = (ROWTIME, *BOUNDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +57,7 @@ class Sources:
         Args:
             free: names that are of no source.
         """
-        return with_columns(expression, lambda column: self._column(column, free))
+        return _with_times(with_columns(expression, lambda column: self._column(column, free)))
 
     def _column(self, column: Column, free: frozenset[str]) -> Expression:
         if column.source:
@@ -108,8 +113,10 @@ class Sources:
             yield from extra
         for alias, source in self.by_alias.items():
             if star.source in ("", alias):
-                for column in (*source.columns, *source.headers):
-                    plain = column.name if hasattr(column, "type") else column.column  # type: ignore[union-attr]
+                # Behind PARTITION BY the former key is a value, and stands behind the others.
+                moved = bool(self._query.partition_by)
+                named = (*source.values, *source.keys) if moved else source.columns
+                for plain in (*(each.name for each in named), *(each.column for each in source.headers)):
                     name = f"{alias}_{plain}" if self.is_joined else plain
                     yield Item(name, Column(plain, alias, place=star.place), of_star=True)
                 for bound in BOUNDS if self.is_joined and source.windowing is not None else ():
@@ -125,6 +132,25 @@ class Sources:
             is_shared = len(having) > 1 and expression.source != ""
             return f"{expression.source}_{expression.name}" if is_shared else expression.name
         return f"->{expression.name}" if isinstance(expression, Field) else ""
+
+
+def _with_times(expression: Expression) -> Expression:
+    """Return the expression with texts that are compared with ROWTIME or a window's bound as timestamps."""
+    changed = rebuilt(expression, _with_times)
+    if not isinstance(changed, Call) or changed.name not in _COMPARISONS:
+        return changed
+    if not any(isinstance(each, Column) and each.name in _INSTANTS for each in changed.arguments):
+        return changed
+    return replace(changed, arguments=tuple(map(_instant, changed.arguments)))
+
+
+def _instant(expression: Expression) -> Expression:
+    if not isinstance(expression, Literal) or not isinstance(expression.value, str):
+        return expression
+    try:
+        return replace(expression, value=timestamp_of(expression.value))
+    except ValueError as error:
+        raise SqlError(expression.place, f"{expression.value!r} is no time: write 2020-01-31T10:00:00") from error
 
 
 class _Types:

@@ -82,6 +82,20 @@ def rows_where(parent: Node, keeps: Callable[[Any, Any], bool]) -> Node:
     return Node(Kind.STEP, "where", parent.key, parent.value, (parent,), make=make)
 
 
+def rows_under(parent: Node, key: Format[Any], key_of: Callable[[Any, Any], Any]) -> Node:
+    """Return the node that gives each record a key made of it (None: none); a null value is under none."""
+    of_row, row = reader_of_rows(parent.key), writer_of_rows(key)
+
+    def make(bound: Bound, out: Flow) -> Made:
+        def flow(text: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            made = None if value is None else key_of(None if text is None else of_row(text), value)
+            out(None if made is None else row(made), value, timestamp, ctx)
+
+        return Made((flow,))
+
+    return Node(Kind.STEP, f"key as {key}", key, parent.value, (parent,), make=make)
+
+
 def under_format(parent: Node, key: Format[Any]) -> Node:
     """Return the node that gives the same keys in another format."""
     of_row, row = reader_of_rows(parent.key), writer_of_rows(key)

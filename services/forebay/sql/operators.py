@@ -58,13 +58,13 @@ def apply(make: Generator, call: Call) -> Typed | None:
     if name == "BETWEEN":
         value, low, high = (make.of(each) for each in arguments)
         (subject, least, most), kind = make.alike([value, low, high], call)
-        return make.applied("({1} <= {0} <= {2})", [_typed(each, kind) for each in (subject, least, most)], BOOLEAN)
+        return make.applied("({1} <= {0} <= {2})", [_typed(each, kind) for each in (subject, least, most)], BOOLEAN, "False")
     if name == "LIKE":
         texts = [make.of(each) for each in arguments]
         if any(each.type not in (STRING, NULL) for each in texts):
             raise SqlError(call.place, "LIKE compares texts: CAST the value to STRING")
         places = ", ".join(f"{{{at}}}" for at in range(len(texts)))
-        return make.applied(f"{make.constant(like)}({places})", texts, BOOLEAN)
+        return make.applied(f"{make.constant(like)}({places})", texts, BOOLEAN, "False")
     if name in _COMPARED:
         return _compared(make, call)
     if name in _DECIMALS or name == "||":
@@ -99,6 +99,7 @@ def _in(make: Generator, call: Call) -> Typed:
         f"({{0}} in ({', '.join(each.replace('{', '{{').replace('}', '}}') for each in sources[1:])},))",
         [_typed(sources[0], kind)],
         BOOLEAN,
+        "False",
     )
 
 
@@ -111,9 +112,9 @@ def _compared(make: Generator, call: Call) -> Typed:
         )
     if call.name not in ("=", "!=") and kind == BOOLEAN:
         raise SqlError(call.place, f"BOOLEAN has no order for {call.name}: write = or !=")
-    if not is_number(kind):
+    if not is_number(kind) or (DOUBLE in (left.type, right.type) and left.type != right.type):
         left, right = make.cast(left, kind, call), make.cast(right, kind, call)
-    return make.applied(f"({{0}} {_COMPARED[call.name]} {{1}})", [left, right], BOOLEAN)
+    return make.applied(f"({{0}} {_COMPARED[call.name]} {{1}})", [left, right], BOOLEAN, "False")
 
 
 def _calculated(make: Generator, call: Call) -> Typed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -164,9 +165,16 @@ _extreme("MIN", min)
 _extreme("MAX", max)
 
 
-@aggregate("STDDEV_SAMP STDDEV_SAMPLE")
+@aggregate("STDDEV_SAMPLE")
 def deviation(arguments: Sequence[Argument]) -> Aggregate:
-    """Return STDDEV_SAMP: the standard deviation of a sample (Youngs and Cramer, 1971); 0 of fewer than two."""
+    """Return STDDEV_SAMPLE: the standard deviation of a sample (Youngs and Cramer, 1971); 0 of fewer than two."""
+    made = variance(arguments)
+    return replace(made, result=lambda kept: math.sqrt(made.result(kept)))
+
+
+@aggregate("STDDEV_SAMP")
+def variance(arguments: Sequence[Argument]) -> Aggregate:
+    """Return STDDEV_SAMP: in ksqlDB the square of STDDEV_SAMPLE."""
     _number(arguments, "STDDEV_SAMP")
 
     def add(kept: Any, x: Any) -> Any:
@@ -191,7 +199,7 @@ def deviation(arguments: Sequence[Argument]) -> Aggregate:
         return n, one[1] + other[1], one[2] + other[2] + apart * apart * one[0] * other[0] / n
 
     def result(kept: Any) -> float:
-        return math.sqrt(max(0.0, kept[2]) / (kept[0] - 1)) if kept[0] > 1 else 0.0
+        return max(0.0, kept[2]) / (kept[0] - 1) if kept[0] > 1 else 0.0
 
     return Aggregate(DOUBLE, tuple[int, float, float], (0, 0.0, 0.0), add, result, merge, subtract)
 

@@ -9,7 +9,7 @@ from forebay.sql.errors import SqlError
 from forebay.sql.functions.registry import function, special
 from forebay.sql.generate import Generator, Typed
 from forebay.sql.instants import DAY_MS
-from forebay.sql.syntax import Call, Column
+from forebay.sql.syntax import Call, Literal
 from forebay.sql.types import BIGINT, DATE, INT, STRING, TIME, TIMESTAMP, SqlType
 
 _UNITS = {
@@ -28,9 +28,9 @@ def _moved(make: Generator, call: Call) -> Typed:
     if call.name.startswith("TIMESTAMP"):
         kind = TIMESTAMP
     usage = f"write {call.name}(DAYS, 1, value) with one of {', '.join(_UNITS)}"
-    if len(call.arguments) != 3 or not isinstance(call.arguments[0], Column):  # noqa: PLR2004
+    if len(call.arguments) != 3 or not isinstance(call.arguments[0], Literal):  # noqa: PLR2004
         raise SqlError(call.place, usage)
-    unit = _UNITS.get(call.arguments[0].name)
+    unit = _UNITS.get(str(call.arguments[0].value))
     if unit is None:
         raise SqlError(call.place, usage)
     step = -unit if call.name.endswith("SUB") else unit
