@@ -46,6 +46,7 @@ Options that --run or --serve do not know go to `forebay run` or `forebay querie
 @click.pass_context
 def sql(
     context: click.Context,
+    /,
     path: Path | None,
     statement: str | None,
     runs: bool,

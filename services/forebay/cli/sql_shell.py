@@ -116,7 +116,7 @@ def _prepared() -> Path:
         import readline  # noqa: PLC0415 (not on every system)
 
         readline.parse_and_bind("tab: complete")
-        readline.set_completer(lambda start, at: (completions(start)[at : at + 1] or [None])[0])
+        readline.set_completer(lambda start, at: next(iter(completions(start)[at : at + 1]), None))
         if file.is_file():
             readline.read_history_file(file)
     return file

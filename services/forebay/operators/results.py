@@ -79,7 +79,7 @@ class Alone(Enum):
 
 
 class Tombstones(Enum):
-    """Which deletions a foreign-key join sends on: of rows it gave, or of every left row that goes, as Kafka Streams."""
+    """Which deletions a foreign-key join sends: of rows it gave, or of every left row, as Kafka Streams does."""
 
     OF_ROWS = "of rows"
     ALWAYS = "always"

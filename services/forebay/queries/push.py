@@ -61,9 +61,10 @@ class Tail:
                     yield None
                 continue
             silent = 0
-            if message.error() is not None:
-                if message.error().fatal():
-                    raise Unavailable(str(message.error()))
+            error = message.error()
+            if error is not None:
+                if error.fatal():
+                    raise Unavailable(str(error))
                 continue
             key, value = message.key(), message.value()
             try:

@@ -99,8 +99,8 @@ class SqlPages:
         if readable is None:
             raise SqlError(
                 Place(),
-                f"{reading.source.name} is a {'table' if reading.source.is_table else 'stream'} that no query here keeps: "
-                "follow it with EMIT CHANGES, or query a TABLE ... AS SELECT of it",
+                f"{reading.source.name} is a {'table' if reading.source.is_table else 'stream'} that no query "
+                "here keeps: follow it with EMIT CHANGES, or query a TABLE ... AS SELECT of it",
             )
         stores = self._stores()
         wanted = parameters.reached({"at_least": asked.at_least})
@@ -153,10 +153,7 @@ class SqlPages:
 
 def _entries(stores: JobStores, readable: Readable, reading: Reading) -> tuple[list[Entry], dict[int, int], bool]:
     low, high = reading.starts or (LOWEST, HIGHEST)
-    times = {}
-    if reading.starts is not None:
-        times = {name: at for name, at, no in (("time_from", low, LOWEST), ("time_to", high, HIGHEST)) if at != no}
-    bounds = Bounds(**times)
+    bounds = Bounds(time_from=None if low == LOWEST else low, time_to=None if high == HIGHEST else high)
     if reading.keys is None:
         found = stores.scan(readable.store, bounds, SCANNED)
         return found.entries, found.batches, found.more

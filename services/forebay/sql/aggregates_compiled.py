@@ -40,7 +40,7 @@ def aggregated(compiler: Compiler, step: Aggregated, name: str) -> Any:
         kind = row_format(types)
         if grouped.stays:
             found = mapped(rows, "arguments", types, lambda k, v, _t, _c: make_row(k, v))
-            stream = Stream(found.graph, found.node, found.is_rekeyed)
+            stream = Stream[Any, Any](found.graph, found.node, rows.is_rekeyed)
         else:
 
             def pairs(k: Any, v: Any) -> list[tuple[Any, Any]]:

@@ -44,7 +44,7 @@ def remainder(one: float, other: float) -> float:
 
 
 def decimal_of(value: Decimal | float, precision: int, scale: int) -> Decimal:
-    """Return a number with so many digits behind the point, rounded half up. Raises ArithmeticError beyond precision."""
+    """Return a number with so many digits behind the point, rounded half up. Raises ArithmeticError."""
     made = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
     found = made.quantize(Decimal(1).scaleb(-scale), context=_EXACT)
     if len(found.as_tuple().digits) > precision and abs(found) >= Decimal(10) ** (precision - scale):

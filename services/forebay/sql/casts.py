@@ -30,7 +30,7 @@ from forebay.sql.types import (
 
 Caster = Callable[[Any], Any]
 
-_RANK = {INT: 1, BIGINT: 2, DOUBLE: 4}
+_RANK: dict[SqlType, int] = {INT: 1, BIGINT: 2, DOUBLE: 4}
 
 
 def widens(one: SqlType, other: SqlType) -> bool:
@@ -53,7 +53,7 @@ def widens(one: SqlType, other: SqlType) -> bool:
 
 
 def _rank(kind: SqlType) -> int:
-    return 3 if isinstance(kind, DecimalType) else _RANK[kind]
+    return 3 if isinstance(kind, DecimalType) else _RANK.get(kind, 0)
 
 
 def caster(one: SqlType, other: SqlType) -> Caster | None:

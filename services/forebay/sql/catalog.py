@@ -121,9 +121,9 @@ class Catalog:
         """Return the source of a name. Raises SqlError."""
         found = self._sources.get(name)
         if found is None:
-            known = ", ".join(sorted(self._sources)) or "there is none yet"
+            known = ", ".join(sorted(self._sources)) or "none"
             raise SqlError(
-                place, f"{name} does not exist: write CREATE STREAM or TABLE {name} before, or one of: {known}"
+                place, f"{name} does not exist: write CREATE STREAM or TABLE {name} before; there is: {known}"
             )
         return found
 
@@ -134,8 +134,8 @@ class Catalog:
             kind = "table" if other.is_table else "stream"
             raise SqlError(
                 source.place,
-                f"{source.name} is a {kind} already, from {other.place}: give this one another name, or write CREATE OR "
-                "REPLACE",
+                f"{source.name} is a {kind} already, from {other.place}: give this one another name, or write "
+                "CREATE OR REPLACE",
             )
         self._sources[source.name] = source
 

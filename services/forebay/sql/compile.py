@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from forebay.builder.graph import TopologyError
 from forebay.builder.keys import reader_of_rows, writer_of_rows
@@ -15,9 +15,17 @@ from forebay.sql import joins_compiled, readable, sources
 from forebay.sql.aggregates_compiled import aggregated
 from forebay.sql.catalog import Source
 from forebay.sql.encodings.rows import key_format, value_format
-from forebay.sql.errors import NOWHERE, SqlError
+from forebay.sql.errors import SqlError
 from forebay.sql.generate import compiled
-from forebay.sql.nodes import in_value_format, rows_of_stream, rows_of_table, rows_under, rows_where, stamped, under_format
+from forebay.sql.nodes import (
+    in_value_format,
+    rows_of_stream,
+    rows_of_table,
+    rows_under,
+    rows_where,
+    stamped,
+    under_format,
+)
 from forebay.sql.plan import (
     Aggregated,
     Code,
@@ -60,7 +68,7 @@ class Compiler:
             try:
                 self._query(query)
             except (TopologyError, TypeError) as error:
-                raise SqlError(query.target.place or NOWHERE, f"{query.name}: {error}") from error
+                raise SqlError(query.target.place, f"{query.name}: {error}") from error
         return self.topology
 
     def name(self, text: str) -> str:
@@ -143,9 +151,9 @@ class Compiler:
                 assert isinstance(rows, Stream)
                 return _exploded(rows, parent, arrays)
             case Joined():
-                return joins_compiled.joined(self, step, name)
+                return cast(Rows, joins_compiled.joined(self, step, name))
             case Aggregated():
-                return aggregated(self, step, name)
+                return cast(Rows, aggregated(self, step, name))
             case Projected(parent, columns, into):
                 rows = self.step(parent, name)
                 make = row_of(columns, windowed=is_windowed(rows))

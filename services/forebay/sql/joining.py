@@ -38,9 +38,8 @@ def joined(left: Relation, right: Relation, join: JoinClause, on: Expression, ma
             foreign = left.code(mine)
             if join.kind not in ("INNER", "LEFT"):
                 raise SqlError(on.place, f"a {join.kind} JOIN by a foreign key can't be computed: write INNER or LEFT")
-    elif not right.is_table or not _is_key(right, theirs):
-        if right.is_table:
-            raise SqlError(on.place, f"a stream meets a table by its key: write ON ... = {_key_names(right)}")
+    elif right.is_table and not _is_key(right, theirs):
+        raise SqlError(on.place, f"a stream meets a table by its key: write ON ... = {_key_names(right)}")
     kept_left, kept_right = left, right
     if foreign is None:
         kept_left = _keyed(left, mine, _format(left, right))

@@ -15,7 +15,6 @@ from forebay.sql.syntax import Call, Column, Expression, Field, Literal, Query, 
 from forebay.sql.types import NULL, SqlType, StructType
 from forebay.sql.walk import rebuilt, with_columns
 
-
 _COMPARISONS = ("=", "!=", "<", "<=", ">", ">=", "BETWEEN", "IN")
 _INSTANTS = (ROWTIME, *BOUNDS)
 

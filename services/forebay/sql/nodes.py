@@ -69,7 +69,7 @@ class _Rows:
 
 
 def rows_where(parent: Node, keeps: Callable[[Any, Any], bool]) -> Node:
-    """Return the node that lets records of a stream through for which a condition is true; of a null value it is not."""
+    """Return the node that lets records of a stream through that fulfil a condition; a null value does not."""
     of_row = reader_of_rows(parent.key)
 
     def make(bound: Bound, out: Flow) -> Made:

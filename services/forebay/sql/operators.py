@@ -58,7 +58,9 @@ def apply(make: Generator, call: Call) -> Typed | None:
     if name == "BETWEEN":
         value, low, high = (make.of(each) for each in arguments)
         (subject, least, most), kind = make.alike([value, low, high], call)
-        return make.applied("({1} <= {0} <= {2})", [_typed(each, kind) for each in (subject, least, most)], BOOLEAN, "False")
+        return make.applied(
+            "({1} <= {0} <= {2})", [_typed(each, kind) for each in (subject, least, most)], BOOLEAN, "False"
+        )
     if name == "LIKE":
         texts = [make.of(each) for each in arguments]
         if any(each.type not in (STRING, NULL) for each in texts):

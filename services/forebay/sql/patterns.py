@@ -69,15 +69,15 @@ def formatted(value: int, pattern: str, zone: str = "UTC") -> str:
 def _shown(part: Part, moment: datetime, zone: str) -> str:
     match part.letter:
         case "y" | "u":
-            return f"{moment.year % 100:02d}" if part.count == 2 else f"{moment.year:0{part.count}d}"  # noqa: PLR2004
-        case "M" | "L" if part.count > 2:  # noqa: PLR2004
+            return f"{moment.year % 100:02d}" if part.count == 2 else f"{moment.year:0{part.count}d}"
+        case "M" | "L" if part.count > 2:
             name = _MONTHS[moment.month - 1]
-            return name if part.count > 3 else name[:3]  # noqa: PLR2004
+            return name if part.count > 3 else name[:3]
         case "E":
             name = _DAYS[moment.weekday()]
-            return name if part.count > 3 else name[:3]  # noqa: PLR2004
+            return name if part.count > 3 else name[:3]
         case "a":
-            return "AM" if moment.hour < 12 else "PM"  # noqa: PLR2004
+            return "AM" if moment.hour < 12 else "PM"
         case "S" | "n":
             return f"{moment.microsecond:06d}".ljust(part.count, "0")[: part.count]
         case "z" | "V":
@@ -86,7 +86,7 @@ def _shown(part: Part, moment: datetime, zone: str) -> str:
             text = moment.strftime("%z")
             if part.letter == "X" and text == "+0000":
                 return "Z"
-            return f"{text[:3]}:{text[3:]}" if part.count >= 3 and part.letter != "Z" else text  # noqa: PLR2004
+            return f"{text[:3]}:{text[3:]}" if part.count >= 3 and part.letter != "Z" else text
     number = {
         "M": moment.month,
         "L": moment.month,
@@ -100,14 +100,14 @@ def _shown(part: Part, moment: datetime, zone: str) -> str:
 
 
 def parsed(text: str, pattern: str, zone: str = "UTC") -> int:
-    """Return the timestamp (ms) that a text stands for; what the pattern leaves out is as of 1970. Raises ValueError."""
+    """Return the timestamp (ms) that a text stands for; what it leaves out is as of 1970. Raises ValueError."""
     match = _reader(pattern).fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} does not have the pattern {pattern}")
     found = {name: value for name, value in match.groupdict().items() if value is not None}
     numbers = {name: int(found[name]) for name in set(_DIGITS.values()) & found.keys() if found[name].isdigit()}
     year = numbers.get("year", 1970)
-    year += 2000 if len(found.get("year", "0000")) == 2 else 0  # noqa: PLR2004
+    year += 2000 if len(found.get("year", "0000")) == 2 else 0
     month = numbers.get("month", 1)
     if "name" in found:
         month = 1 + next(at for at, name in enumerate(_MONTHS) if name[:3].lower() == found["name"][:3].lower())
@@ -131,7 +131,7 @@ def _expected(part: Part) -> str:
     match part.letter:
         case "":
             return re.escape(part.text)
-        case "M" | "L" if part.count > 2:  # noqa: PLR2004
+        case "M" | "L" if part.count > 2:
             return r"(?P<name>[A-Za-z]+)"
         case "E":
             return r"[A-Za-z]+"

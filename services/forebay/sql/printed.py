@@ -49,9 +49,7 @@ def printed(expression: Expression) -> str:
             return f"MAP({', '.join(f'{printed(key)} := {printed(value)}' for key, value in entries)})"
         case Lambda(parameters, body):
             return f"({', '.join(parameters)}) => {printed(body)}"
-        case Star(source):
-            return f"{source}.*" if source else "*"
-    return "?"
+    return f"{expression.source}.*" if isinstance(expression, Star) and expression.source else "*"
 
 
 def _listed(found: tuple[Expression, ...]) -> str:

@@ -136,8 +136,8 @@ def _check_columns(statement: InsertInto, ours: tuple[Named, ...], theirs: tuple
         wanted = ", ".join(map(str, theirs)) or "none"
         raise SqlError(
             statement.place,
-            f"the query's {what} columns are {', '.join(map(str, ours)) or 'none'}, those of {statement.name} {wanted}: "
-            "select the same ones in the same order, with AS and CAST",
+            f"the query's {what} columns are {', '.join(map(str, ours)) or 'none'}, those of {statement.name} "
+            f"{wanted}: select the same ones in the same order, with AS and CAST",
         )
 
 

@@ -61,8 +61,8 @@ def runnable(statements: list[Statement]) -> Program:
             if kind not in _WITHOUT_CONTRACT:
                 raise SqlError(
                     source.place,
-                    f"{source.name}: {kind} needs a contract in the registry, which a job of SQL does not make yet: write "
-                    "JSON, DELIMITED or KAFKA",
+                    f"{source.name}: {kind} needs a contract in the registry, which a job of SQL does not make yet: "
+                    "write JSON, DELIMITED or KAFKA",
                 )
     return made
 

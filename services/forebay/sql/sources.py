@@ -123,9 +123,13 @@ def _header(name: str) -> Callable[[Any, Any, int, Any], Any]:
     return lambda k, v, t, c: next((data for each, data in reversed(c.headers) if each == name), None)
 
 
+def _bound(at: int) -> Callable[[Any, Any, int, Any], Any]:
+    return lambda k, v, t, c: k.window[at]
+
+
 _PSEUDO: dict[str, Callable[[Any, Any, int, Any], Any]] = {
     ROWTIME: lambda k, v, t, c: t,
     ROWPARTITION: lambda k, v, t, c: None if c is None else c.partition,
     ROWOFFSET: lambda k, v, t, c: None if c is None else c.offset,
-    **{name: (lambda k, v, t, c, at=at: k.window[at]) for at, name in enumerate(BOUNDS)},
+    **{name: _bound(at) for at, name in enumerate(BOUNDS)},
 }

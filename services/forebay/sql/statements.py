@@ -67,30 +67,34 @@ def _command(read: Reader) -> Statement:
             read.fail("STREAMS, TABLES, QUERIES, TOPICS, FUNCTIONS or TYPES")
         found = Command("SHOW", read.step().text)
         read.take("EXTENDED")
-        return found
-    if read.take("DESCRIBE"):
+    elif read.take("DESCRIBE"):
         found = Command("DESCRIBE", read.name("the name of a stream or table"))
         read.take("EXTENDED")
-        return found
-    if read.take("EXPLAIN"):
+    elif read.take("EXPLAIN"):
         if read.token.kind == "name" or read.ahead().kind == "end" or read.ahead().text == ";":
-            return Command("EXPLAIN", read.name())
-        return Command("EXPLAIN", "", _statement(read))
-    if read.take("PRINT"):
-        subject = read.step().text if read.token.kind == "text" else read.name("a topic's name")
+            found = Command("EXPLAIN", read.name())
+        else:
+            found = Command("EXPLAIN", "", _statement(read))
+    elif read.take("PRINT"):
+        found = Command("PRINT", read.step().text if read.token.kind == "text" else read.name("a topic's name"))
         read.take("FROM", "BEGINNING")
-        return Command("PRINT", subject)
-    if read.take("TERMINATE"):
-        return Command("TERMINATE", read.name("a query's name, or ALL"))
-    if read.take("DROP"):
-        if not (read.at("STREAM") or read.at("TABLE") or read.at("TYPE")):
-            read.fail("STREAM, TABLE or TYPE")
-        kind = read.step().text
-        read.take("IF", "EXISTS")
-        found = Command(f"DROP {kind}", read.name())
-        read.take("DELETE", "TOPIC")
-        return found
-    read.fail(_FIRST)
+    elif read.take("TERMINATE"):
+        found = Command("TERMINATE", read.name("a query's name, or ALL"))
+    elif read.take("DROP"):
+        found = _drop(read)
+    else:
+        read.fail(_FIRST)
+    return found
+
+
+def _drop(read: Reader) -> Command:
+    if not (read.at("STREAM") or read.at("TABLE") or read.at("TYPE")):
+        read.fail("STREAM, TABLE or TYPE")
+    kind = read.step().text
+    read.take("IF", "EXISTS")
+    found = Command(f"DROP {kind}", read.name())
+    read.take("DELETE", "TOPIC")
+    return found
 
 
 def _create(read: Reader) -> Statement:

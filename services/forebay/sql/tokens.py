@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
-from sqlglot.tokens import Tokenizer, TokenType
+from sqlglot.tokenizer_core import TokenType
+from sqlglot.tokens import Tokenizer
 
 from forebay.sql.errors import Place, SqlError
 
@@ -15,10 +16,12 @@ class Ksql(Dialect):
     """ksqlDB: names in backticks or double quotes, texts in single quotes."""
 
     class Tokenizer(Tokenizer):
-        IDENTIFIERS = ["`", '"']
-        QUOTES = ["'"]
-        STRING_ESCAPES = ["'"]
-        COMMANDS = set[TokenType]()
+        """Its words; SHOW and the like are words as any others."""
+
+        IDENTIFIERS: ClassVar[list[str | tuple[str, str]]] = ["`", '"']
+        QUOTES: ClassVar[list[tuple[str, str] | str]] = ["'"]
+        STRING_ESCAPES: ClassVar[list[str]] = ["'"]
+        COMMANDS: ClassVar[set[TokenType]] = set()
 
 
 class Token(NamedTuple):

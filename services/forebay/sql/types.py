@@ -108,7 +108,7 @@ def as_decimal(kind: SqlType) -> DecimalType:
 
 def common(one: SqlType, other: SqlType) -> SqlType | None:
     """Return the type that values of both can be given as; None: there is none."""
-    if one == other or other == NULL:
+    if other in (one, NULL):
         return one
     if one == NULL:
         return other

@@ -7,6 +7,7 @@ of their fields, arrays tuples, maps dicts that nobody changes.
 from __future__ import annotations
 
 import decimal
+import types
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, get_args
@@ -52,16 +53,26 @@ def hint_of(kind: SqlType) -> Any:
         case DecimalType():
             return decimal.Decimal | None
         case ArrayType(item):
-            return tuple[hint_of(item), ...] | None  # type: ignore[misc]
+            return many(hint_of(item)) | None
         case MapType(key, value):
             return dict[_plain(key), hint_of(value)] | None  # type: ignore[misc]
         case StructType(fields):
-            return tuple[tuple(hint_of(each) for _, each in fields)] | None  # type: ignore[misc]
+            return tuple_of([hint_of(each) for _, each in fields]) | None
     return _CLASSES.get(kind, int) | None
 
 
 def _plain(kind: SqlType) -> Any:
     return decimal.Decimal if isinstance(kind, DecimalType) else _CLASSES.get(kind, str)
+
+
+def tuple_of(hints: Sequence[Any]) -> Any:
+    """Return the Python type of tuples with items of these types."""
+    return types.GenericAlias(tuple, tuple(hints))
+
+
+def many(hint: Any) -> Any:
+    """Return the Python type of tuples of any length with items of a type."""
+    return types.GenericAlias(tuple, (hint, ...))
 
 
 class RowCodec:
@@ -83,7 +94,7 @@ class RowCodec:
 
     def widened(self, hints: Sequence[Any]) -> RowCodec:
         """Return the codec of rows with more columns."""
-        return RowCodec(tuple[(*self.hints, *hints)])  # type: ignore[misc]
+        return RowCodec(tuple_of((*self.hints, *hints)))
 
     def encode(self, record: Any) -> bytes:
         try:
@@ -100,7 +111,7 @@ class RowCodec:
 
 def format_of_hints(name: str, hints: Sequence[Any]) -> Format[Any]:
     """Return the format of rows whose columns have these Python types."""
-    hint = tuple[tuple(hints)] if hints else tuple[()]  # type: ignore[misc]
+    hint = tuple_of(hints)
 
     def codec(_contracts: Contracts) -> Codec[Any]:
         return RowCodec(hint)

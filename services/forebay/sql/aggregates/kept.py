@@ -8,7 +8,7 @@ from typing import Any
 from forebay.sql.aggregates.registry import Aggregate, Argument, aggregate, literal, same
 from forebay.sql.functions.collections import distinct, identity
 from forebay.sql.types import BIGINT, BOOLEAN, STRING, ArrayType, MapType, SqlType, StructType, is_number
-from forebay.sql.values import hint_of
+from forebay.sql.values import hint_of, many, tuple_of
 
 LIMIT = 1000
 """How many keys HISTOGRAM counts."""
@@ -39,7 +39,7 @@ def _at_offset(arguments: Sequence[Argument], name: str, *, latest: bool) -> Agg
     def merge(one: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[Any, ...]:
         return (*one, *other)[-size:] if latest else (*one, *other)[:size]
 
-    hint = tuple[hint_of(kind), ...]  # type: ignore[misc]
+    hint = many(hint_of(kind))
     if number is None:
         return Aggregate(kind, hint, (), add, lambda kept: kept[0] if kept else None, merge)
     return Aggregate(ArrayType(kind), hint, (), add, same, merge)
@@ -63,7 +63,7 @@ def collect_list(arguments: Sequence[Argument]) -> Aggregate:
     kind = _one(arguments, "COLLECT_LIST")
     return Aggregate(
         ArrayType(kind),
-        tuple[hint_of(kind), ...],  # type: ignore[misc]
+        many(hint_of(kind)),
         (),
         lambda kept, x: (*kept, x),
         same,
@@ -85,7 +85,7 @@ def collect_set(arguments: Sequence[Argument]) -> Aggregate:
     kind = _one(arguments, "COLLECT_SET")
     return Aggregate(
         ArrayType(kind),
-        tuple[hint_of(kind), ...],  # type: ignore[misc]
+        many(hint_of(kind)),
         (),
         lambda kept, x: distinct((*kept, x)),
         same,
@@ -105,7 +105,7 @@ def count_distinct(arguments: Sequence[Argument]) -> Aggregate:
     kind = _one(arguments, "COUNT_DISTINCT")
     return Aggregate(
         BIGINT,
-        tuple[hint_of(kind), ...],  # type: ignore[misc]
+        many(hint_of(kind)),
         (),
         lambda kept, x: kept if x is None else distinct((*kept, x)),
         len,
@@ -141,7 +141,7 @@ def _largest(arguments: Sequence[Argument], name: str, *, once: bool) -> Aggrega
     if number < 1 or not (is_number(kind) or kind == STRING or str(kind) in ("DATE", "TIME", "TIMESTAMP", "BYTES")):
         raise TypeError(f"write {name}(a number, text, date or time[, columns beside it], how many)")
     hints = [hint_of(each.type) for each in columns]
-    row = tuple[tuple(hints)]  # type: ignore[misc]
+    row = tuple_of(hints)
 
     def shape(kept: list[tuple[Any, ...]]) -> tuple[Any, ...]:
         found = sorted(kept, key=lambda entry: entry[0], reverse=True)
@@ -158,10 +158,10 @@ def _largest(arguments: Sequence[Argument], name: str, *, once: bool) -> Aggrega
 
     if len(columns) == 1:
         result: Callable[[Any], Any] = lambda kept: tuple(entry[0] for entry in kept)  # noqa: E731
-        return Aggregate(ArrayType(kind), tuple[row, ...], (), add, result, merge)
+        return Aggregate(ArrayType(kind), many(row), (), add, result, merge)
     beside = tuple((f"col{at}", each.type) for at, each in enumerate(columns[1:]))
     entry = StructType((("sort_col", kind), *beside))
-    return Aggregate(ArrayType(entry), tuple[row, ...], (), add, same, merge, columns=len(columns))
+    return Aggregate(ArrayType(entry), many(row), (), add, same, merge, columns=len(columns))
 
 
 @aggregate("TOPK")
@@ -194,7 +194,7 @@ def attribute(arguments: Sequence[Argument]) -> Aggregate:
 
     return Aggregate(
         kind,
-        tuple[tuple[hint_of(kind), int], ...],  # type: ignore[misc]
+        many(tuple_of([hint_of(kind), int])),
         (),
         lambda kept, x: change(kept, x, 1),
         lambda kept: kept[0][0] if len(kept) == 1 else None,

@@ -59,7 +59,7 @@ def total(arguments: Sequence[Argument]) -> Aggregate:
     """Return SUM: exact, also of doubles, in whatever order they come."""
     kind = _number(arguments, "SUM")
     if kind == DOUBLE:
-        return _exact(lambda kept: rounded(kept))
+        return _exact(rounded)
     plus, minus = _of_kind(kind)
     return Aggregate(
         kind,

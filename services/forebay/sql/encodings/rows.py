@@ -23,7 +23,7 @@ from forebay.sql.catalog import Encoding, Named
 from forebay.sql.encodings.readers import field as field_of
 from forebay.sql.encodings.readers import reader, writer
 from forebay.sql.types import BIGINT, BOOLEAN, BYTES, DOUBLE, INT, STRING, TIMES, TIMESTAMP, SqlType
-from forebay.sql.values import RowCodec, hint_of
+from forebay.sql.values import RowCodec, hint_of, tuple_of
 
 encode_json = msgspec.json.Encoder(decimal_format="number").encode
 """JSON with decimals as numbers and bytes as base64."""
@@ -50,10 +50,7 @@ class JsonRow:
 
     def decode(self, data: bytes) -> Any:
         try:
-            if self._as_decimals:
-                found = json.loads(data, parse_float=Decimal)
-            else:
-                found = json.loads(data)
+            found = json.loads(data, parse_float=Decimal if self._as_decimals else None)
         except (ValueError, RecursionError) as error:
             raise DecodeError(f"{len(data)} bytes are no JSON: {error}") from error
         if not self._wraps:
@@ -136,7 +133,7 @@ def codec_of(kind: str, columns: tuple[Named, ...], encoding: Encoding, *, is_ke
         if len(columns) != 1 or columns[0].type not in SIMPLE:
             raise TypeError(f"KAFKA holds one simple column, not {', '.join(map(str, columns))}: write JSON")
         return SingleRow(SIMPLE[columns[0].type].codec(no_contracts))
-    return RowCodec(tuple[tuple(hint_of(each.type) for each in columns)] if columns else tuple[()])  # type: ignore[misc]
+    return RowCodec(tuple_of([hint_of(each.type) for each in columns]))
 
 
 @lru_cache(4096)
@@ -180,7 +177,7 @@ def _rows(
         if columns[0].type == STRING:
             return (lambda key: key[0]), (lambda text: (text,))
         return (lambda key: row(key[0])), (lambda text: (of_row(text),))
-    inner_codec = RowCodec(tuple[tuple(hint_of(each.type) for each in columns)])  # type: ignore[misc]
+    inner_codec = RowCodec(tuple_of([hint_of(each.type) for each in columns]))
     return (
         lambda key: inner_codec.encode(key).decode("latin-1"),
         lambda text: inner_codec.decode(text.encode("latin-1")),

@@ -284,7 +284,7 @@ function("ENTRIES", "m b", _entries, _entry_list)
 function("GENERATE_SERIES", "i i i?", ArrayType(INT), series)
 function("GENERATE_SERIES", "l l l?", ArrayType(BIGINT), series)
 function("AS_MAP", "as a", _map_of_items, as_map)
-function("MAP_KEYS", "m", lambda types: ArrayType(types[0].key), lambda values: tuple(values))  # type: ignore[union-attr]
+function("MAP_KEYS", "m", lambda types: ArrayType(types[0].key), tuple)  # type: ignore[union-attr]
 function("MAP_VALUES", "m", lambda types: ArrayType(types[0].value), lambda values: tuple(values.values()))  # type: ignore[union-attr]
 function("MAP_UNION", "m m", _both, united_maps, takes_null=True)
 function("SPLIT_TO_MAP", "s s s", MapType(STRING, STRING), split_to_map)

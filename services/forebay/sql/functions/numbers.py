@@ -43,7 +43,7 @@ def square_root(value: float) -> float:
 
 def sign(value: Any) -> int:
     """Return -1, 0 or 1."""
-    return (value > 0) - (value < 0)
+    return int(value > 0) - int(value < 0)
 
 
 def geo_distance(one_lat: float, one_lon: float, lat: float, lon: float, unit: str = "KM") -> float:

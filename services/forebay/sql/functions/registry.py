@@ -85,7 +85,7 @@ class Signature:
 def _fit(letter: str, kind: SqlType, exactly: bool) -> SqlType | None:
     exact = _EXACT.get(letter)
     if exact is not None:
-        return exact if kind == exact or kind == NULL or (not exactly and casts.widens(kind, exact)) else None
+        return exact if kind in (exact, NULL) or (not exactly and casts.widens(kind, exact)) else None
     fits = {
         "n": is_number(kind),
         "c": isinstance(kind, DecimalType),

@@ -142,7 +142,7 @@ def from_bytes(data: bytes, encoding: str) -> str:
 
 
 def chr_of(code: int | str) -> str:
-    """Return the letter of a number, or of a text such as \\u004b. Raises ValueError."""
+    """Return the letter of a number, or of a text that is its escape. Raises ValueError."""
     return chr(code) if isinstance(code, int) else code.encode("ascii").decode("unicode_escape")
 
 

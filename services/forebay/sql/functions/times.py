@@ -28,7 +28,7 @@ def _moved(make: Generator, call: Call) -> Typed:
     if call.name.startswith("TIMESTAMP"):
         kind = TIMESTAMP
     usage = f"write {call.name}(DAYS, 1, value) with one of {', '.join(_UNITS)}"
-    if len(call.arguments) != 3 or not isinstance(call.arguments[0], Literal):  # noqa: PLR2004
+    if len(call.arguments) != 3 or not isinstance(call.arguments[0], Literal):
         raise SqlError(call.place, usage)
     unit = _UNITS.get(str(call.arguments[0].value))
     if unit is None:
@@ -66,4 +66,3 @@ function("UNIX_TIMESTAMP", "S", BIGINT, lambda value: value)
 function("UNIX_DATE", "", INT, lambda: time.time_ns() // (DAY_MS * 1_000_000))
 function("UNIX_DATE", "D", INT, lambda value: value)
 function("CONVERT_TZ", "S s s", TIMESTAMP, converted)
-
