@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from forebay.sql.errors import Place, SqlError
-from forebay.sql.reader import Reader
+from forebay.sql.reader import Reader, number
 from forebay.sql.syntax import (
     ArrayOf,
     Call,
@@ -57,7 +57,6 @@ _RESERVED = frozenset(
         "GRACE",
     ]
 )
-_LONG_MAX = (1 << 63) - 1
 _OF_UNIT = ("TIMESTAMPADD", "TIMESTAMPSUB", "DATEADD", "DATESUB", "TIMEADD", "TIMESUB")
 """Functions whose first argument is a word for a unit of time."""
 
@@ -167,7 +166,7 @@ def _primary(read: Reader) -> Expression:
     token, place = read.token, read.place
     if token.kind == "number":
         read.step()
-        return _number(token.text, place)
+        return number(token.text, place)
     if token.kind == "text":
         read.step()
         return Literal(token.text, place=place)
@@ -294,14 +293,3 @@ def _map(read: Reader, place: Place) -> Expression:
         read.expect(":=")
         entries.append((key, expression(read)))
     return MapOf(tuple(entries), place=place)
-
-
-def _number(text: str, place: Place) -> Expression:
-    if "E" in text.upper():
-        return Literal(float(text), place=place)
-    if "." in text:
-        return Literal(Decimal(text), place=place)
-    value = int(text)
-    if value > _LONG_MAX:
-        return Literal(Decimal(text), place=place)
-    return Literal(value, place=place)

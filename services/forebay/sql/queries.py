@@ -24,6 +24,7 @@ _BEHIND_SOURCE = frozenset(
         "EMIT",
         "LIMIT",
         "GRACE",
+        "ORDER",
     ]
 )
 
@@ -44,9 +45,11 @@ def query(read: Reader) -> Query:
     partition: tuple[Expression, ...] = ()
     having: Expression | None = None
     while True:
-        if read.take("GROUP", "BY"):
+        if read.take("GROUP"):
+            read.expect("BY")
             group = _several(read)
-        elif read.take("PARTITION", "BY"):
+        elif read.take("PARTITION"):
+            read.expect("BY")
             partition = _several(read)
         elif read.take("HAVING"):
             having = expression(read)

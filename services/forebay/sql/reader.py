@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import NoReturn
 
 from forebay.sql.errors import Place, SqlError
+from forebay.sql.syntax import Literal
 from forebay.sql.tokens import Token
 from forebay.sql.types import NAMES, ArrayType, DecimalType, MapType, SqlType, StructType
 
@@ -17,6 +19,7 @@ _UNITS = {
     "DAY": 86_400_000,
 }
 _MAX_DIGITS = 38
+_LONG_MAX = (1 << 63) - 1
 
 
 class Reader:
@@ -164,3 +167,13 @@ class Reader:
                 place, f"DECIMAL({precision}, {scale}): the scale is 0 to the precision, which is at least 1"
             )
         return DecimalType(precision, scale)
+
+
+def number(text: str, place: Place) -> Literal:
+    """Return a number that is written down: DOUBLE with an exponent, DECIMAL with a point, else a whole number."""
+    if "E" in text.upper():
+        return Literal(float(text), place=place)
+    if "." in text:
+        return Literal(Decimal(text), place=place)
+    value = int(text)
+    return Literal(Decimal(text) if value > _LONG_MAX else value, place=place)
