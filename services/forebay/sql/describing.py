@@ -16,6 +16,12 @@ from forebay.sql.syntax import Command
 
 Rows = list[dict[str, Any]]
 
+_QUERIES = "change the job's files and start it anew"
+_INSTEAD = {
+    "PRINT": "write SELECT * FROM the stream of the topic EMIT CHANGES, or use `forebay tail TOPIC`",
+    "TERMINATE": "the queries of a file run as one job: stop that (Ctrl-C, SIGTERM), or leave the query out of its file",
+}
+
 
 def described(program: Program, command: Command) -> Rows:
     """Return the rows of a SHOW, DESCRIBE or EXPLAIN. Raises SqlError."""
@@ -45,7 +51,7 @@ def described(program: Program, command: Command) -> Rows:
             ]
         case "EXPLAIN", name:
             return [{"plan": line} for line in explained(program, command, name)]
-    raise SqlError(command.place, f"{command.verb} can't be answered here: write SHOW, DESCRIBE, EXPLAIN or SELECT")
+    raise SqlError(command.place, f"{command.verb} can't be answered here: {_INSTEAD.get(command.verb, _QUERIES)}")
 
 
 def explained(program: Program, command: Command, name: str) -> list[str]:
