@@ -192,5 +192,5 @@ def test_a_body_that_is_too_large_or_has_no_length_is_refused() -> None:
 
 def test_rows_of_a_store_are_stamped(driven: Driven) -> None:
     """Give the reason why a pull knows ROWTIME: stores of tables keep it beside each row."""
-    store = driven.driver.store("ctas-totals-0")
+    store = driven.driver.store("totals")
     assert all(isinstance(each, Stamped) for each in store.values())

@@ -49,7 +49,7 @@ class SqlPages:
     """Answers SQL.
 
     Args:
-        program: gives the program whose job runs; made anew for each request, which may not change it.
+        program: gives the program whose job runs, made anew: EXPLAIN adds to it.
         stores: gives the job's stores as they are now.
         tail: follows a topic.
     """
@@ -60,7 +60,8 @@ class SqlPages:
         self._program = program
         self._stores = stores
         self._tail = tail
-        compiler = Compiler(program())
+        self._known = program()
+        compiler = Compiler(self._known)
         compiler.run()
         self._readable = compiler.readable
 
@@ -70,16 +71,15 @@ class SqlPages:
             return _error(405, 'send the statement with POST, as text or as JSON: {"sql": "SELECT ..."}')
         try:
             asked = _read(request)
-            program = self._program()
             match asked.statement:
                 case Select(query):
-                    reading = reading_of(query, program.catalog)
+                    reading = reading_of(query, self._known.catalog)
                     if query.emit == "FINAL":
                         raise SqlError(query.place, "EMIT FINAL is for CREATE TABLE ... AS SELECT: write EMIT CHANGES")
                     found = self._push(reading, asked) if query.emit else self._pull(reading, asked)
                     return _lines(found, asked)
                 case Command() as command:
-                    rows = described(program, command)
+                    rows = described(self._program(), command)
                     columns = [{"name": name} for name in (rows[0] if rows else ())]
                     return _lines(iter([{"columns": columns}, *({"row": row} for row in rows)]), asked)
             raise SqlError(

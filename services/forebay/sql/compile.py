@@ -60,7 +60,7 @@ class Compiler:
         self._names: set[str] = set()
         self.stores: dict[int, str] = {}
         self.readable: dict[str, Readable] = {}
-        self._reader = sources.Sources(self.topology, program.catalog)
+        self._reader = sources.Sources(self.topology)
 
     def run(self) -> Topology:
         """Return the topology. Raises SqlError where a statement can't run."""
@@ -95,7 +95,9 @@ class Compiler:
 
     def _query(self, query: QueryPlan) -> None:
         target = query.target
-        found = self.step(query.step, query.name)
+        # Without the query's number: a statement more in the file must not rename what others keep.
+        is_insert = query.name.startswith("INSERT")
+        found = self.step(query.step, f"insert {target.name}" if is_insert else target.name)
         if isinstance(found, Stream):
             found = _written(found, target)
         else:

@@ -19,7 +19,7 @@ Rows = list[dict[str, Any]]
 _QUERIES = "change the job's files and start it anew"
 _INSTEAD = {
     "PRINT": "write SELECT * FROM the stream of the topic EMIT CHANGES, or use `forebay tail TOPIC`",
-    "TERMINATE": "the queries of a file run as one job: stop that (Ctrl-C, SIGTERM), or leave the query out of its file",
+    "TERMINATE": "the queries of a file run as one job: stop that, or leave the query out of its file",
 }
 
 

@@ -10,7 +10,6 @@ from forebay.sql.errors import SqlError
 from forebay.sql.plan import Code, Joined, Rekeyed
 from forebay.sql.relation import KeyColumn, Relation
 from forebay.sql.syntax import Call, Column, Expression, JoinClause
-from forebay.sql.types import common
 from forebay.sql.walk import columns
 
 
@@ -163,6 +162,8 @@ def _keyed(side: Relation, expression: Expression, wanted: str) -> Relation:
 
 
 def _check_types(left: Relation, right: Relation, on: Expression) -> None:
+    if left.windowing != right.windowing:
+        raise SqlError(on.place, "the keys have different windows: give both sources the same ones, or none")
     one, other = left.keys[0].named.type, right.keys[0].named.type
-    if (one != other and common(one, other) is None) or (one != other):
+    if one != other:
         raise SqlError(on.place, f"the keys are {one} and {other}: CAST one to the other's type")

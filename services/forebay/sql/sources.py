@@ -12,8 +12,9 @@ from forebay.builder.table import Table
 from forebay.builder.topology import Topology
 from forebay.codec import DecodeError
 from forebay.formats import Contracts, Format
-from forebay.sql.catalog import BOUNDS, ROWOFFSET, ROWPARTITION, ROWTIME, Catalog, Source, Windowing
+from forebay.sql.catalog import BOUNDS, ROWOFFSET, ROWPARTITION, ROWTIME, Source, Windowing
 from forebay.sql.encodings.rows import key_format, value_format
+from forebay.sql.errors import SqlError
 from forebay.sql.plan import Slot
 from forebay.sql.types import STRING, SqlType
 from forebay.sql.values import RowCodec, hint_of
@@ -55,13 +56,19 @@ def widened(rows: Format[Any], more: Sequence[SqlType]) -> Format[Any]:
 class Sources:
     """Reads topics, each once."""
 
-    def __init__(self, topology: Topology, catalog: Catalog) -> None:
+    def __init__(self, topology: Topology) -> None:
         self._topology = topology
-        self._topics: dict[str, Rows] = {}
-        self._catalog = catalog
+        self._topics: dict[str, Source] = {}
 
     def read(self, source: Source, store: str) -> Rows:
         """Return the rows of a topic."""
+        other = self._topics.setdefault(source.topic, source)
+        if other is not source:
+            raise SqlError(
+                source.place,
+                f"{source.name}: the topic {source.topic} is read as {other.name} already, and a job reads it once: "
+                f"use {other.name}, with all columns, or put the statements into another file",
+            )
         key, value = formats_of(source)
         time_of = None if source.timestamp is None else time_reader(source)
         if source.is_table:

@@ -7,12 +7,11 @@ import re
 import uuid
 from typing import Any
 
-from forebay.sql.casts import texter
 from forebay.sql.errors import SqlError
 from forebay.sql.functions.registry import function, special
 from forebay.sql.generate import Generator, Typed
 from forebay.sql.syntax import Call
-from forebay.sql.types import BOOLEAN, BYTES, INT, NULL, STRING, ArrayType
+from forebay.sql.types import BYTES, INT, NULL, STRING, ArrayType
 
 
 def substring(text: Any, position: int, length: int | None = None) -> Any:
@@ -160,12 +159,6 @@ def _concat(make: Generator, call: Call) -> Typed:
     return Typed(f"{make.constant(concat)}({', '.join(each.source for each in arguments)})", kind)
 
 
-@special("FORMAT_TEXT")
-def _text(make: Generator, call: Call) -> Typed:
-    value = make.of(call.arguments[0])
-    return make.applied(f"{make.constant(texter(value.type))}({{0}})", [value], STRING)
-
-
 function("LEN", "s", INT, len)
 function("LEN", "y", INT, len)
 function("UCASE", "s", STRING, str.upper)
@@ -196,5 +189,3 @@ function("CHR", "s", STRING, chr_of)
 function("INT_FROM_BYTES", "y s?", INT, int_of)
 function("BIGINT_FROM_BYTES", "y s?", INT, int_of)
 function("UUID", "", STRING, lambda: str(uuid.uuid4()))
-function("TO_LOWER", "s", STRING, str.lower)
-function("STARTS_WITH", "s s", BOOLEAN, str.startswith)
