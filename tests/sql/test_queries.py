@@ -97,7 +97,7 @@ def rows(pages: SqlPages, sql: str) -> list[Any]:
     return [line["row"] for line in lines if "row" in line]
 
 
-PULLS = {
+PULLS: dict[str, list[Any]] = {
     "SELECT * FROM totals WHERE id = 'a';": [{"ID": "a", "C": 2, "TOTAL": 4}],
     "SELECT total * 2 AS twice FROM totals WHERE id IN ('b', 'a', 'x');": [{"TWICE": 4}, {"TWICE": 8}],
     "SELECT id FROM totals WHERE c > 1;": [{"ID": "a"}],

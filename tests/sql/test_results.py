@@ -69,7 +69,7 @@ def test_an_expression(expression: str) -> None:
     assert selected(expression, COLUMNS, VALUE) == EXPRESSIONS[expression]
 
 
-AGGREGATES = {
+AGGREGATES: dict[str, list[Any]] = {
     "COUNT(n)": [1, 1, 2],
     "COUNT(*)": [1, 2, 3],
     "SUM(n)": [0.1, 0.1, 0.1 + 0.2],

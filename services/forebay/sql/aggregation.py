@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from forebay.sql.aggregates.loaded import AGGREGATES
-from forebay.sql.aggregates.registry import Aggregate, Argument
+from forebay.sql.aggregates.registry import Aggregate, Argument, limited
 from forebay.sql.catalog import BOUNDS, Named, Windowing
 from forebay.sql.errors import SqlError
 from forebay.sql.generate import Generator, Typed
@@ -58,7 +58,7 @@ def aggregated(
     _check_groups(analysis)
     grouped = analysis.rekeyed(relation, analysis.group_by, items, drops_null=True)
     calls = _calls(items, analysis.having)
-    made = [_aggregate(relation, call) for call in calls]
+    made = [_aggregate(relation, call, _limit(analysis.settings, call)) for call in calls]
     for call, (aggregate, _) in zip(calls, made, strict=True):
         if relation.is_table and aggregate.subtract is None:
             raise SqlError(
@@ -119,7 +119,7 @@ def _calls(items: Sequence[Item], having: Expression | None) -> list[Call]:
     return list(found)
 
 
-def _aggregate(relation: Relation, call: Call) -> tuple[Aggregate, tuple[Code, ...]]:
+def _aggregate(relation: Relation, call: Call, limit: int | None) -> tuple[Aggregate, tuple[Code, ...]]:
     """Return an aggregate and its arguments' code. Raises SqlError."""
     given = [each for each in call.arguments if not isinstance(each, Star)]
     codes = [relation.code(each) for each in given]
@@ -131,4 +131,12 @@ def _aggregate(relation: Relation, call: Call) -> tuple[Aggregate, tuple[Code, .
         made = AGGREGATES[call.name](arguments)
     except TypeError as error:
         raise SqlError(call.place, f"{call.name}: {error}") from error
-    return made, tuple(codes[: made.columns])
+    return made if limit is None else limited(made, limit), tuple(codes[: made.columns])
+
+
+def _limit(settings: Mapping[str, str], call: Call) -> int | None:
+    """Return how many values an aggregate keeps, where a setting says so. Raises SqlError."""
+    text = settings.get(f"ksql.functions.{call.name.lower()}.limit")
+    if text is not None and not text.isdecimal():
+        raise SqlError(call.place, f"the limit of {call.name} is {text!r}: SET it to a whole number")
+    return None if text is None else int(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from forebay.sql import aggregation, joining
@@ -23,10 +23,14 @@ class Analysis:
 
     Args:
         key_format: of the result's key; "" as the sources'.
+        settings: those of SET.
     """
 
-    def __init__(self, query: Query, catalog: Catalog, key_format: str = "") -> None:
+    def __init__(
+        self, query: Query, catalog: Catalog, key_format: str = "", settings: Mapping[str, str] | None = None
+    ) -> None:
         self.query = query
+        self.settings = settings or {}
         self.catalog = catalog
         froms = (query.source, *(join.source for join in query.joins))
         self.sources = Sources(query, [(each.alias, catalog.get(each.name, each.place)) for each in froms])

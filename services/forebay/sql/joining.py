@@ -70,6 +70,7 @@ def _made(
         join.grace_ms,
         foreign,
         (len(left.slots), len(right.slots)),
+        left.windowing.size_ms if left.windowing not in (None, right.windowing) else 0,
     )
     return Relation(step, left.slots + right.slots, keys, left.format, table, left.windowing)
 
@@ -98,13 +99,13 @@ def _result_keys(
 ) -> tuple[KeyColumn, ...]:
     mine, theirs = sides
     key = left.keys[0]
-    plain = [each for each in sides if isinstance(each, Column)]
-    if join.kind == "FULL" or not plain:
+    known = key.equals if not key.is_made else ()
+    all_equal = tuple(dict.fromkeys((*known, *sides)))
+    if join.kind == "FULL" or not any(isinstance(each, Column) for each in all_equal):
         call = Call("JOINKEY", (mine, theirs))
         made = (Column(name), call, Call("JOINKEY", (theirs, mine)))
         return (KeyColumn(Named(name, key.named.type), made, is_made=True),)
-    known = key.equals if not key.is_made else ()
-    return (KeyColumn(key.named, tuple(dict.fromkeys((*known, *plain)))),)
+    return (KeyColumn(key.named, all_equal),)
 
 
 def _sides(left: Relation, right: Relation, on: Expression) -> tuple[Expression, Expression]:
@@ -149,20 +150,23 @@ def _keyed(side: Relation, expression: Expression, wanted: str) -> Relation:
     if _is_key(side, expression) and side.format == wanted:
         return side
     code = side.code(expression)
+    equals = side.keys[0].equals if _is_key(side, expression) else (expression,)
     name = expression.name if isinstance(expression, Column) else "ROWKEY"
     named = Named(name, code.type)
     step = Rekeyed(side.step, (code,), (named,), wanted)
     return replace(
         side,
         step=step,
-        keys=(KeyColumn(named, (expression,)),),
+        keys=(KeyColumn(named, equals),),
         format=wanted,
         windowing=None,
     )
 
 
 def _check_types(left: Relation, right: Relation, on: Expression) -> None:
-    if left.windowing != right.windowing:
+    windows = (left.windowing, right.windowing)
+    fit = None not in windows and not left.is_table and all(each and each.size_ms for each in windows)
+    if left.windowing != right.windowing and not fit:
         raise SqlError(on.place, "the keys have different windows: give both sources the same ones, or none")
     one, other = left.keys[0].named.type, right.keys[0].named.type
     if one != other:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from forebay.builder.stream import Stream
 from forebay.builder.table import Table
 from forebay.formats import Format
 from forebay.operators.results import Alone, Tombstones
+from forebay.sql.nodes import in_windows
 from forebay.sql.plan import Joined
 from forebay.sql.values import RowCodec
 from forebay.time import JoinWindows
@@ -21,6 +23,8 @@ DAY_MS = 86_400_000
 def joined(compiler: Compiler, step: Joined, name: str) -> Any:
     """Return the rows of both sides beside each other."""
     left, right = compiler.step(step.left, name), compiler.step(step.right, name)
+    if step.window_ms and isinstance(right, Stream):
+        right = Stream(right.graph, right.graph.add(in_windows(right.node, step.window_ms)), right.is_rekeyed)
     into = _beside(left.node.value, right.node.value)
     joiner = _joiner(*step.lengths)
     store = compiler.name(f"{name} join")

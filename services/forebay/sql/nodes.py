@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from forebay.builder.graph import Bound, Flow, Kind, Made, Node
-from forebay.builder.keys import reader_of_rows, writer_of_rows
+from forebay.builder.keys import Windowed, reader_of_rows, writer_of_rows
 from forebay.formats import Format
 from forebay.operators.table import Change, TableView
 from forebay.processor.api import Context
 from forebay.stores.values import Stamped
+from forebay.time.windows import Window
 
 MakeRow = Callable[[Any, Any, int, Any], Any]
 """Makes a row of key, value, timestamp in ms, and the context of the record (None of a table's row)."""
@@ -107,6 +108,22 @@ def under_format(parent: Node, key: Format[Any]) -> Node:
         return Made((flow,))
 
     return Node(Kind.STEP, f"write key as {key}", key, parent.value, (parent,), make=make, gives_rows=parent.gives_rows)
+
+
+def in_windows(parent: Node, size_ms: int) -> Node:
+    """Return the node that gives the same keys in windows of another size."""
+    of_row, row = reader_of_rows(parent.key), writer_of_rows(parent.key)
+
+    def make(bound: Bound, out: Flow) -> Made:
+        def flow(text: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            if text is not None:
+                key, window = of_row(text)
+                text = row(Windowed(key, Window(window.start, window.start + size_ms)))
+            out(text, value, timestamp, ctx)
+
+        return Made((flow,))
+
+    return Node(Kind.STEP, f"windows of {size_ms} ms", parent.key, parent.value, (parent,), make=make)
 
 
 def in_value_format(parent: Node, into: Format[Any]) -> Node:

@@ -80,7 +80,9 @@ def _shown(part: Part, moment: datetime, zone: str) -> str:
             return "AM" if moment.hour < 12 else "PM"
         case "S" | "n":
             return f"{moment.microsecond:06d}".ljust(part.count, "0")[: part.count]
-        case "z" | "V":
+        case "z":
+            return moment.strftime("%Z")
+        case "V":
             return zone
         case "X" | "x" | "Z":
             text = moment.strftime("%z")

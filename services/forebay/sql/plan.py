@@ -90,6 +90,7 @@ class Joined:
         within: of two streams: ms before and after.
         foreign_key: of two tables: the other's key, computed of the left row.
         lengths: how many columns each side has.
+        window_ms: size that the windows of the right keys are given, so that they meet by their start; 0: as they are.
     """
 
     left: Step
@@ -99,6 +100,7 @@ class Joined:
     grace_ms: int | None
     foreign_key: Code | None
     lengths: tuple[int, int]
+    window_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)

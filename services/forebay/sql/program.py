@@ -27,6 +27,8 @@ SETTINGS = {
     "ksql.output.topic.name.prefix": "before the names of output topics",
     "ksql.persistence.default.format.key": "format of keys where KEY_FORMAT is not given",
     "ksql.persistence.default.format.value": "format of values where VALUE_FORMAT is not given",
+    "ksql.functions.collect_list.limit": "how many values COLLECT_LIST keeps of a group",
+    "ksql.functions.collect_set.limit": "how many values COLLECT_SET keeps of a group",
     "auto.offset.reset": "where a job that never ran begins to read",
 }
 """Settings of SET that have an effect."""
@@ -74,7 +76,7 @@ class Program:
         if statement.if_not_exists and self.catalog.find(statement.name):
             return
         chosen = options.checked(statement.options, statement.place)
-        analysis = Analysis(statement.query, self.catalog, options.key_format(chosen, self.settings))
+        analysis = Analysis(statement.query, self.catalog, options.key_format(chosen, self.settings), self.settings)
         step, keys, values, relation = analysis.projected()
         kind = "TABLE" if relation.is_table else "STREAM"
         if relation.is_table != statement.is_table:
@@ -96,7 +98,7 @@ class Program:
         target = self.catalog.get(statement.name, statement.place)
         if target.is_table:
             raise SqlError(statement.place, f"{target.name} is a table: INSERT INTO takes a stream")
-        analysis = Analysis(statement.query, self.catalog, target.encoding.key)
+        analysis = Analysis(statement.query, self.catalog, target.encoding.key, self.settings)
         step, keys, values, relation = analysis.projected()
         if relation.is_table:
             raise SqlError(statement.place, "this query gives a TABLE: INSERT INTO takes the rows of a stream")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from forebay.sql.types import SqlType
@@ -61,6 +61,15 @@ def aggregate(names: str) -> Callable[[Maker], Maker]:
         return make
 
     return declare
+
+
+def limited(made: Aggregate, most: int) -> Aggregate:
+    """Return an aggregate of lists that keeps so many items at most: the first that came."""
+
+    def cut(step: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *arguments: step(*arguments)[:most]
+
+    return replace(made, add=cut(made.add), merge=cut(made.merge))
 
 
 def same(value: Any) -> Any:
