@@ -24,6 +24,9 @@ class Ksql(Dialect):
         COMMANDS: ClassVar[set[TokenType]] = set()
 
 
+_DIALECT = Ksql()
+
+
 class Token(NamedTuple):
     """One word.
 
@@ -46,7 +49,7 @@ _JOINED = {"<>": "!=", "=>": "=>", "->": "->", ":=": ":=", "||": "||", "<=": "<=
 def tokens_of(text: str, file: str = "<statement>") -> list[Token]:
     """Return the words of a text, an end behind them. Raises SqlError."""
     try:
-        found = Ksql().tokenize(text)
+        found = _DIALECT.tokenize(text)
     except SqlglotError as error:
         raise SqlError(Place(file), f"this can't be read as SQL: {error}") from error
     lines = [0]
