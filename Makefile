@@ -14,7 +14,7 @@ SOURCES := services producers
 CHARTS := $(filter-out charts/forebay-lib/,$(dir $(wildcard charts/*/Chart.yaml)))
 CHART_PACKAGES := dist/charts
 
-.PHONY: help demo test quick integration slow faults lint format bench lock image sbom pin-base charts chart-packages e2e classes java clean
+.PHONY: help demo test quick integration slow faults lint format bench lock image sbom pin-base charts chart-packages e2e classes java clean docs
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +57,9 @@ lint: $(STAMP) ## Check style, format and types
 format: $(STAMP) ## Repair style and format
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
+
+docs: $(STAMP) ## Build the documentation site into dist/site
+	@$(BIN)/mkdocs build --quiet
 
 bench: $(CLASSES) java ## Run the benchmarks and print their figures
 	@$(BIN)/python -m benchmarks

@@ -1,6 +1,6 @@
 """Does the cost of an event grow with history? One task's engine, no broker, no Spark.
 
-    python -m benchmarks.growth [--scale 1.0]
+    python -m benchmarks.growth [--scale 1.0] [--only TEXT]
 
 Each line tells the CPU per event at the beginning and at the end of a long history (the ratio is the answer), and what
 its state takes.
@@ -9,21 +9,29 @@ its state takes.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-import click
+from click import command as click_command
+from click import option
 
-from forebay.catalog import find_service
-from forebay.job import load_job
+from forebay.builder import Topology, job
+from forebay.catalog import SERVICES, find_service
+from forebay.job import Job, load_job
+from forebay.operators import Emission
 from forebay.processor.engine import EngineSettings
+from forebay.serde import local_codec
 from forebay.testing.driver import PipedRecord
-from forebay.testing.stages import StageTasks
+from forebay.testing.stages import Crossing, StageTasks, crossing_of
+from forebay.time import tumbling, within
 from order_stores.model import OrderEvent
 from session_analytics.model import PageMetadata, UserClick
 from windowed_metrics.model import ServerMetric
+
+Events = Iterator[tuple[str, str, Any, int]]
+"""Topic, key, value, timestamp."""
 
 START_MS = 1_735_689_600_000
 BATCH = 10_000
@@ -31,61 +39,91 @@ WARM = 2
 """Batches before the beginning: caches fill."""
 
 
-def pairs(count: int) -> Iterator[tuple[str, Any]]:
+def pairs(count: int) -> Events:
     """Give measurements of `count` (server, metric) pairs in turn, all within one window, three times."""
     for number in range(3 * count):
         at = START_MS + number * 240_000 // (3 * count)
         server, metric = divmod(number % count, 10)
-        yield f"server-{server}", ServerMetric(f"m{number}", f"metric-{metric}", number % 97, "ms", at)
+        value = ServerMetric(f"m{number}", f"metric-{metric}", number % 97, "ms", at)
+        yield "server_metrics", f"server-{server}", value, at
 
 
-def session(clicks: int) -> Iterator[tuple[str, Any]]:
+def click(number: int, at: int, url: str, page: PageMetadata | None = None) -> tuple[str, str, Any, int]:
+    """Give a click of one user."""
+    value = UserClick(f"c{number}", "ann", url, 5, at, number, "agent", None, None, None, page)
+    return "user_clicks", "ann", value, at
+
+
+def session(clicks: int) -> Events:
     """Give one session of that many clicks, 100 ms apart."""
     for number in range(clicks):
         page = PageMetadata(f"category-{number % 300}")
-        yield (
-            "ann",
-            UserClick(
-                f"c{number}",
-                "ann",
-                f"/{number % 300}",
-                5,
-                START_MS + 100 * number,
-                number,
-                "agent",
-                None,
-                None,
-                None,
-                page,
-            ),
-        )
+        yield click(number, START_MS + 100 * number, f"/{number % 300}", page)
 
 
-def sessions(count: int) -> Iterator[tuple[str, Any]]:
+def sessions(count: int) -> Events:
     """Give that many sessions of one user, one click each."""
     for number in range(count):
-        yield "ann", UserClick(f"c{number}", "ann", "/", 5, START_MS + 31_000 * number, number, "agent")
+        yield click(number, START_MS + 31_000 * number, "/")
 
 
-def orders(count: int) -> Iterator[tuple[str, Any]]:
+def orders(count: int) -> Events:
     """Give orders of one product and one customer, created and paid."""
     for number in range(count):
         for step, status in enumerate(("created", "paid")):
             at = START_MS + 10 * number + step
-            yield (
-                f"o{number}",
-                OrderEvent(f"e{number}-{step}", f"o{number}", status, "lamp", 1, 9.5, "ann", at),
-            )
+            value = OrderEvent(f"e{number}-{step}", f"o{number}", status, "lamp", 1, 9.5, "ann", at)
+            yield "order_events", f"o{number}", value, at
+
+
+def both_sides(count: int) -> Events:
+    """Give that many records of two streams in turn, each of a key of its own, all within the join's windows."""
+    for number in range(count):
+        yield ("left", "right")[number % 2], f"key-{number}", "value", START_MS + number
+
+
+def clicks(count: int) -> Events:
+    """Give records of that many keys in turn, twice, all within one window."""
+    for number in range(2 * count):
+        yield "left", f"key-{number % count}", "value", START_MS + number // 2
+
+
+@dataclass(frozen=True, slots=True)
+class NoSettings:
+    """Benchmarks have none."""
+
+
+def joined(_: NoSettings) -> Topology:
+    """Join two streams within an hour, both sides kept until it is over."""
+    t = Topology()
+    left, right = t.stream("left", str), t.stream("right", str)
+    hour = within(3_600_000)
+    left.outer_join(right, lambda one, other: f"{one}{other}", str, windows=hour, store="joined").to("joined")
+    return t
+
+
+def windowed(_: NoSettings) -> Topology:
+    """Count by key and hour, given when the hour is over."""
+    t = Topology()
+    counts = t.stream("left", str).group_by_key().windowed_by(tumbling(3_600_000), Emission.FINAL).count(store="counts")
+    counts.to_stream().to("counts")
+    return t
+
+
+DESCRIBED: Mapping[str, Job] = {
+    "stream-stream join (DSL)": job(NoSettings, joined),
+    "windowed table (DSL)": job(NoSettings, windowed),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A long history for a service."""
+    """A long history for a service, or a job that is described here."""
 
     service: str
     what: str
     size: int
-    events: Callable[[int], Iterator[tuple[str, Any]]]
+    events: Callable[[int], Events]
 
 
 HISTORIES = (
@@ -93,14 +131,19 @@ HISTORIES = (
     History("session-analytics", "clicks of one session", 100_000, session),
     History("session-analytics", "sessions of one user", 100_000, sessions),
     History("order-stores", "orders of one customer and one product", 100_000, orders),
+    History("stream-stream join (DSL)", "open records", 1_000_000, both_sides),
+    History("windowed table (DSL)", "open windows", 1_000_000, clicks),
 )
 
 
-@click.command()
-@click.option("--scale", default=1.0, help="Part of each history's full size.")
-def main(scale: float) -> None:
+@click_command()
+@option("--scale", default=1.0, help="Part of each history's full size.")
+@option("--only", default="", help="Run the histories whose names hold this text.")
+def main(scale: float, only: str) -> None:
     """Measure."""
     for history in HISTORIES:
+        if only not in f"{history.service}: {history.what}":
+            continue
         size = int(history.size * scale)
         costs, rows, size_bytes = run(history.service, history.events(size))
         measured = costs[WARM:] or costs
@@ -112,23 +155,24 @@ def main(scale: float) -> None:
         )
 
 
-def run(service: str, events: Iterator[tuple[str, Any]]) -> tuple[list[float], int, int]:
+def run(service: str, events: Events) -> tuple[list[float], int, int]:
     """Process the events in batches; give each batch's CPU microseconds per event, rows and bytes of the state."""
-    entry = find_service(service)
-    job = load_job(entry.job)
-    settings, engine = job.settings(), EngineSettings(service=service)
-    stages = [StageTasks(entry, job, number, settings, 1, engine) for number in range(entry.stages)]
-    topic = next(iter(job.inputs))
-    encode = stages[0].codecs.inputs[topic].encode
+    runs = load_job(find_service(service).job) if service in SERVICES else DESCRIBED[service]
+    settings, engine = runs.settings(), EngineSettings(service=service)
+    contract: Any = lambda _, record: local_codec(service, record)  # noqa: E731
+    stages = [StageTasks(runs, part, settings, 1, engine, contract) for part in runs.topology]
+    encode = {topic: codec.encode for stage in stages for topic, codec in stage.codecs.inputs.items()}
     costs = []
     number = 0
-    while batch := [PipedRecord(topic, 0, k.encode(), encode(e), e.timestamp, []) for k, e in islice(events, BATCH)]:
-        streams: Any = [[batch]]
+    while batch := list(islice(events, BATCH)):
+        arrived: dict[tuple[str, int], list[Any]] = {}
+        for topic, key, value, at in batch:
+            record = PipedRecord(topic, number, key.encode(), encode[topic](value), at, [])
+            arrived.setdefault((topic, 0), []).append(record)
         begun = time.process_time()
-        for index, stage in enumerate(stages):
-            results = stage.run(streams, 1 << 52, 0, number)
-            if index + 1 < len(stages):
-                streams = stage.after(results, stages[index + 1].name)
+        crossing: Crossing = {}
+        for stage in stages:
+            crossing |= crossing_of(stage.run(stage.streams(arrived, crossing), 1 << 52, 0, number))
         costs.append((time.process_time() - begun) / len(batch) * 1e6)
         number += 1
     tables = [table for stage in stages for table in stage.tables]

@@ -41,7 +41,6 @@ def produce(
     """
     source = source_of(topic)
     contract = load_contract(source.service, source.contract)
-    started = options.started_at(time.time_ns() // 1_000_000)
     frames = Frames(
         codec.encode,
         contract.text,
@@ -57,4 +56,6 @@ def produce(
         on_progress=on_progress,
         should_stop=should_stop,
     )
+    # Not before the registry has answered: an event that is sent later than it happened looks like a slow job.
+    started = options.started_at(time.time_ns() // 1_000_000)
     return sender.send(generate(topic, started), started.rate, started.duration_s)

@@ -15,6 +15,9 @@ from producers.base import FIXED_START_MS, Options
 
 CHUNK = 4_000
 ENOUGH = 4_000
+LONGEST_DELAY_MS = 30_000
+GRACE_MS = 2 * LONGEST_DELAY_MS
+"""How long price-join's orders wait for prices: longer than any is late."""
 STEP_MS = 1_200_000
 """Event time from chunk to chunk: more than a chunk's own, less than what ends a session."""
 
@@ -61,7 +64,10 @@ class Feeder:
 
     def _unread(self) -> int:
         used = self._used()
-        places = [(self._bench.input, number) for number in range(PARTITIONS)]
+        return min(self._unread_of(topic.name, used) for topic in self._bench.service.inputs)
+
+    def _unread_of(self, topic: str, used: Ends) -> int:
+        places = [(topic, number) for number in range(PARTITIONS)]
         ends = {place: self._consumer.get_watermark_offsets(TopicPartition(*place), 5)[1] for place in places}
         return sum(end - used.get(place, 0) for place, end in ends.items())
 
@@ -73,20 +79,22 @@ class Feeder:
     def _send(self) -> None:
         number = self._chunks
         self._chunks += 1
-        self._bench.produce(
-            Options(
-                count=CHUNK,
-                keys=150,
-                seed=self._seed * 1_000 + number,
-                out_of_order=0.1,
-                duplicates=0.05,
-                malformed=0.02,
-                start_ms=FIXED_START_MS + number * STEP_MS,
-                event_rate=5,
-                max_delay_ms=30_000,
-            ),
-            self._closed.is_set,
-        )
+        for topic in self._bench.service.inputs:
+            self._bench.produce(
+                Options(
+                    count=CHUNK,
+                    keys=150,
+                    seed=self._seed * 1_000 + number,
+                    out_of_order=0.1,
+                    duplicates=0.05,
+                    malformed=0.02,
+                    start_ms=FIXED_START_MS + number * STEP_MS,
+                    event_rate=5,
+                    max_delay_ms=LONGEST_DELAY_MS,
+                ),
+                self._closed.is_set,
+                topic.name,
+            )
 
 
 class Steady:

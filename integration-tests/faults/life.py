@@ -14,7 +14,7 @@ from service_bench import PARTITIONS, ServiceBench
 
 from faults.broker import FaultyPlatform
 from faults.disk import SmallDisk
-from faults.feeder import Feeder
+from faults.feeder import GRACE_MS, Feeder
 from faults.plan import CHECKPOINT_INTERVAL_MS, ON_A_DISK, TRANSACTION_TIMEOUT_MS, Kind, Plan
 from faults.points import VARIABLE, Armory
 from faults.watch import OutputWatch, PositionSampler
@@ -23,7 +23,10 @@ HERE = Path(__file__).resolve().parent
 COMMIT = 100
 """Records of a commit at most: there are many, and the load always has more."""
 
-LOGIC = {"windowed-metrics": {"emit_results": "both"}}
+LOGIC = {
+    "windowed-metrics": {"emit_results": "both"},
+    "price-join": {"grace_ms": str(GRACE_MS), "history_retention_ms": "3600000"},
+}
 """Settings of services' logic."""
 
 _STARTS_WITHOUT_OUTPUT = 8

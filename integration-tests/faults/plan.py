@@ -56,7 +56,7 @@ TRANSACTION_TIMEOUT_MS = 5_000
 CHECKPOINT_INTERVAL_MS = 4_000
 """How long a job's leases last: changes of leases are frequent."""
 
-_WEIGHTS: dict[Kind, int] = {Kind.POINT: 16, Kind.WORKER_KILL: 2}
+_WEIGHTS: dict[Kind, int] = {Kind.POINT: 16, Kind.WORKER_KILL: 2, Kind.REPARTITION_PURGED: 4}
 _SECONDS: dict[Kind, tuple[float, float]] = {
     Kind.JVM_FREEZE: (0.5, 4.0),
     Kind.BROKER_RESTART: (0.0, 3.0),
@@ -124,7 +124,12 @@ class Plan:
 _ONLY: dict[Kind, tuple[str, ...]] = {Kind.REPARTITION_PURGED: ("order-stores",)}
 """Services that a kind needs: with repartition topics."""
 
-SERVICES = ("user-sessions",) * 4 + ("order-stores", "windowed-metrics")
+SERVICES = (
+    *("user-sessions",) * 3,
+    *("windowed-metrics", "order-stores", "price-join") * 2,
+    *("session-analytics", "device-alerts"),
+)
+"""Services by the share of runs they get."""
 
 
 def plan_of(seed: int, faults: int, services: Sequence[str] = SERVICES, kinds: Sequence[Kind] = tuple(Kind)) -> Plan:

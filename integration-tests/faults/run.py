@@ -46,6 +46,8 @@ def _in_turn(options: argparse.Namespace, tally: Tally) -> Tally:
     services = tuple(options.service) or SERVICES
     kinds = tuple(Kind[name] for name in options.kind) or tuple(Kind)
     seeds = [seed for seed in range(options.seed, options.seed + options.runs, options.step) if seed not in tally.seeds]
+    if options.folder is not None:
+        Path(options.folder).mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="forebay-faults-", dir=options.folder))
     end = time.monotonic() + options.minutes * 60 if options.minutes else float("inf")
     try:

@@ -7,8 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from join_replays import bills, check_bills
 from replays import REPLAYS, check, view
 from service_bench import ServiceBench
+
+from faults.feeder import GRACE_MS
+
+_IDLE_MS = 60_000
+"""More than a job has nothing to do between its last record and its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +35,25 @@ class Verdict:
 def judge(service: str, bench: ServiceBench) -> Verdict:
     """Compare everything a service wrote with the replay of everything it was sent."""
     try:
-        check(service, bench)
+        _check(service, bench)
     except AssertionError as failure:
-        wanted = REPLAYS[service](bench.received().records).outputs
-        lost, doubled = differences(view(service, bench.outputs()), wanted)
+        lost, doubled = differences(*_outputs(service, bench))
         return Verdict(lost, doubled, str(failure)[:2_000])
     return Verdict()
+
+
+def _check(service: str, bench: ServiceBench) -> None:
+    if service == "price-join":
+        check_bills(bench, GRACE_MS, at_least=1_000, idle_ms=_IDLE_MS)
+    else:
+        check(service, bench)
+
+
+def _outputs(service: str, bench: ServiceBench) -> tuple[Mapping[Any, list[Any]], Mapping[Any, list[Any]]]:
+    if service == "price-join":
+        compared = bills(bench, GRACE_MS, idle_ms=_IDLE_MS)
+        return {p: each.found for p, each in compared.items()}, {p: each.wanted for p, each in compared.items()}
+    return view(service, bench.outputs()), REPLAYS[service](bench.received().records).outputs
 
 
 def differences(found: Mapping[Any, list[Any]], wanted: Mapping[Any, list[Any]]) -> tuple[int, int]:

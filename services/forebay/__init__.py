@@ -1,3 +1,3 @@
 """Forebay: state stores for Kafka streams, in Python, on Spark."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

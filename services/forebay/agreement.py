@@ -58,7 +58,9 @@ def store_contracts(job: Job, settings: Any) -> dict[str, str]:
 
 
 def _declared(job: Job, settings: Any) -> list[Store[Any]]:
-    return [store for part in job.topology for _, store in declared_stores(part.processor(settings))]
+    """Give the stores that keep a changelog."""
+    stores = [store for part in job.topology for _, store in declared_stores(part.processor(settings))]
+    return [store for store in stores if store.kept.logging]
 
 
 def _topics(what: str, said: tuple[Topic, ...], job: Job, declared: Mapping[str, type[Any]]) -> list[str]:

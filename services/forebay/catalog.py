@@ -41,12 +41,14 @@ class Topic:
         record: name of its values' contract in avro/<service>/; "" where values are bytes as they came.
         partitions: how many it is created with.
         config: topic configuration it is created with.
+        own: whether it is a job's own, with a partition for each task and never another number.
     """
 
     name: str
     record: str = ""
     partitions: int = 4
     config: Mapping[str, str] = field(default_factory=lambda: KEEP_FOREVER)
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +103,10 @@ class Service:
     def changelogs(self, application: str, tasks: int) -> tuple[Topic, ...]:
         """Give the changelog topics of a job with that application id: one partition per task."""
         stores = [
-            Topic(f"{application}-{store}-changelog", record, tasks, COMPACTED) for store, record in self.stores.items()
+            Topic(f"{application}-{store}-changelog", record, tasks, COMPACTED, own=True)
+            for store, record in self.stores.items()
         ]
-        stages = [Topic(f"{application}-{stage}-task", "", tasks, COMPACTED) for stage in range(self.stages)]
+        stages = [Topic(f"{application}-{stage}-task", "", tasks, COMPACTED, own=True) for stage in range(self.stages)]
         return (*stores, *stages)
 
     def repartitions(self, application: str, tasks: int) -> tuple[Topic, ...]:
@@ -113,7 +116,8 @@ class Service:
             name: job.contract(name, record) for part in job.topology for name, record in part.repartitions.items()
         }
         return tuple(
-            Topic(f"{application}-{name}-repartition", record, tasks, REPARTITION) for name, record in records.items()
+            Topic(f"{application}-{name}-repartition", record, tasks, REPARTITION, own=True)
+            for name, record in records.items()
         )
 
     def own_topics(self, application: str, tasks: int) -> tuple[Topic, ...]:

@@ -79,6 +79,7 @@ class Job:
         tables: inputs that are read as tables, to be looked up: of records of one time theirs are processed first, and
             one without value deletes its key (see Processor.removed; in other inputs it can't be used).
         table_outputs: outputs that hold a table's rows: `emit: latest` sends the last row of a key alone.
+        cached_outputs: those of which a store's cache sends the last row of a key alone whatever `emit` says.
         graph: the sub-topologies of a job that is no chain, each after those that send to it.
         formats: of topics and repartitions whose keys are no text or whose values are not Avro.
 
@@ -93,6 +94,7 @@ class Job:
     then: tuple[Stage, ...] = ()
     tables: frozenset[str] = frozenset()
     table_outputs: frozenset[str] = frozenset()
+    cached_outputs: frozenset[str] = frozenset()
     graph: tuple[SubTopology, ...] = ()
     formats: Mapping[str, TopicFormat] = field(default_factory=dict)
 
@@ -153,6 +155,11 @@ def _check_order(graph: tuple[SubTopology, ...]) -> None:
                 "put those that send to it before it; they can't send to each other in a circle"
             )
         known |= part.sends
+
+
+def global_tables(job: Job) -> frozenset[str]:
+    """Return the inputs that every task reads whole."""
+    return frozenset(topic for part in job.topology for topic in part.global_tables)
 
 
 def load_job(module: str) -> Job:

@@ -62,4 +62,5 @@ def task_codecs(
         timeless=part.global_tables,
         keys={name: kind for name, kind in kinds.items() if kind is not TEXT},
         table_outputs=job.table_outputs,
+        cached_outputs=job.cached_outputs,
     )

@@ -10,11 +10,11 @@ import pytest
 
 from forebay.cli.main import run
 from forebay.conformance.cases import case_files, load_cases
-from forebay.conformance.described import run_case
+from forebay.conformance.described import run_case, shares_a_task
 
 CASES = Path(__file__).parents[1] / "data" / "cases"
 PUBLIC = [(c["id"], c) for file in case_files(CASES) for c in load_cases(file) if "topology" in c]
-TABLES = [(name, case) for name, case in PUBLIC if case["topology"]["op"].startswith("table_table")]
+SPREAD = [(name, case) for name, case in PUBLIC if not shares_a_task(case, 3)]
 
 
 def test_all_of_them_are_here() -> None:
@@ -27,7 +27,7 @@ def test_case(case: Any) -> None:
     assert result.passed, "\n".join([result.problem, *map(str, result.differences)])
 
 
-@pytest.mark.parametrize("case", [case for _, case in TABLES], ids=[name for name, _ in TABLES])
+@pytest.mark.parametrize("case", [case for _, case in SPREAD], ids=[name for name, _ in SPREAD])
 def test_a_case_without_a_shared_time_gives_the_same_in_three_tasks(case: Any) -> None:
     assert run_case(case, 0, tasks=3).passed
 
@@ -45,3 +45,10 @@ def test_a_case_fails_when_it_expects_another_result(case: Any) -> None:
 def test_the_command_runs_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["conformance", str(CASES), "--backend", "dsl"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "60 passed, 0 failed"
+
+
+def test_the_command_runs_them_in_three_tasks(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["conformance", str(CASES), "--backend", "dsl", "--tasks", "3"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == f"{len(SPREAD)} passed, 0 failed"
+    assert len(SPREAD) >= 40
+    assert run(["conformance", str(CASES), "--tasks", "3"]) != 0

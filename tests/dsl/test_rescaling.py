@@ -109,3 +109,18 @@ def test_keys_of_other_formats_are_found_by_their_bytes() -> None:
     run.feed("in", *[(number, "a", 1) for number in range(20)])
     again = respread(run, build, 2)
     assert [again.pipe("in", number, "b", 2)[0][1] for number in range(20)] == [2] * 20
+
+
+def placed(t: Topology) -> None:
+    towns = t.global_table("towns", str, store="towns")
+    t.stream("in", str).left_join(towns, lambda a, b: f"{a} {b}", str, key_of=lambda _, town: town).to("out")
+
+
+def test_every_task_has_a_global_table_whole_whatever_their_number() -> None:
+    run = Driven(placed, tasks=2)
+    run.feed("towns", *((f"town-{n}", str(n), 0) for n in range(9)), ("town-8", None, 1))
+    for tasks in (3, 1, 4):
+        run = respread(run, placed, tasks)
+        held = [len(list(store.all())) for p in run.driver.stages[0].processors for _, store in declared_stores(p)]
+        assert held == [8] * tasks
+        assert run.feed("in", *((key, "town-5", 2) for key in KEYS)) == [(key, "town-5 5", 2) for key in KEYS]

@@ -204,3 +204,52 @@ def test_only_a_tables_rows_are_cached_when_the_latest_are_emitted() -> None:
 
     run = Driven(build)
     assert run.job.table_outputs == {"counts"}
+
+
+def test_a_table_joins_itself_by_a_foreign_key_and_one_it_is_joined_to_already() -> None:
+    def build(t: Topology) -> None:
+        staff, rooms = t.table("staff", str, store="staff"), t.table("rooms", str, store="rooms")
+        staff.left_join(rooms, lambda boss, room: f"{boss} in {room}", str).to_stream().to("placed")
+        bosses = staff.left_join_by_foreign_key(staff, lambda _, boss: boss, "{}<{}".format, str, store="bosses")
+        bosses.to_stream().to("bosses")
+        staff.join_by_foreign_key(rooms, lambda _, boss: boss, "{}@{}".format, str, store="at").to_stream().to("at")
+
+    run = Driven(build, tasks=3)
+    run.feed("staff", ("anna", "bert", 1), ("bert", "carl", 2), ("bert", "dora", 3), ("bert", None, 4))
+    run.feed("rooms", ("bert", "r1", 5), ("bert", None, 6))
+    assert {key: [(v, at) for k, v, at in run.by_topic("bosses") if k == key] for key in ("anna", "bert")} == {
+        "anna": [("bert<None", 1), ("bert<carl", 2), ("bert<dora", 3), ("bert<None", 4)],
+        "bert": [("carl<None", 2), ("dora<None", 3), (None, 4)],
+    }
+    assert run.by_topic("at") == [("anna", "bert@r1", 5), ("anna", None, 6)]
+
+
+def test_a_filtered_and_mapped_table_is_versioned_if_it_is_kept_so() -> None:
+    def build(t: Topology) -> None:
+        prices = t.table("prices", int, store="prices", history_retention_ms=100)
+        dear = prices.filter(lambda _, price: price > 5).map_values(lambda _, price: price * 10, int)
+        kept = dear.materialized("dear", history_retention_ms=100)
+        t.stream("asked", str).left_join(kept, "{}:{}".format, str).to("as-of")
+        kept.to_stream().to("latest")
+        dear.group_by(lambda _, price: "all", str).count(store="count").to_stream().to("counts")
+
+    run = Driven(build)
+    run.feed("prices", ("tea", 7, 10), ("tea", 9, 30), ("tea", 3, 20), ("tea", 8, 15))
+    asked = [("tea", f"{at}", at) for at in (9, 12, 17, 22, 31)]
+    assert [value for _, value, _ in run.feed("asked", *asked)] == ["9:None", "12:70", "17:80", "22:None", "31:90"]
+    assert run.by_topic("latest") == [("tea", 70, 10), ("tea", 90, 30)], "what is late belongs into the history alone"
+    assert [value for _, value, _ in run.by_topic("counts")] == [1, 1]
+
+
+def test_a_grace_waits_for_late_rows_of_a_filtered_table_that_is_kept_versioned() -> None:
+    def build(t: Topology) -> None:
+        prices = t.table("prices", int, store="prices", history_retention_ms=100)
+        dear = prices.filter(lambda _, price: price > 5).materialized("dear", history_retention_ms=100)
+        asked = t.stream("asked", str)
+        asked.left_join(dear, "{}:{}".format, str, grace_ms=20, waiting="waiting").to("later")
+
+    run = Driven(build)
+    run.feed("prices", ("tea", 7, 10), ("tea", 9, 30))
+    run.feed("asked", ("tea", "a", 25))
+    run.feed("prices", ("tea", 8, 20))
+    assert run.feed("asked", ("tea", "b", 45)) == [("tea", "a:8", 25)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from forebay.catalog import Topic
 from forebay.kafka.topics import TopicDescription, TopicSpec, differences, spec_of
 
@@ -32,6 +34,15 @@ def test_what_is_set_at_creation_only_is_no_difference() -> None:
     assert differences(spec, EXISTING) == ()
 
 
+def test_topics_that_a_job_shares_may_have_grown_to_a_multiple() -> None:
+    shared, own = spec_of(Topic("orders", partitions=2)), spec_of(Topic("orders", partitions=2, own=True))
+    existing = replace(EXISTING, config={"retention.ms": "-1"})
+    assert differences(shared, existing) == ()
+    assert "is 4, should be 2; partitions decide" in str(differences(own, existing)[0])
+    (uneven,) = differences(shared, replace(existing, partitions=3))
+    assert "add partitions up to a multiple of 2" in uneven.remedy
+
+
 def test_topics_of_the_table_become_declarations() -> None:
     spec = spec_of(Topic("orders", partitions=2, config={"retention.ms": "-1"}))
-    assert spec == TopicSpec("orders", 2, {"retention.ms": "-1"})
+    assert spec == TopicSpec("orders", 2, {"retention.ms": "-1"}, may_grow=True)

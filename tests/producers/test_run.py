@@ -1,5 +1,6 @@
 """A whole run against librdkafka's mock broker: what was generated is what the topic holds."""
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -65,6 +66,22 @@ def test_the_topic_holds_what_the_options_give(broker: str) -> None:
     assert sorted(found, key=repr) == sorted(expected, key=repr)
     for key in {key for key, _, _ in expected if key is not None}:
         assert [f for f in found if f[0] == key] == [e for e in expected if e[0] == key]
+
+
+def test_events_begin_when_they_can_be_sent(broker: str) -> None:
+    schemas = LocalSchemas()
+    codec = AvroCodec(UserActivity, schemas.register(load_contract("user-sessions", "UserActivity")), schemas)
+    answered: list[int] = []
+
+    def register(_subject: str, text: str) -> int:
+        time.sleep(0.01)  # the registry's time, which must not be in the events' age
+        answered.append(time.time_ns() // 1_000_000)
+        return schemas.register(Schema(text)).schema_id
+
+    options = Options(count=1, rate=1_000, malformed=0.05)
+    produce(TOPIC, options, {"bootstrap.servers": broker}, codec, register)
+    (first,) = consume(broker, 1)
+    assert first.timestamp()[1] >= answered[-1]
 
 
 def test_a_key_goes_where_java_producers_send_it(broker: str) -> None:

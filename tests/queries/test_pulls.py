@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 
 from forebay.conformance.cell import Cell
 from forebay.queries.entries import Entry
 from forebay.queries.reads import Bounds, WrongQuery
 from forebay.queries.stores import JobStores, NotCurrent, Reached, UnknownStore
-from tests.queries.written import WrittenTask, job_of
+from tests.queries.written import LOG, WrittenTask, job_of
 
 
 @pytest.fixture
@@ -210,3 +212,14 @@ def test_a_read_can_be_made_to_contain_an_offset(tasks: list[WrittenTask], job: 
         job.wait_for("plain", [Reached("events", 0, 3), Reached("events", 1, 10)], 0.01)
     publish(tasks)
     job.wait_for("plain", [Reached("events", 1, 10)], 0)
+
+
+def test_a_global_table_is_read_once_though_every_task_has_it(tasks: list[WrittenTask]) -> None:
+    for task in tasks:
+        task.store("plain").put("k", Cell("1"))
+    publish(tasks)
+    (declared,) = (copy.copy(store) for store in LOG.stores if store.name == "plain")
+    declared.is_global = True
+    job = JobStores([[declared]], [[task.replica for task in tasks]])
+    assert job.scan("plain", Bounds(), 10).entries == [Entry("k", Cell("1"))]
+    assert job.get("plain", "k", Bounds(), 10).entries == [Entry("k", Cell("1"))]

@@ -29,3 +29,7 @@ def test_partitions_that_are_gone_stop_the_job(earliest: dict[str, tuple[int, ..
 def test_a_number_that_does_not_fit_the_tasks_stops_the_job() -> None:
     with pytest.raises(TopicChanged, match="3 partitions can't be spread over 2 tasks"):
         adopted(START, {"t": (0, 0, 0)}, tasks=2)
+
+
+def test_a_global_table_has_any_number() -> None:
+    assert adopted({"t": (5,)}, {"t": (0, 2, 0)}, tasks=2, whole={"t"}) == {"t": (5, 2, 0)}

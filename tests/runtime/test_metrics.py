@@ -93,3 +93,29 @@ def test_latencies_are_a_histogram(metrics: JobMetrics) -> None:
 def test_figures_survive_as_text() -> None:
     figures = replace(told(3, outputs=2), records_in={"t": 1}, conversions=["x"], seconds={"commit": 0.25})
     assert TaskFigures.from_json(figures.to_json()) == figures
+
+
+def test_stores_tell_what_they_hold_and_how_often_they_are_called(metrics: JobMetrics) -> None:
+    metrics.observe(
+        [replace(told(1), stores={"n": [3, 90, 5, 7]}), replace(told(1, task=1), stores={"n": [1, 9, 1, 1]})]
+    )
+    metrics.observe([replace(told(2), stores={"n": [2, 60, 6, 9]})])
+    assert [value(metrics, f"forebay_store_{name}", store="n", task="0") for name in ("rows", "bytes")] == [2, 60]
+    assert [value(metrics, f"forebay_store_{name}_total", store="n") for name in ("puts", "gets")] == [7, 10]
+
+
+def test_a_restore_tells_its_rows_time_and_rate(metrics: JobMetrics) -> None:
+    assert value(metrics, "forebay_restored_rows_total") == 0
+    metrics.observe([replace(told(1, restored_rows=500), restore_seconds=2.0)])
+    metrics.observe([replace(told(2, restored_rows=500, tail_rows=4), restore_seconds=2.0)])
+    assert value(metrics, "forebay_restored_rows_total") == 500
+    assert value(metrics, "forebay_restore_seconds_total") == 2.0
+    assert value(metrics, "forebay_restore_rows_per_second", stage="0", task="0") == 250.0
+    assert value(metrics, "forebay_changelog_lag_rows", stage="0", task="0") == 4
+
+
+def test_many_stores_leave_room_for_what_every_task_tells() -> None:
+    few, many = ({f"store-{n}": [n] * 4 for n in range(count)} for count in (5, 500))
+    assert TaskFigures.from_json(replace(told(), stores=few).to_json()).stores == few
+    text = replace(told(), stores=many).to_json()
+    assert (TaskFigures.from_json(text).stores, len(text) < 4_096) == ({}, True)

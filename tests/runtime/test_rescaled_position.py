@@ -34,3 +34,10 @@ def test_nobody_stands_anywhere_in_repartitions_that_are_made_anew() -> None:
     one = merged(PARENTS, 0, 2, {REPARTITION})
     assert REPARTITION not in {topic for topic, _, _ in one.ends}
     assert (one.senders, one.handed_to) == ((), 0)
+
+
+def test_every_task_goes_on_where_it_stood_in_a_global_table() -> None:
+    whole = (("global", 0, 4), ("global", 1, 5))
+    parents = [at(7, 100, 300, ("t", 0, 10), *whole), at(9, 200, -1, ("t", 1, 11), *whole)]
+    assert merged(parents, 0, 1, set(), {"global"}).ends == (*whole, ("t", 0, 10), ("t", 1, 11))
+    assert [merged(parents[1:], task, 4, set(), {"global"}).ends for task in (1, 3)] == [(*whole, ("t", 1, 11)), whole]

@@ -83,3 +83,11 @@ def _failing() -> Iterator[tuple[bytes, bytes | None]]:
 )
 def test_the_end_of_a_prefix_is_the_first_key_above_it(prefix: bytes, end: bytes | None) -> None:
     assert prefix_end(prefix) == end
+
+
+def test_rows_and_bytes_are_known_by_store(table: Table) -> None:
+    table.apply([(b"one\0a", b"12"), (b"one\0b", b""), (b"two\0a", b"1"), (b"\x01marks\0one\0m", b"1")], b"t")
+    table.apply([(b"one\0a", b"1"), (b"two\0a", None), (b"two\0b", None)], b"u")
+    assert {name: held for name, held in table.store_sizes().items() if held != (0, 0)} == {"one": (2, 11)}
+    table.clear()
+    assert table.store_sizes() == {}

@@ -18,6 +18,7 @@ from forebay.operators.stream import StreamAggregate
 from forebay.operators.table import Change
 from forebay.operators.window import WindowAggregate
 from forebay.processor.api import Context, Timer
+from forebay.stores.materialized import beside
 from forebay.stores.session import SessionStore
 from forebay.stores.timestamped import TimestampedKeyValueStore
 from forebay.stores.window import Duplicates, WindowStore
@@ -94,7 +95,7 @@ def windowed_aggregate(
         if len(parents) > 1:
             raise TopologyError(f"store {store}: several streams can't share sliding windows; use windows of time")
         kept = WindowStore(
-            f"{store}-records", values, size_ms=1, retention_ms=windows.retention_ms, duplicates=Duplicates.KEEP
+            beside(store, "records"), values, size_ms=1, retention_ms=windows.retention_ms, duplicates=Duplicates.KEEP
         )
         key, horizon = windowed(inner, windows.difference_ms), windows.retention_ms
     else:

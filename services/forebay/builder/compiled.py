@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
 from typing import Any
 
 from forebay.builder.components import Component
+from forebay.builder.contexts import Punctuation
 from forebay.builder.foreign import Subscription, owner_of_subscription
-from forebay.builder.graph import Flow, Kind, Made, Node, S
+from forebay.builder.graph import Flow, History, Kind, Made, Node, Partitioner, S
 from forebay.formats import owner_of
 from forebay.operators.table import TableView
 from forebay.processor.api import NO_KEY, Context, IdleClose, Processor, Reading, Timer
@@ -28,6 +30,7 @@ class CompiledSubTopology(Processor[Any, Any]):
         self.component = component
         self.nodes = component.nodes
         horizon = max((node.horizon_ms for node in self.nodes), default=0)
+        self.wall_clock_interval_ms = math.gcd(*(node.wall_clock_ms for node in self.nodes))
         self.idle = IdleClose(close_idle_after_ms, horizon) if horizon and close_idle_after_ms else None
         self._attributes: dict[str, str] = {}
         self._of_store: dict[str, Node] = {}
@@ -41,14 +44,16 @@ class CompiledSubTopology(Processor[Any, Any]):
         self._made: dict[Node, Made] = {}
         self._views: dict[Node, TableView[Any]] = {}
         self._timers: list[tuple[str, Node]] = []
+        self._punctuated: list[tuple[Punctuation, Node]] = []
         self._entries: dict[str, Flow] = {}
         self._readings: dict[str, Reading[Any]] = {}
 
     def _declare(self, node: Node, store: Store[Any]) -> None:
         """Declare a node's store; a global table's is another one in each sub-topology."""
-        if node.is_global and self.component.name:
+        if node.is_global:
             store = copy.copy(store)
-            store.name = f"{store.name}-{self.component.name}"
+            store.is_global = True
+            store.name = f"{store.name}-{self.component.name}" if self.component.name else store.name
         self._attributes[f"{node.is_global} {store.name}"] = attribute = f"store{len(self._attributes)}"
         self._of_store[store.name] = node
         setattr(self, attribute, store)
@@ -66,6 +71,8 @@ class CompiledSubTopology(Processor[Any, Any]):
         for node, made in self._made.items():
             if made.on_timer is not None:
                 self._timers.append((made.timer, node))
+            if node.wall_clock_ms:
+                self._punctuated.append((Punctuation(node.wall_clock_ms, self.wall_clock_interval_ms), node))
 
     def _flow_of(self, node: Node, flows: dict[Node, Flow]) -> Flow:
         """Give what takes the elements that a node gives; make its operator."""
@@ -78,6 +85,9 @@ class CompiledSubTopology(Processor[Any, Any]):
 
     def _fan_out(self, node: Node) -> Flow:
         targets = tuple(self._receiver(child, side) for child, side in self._children.get(node, ()))
+        if self.sends_history(node):
+            wanted = [self._wants_history(child) for child, _ in self._children[node]]
+            targets = tuple(t if wants else _latest(t) for t, wants in zip(targets, wanted, strict=True))
         if len(targets) == 1:
             return targets[0]
 
@@ -90,6 +100,8 @@ class CompiledSubTopology(Processor[Any, Any]):
     def _receiver(self, node: Node, side: int) -> Flow:
         if node.kind is Kind.STEP:
             return self._made[node].flows[side]
+        if node.partitioner is not None:
+            return _sending_by_partitioner(node.name, node.partitioner)
         return _sending(node) if node.choose is None else _sending_by_record(node.choose)
 
     def store(self, declared: S) -> S:
@@ -108,6 +120,17 @@ class CompiledSubTopology(Processor[Any, Any]):
             assert node.view is not None, f"{node.name} is no table"
             found = self._views[node] = node.view(self)
         return found
+
+    def is_followed(self, node: Node) -> bool:
+        """Tell whether a node's elements go anywhere."""
+        return node in self._children
+
+    def sends_history(self, node: Node) -> bool:
+        """Tell whether changes that are not the latest of their key are wanted behind a table's node."""
+        return any(self._wants_history(child) for child, _ in self._children.get(node, ()))
+
+    def _wants_history(self, node: Node) -> bool:
+        return node.history is History.KEEPS or (node.history is History.PASSES and self.sends_history(node))
 
     def sends_old(self, node: Node) -> bool:
         """Tell whether somebody behind a table's node asks for old values."""
@@ -150,6 +173,12 @@ class CompiledSubTopology(Processor[Any, Any]):
     def removed(self, topic: str, ctx: Context[Any]) -> None:
         self._entries[topic](ctx.key, None, ctx.timestamp, ctx)
 
+    def on_wall_clock(self, now: int, ctx: Context[Any]) -> None:
+        for punctuation, node in self._punctuated:
+            on_wall_clock = self._made[node].on_wall_clock
+            if punctuation.is_due(now) and on_wall_clock is not None:
+                on_wall_clock(now, ctx)
+
     def on_timer(self, timer: Timer, ctx: Context[Any]) -> None:
         for name, node in self._timers:
             if timer.name == name or (name.endswith(": ") and timer.name.startswith(name)):
@@ -161,6 +190,16 @@ class CompiledSubTopology(Processor[Any, Any]):
 
 def _nowhere(_key: Any, _value: Any, _timestamp: int, _ctx: Context[Any]) -> None:
     """Take an element that nobody follows."""
+
+
+def _latest(target: Flow) -> Flow:
+    """Give a flow that leaves out changes which are not the latest of their key."""
+
+    def flow(key: Any, change: Any, timestamp: int, ctx: Context[Any]) -> None:
+        if change.is_latest:
+            target(key, change, timestamp, ctx)
+
+    return flow
 
 
 def _sending(node: Node) -> Flow:
@@ -175,5 +214,16 @@ def _sending(node: Node) -> Flow:
 def _sending_by_record(choose: Callable[[Any, Any], str]) -> Flow:
     def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
         ctx.forward(value, NO_KEY if key is None else key, timestamp, choose(key, value), ctx.headers or None)
+
+    return flow
+
+
+def _sending_by_partitioner(name: str, partitioner: Partitioner) -> Flow:
+    def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+        number = partitioner(key, value)
+        if number.__class__ is not int or number < 0:
+            raise ValueError(f"the partitioner of {name} gave {number!r}: give a whole number from 0")
+        task: Any = ctx
+        task.forward(value, NO_KEY if key is None else key, timestamp, name, ctx.headers or None, partition=number)
 
     return flow

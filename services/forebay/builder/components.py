@@ -30,6 +30,17 @@ class Component:
 def components(graph: Graph) -> tuple[Component, ...]:
     """Give the sub-topologies. Raises TopologyError where they send to each other in a circle."""
     graph.settle()
+    found = _ordered(_groups(graph).found())
+    return tuple(_component(graph, number, members) for number, members in enumerate(found))
+
+
+def run_together(graph: Graph, one: Node, other: Node) -> bool:
+    """Tell whether two nodes are in one sub-topology as the graph stands."""
+    groups = _groups(graph)
+    return groups.top(one) is groups.top(other)
+
+
+def _groups(graph: Graph) -> _Groups:
     groups = _Groups()
     for node in graph.nodes:
         if _is_shared(node):
@@ -38,8 +49,7 @@ def components(graph: Graph) -> tuple[Component, ...]:
         for parent in (*node.parents, *node.looked_up):
             if not _is_shared(parent):
                 groups.join(node, parent)
-    found = _ordered(groups.found())
-    return tuple(_component(graph, number, members) for number, members in enumerate(found))
+    return groups
 
 
 def _is_shared(node: Node) -> bool:
@@ -69,18 +79,19 @@ class _Groups:
         """Give each group's nodes, and the repartitions it reads."""
         groups: dict[Node, tuple[list[Node], list[Node]]] = {}
         for node in self._leader:
-            groups.setdefault(self._top(node), ([], []))[0].append(node)
+            groups.setdefault(self.top(node), ([], []))[0].append(node)
         for repartition, reader in self._readers.items():
-            groups[self._top(reader)][1].append(repartition)
+            groups[self.top(reader)][1].append(repartition)
         return list(groups.values())
 
-    def _top(self, node: Node) -> Node:
+    def top(self, node: Node) -> Node:
+        """Give the node that stands for a node's group."""
         while self._leader[node] is not node:
             node = self._leader[node]
         return node
 
     def _unite(self, one: Node, other: Node) -> None:
-        self._leader[self._top(one)] = self._top(other)
+        self._leader[self.top(one)] = self.top(other)
 
 
 Members = tuple[list[Node], list[Node]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -13,11 +13,16 @@ from forebay.formats import Format
 from forebay.operators.table import TableView
 from forebay.processor.api import Context, Reading, Timer
 from forebay.stores.binding import Store
+from forebay.stores.buffers import JoinBuffer, SuppressBuffer
+from forebay.stores.versioned import VersionedKeyValueStore
 
 S = TypeVar("S", bound=Store[Any])
 
 Flow = Callable[[Any, Any, int, Context[Any]], None]
 """Takes one element: row text of the key (or None), value (of a table: its change), timestamp in ms."""
+
+Partitioner = Callable[[Any, Any], int]
+"""Gives a number of a record's key (row text) and value; its rest by the number of tasks is the partition."""
 
 _HERE = str(Path(__file__).parent)
 
@@ -31,6 +36,14 @@ class Kind(Enum):
     SINK = "sink"
 
 
+class History(Enum):
+    """What a node does with changes that are not the latest of their key."""
+
+    IGNORES = "ignores"
+    PASSES = "passes"
+    KEEPS = "keeps"
+
+
 @dataclass(frozen=True, slots=True)
 class Made:
     """A node's operator on a task's stores.
@@ -38,11 +51,13 @@ class Made:
     Args:
         flows: one per parent.
         timer: name of the timer it uses, if it uses one; a processor's timers begin with it.
+        on_wall_clock: called every `Node.wall_clock_ms`.
     """
 
     flows: tuple[Flow, ...]
     timer: str = ""
     on_timer: Callable[[Timer, Context[Any]], None] | None = None
+    on_wall_clock: Callable[[int, Context[Any]], None] | None = None
 
 
 class Bound(Protocol):
@@ -54,6 +69,14 @@ class Bound(Protocol):
 
     def view(self, node: Node) -> TableView[Any]:
         """Give where the rows of a node's table are looked up."""
+        ...
+
+    def is_followed(self, node: Node) -> bool:
+        """Tell whether a node's elements go anywhere."""
+        ...
+
+    def sends_history(self, node: Node) -> bool:
+        """Tell whether changes that are not the latest of their key are wanted behind a table's node."""
         ...
 
     def sends_old(self, node: Node) -> bool:
@@ -74,12 +97,15 @@ class Node:
         make: makes its operator; its results go to the flow it is given.
         view: gives where its table's rows are looked up.
         asks_old: whether it needs the old values of the table before it.
+        history: what it does with changes that are not the latest of their key.
         gives_rows: whether what it gives are rows of a table: the last one of a key stands for those before.
         topics: of a source or a sink.
         choose: of a sink to several topics: gives the topic of a record.
         reading: of a source.
         is_global: whether every task has it whole.
         horizon_ms: how far past stream time it must be taken for all it holds to be given, in ms.
+        partitioner: of a repartition: gives the number that a record's partition is made of; None: the key's hash.
+        wall_clock_ms: how often its processor is called by the wall clock, in ms; 0: never.
         where: file and line that made it.
     """
 
@@ -94,6 +120,7 @@ class Node:
     view: Callable[[Bound], TableView[Any]] | None = None
     asks_old: bool = True
     gives_rows: bool = False
+    history: History = History.IGNORES
     topics: tuple[str, ...] = ()
     choose: Callable[[Any, Any], str] | None = None
     reading: Reading[Any] | None = None
@@ -101,6 +128,8 @@ class Node:
     is_nullable: bool = False
     is_global: bool = False
     horizon_ms: int = 0
+    partitioner: Partitioner | None = None
+    wall_clock_ms: int = 0
     where: str = ""
 
 
@@ -135,11 +164,15 @@ class Graph:
         if not node.where:
             object.__setattr__(node, "where", line_of_caller())
         for store in node.stores:
+            _check_kept(node, store)
             other = self._stores.setdefault(store.name, node)
             if other is not node:
                 raise TopologyError(
-                    f"store {store.name}: the name is used at {other.where} already; give each store its own"
+                    f"store {store.name}: the name is used at {other.where} already; give each store its own, or have "
+                    f"a processor work on that one: process(..., stores=[{store.name!r}])"
                 )
+        if node.kind is Kind.STEP and node.name.startswith("process "):
+            self._check_process(node)
         for topic in node.topics:
             self._check_topic(topic, node)
         self.nodes.append(node)
@@ -149,10 +182,14 @@ class Graph:
         """Give the nodes of a kind."""
         return [node for node in self.nodes if node.kind is kind]
 
-    def repartition(self, parent: Node, name: str, *, value: Format[Any] | None = None) -> Node:
+    def owner_of_store(self, name: str) -> Node | None:
+        """Give the node that declares a store."""
+        return self._stores.get(name)
+
+    def repartition(self, parent: Node, name: str, partitioner: Partitioner | None = None) -> Node:
         """Give the repartition behind `parent`: the one there is, or a new one of that name."""
         for node in self._repartitions.values():
-            if node.parents == (parent,):
+            if node.parents == (parent,) and partitioner is None and node.partitioner is None:
                 return node
         if name in self._repartitions:
             raise TopologyError(
@@ -160,7 +197,10 @@ class Graph:
                 "another: name="
             )
         key = parent.key.repartitioned()
-        kept = Node(Kind.REPARTITION, name, key, value or parent.value, (parent,), is_nullable=True)
+        if partitioner is not None:
+            # Of another name, so that nothing that is partitioned otherwise is joined with it.
+            key = replace(key, name=f"{key} (partitioned by the partitioner of {name})")
+        kept = Node(Kind.REPARTITION, name, key, parent.value, (parent,), is_nullable=True, partitioner=partitioner)
         self._repartitions[name] = kept
         return self.add(kept)
 
@@ -170,6 +210,14 @@ class Graph:
         for node in self.of_kind(Kind.REPARTITION):
             if node.name in topics:
                 object.__setattr__(node, "name", f"{node.name}-by-key")
+
+    def _check_process(self, node: Node) -> None:
+        for other in self.nodes:
+            if other.name == node.name:
+                raise TopologyError(
+                    f"{node.name}: the name is used at {other.where} already: it is before the processor's timers; "
+                    "give each its own name="
+                )
 
     def _check_topic(self, topic: str, node: Node) -> None:
         other = self._topics.setdefault(f"{node.kind.value} {topic}", node)
@@ -184,3 +232,23 @@ class Graph:
                 f"topic {topic} is sent {other.key}, {other.value} at {other.where} and {node.key}, {node.value} here: "
                 "map them to one record, or give each a topic"
             )
+
+
+def _check_kept(node: Node, store: Store[Any]) -> None:
+    """Refuse a cache or a missing changelog where there can't be one."""
+    kept = store.kept
+    if node.is_global and not kept.logging:
+        raise TopologyError(
+            f"store {store.name}: a global table goes on where it stood, so it needs its rows back: logging=True"
+        )
+    if kept.caching is None:
+        return
+    if not node.gives_rows or isinstance(store, (JoinBuffer, SuppressBuffer)):
+        raise TopologyError(
+            f"store {store.name}: it holds no rows that are sent, so that there is nothing to cache: leave caching= out"
+        )
+    if kept.caching and isinstance(store, VersionedKeyValueStore):
+        raise TopologyError(
+            f"store {store.name}: a versioned table is not cached, each of its versions counts: leave caching= out, or "
+            "read it without history_retention_ms"
+        )

@@ -16,6 +16,7 @@ from forebay.operators.table import LatestByTimestamp, Table
 from forebay.operators.waiting import Waiting
 from forebay.processor.api import Context, Timer
 from forebay.stores.buffers import JoinBuffer
+from forebay.stores.materialized import beside
 from forebay.stores.versioned import VersionedKeyValueStore
 from forebay.stores.window import Duplicates, WindowStore
 from forebay.time.windows import JoinWindows
@@ -48,7 +49,7 @@ def with_table(
             return Made((_at_once(AsOf(table.name, bound.view(table)), joiner, kind, out),))
         own = bound.store(versions)
         rows = LatestByTimestamp(own)
-        at_once = _of_history(own, _at_once(rows, joiner, kind, out))
+        at_once = _of_versions(own, joiner, kind, out)
         if buffer is None:
             return Made((at_once,))
         join = StreamTableJoin(rows, kind, joiner, buffer=bound.store(buffer), grace_ms=grace_ms)
@@ -82,6 +83,26 @@ def _of_history(versions: VersionedKeyValueStore[Any], joined: Flow) -> Flow:
         if late_by > 0 and value is not None and key is not None and versions.get(key, timestamp) is None:
             ctx.late(late_by)
         joined(key, value, timestamp, ctx)
+
+    return flow
+
+
+def _of_versions(versions: VersionedKeyValueStore[Any], joiner: Joiner, kind: Join, out: Flow) -> Flow:
+    """Give the flow that joins at once, and sends to `.late` as `_of_history` does."""
+    look_up, is_inner = versions.get, kind is Join.INNER
+
+    def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+        if value is None:
+            return
+        found = None if key is None else look_up(key, timestamp)
+        if found is not None:
+            out(key, joiner(value, found.value), timestamp, ctx)
+            return
+        late_by = versions.stream_time - versions.history_retention_ms - timestamp
+        if late_by > 0 and key is not None:
+            ctx.late(late_by)
+        if not is_inner:
+            out(key, joiner(value, None), timestamp, ctx)
 
     return flow
 
@@ -137,16 +158,16 @@ def with_stream(
 
     def side(name: str, node: Node) -> WindowStore[Any]:
         return WindowStore(
-            f"{store}-{name}", node.value, size_ms=size, retention_ms=retention, duplicates=Duplicates.KEEP
+            beside(store, name), node.value, size_ms=size, retention_ms=retention, duplicates=Duplicates.KEEP
         )
 
     lefts, rights = side("left", left), side("right", right)
     left_waiting: JoinBuffer[Any] | None = None
     right_waiting: JoinBuffer[Any] | None = None
     if kind is not Join.INNER:
-        left_waiting = JoinBuffer(f"{store}-left-waiting", left.value)
+        left_waiting = JoinBuffer(beside(store, "left-waiting"), left.value)
     if kind is Join.OUTER:
-        right_waiting = JoinBuffer(f"{store}-right-waiting", right.value)
+        right_waiting = JoinBuffer(beside(store, "right-waiting"), right.value)
 
     def make(bound: Bound, out: Flow) -> Made:
         own = bound.store(lefts)

@@ -172,5 +172,9 @@ def _idents(node: Node, idents: dict[Node, tuple[str, ...]]) -> tuple[str, ...]:
 def _store(store: Store[Any], prefix: str) -> StoreFacts:
     bounds = [text.format(getattr(store, name)) for name, text in _BOUNDS.items() if hasattr(store, name)]
     kind = _KINDS.get(type(store).__name__, type(store).__name__)
-    what = ", ".join([kind, *bounds])
-    return StoreFacts(store.name, store.value.__name__, what, f"{prefix}-{store.name}-changelog")
+    kept = store.kept
+    places = [] if kept.persistent is None else ["persistent" if kept.persistent else "in memory"]
+    caches = [] if kept.caching is None else ["cached" if kept.caching else "not cached"]
+    what = ", ".join([kind, *bounds, *places, *caches])
+    changelog = f"{prefix}-{store.name}-changelog" if kept.logging else ""
+    return StoreFacts(store.name, store.value.__name__, what, changelog)

@@ -1,124 +1,43 @@
-"""Nodes that run a processor written by hand in the middle of a topology."""
+"""Nodes that run a processor, or a transformer of rows, written by hand in the middle of a topology."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from typing import Any, NamedTuple
+import abc
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Generic, TypeVar
 
-from forebay.builder.graph import Bound, Flow, Kind, Made, Node, TopologyError
+from forebay.builder.contexts import Chosen, NodeContext, RowContext
+from forebay.builder.graph import Bound, Flow, Graph, Kind, Made, Node, TopologyError
 from forebay.builder.keys import reader_of_rows, writer_of_rows
 from forebay.formats import Format
+from forebay.operators.table import Change
 from forebay.processor.api import AnyProcessor, Context, Timer
 from forebay.processor.engine import declared_stores
-from forebay.processor.messages import Headers
+from forebay.stores.binding import Store
+from forebay.stores.timestamped import TimestampedKeyValueStore
+from forebay.stores.upgrade import described
+
+K = TypeVar("K")
+V = TypeVar("V")
+O = TypeVar("O")  # noqa: E741
 
 
-class Chosen(NamedTuple):
-    """A value on its way to one of a processor's children."""
+class ValueTransformer(abc.ABC, Generic[K, V, O]):
+    """Makes each row of a table from the row before it, with stores of its own (ValueTransformerWithKey).
 
-    child: str
-    value: Any
-
-
-class NodeContext:
-    """What a processor in a topology sees: the task's context, with forwards going to what follows it.
-
-    Args:
-        name: before the names of its timers.
-        out: where forwards go.
-        children: names that a forward may choose among; none: there is one way on.
-        of_row, row: read and write keys.
+    Stores are declared as class attributes, or in the constructor.
     """
 
-    def __init__(
-        self,
-        name: str,
-        out: Flow,
-        of_row: Callable[[str], Any],
-        row: Callable[[Any], str],
-        keeps_key: bool,
-        children: Collection[str] = (),
-    ) -> None:
-        self._name = name
-        self._out = out
-        self._children = children
-        self._of_row = of_row
-        self._row = row
-        self._keeps_key = keeps_key
-        self._ctx: Context[Any]
-        self._time = -1
-        self._text: str | None = None
-        self.key: Any = None
+    def opened(self) -> None:
+        """Prepare what works on stores: they are bound to their task now."""
 
-    def of_element(self, ctx: Context[Any], key: Any, timestamp: int) -> NodeContext:
-        """Give the context for an element that reached the node."""
-        self._ctx, self._time, self._text = ctx, timestamp, key
-        self.key = None if key is None else self._of_row(key)
-        return self
-
-    @property
-    def timestamp(self) -> int:
-        return self._time
-
-    @property
-    def stream_time(self) -> int:
-        return self._ctx.stream_time
-
-    @property
-    def closing_time(self) -> int:
-        return self._ctx.closing_time
-
-    @property
-    def topic(self) -> str:
-        return self._ctx.topic
-
-    @property
-    def partition(self) -> int:
-        return self._ctx.partition
-
-    @property
-    def offset(self) -> int:
-        return self._ctx.offset
-
-    @property
-    def headers(self) -> Headers:
-        return self._ctx.headers
-
-    def forward(
-        self,
-        value: Any,
-        key: Any = None,
-        timestamp: int | None = None,
-        to: str | None = None,
-        headers: Headers | None = None,
-    ) -> None:
-        if headers is not None:
-            raise ValueError("a processor in a topology sends the record's own headers on: give no headers=")
-        if (to is not None) != bool(self._children) or (to is not None and to not in self._children):
-            named = f"one of {', '.join(self._children)}" if self._children else "what follows, without to="
-            raise ValueError(f"a forward to {to!r} leads nowhere: forward to {named}")
-        if key is not None and self._keeps_key:
-            raise ValueError("process_values() keeps the key: forward without one, or use process()")
-        text = self._text if key is None else self._row(key)
-        given = value if to is None else Chosen(to, value)
-        self._out(text, given, self._time if timestamp is None else timestamp, self._ctx)
-
-    def late(self, by_ms: int) -> None:
-        self._ctx.late(by_ms)
-
-    def schedule(self, name: str, due: int, key: Any = None) -> None:
-        self._ctx.schedule(self._name + name, due, self._timer_key(key))
-
-    def cancel(self, name: str, key: Any = None) -> None:
-        self._ctx.cancel(self._name + name, self._timer_key(key))
-
-    def _timer_key(self, key: Any) -> str:
-        if key == "":
-            return ""
-        return (self._text or "") if key is None else self._row(key)
+    @abc.abstractmethod
+    def transform(self, key: K, value: V | None, ctx: Context[Any]) -> O | None:
+        """Return the new row of `key`; None: there is none. A `value` of None: the row was deleted."""
 
 
 def processed(
+    graph: Graph,
     parent: Node,
     name: str,
     make_processor: Callable[[], AnyProcessor],
@@ -126,52 +45,46 @@ def processed(
     into: Format[Any],
     keeps_key: bool,
     children: Collection[str] = (),
+    shared: Sequence[str] = (),
 ) -> Node:
     """Give the node that runs a processor; its stores are the topology's. Raises TopologyError."""
-    declared = dict(declared_stores(make_processor()))
     if key.name != parent.key.name and keeps_key:
         raise TopologyError(f"process {name}: process_values() keeps the key's format")
+    made = make_processor()
+    own, owners = _stores(graph, parent, f"process {name}", made, shared)
+
+    def make(bound: Bound, out: Flow) -> Made:
+        processor = _bound(bound, make_processor())
+        timer = f"process {name}: "
+        rows = reader_of_rows(parent.key), writer_of_rows(key)
+        context: Any = NodeContext(timer, out, *rows, keeps_key, children)
+
+        def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            if value is None:
+                processor.removed(ctx.topic, context.of_element(ctx, key, timestamp))
+            else:
+                processor.process(value, context.of_element(ctx, key, timestamp))
+
+        def on_timer(fired: Timer, ctx: Context[Any]) -> None:
+            named = Timer(fired.due, fired.name[len(timer) :], fired.key)
+            processor.on_timer(named, context.of_element(ctx, fired.key or None, fired.due))
+
+        def on_wall_clock(now: int, ctx: Context[Any]) -> None:
+            processor.on_wall_clock(now, context.of_element(ctx, None, now))
+
+        return Made((flow,), timer, on_timer, on_wall_clock)
+
     return Node(
         Kind.STEP,
         f"process {name}",
         key,
         into,
         (parent,),
-        stores=tuple(declared.values()),
-        make=lambda bound, out: _made(
-            bound, out, name, make_processor(), list(declared), declared, (parent.key, key), keeps_key, children
-        ),
+        owners,
+        stores=own,
+        make=make,
+        wall_clock_ms=made.wall_clock_interval_ms,
     )
-
-
-def _made(
-    bound: Bound,
-    out: Flow,
-    name: str,
-    processor: AnyProcessor,
-    attributes: list[str],
-    declared: Mapping[str, Any],
-    keys: tuple[Format[Any], Format[Any]],
-    keeps_key: bool,
-    children: Collection[str],
-) -> Made:
-    for attribute in attributes:
-        setattr(processor, attribute, bound.store(declared[attribute]))
-    processor.opened()
-    timer = f"process {name}: "
-    context: Any = NodeContext(timer, out, reader_of_rows(keys[0]), writer_of_rows(keys[1]), keeps_key, children)
-
-    def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
-        if value is None:
-            processor.removed(ctx.topic, context.of_element(ctx, key, timestamp))
-        else:
-            processor.process(value, context.of_element(ctx, key, timestamp))
-
-    def on_timer(fired: Timer, ctx: Context[Any]) -> None:
-        named = Timer(fired.due, fired.name[len(timer) :], fired.key)
-        processor.on_timer(named, context.of_element(ctx, fired.key or None, fired.due))
-
-    return Made((flow,), timer, on_timer)
 
 
 def child(parent: Node, name: str, into: Format[Any]) -> Node:
@@ -185,3 +98,84 @@ def child(parent: Node, name: str, into: Format[Any]) -> Node:
         return Made((flow,))
 
     return Node(Kind.STEP, f"child {name}", parent.key, into, (parent,), make=make)
+
+
+def transformed(
+    graph: Graph,
+    parent: Node,
+    make_transformer: Callable[[], ValueTransformer[Any, Any, Any]],
+    into: Format[Any],
+    store: str,
+    shared: Sequence[str],
+) -> Node:
+    """Give the node that keeps the rows which a transformer makes of a table's. Raises TopologyError."""
+    declared: TimestampedKeyValueStore[Any] = TimestampedKeyValueStore(store, into)
+    own, owners = _stores(graph, parent, f"transform {store}", make_transformer(), shared)
+
+    def make(bound: Bound, out: Flow) -> Made:
+        transformer, rows = _bound(bound, make_transformer()), bound.store(declared)
+        context: Any = RowContext(reader_of_rows(parent.key))
+
+        def flow(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
+            seen = context.of_element(ctx, key, timestamp)
+            old, new = rows.get(key), transformer.transform(seen.key, change.new, seen)
+            rows.put(key, new, timestamp)
+            if old is not None or new is not None:
+                out(key, Change(key, new, None if old is None else old.value, timestamp), timestamp, ctx)
+
+        return Made((flow,))
+
+    return Node(
+        Kind.STEP,
+        f"transform to {into}",
+        parent.key,
+        into,
+        (parent,),
+        owners,
+        stores=(declared, *own),
+        make=make,
+        view=lambda bound: bound.store(declared),
+        asks_old=False,
+        gives_rows=True,
+    )
+
+
+P = TypeVar("P", AnyProcessor, ValueTransformer[Any, Any, Any])
+
+
+def _bound(bound: Bound, made: P) -> P:
+    """Give a processor the stores of its task."""
+    for attribute, declared in list(declared_stores(made)):
+        setattr(made, attribute, bound.store(declared))
+    made.opened()
+    return made
+
+
+def _stores(
+    graph: Graph, parent: Node, what: str, made: Any, shared: Sequence[str]
+) -> tuple[tuple[Store[Any], ...], tuple[Node, ...]]:
+    """Give the stores that are a processor's own, and the nodes whose stores it works on as well."""
+    declared: Mapping[str, Store[Any]] = {store.name: store for _, store in declared_stores(made)}
+    owners = []
+    for name in shared:
+        owner = graph.owner_of_store(name)
+        if owner is None or name not in declared:
+            missing = "has no attribute that declares it" if owner is not None else "no node before this one has it"
+            raise TopologyError(
+                f"{what}: the store {name} can't be shared: {missing}; name in stores= what the {type(made).__name__} "
+                "declares and another node made before"
+            )
+        (kept,) = (store for store in owner.stores if store.name == name)
+        wanted = declared[name]
+        if (described(kept), kept.format) != (described(wanted), wanted.format):
+            raise TopologyError(
+                f"{what}: {owner.where} has the store {name} as {described(kept)} of {kept.format}, the "
+                f"{type(made).__name__} as {described(wanted)} of {wanted.format}: declare it alike"
+            )
+        if not owner.is_global and (owner.parents or (owner,))[0].key.name != parent.key.name:
+            raise TopologyError(
+                f"{what}: the store {name} holds {(owner.parents or (owner,))[0].key} keys, this stream {parent.key}: "
+                "equal keys are in different tasks; select_key() before"
+            )
+        owners.append(owner)
+    return tuple(store for name, store in declared.items() if name not in shared), tuple(owners)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from forebay.builder.picture import Picture, Sending, StageFacts
+from forebay.builder.picture import Picture, Sending, StageFacts, StoreFacts
 
 
 def as_text(picture: Picture) -> str:
@@ -23,7 +23,7 @@ def _lines(picture: Picture) -> Iterator[str]:
             stores = f"; keeps {', '.join(step.stores)}" if step.stores else ""
             yield f"    {labels[step.ident]} {step.label} <- {origin}{stores}"
         for store in stage.stores:
-            yield f"    store {store.name} ({store.record}): {store.kind}; changelog {store.changelog}"
+            yield f"    store {store.name} ({store.record}): {store.kind}; {_changelog(store)}"
         yield f"    tasks' timers, event ids, indexes: changelog {stage.changelog}"
         for kind, leaving in (("sends", stage.sends), ("repartitions", stage.hands_over)):
             yield from (_leaving(kind, sending, labels) for sending in leaving)
@@ -58,11 +58,17 @@ def _boxes(stage: StageFacts, names: _Names) -> Iterator[str]:
         yield f"{names.of('store ' + store.name)}[({_quoted(store.name, store.kind)})]"
 
 
+def _changelog(store: StoreFacts) -> str:
+    return f"changelog {store.changelog}" if store.changelog else "no changelog: it begins empty at each start"
+
+
 def _arrows(stage: StageFacts, names: _Names) -> Iterator[str]:
     for step in stage.steps:
         yield from (f"{names.of(origin)} --> {names.of(step.ident)}" for origin in step.after)
         yield from (f"{names.of(step.ident)} <--> {names.of('store ' + store)}" for store in step.stores)
     for store in stage.stores:
+        if not store.changelog:
+            continue
         yield f"{names.of('store ' + store.name)} -.-> {names.of(store.changelog)}([{_quoted(store.changelog)}])"
     for sending in stage.hands_over:
         yield f"{names.of(sending.to)}{{{{{_quoted('repartition ' + sending.to, sending.record)}}}}}"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from forebay.builder.changes import Moved, moved
-from forebay.builder.graph import Bound, Flow, Kind, Made, Node, TopologyError
+from forebay.builder.graph import Bound, Flow, History, Kind, Made, Node, TopologyError
 from forebay.builder.views import Filtered, Mapped, Timeless
 from forebay.formats import Format
 from forebay.operators.aggregate import TableAggregate
@@ -18,7 +18,7 @@ from forebay.operators.table_table import JoinedTable, TableTableJoin
 from forebay.processor.api import Context, LateRecord
 from forebay.stores.keyvalue import KeyValueStore
 from forebay.stores.timestamped import TimestampedKeyValueStore
-from forebay.stores.versioned import VersionedKeyValueStore
+from forebay.stores.versioned import NOT_PUT, VersionedKeyValueStore
 
 Rows = TimestampedKeyValueStore[Any] | VersionedKeyValueStore[Any]
 
@@ -38,6 +38,12 @@ def table(source: Node, store: str, history_retention_ms: int | None, *, is_alon
     def make(bound: Bound, out: Flow) -> Made:
         own = bound.store(declared)
         rows: Table[Any] = LatestByTimestamp(own) if isinstance(own, VersionedKeyValueStore) else LatestByOffset(own)
+        if not bound.is_followed(node):
+            return Made((_putting(own, is_alone=is_alone),))
+
+        update = rows.update
+        if isinstance(rows, LatestByTimestamp) and bound.sends_history(node):
+            update = rows.update_any
 
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
             if key is None:
@@ -48,13 +54,28 @@ def table(source: Node, store: str, history_retention_ms: int | None, *, is_alon
                     raise LateRecord(late_by)
                 if late_by > 0:
                     ctx.late(late_by)
-            change = rows.update(key, value, timestamp)
+            change = update(key, value, timestamp)
             if change is not None:
                 out(key, change, timestamp, ctx)
 
         return Made((flow,))
 
-    return _node(f"table {store}", source, source.value, make, stores=(declared,), view=lambda b: _view(b, declared))
+    node = _node(f"table {store}", source, source.value, make, stores=(declared,), view=lambda b: _view(b, declared))
+    return node
+
+
+def _putting(rows: Rows, *, is_alone: bool) -> Flow:
+    """Give the flow of a table that is only looked up: nobody asks what a row was before."""
+
+    def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+        if key is not None and rows.put(key, value, timestamp) is NOT_PUT:
+            assert isinstance(rows, VersionedKeyValueStore)
+            late_by = rows.stream_time - rows.history_retention_ms - timestamp
+            if is_alone:
+                raise LateRecord(late_by)
+            ctx.late(late_by)
+
+    return flow
 
 
 def _view(bound: Bound, declared: Rows) -> Any:
@@ -81,12 +102,13 @@ def filtered(parent: Node, name: str, keeps: Callable[[str, Any], bool]) -> Node
         def flow(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
             new = change.new if change.new is not None and keeps(key, change.new) else None
             old = change.old if change.old is not None and keeps(key, change.old) else None
-            if new is not None or old is not None:
-                out(key, Change(key, new, old, timestamp), timestamp, ctx)
+            if new is not None or old is not None or not change.is_latest:
+                out(key, Change(key, new, old, timestamp, change.is_latest), timestamp, ctx)
 
         return Made((flow,))
 
-    return _node(name, parent, parent.value, make, view=lambda bound: Filtered(bound.view(parent), keeps))
+    made = _node(name, parent, parent.value, make, view=lambda bound: Filtered(bound.view(parent), keeps))
+    return replace(made, history=History.PASSES)
 
 
 def mapped(parent: Node, into: Format[Any], mapper: Callable[[str, Any], Any]) -> Node:
@@ -98,11 +120,12 @@ def mapped(parent: Node, into: Format[Any], mapper: Callable[[str, Any], Any]) -
         def flow(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
             new = None if change.new is None else mapper(key, change.new)
             old = mapper(key, change.old) if asked and change.old is not None else None
-            out(key, Change(key, new, old, timestamp), timestamp, ctx)
+            out(key, Change(key, new, old, timestamp, change.is_latest), timestamp, ctx)
 
         return Made((flow,))
 
-    node = _node(f"map to {into}", parent, into, make, view=lambda bound: Mapped(bound.view(parent), mapper))
+    made = _node(f"map to {into}", parent, into, make, view=lambda bound: Mapped(bound.view(parent), mapper))
+    node = replace(made, history=History.PASSES)
     return node
 
 
@@ -153,6 +176,28 @@ def kept(parent: Node, store: str) -> Node:
 
     node = _node(f"keep {store}", parent, parent.value, make, stores=(declared,), view=lambda b: b.store(declared))
     return replace(node, asks_old=False)
+
+
+def kept_versions(parent: Node, store: str, history_retention_ms: int) -> Node:
+    """Give the node that keeps a table's rows and what they were before, by timestamp."""
+    declared: VersionedKeyValueStore[Any] = VersionedKeyValueStore(
+        store, parent.value, history_retention_ms=history_retention_ms
+    )
+
+    def make(bound: Bound, out: Flow) -> Made:
+        rows = LatestByTimestamp(bound.store(declared))
+        update = rows.update_any if bound.sends_history(node) else rows.update
+
+        def flow(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
+            found = update(key, change.new, timestamp)
+            if found is not None and (found.old is not None or found.new is not None or not found.is_latest):
+                out(key, found, timestamp, ctx)
+
+        return Made((flow,))
+
+    made = _node(f"keep {store}", parent, parent.value, make, stores=(declared,), view=lambda b: _view(b, declared))
+    node = replace(made, asks_old=False, history=History.KEEPS)
+    return node
 
 
 def to_stream(parent: Node) -> Node:

@@ -53,7 +53,7 @@ class Stream(Joining[K, V]):
         made = stateless.flat_mapped(self.node, _format(into), on_keys(self.node.key, mapper))
         return Stream(self.graph, self.graph.add(made), self.is_rekeyed)
 
-    def select_key(self, key_of: Callable[[K, V], G], key: Spec[G]) -> Stream[G, V]:
+    def select_key(self, key_of: Callable[[K, V], G | None], key: Spec[G]) -> Stream[G, V]:
         """Give each record a new key.
 
         Args:
@@ -110,15 +110,21 @@ class Stream(Joining[K, V]):
         return Split(self)
 
     @overload
-    def process(self, make: Callable[[], AnyProcessor], into: Spec[O], key: Spec[G], *, name: str) -> Stream[G, O]: ...
-    @overload
-    def process(self, make: Callable[[], AnyProcessor], into: Spec[O], *, name: str) -> Stream[K, O]: ...
+    def process(
+        self, make: Callable[[], AnyProcessor], into: Spec[O], key: Spec[G], *, name: str, stores: Sequence[str] = ()
+    ) -> Stream[G, O]: ...
     @overload
     def process(
-        self, make: Callable[[], AnyProcessor], into: Mapping[str, Spec[Any]], *, name: str
+        self, make: Callable[[], AnyProcessor], into: Spec[O], *, name: str, stores: Sequence[str] = ()
+    ) -> Stream[K, O]: ...
+    @overload
+    def process(
+        self, make: Callable[[], AnyProcessor], into: Mapping[str, Spec[Any]], *, name: str, stores: Sequence[str] = ()
     ) -> dict[str, Stream[K, Any]]: ...
-    def process(self, make: Callable[[], AnyProcessor], into: Any, key: Any = None, *, name: str) -> Any:
-        """Run a processor on each record; what it forwards goes on, under any key.
+    def process(
+        self, make: Callable[[], AnyProcessor], into: Any, key: Any = None, *, name: str, stores: Sequence[str] = ()
+    ) -> Any:
+        """Run a processor on each record; what it forwards goes on, under any key, with the record's headers or others.
 
         Its stores belong to the topology. A record without value goes to its `removed`.
 
@@ -126,23 +132,30 @@ class Stream(Joining[K, V]):
             make: makes it, for each task anew.
             into: what values are; of several ways on: by the name that `ctx.forward(to=...)` chooses.
             name: before its timers' names; each processor needs its own.
+            stores: names of stores it declares as a table or processor before it does, and works on together with it.
         """
         parent = self.keyed(name)
         kind = parent.key if key is None else _format(key)
         if not isinstance(into, Mapping):
-            made = processors.processed(parent, name, make, kind, _format(into), keeps_key=False)
+            made = processors.processed(
+                self.graph, parent, name, make, kind, _format(into), keeps_key=False, shared=stores
+            )
             return Stream(self.graph, self.graph.add(made), True)
-        made = processors.processed(parent, name, make, kind, parent.value, keeps_key=False, children=tuple(into))
+        made = processors.processed(
+            self.graph, parent, name, make, kind, parent.value, keeps_key=False, children=tuple(into), shared=stores
+        )
         node = self.graph.add(made)
         return {
             child: Stream(self.graph, self.graph.add(processors.child(node, child, _format(spec))), True)
             for child, spec in into.items()
         }
 
-    def process_values(self, make: Callable[[], AnyProcessor], into: Spec[O], *, name: str) -> Stream[K, O]:
-        """Run a processor on each record; what it forwards goes on under the record's key."""
-        parent = self.keyed(name)
-        made = processors.processed(parent, name, make, parent.key, _format(into), keeps_key=True)
+    def process_values(
+        self, make: Callable[[], AnyProcessor], into: Spec[O], *, name: str, stores: Sequence[str] = ()
+    ) -> Stream[K, O]:
+        """Run a processor on each record as `process` does; what it forwards goes on under the record's key."""
+        parent, kind = self.keyed(name), _format(into)
+        made = processors.processed(self.graph, parent, name, make, parent.key, kind, keeps_key=True, shared=stores)
         return Stream(self.graph, self.graph.add(made))
 
     def deduplicate(self, id_of: Callable[[K, V], str | None], *, store: str, ttl_ms: int) -> Stream[K, V]:
@@ -151,9 +164,16 @@ class Stream(Joining[K, V]):
         made = stateless.deduplicated(parent, on_keys(parent.key, id_of), store, ttl_ms)
         return Stream(self.graph, self.graph.add(made))
 
-    def repartition(self, name: str) -> Stream[K, V]:
-        """Send the records through a repartition: each key to the task it belongs to."""
-        return Stream(self.graph, self.graph.repartition(self.node, name))
+    def repartition(self, name: str, partitioner: Callable[[K, V | None], int] | None = None) -> Stream[K, V]:
+        """Send the records through a repartition: each key to the task it belongs to.
+
+        Args:
+            partitioner: gives a number of key and value, whose rest by the number of tasks is the partition; by default
+                the hash of the key. What is behind it can't be joined with what is partitioned otherwise, and the job
+                can't be given another number of tasks.
+        """
+        chosen = None if partitioner is None else on_keys(self.node.key, partitioner)
+        return Stream(self.graph, self.graph.repartition(self.node, name, chosen))
 
     def to(self, topic: str | Callable[[K, V | None], str], topics: Sequence[str] = ()) -> None:
         """Send the records to a topic, or each to the one of `topics` that a function chooses."""
@@ -169,7 +189,7 @@ class Stream(Joining[K, V]):
         """Group the records by their key."""
         return GroupedStream(self.graph, self.node, self.is_rekeyed)
 
-    def group_by(self, key_of: Callable[[K, V], G], key: Spec[G]) -> GroupedStream[G, V]:
+    def group_by(self, key_of: Callable[[K, V], G | None], key: Spec[G]) -> GroupedStream[G, V]:
         """Group the records by a key made of each."""
         return self.select_key(key_of, key).group_by_key()
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
-from forebay.builder import foreign, held, rows
+from forebay.builder import foreign, held, processors, rows
+from forebay.builder.components import run_together
 from forebay.builder.graph import Graph, Node, TopologyError
 from forebay.builder.grouped import COUNT, on_rows
 from forebay.builder.joining import check_keys
 from forebay.builder.joins import versions_of
 from forebay.builder.keys import on_keys, to_rows
+from forebay.builder.processors import ValueTransformer
 from forebay.builder.specs import Spec, format_or_refuse
 from forebay.builder.stream import Stream
 from forebay.operators.folds import Fold, reducing
 from forebay.operators.results import Join, Tombstones
 from forebay.operators.suppress import Until, UntilWindowCloses, WhenFull
+from forebay.stores.materialized import Materialized, beside
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -59,6 +62,23 @@ class Table(Generic[K, V]):
         """Change each row's value."""
         node = rows.mapped(self.node, format_or_refuse(into), on_keys(self.node.key, mapper))
         return Table(self.graph, self.graph.add(node), self._knows_old)
+
+    def transform_values(
+        self,
+        make: Callable[[], ValueTransformer[K, V, O]],
+        into: Spec[O],
+        *,
+        store: str,
+        stores: Sequence[str] = (),
+    ) -> Table[K, O]:
+        """Make each row anew with a transformer that may have stores of its own.
+
+        Args:
+            make: makes it, for each task anew.
+            store: of the rows it makes.
+            stores: names of stores it declares as a table or processor before it does, and works on together with it.
+        """
+        return self._next(processors.transformed(self.graph, self.node, make, format_or_refuse(into), store, stores))
 
     def join(self, other: Table[K, R], joiner: Callable[[V, R], O], into: Spec[O]) -> Table[K, O]:
         """Join two tables: rows of keys that both have."""
@@ -145,9 +165,15 @@ class Table(Generic[K, V]):
         node = held.suppressed(self.node, until, store, max_records, max_bytes, when_full)
         return Table(self.graph, self.graph.add(node), knows_old=in_windows)
 
-    def materialized(self, store: str) -> Table[K, V]:
-        """Keep the rows in a store of their own, which can be queried."""
-        return Table(self.graph, self.graph.add(rows.kept(self.node, store)))
+    def materialized(self, store: str, history_retention_ms: int | None = None) -> Table[K, V]:
+        """Keep the rows in a store of their own, which can be queried.
+
+        Args:
+            history_retention_ms: makes the table versioned, as the one it is filtered or mapped from; None: it is not.
+        """
+        if history_retention_ms is None:
+            return Table(self.graph, self.graph.add(rows.kept(self.node, store)))
+        return Table(self.graph, self.graph.add(rows.kept_versions(self.node, store, history_retention_ms)))
 
     def to_stream(self) -> Stream[K, V]:
         """Give the changes as a stream: new values, and null for a deleted row."""
@@ -168,9 +194,14 @@ class Table(Generic[K, V]):
         store: str,
         tombstones: Tombstones,
     ) -> Table[K, O]:
+        if isinstance(store, Materialized) and not store.logging:
+            raise TopologyError(f"store {store}: a join by foreign key needs its subscriptions back: logging=True")
         graph, made, right = self.graph, format_or_refuse(into), other._with_old("join_by_foreign_key")
         key_of = to_rows(right.key, on_keys(self.node.key, foreign_key))
         left = self._with_old("join_by_foreign_key")
+        if run_together(graph, left, right):
+            along = graph.repartition(graph.add(rows.to_stream(right)), f"{store}-right")
+            right = graph.add(rows.table(along, beside(store, "right"), None))
         subscribing = graph.add(foreign.subscribing(left, key_of, right.key, store))
         subscribed = graph.repartition(subscribing, f"{store}-subscriptions")
         answering = graph.add(foreign.answering(subscribed, right, joiner, made, kind, store, left.key))

@@ -64,7 +64,7 @@ class Topology:
     ) -> Stream[K, V]: ...
     def stream(
         self,
-        topics: str | Sequence[str],
+        topics: Any,
         value: Any,
         *,
         key: Any = TEXT,
@@ -77,6 +77,11 @@ class Topology:
         Args:
             nulls: whether a record without key or value is one; if not, it goes to `.errors`.
         """
+        if isinstance(topics, re.Pattern):
+            raise TopologyError(
+                f"the pattern {topics.pattern!r}: rights, topic ids and positions of a job go by its topics' names, so "
+                "these are known before it starts; give names, such as [name for name in NAMES if pattern.match(name)]"
+            )
         names = (topics,) if isinstance(topics, str) else tuple(topics)
         source = self._source(names, key, value, timestamp, event_id, is_nullable=nulls)
         return Stream(self.graph, self.graph.add(source))
@@ -188,7 +193,8 @@ def job(settings: type[S], build: Callable[[S], Topology]) -> Job:
         settings=settings,
         processor=_logic(build, 0),
         tables=frozenset(topic for node in sources if node.is_table for topic in node.topics),
-        table_outputs=_table_outputs(sinks),
+        table_outputs=_outputs_where(sinks, lambda node: node.gives_rows and _caching(node) is not False),
+        cached_outputs=_outputs_where(sinks, lambda node: node.gives_rows and _caching(node) is True),
         graph=tuple(_sub_topology(part, _logic(build, number)) for number, part in enumerate(parts)),
         formats=_formats(graph.nodes),
     )
@@ -224,12 +230,19 @@ def _records(nodes: Iterable[Node]) -> dict[str, type[Any]]:
     return {topic: node.value.type for node in nodes for topic in node.topics}
 
 
-def _table_outputs(sinks: Iterable[Node]) -> frozenset[str]:
-    """Give the topics that every sink sends a table's rows to."""
+def _caching(node: Node) -> bool | None:
+    """Give whether the table before a node is cached: as the store says that is nearest."""
+    while not node.stores and len(node.parents) == 1:
+        (node,) = node.parents
+    return node.stores[0].kept.caching if node.stores else None
+
+
+def _outputs_where(sinks: Iterable[Node], holds: Callable[[Node], bool]) -> frozenset[str]:
+    """Give the topics for which something holds of every sink."""
     sent: dict[str, bool] = {}
     for node in sinks:
         for topic in node.topics:
-            sent[topic] = sent.get(topic, True) and node.gives_rows
+            sent[topic] = sent.get(topic, True) and holds(node)
     return frozenset(topic for topic, are_rows in sent.items() if are_rows)
 
 

@@ -25,7 +25,14 @@ _DSL = "dsl"
     help="Where the cases' stores are kept; spark: in a Spark query's state (takes about a minute); dsl: the cases of "
     "topologies alone, described in the DSL and run by the engine.",
 )
-def conformance(directory: Path, backend: str) -> int:
+@click.option(
+    "--tasks",
+    type=click.IntRange(1),
+    default=1,
+    help="With dsl: how many tasks keys are spread over, repartitions between them. Cases whose keys are to share a "
+    "stream time need one, and are left out otherwise.",
+)
+def conformance(directory: Path, backend: str, tasks: int) -> int:
     """Run every case file of DIRECTORY; exit code 1 if any case fails.
 
     Each step or record of a case is a batch of its own, committed to the backend's table; nothing is kept in
@@ -34,7 +41,7 @@ def conformance(directory: Path, backend: str) -> int:
     A case that asks for something unknown fails.
     """
     try:
-        results = [_report(result, directory) for result in _results(directory, backend)]
+        results = [_report(result, directory) for result in _results(directory, backend, tasks)]
     except FileNotFoundError as error:
         raise click.ClickException(str(error)) from error
     failed = sum(result.failed for result in results)
@@ -42,9 +49,11 @@ def conformance(directory: Path, backend: str) -> int:
     return int(failed > 0)
 
 
-def _results(directory: Path, backend: str) -> Iterator[FileResult]:
+def _results(directory: Path, backend: str, tasks: int) -> Iterator[FileResult]:
     if backend == _DSL:
-        return run_described(directory)
+        return run_described(directory, tasks)
+    if tasks > 1:
+        raise click.UsageError(f"--tasks spreads topologies over tasks: give --backend {_DSL} with it")
     if backend != _SPARK:
         return run_directory(directory, Backend(backend))
     from forebay.conformance.spark import run_on_spark  # noqa: PLC0415 (starts with pyspark: half a second)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,10 @@ from forebay.cli.following import following_options, job_settings
 from forebay.cli.names import service_argument
 from forebay.cli.signals import stop_requests
 from forebay.kafka.patience import keep_trying
+from forebay.runtime.health import health_server
 from forebay.runtime.logs import configure_logging
 from forebay.runtime.standby import standby_of
+from forebay.runtime.standby_metrics import StandbyMetrics
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +33,14 @@ Examples:
 @connection_options
 @following_options
 @click.option("--directory", required=True, help="Where the copies are kept: a local disk of the machine to take over.")
+@click.option("--http-host", default="127.0.0.1", help="Address of /healthz, /readyz and /metrics.")
+@click.option(
+    "--http-port",
+    type=click.IntRange(-1, 65_535),
+    default=-1,
+    help="Their port; 0: a free one, -1: none.",
+    show_default=True,
+)
 @click.option("--every-ms", type=click.IntRange(10), default=1_000, help="How often they are brought up to date.")
 def standby(
     service: Service,
@@ -39,6 +49,8 @@ def standby(
     logic: dict[str, str],
     directory: str,
     every_ms: int,
+    http_host: str,
+    http_port: int,
     log_format: str,
     **connection: Any,
 ) -> None:
@@ -52,17 +64,25 @@ def standby(
     settings = job_settings(service, logic)
     app = application or service.name
 
+    metrics = StandbyMetrics(service.name)
+
     def told(commit: int, rows: int) -> None:
+        metrics.told(rows)
         if commit >= 0:
             log.info("%s: copies stand at commit %d: %d rows", app, commit, rows)
 
-    with stop_requests() as stop:
+    with stop_requests() as stop, ExitStack() as open_things:
+        if http_port >= 0:
+            server = health_server(metrics.health, metrics.registry, http_host, http_port)
+            open_things.callback(server.close)
+            log.info("%s: http://%s:%d has /healthz, /readyz, /metrics", app, http_host, server.port)
 
         def pause(seconds: float) -> None:
             stop.wait(seconds)
 
         def follow() -> None:
             with closing(standby_of(kafka, service, app, settings, directory)) as follower:
+                metrics.follow(follower)
                 follower.follow(stop, every_ms / 1000, told)
 
         keep_trying(follow, pause=pause)

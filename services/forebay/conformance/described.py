@@ -14,9 +14,11 @@ from forebay.conformance.cell import Json
 from forebay.conformance.functions import aggregate, grouping, join_kind, joiner
 from forebay.conformance.runner import case_name, judged, make_script
 from forebay.conformance.script import Declarations, Outcome
+from forebay.formats import key_writer
 from forebay.operators.folds import Fold
 from forebay.operators.results import Emission, Join
 from forebay.operators.suppress import UntilTimeLimit, UntilWindowCloses, WhenFull
+from forebay.partitioner import partition_of
 from forebay.serde.json_format import JSON
 from forebay.testing import JobDriver
 from forebay.time.sessions import SessionWindows
@@ -34,7 +36,10 @@ class _NoSettings:
 
 
 def run_described(directory: Path, tasks: int = 1) -> Iterator[FileResult]:
-    """Run the topology cases below a directory in the DSL, file by file. Raises FileNotFoundError if there are none."""
+    """Run the topology cases below a directory in the DSL, file by file. Raises FileNotFoundError if there are none.
+
+    Cases that need one task (see `shares_a_task`) are left out where there are several.
+    """
     for file in case_files(directory):
         try:
             cases = load_cases(file)
@@ -42,10 +47,19 @@ def run_described(directory: Path, tasks: int = 1) -> Iterator[FileResult]:
             yield FileResult(file, (CaseResult(file.name, problem=str(error)),))
             continue
         topologies = [
-            (case, index) for index, case in enumerate(cases) if isinstance(case, dict) and "topology" in case
+            (case, index)
+            for index, case in enumerate(cases)
+            if isinstance(case, dict) and "topology" in case and not shares_a_task(case, tasks)
         ]
         if topologies:
             yield FileResult(file, tuple(run_case(case, index, tasks) for case, index in topologies))
+
+
+def shares_a_task(case: Json, tasks: int) -> bool:
+    """Tell whether several tasks get keys of a case that are to have one stream time, or one buffer, between them."""
+    key = key_writer(JSON)
+    owners = {partition_of(key(JSON.row(record["key"])), tasks) for record in case["input"]}  # type: ignore[misc]
+    return len(owners) > 1 and not case["topology"]["op"].startswith("table_table")
 
 
 def run_case(case: Json, index: int, tasks: int = 1) -> CaseResult:

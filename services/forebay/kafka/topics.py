@@ -25,12 +25,18 @@ class TopicSpec:
         partitions: how many.
         config: topic configuration that differs from the broker's defaults.
         replication_factor: how many copies; BROKER_DEFAULT leaves it to the broker.
+        may_grow: whether a multiple of `partitions` is as good: keys stay with the task they had.
     """
 
     name: str
     partitions: int
     config: Mapping[str, str] = field(default_factory=lambda: _NO_CONFIG)
     replication_factor: int = BROKER_DEFAULT
+    may_grow: bool = False
+
+    def fits(self, partitions: int) -> bool:
+        """Tell whether a topic of so many partitions is as declared."""
+        return partitions == self.partitions or (self.may_grow and partitions > 0 == partitions % self.partitions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +76,7 @@ class TopicDifference:
 
 def spec_of(topic: Topic, replication_factor: int = BROKER_DEFAULT) -> TopicSpec:
     """Give the declaration of a topic of the table of services."""
-    return TopicSpec(topic.name, topic.partitions, topic.config, replication_factor)
+    return TopicSpec(topic.name, topic.partitions, topic.config, replication_factor, may_grow=not topic.own)
 
 
 def alter_command(topic: str, name: str, value: str) -> str:
@@ -86,10 +92,15 @@ def differences(spec: TopicSpec, existing: TopicDescription) -> tuple[TopicDiffe
         if str(declared) != str(actual):
             found.append(TopicDifference(spec.name, what, str(declared), str(actual), remedy))
 
-    recreate = (
-        "partitions decide where keys and state are: drain it, delete it and create it anew, or declare what exists"
-    )
-    add("the number of partitions", spec.partitions, existing.partitions, recreate)
+    if not spec.fits(existing.partitions):
+        grow = f"add partitions up to a multiple of {spec.partitions}, " if spec.may_grow else ""
+        recreate = f"{grow}drain it, delete it and create it anew, or declare what exists"
+        add(
+            "the number of partitions",
+            spec.partitions,
+            existing.partitions,
+            f"partitions decide where keys and state are: {recreate}",
+        )
     if spec.replication_factor != BROKER_DEFAULT:
         reassign = "change it with kafka-reassign-partitions"
         add("the replication factor", spec.replication_factor, existing.replication_factor, reassign)

@@ -12,12 +12,17 @@ V = TypeVar("V")
 
 
 class Change(NamedTuple, Generic[V]):
-    """One change of a table: old and new value (None: none) of a key, and the update's timestamp in ms."""
+    """One change of a table: old and new value (None: none) of a key, and the update's timestamp in ms.
+
+    Args:
+        is_latest: whether it is the key's latest by timestamp; if not, `old` is not known, and only a history wants it.
+    """
 
     key: str
     new: V | None
     old: V | None
     timestamp: int
+    is_latest: bool = True
 
 
 class TableView(Protocol[V]):
@@ -94,10 +99,17 @@ class LatestByTimestamp(Generic[V]):
         return self._store.history_retention_ms
 
     def update(self, key: str, value: V | None, timestamp: int) -> Change[V] | None:
+        found = self.update_any(key, value, timestamp)
+        return found if found is not None and found.is_latest else None
+
+    def update_any(self, key: str, value: V | None, timestamp: int) -> Change[V] | None:
+        """Apply an update; give its change, whether it is the latest or of the history; None: it is too late."""
         old = self._store.get(key)
         put = self._store.put(key, value, timestamp)
-        if put is NOT_PUT or put.valid_to is not None:
+        if put is NOT_PUT:
             return None
+        if put.valid_to is not None:
+            return Change(key, value, None, timestamp, is_latest=False)
         return Change(key, value, None if old is None else old.value, timestamp)
 
     def get(self, key: str) -> Stamped[V] | None:

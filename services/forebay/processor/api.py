@@ -5,13 +5,24 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
+from enum import Enum
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from forebay.processor.messages import Headers
 
 E = TypeVar("E")
 O = TypeVar("O")  # noqa: E741
 O_contra = TypeVar("O_contra", contravariant=True)
+
+
+class NoKey(Enum):
+    """Type of NO_KEY."""
+
+    NO_KEY = "no key"
+
+
+NO_KEY: Literal[NoKey.NO_KEY] = NoKey.NO_KEY
+"""Given to `forward` as a key: the record is sent without one (None: with this record's)."""
 
 
 class RejectedRecord(Exception):
@@ -37,14 +48,6 @@ class Timer:
     due: int
     name: str
     key: str
-
-
-class _NoKey(str):
-    __slots__ = ()
-
-
-NO_KEY: Final[str] = _NoKey()
-"""As the key of a forward: the record is sent without one (None: it keeps the key it came with)."""
 
 
 class Context(Protocol[O_contra]):
@@ -96,12 +99,12 @@ class Context(Protocol[O_contra]):
     def forward(
         self,
         value: O_contra | None,
-        key: str | None = None,
+        key: str | NoKey | None = None,
         timestamp: int | None = None,
         to: str | None = None,
         headers: Headers | None = None,
     ) -> None:
-        """Send `value`; None sends a tombstone. Key and timestamp (ms) are this record's unless given.
+        """Send `value`; None sends a tombstone. Key and timestamp (ms) are this record's unless given (see NO_KEY).
 
         Args:
             to: an output topic or a repartition; by default the first repartition if there is one, else the first

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 from forebay.codec import Codec, EncodeError
-from forebay.processor.api import NO_KEY
+from forebay.processor.api import NO_KEY, NoKey
 from forebay.processor.messages import Headers, Message, Output
 from forebay.processor.timers import NEVER
 from forebay.room import HEADER_BYTES, Room
@@ -101,10 +101,11 @@ class TaskContext:
     def forward(
         self,
         value: Any,
-        key: str | None = None,
+        key: str | NoKey | None = None,
         timestamp: int | None = None,
         to: str | None = None,
         headers: Headers | None = None,
+        partition: int | None = None,
     ) -> None:
         if to is None:
             to, (codec, room) = self._default, self._default_target
@@ -113,7 +114,7 @@ class TaskContext:
         else:
             raise ValueError(f"nothing is called {to!r} here: forward to one of {', '.join(self._targets)}")
         if key is None:
-            key = self.key
+            key = cast(str | None, self.key)
         elif key is NO_KEY:
             key = None
         write = self._write_key.get(to) if self._write_key else None
@@ -132,7 +133,7 @@ class TaskContext:
             size += sum(len(name) + len(text or b"") + HEADER_BYTES for name, text in headers)
         if size > room.most or at.__class__ is not int or not room.first <= at <= room.last:
             room.check(f"an output to {to} (key of {0 if raw is None else len(raw)} bytes)", size, at)
-        self.outputs.append(Output(raw, data, at, to, headers))
+        self.outputs.append(Output(raw, data, at, to, headers, partition))
 
     def late(self, by_ms: int) -> None:
         self.late_by = by_ms

@@ -84,6 +84,7 @@ class Codecs:
         timeless: inputs whose records move no time: global tables.
         keys: formats of keys by input, repartition and output; text unless named.
         table_outputs: outputs that hold a table's rows, so that the last of a key stands for those before.
+        cached_outputs: those of which only the last leaves, whatever `emit` says.
     """
 
     inputs: Mapping[str, Codec[Any]]
@@ -97,6 +98,7 @@ class Codecs:
     timeless: frozenset[str] = frozenset()
     keys: Mapping[str, Format[Any]] = field(default_factory=dict)
     table_outputs: frozenset[str] = frozenset()
+    cached_outputs: frozenset[str] = frozenset()
 
     @property
     def targets(self) -> Mapping[str, Codec[Any]]:
@@ -153,6 +155,8 @@ class TaskEngine:
         self._journal = Journal()
         targets = codecs.targets
         self._repartitions = codecs.repartitions
+        cached = codecs.table_outputs if settings.emit is Emit.LATEST else frozenset[str]()
+        self._cached_outputs = cached | codecs.cached_outputs
         rooms = self._rooms = Rooms(settings.limits)
         fitted = {
             name: (codec, rooms.onward(name) if name in codecs.repartitions else rooms.output(name))
@@ -187,6 +191,10 @@ class TaskEngine:
     def footprint_bytes(self) -> int:
         """Bytes that the state takes: its table, and event ids and timers, which are in memory as well."""
         return self.table.footprint_bytes + self.dedupe.footprint_bytes + self.timers.footprint_bytes
+
+    def store_calls(self) -> dict[str, tuple[int, int]]:
+        """Give how often each store's rows were put and read by key."""
+        return {rows.store: (rows.puts, rows.gets) for rows in self._stores if not rows.store.startswith("\x01")}
 
     def load(self, position: Position) -> None:
         """Start over from the table, at `position`: whatever is not in the table is forgotten.
@@ -321,8 +329,8 @@ class TaskEngine:
         if self._repartitions:
             result.onward = [output for output in result.outputs if output.target in self._repartitions]
             result.outputs = [output for output in result.outputs if output.target not in self._repartitions]
-        if self.settings.emit is Emit.LATEST and self._codecs.table_outputs:
-            result.outputs = _latest(result.outputs, self._codecs.table_outputs)
+        if self._cached_outputs:
+            result.outputs = _latest(result.outputs, self._cached_outputs)
         changes = result.changes = []
         for rows in self._stores:
             changes.extend(rows.changes())
@@ -436,8 +444,8 @@ def _latest(outputs: list[Output], tables: frozenset[str]) -> list[Output]:
     return [o for i, o in enumerate(outputs) if o.target not in tables or last[o.target, o.key] == i]
 
 
-def declared_stores(processor: AnyProcessor | type[AnyProcessor]) -> Iterator[tuple[str, Store[Any]]]:
-    """Give (attribute, declaration) of every store of a processor, in order of declaration."""
+def declared_stores(processor: object) -> Iterator[tuple[str, Store[Any]]]:
+    """Give (attribute, declaration) of every store of a processor, or of its class, in order of declaration."""
     kind = processor if isinstance(processor, type) else type(processor)
     found: dict[str, Store[Any]] = {}
     for holder in (*reversed(kind.__mro__), *(() if isinstance(processor, type) else (processor,))):

@@ -22,13 +22,18 @@ class Message(Protocol):
 
 
 class Output(NamedTuple):
-    """A record for an output topic or a repartition, by name of the target; `timestamp` in ms."""
+    """A record for an output topic or a repartition, by name of the target; `timestamp` in ms.
+
+    Args:
+        partition: of a repartition, whose number of partitions it is taken modulo; None: as the key's hash says.
+    """
 
     key: bytes | None
     value: bytes | None
     timestamp: int
     target: str
     headers: Headers | None = None
+    partition: int | None = None
 
 
 class SideRecord(NamedTuple):

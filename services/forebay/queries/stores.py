@@ -166,7 +166,8 @@ class JobStores:
         return self._stores[store]
 
     def _of(self, store: str) -> Sequence[TaskReplica]:
-        return self._replicas[self._stages[store]]
+        replicas = self._replicas[self._stages[store]]
+        return replicas[:1] if self._stores[store].is_global else replicas
 
     def _has(self, reached: Reached) -> bool:
         place = reached.topic, reached.partition

@@ -15,11 +15,12 @@ from py4j.protocol import Py4JError
 
 from forebay.agreement import check_agreement
 from forebay.catalog import Service, find_service
-from forebay.job import load_job
+from forebay.job import global_tables, load_job
 from forebay.kafka.acls import Role
 from forebay.kafka.patience import keep_trying
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topic_limits import read_topic_limits
+from forebay.processor.engine import declared_stores
 from forebay.runtime.broker_check import check_broker
 from forebay.runtime.checkpoint import held_checkpoint, is_begun
 from forebay.runtime.compacted_inputs import check_compacted_inputs
@@ -35,7 +36,6 @@ from forebay.runtime.prepare import check_topics, code_version, count_tasks, reg
 from forebay.runtime.query import JobRunner, Plan
 from forebay.runtime.restore import Restore, prepare_restore, refuse_without_positions
 from forebay.runtime.rights import JobRights
-from forebay.runtime.runnable import check_runnable
 from forebay.runtime.session import SparkOptions, build_session
 from forebay.runtime.spec import JobSpec, needs_of
 from forebay.runtime.task.figures import TaskFigures
@@ -146,9 +146,10 @@ class JobApplication:
         options, service = self._options, self._service
         try:
             self._rights.require()
-            tasks = count_tasks(options.kafka, service, self._application, options.tasks)
-            check_runnable(load_job(service.job), tasks)
+            whole = global_tables(load_job(service.job))
+            tasks = count_tasks(options.kafka, service, self._application, options.tasks, whole)
             check_topics(options.kafka, service, self._application, tasks)
+            self._tell_unlogged()
             ids = register_contracts(options.kafka, service, self._application)
             written = [topic.name for topic in service.topics(self._application)[len(service.inputs) :]]
             limits = read_topic_limits(options.kafka, written)
@@ -172,6 +173,13 @@ class JobApplication:
             restore_only=options.restore is Restore.ONLY,
             **options.engine,
         )
+
+    def _tell_unlogged(self) -> None:
+        job = load_job(self._service.job)
+        parts = [part.processor(job.settings(**self._logic)) for part in job.topology]
+        names = sorted(store.name for part in parts for _, store in declared_stores(part) if not store.kept.logging)
+        if names:
+            log.warning("%s: %s keep no changelog: they begin empty at each start", self._application, ", ".join(names))
 
     def _restores(self, tasks: int) -> bool:
         """Tell whether the state is taken from the changelogs, which nobody else may write then."""

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from forebay.stores.binding import RowValue
 from forebay.stores.keys import WIDTH, unpack_time
+from forebay.stores.materialized import store_of
 from forebay.stores.table import Change
 
 INTERNAL = b"\x01"
@@ -27,11 +28,18 @@ class ChangelogRouter:
         formats: what the rows of a store consist of; plain values unless given.
         internal: topic of the task's own rows.
         partition: the task's number.
+        unlogged: stores that keep no changelog, so that no row beside theirs is kept either.
     """
 
     def __init__(
-        self, topics: dict[str, str], internal: str, partition: int, formats: Mapping[str, RowValue] = NO_FORMATS
+        self,
+        topics: dict[str, str],
+        internal: str,
+        partition: int,
+        formats: Mapping[str, RowValue] = NO_FORMATS,
+        unlogged: frozenset[bytes] = frozenset(),
     ) -> None:
+        self._unlogged = unlogged
         self._stamped = {name.encode() for name, kind in formats.items() if kind in STAMPED}
         self._topics = {name.encode(): topic for name, topic in topics.items()}
         self.internal = internal
@@ -50,7 +58,8 @@ class ChangelogRouter:
         topics, internal, stamped = self._topics, self.internal, self._stamped
         for key, value in changes:
             if key.startswith(INTERNAL):
-                yield internal, key, value, timestamp
+                if not self._unlogged or store_of(key) not in self._unlogged:
+                    yield internal, key, value, timestamp
                 continue
             store, _, row = key.partition(b"\0")
             topic = topics.get(store)

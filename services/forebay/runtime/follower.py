@@ -113,6 +113,7 @@ class Follower:
         self._of_place = {(topic, number): task for number, task in self._tasks for topic in task.topics}
         self._internal = [(task.internal, number) for number, task in self._tasks]
         self._read: dict[Place, int] = {}
+        self._known: Mapping[Place, int] = {}
         self._watch = watch
         self._consumer.assign([TopicPartition(*place, OFFSET_BEGINNING) for place in self._of_place])
 
@@ -131,6 +132,11 @@ class Follower:
                 told(batch, sum(task.row_count for _, task in self._tasks))
             stop.wait(seconds)
 
+    @property
+    def lag(self) -> int:
+        """Records (offsets) that were there at the last look and are not read yet."""
+        return sum(max(0, end - self._read.get(place, 0)) for place, end in list(self._known.items()))
+
     def close(self) -> None:
         """Leave the broker."""
         self._consumer.close()
@@ -148,6 +154,7 @@ class Follower:
         before = self._ends(self._internal, IsolationLevel.READ_COMMITTED)
         ends = self._ends(self._of_place, IsolationLevel.READ_COMMITTED)
         after = self._ends(self._internal, IsolationLevel.READ_UNCOMMITTED)
+        self._known = ends
         self._read_to(ends, stop)
         if stop.is_set():
             return -1

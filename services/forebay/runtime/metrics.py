@@ -10,6 +10,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 from prometheus_client.core import HistogramMetricFamily
 from prometheus_client.registry import Collector
 
+from forebay.runtime.store_metrics import StoreMetrics
 from forebay.runtime.task.figures import LATENCY_MS, TaskFigures
 
 _KINDS = ("output", "errors", "late")
@@ -58,6 +59,7 @@ class JobMetrics:
         )
         self._rows = gauge("state_rows", "Rows of a task's table", "stage", "task")
         self._bytes = gauge("state_bytes", "Bytes of a task's table", "stage", "task")
+        self._stores = StoreMetrics(gauge, counter, service)
         self._last_commit = gauge("last_commit_timestamp_seconds", "When a task last told that its loop goes on")
         self._lag = gauge("lag_records", "Records waiting", "topic", "partition")
         self._restarts = counter("query_restarts", "Times the query was started again after a failure")
@@ -101,6 +103,7 @@ class JobMetrics:
             self._stream_time.labels(service, *place).set(passed.stream_time / 1000)
         self._rows.labels(service, *place).set(passed.state_rows)
         self._bytes.labels(service, *place).set(passed.state_bytes)
+        self._stores.add(passed, *place)
         totals = dict(self.totals)
         for name in _COUNTED:
             shown = "records_out" if name == "outputs" else name
@@ -145,12 +148,20 @@ def since(before: TaskFigures | None, now: TaskFigures) -> TaskFigures:
         state_rows=now.state_rows,
         state_bytes=now.state_bytes,
         restored_rows=now.restored_rows - before.restored_rows,
+        restore_seconds=now.restore_seconds - before.restore_seconds,
+        tail_rows=now.tail_rows,
+        stores={name: [*held[:2], *_calls(held, before.stores.get(name))] for name, held in now.stores.items()},
         seconds=_less(now.seconds, before.seconds),
         cpu_seconds=_less(now.cpu_seconds, before.cpu_seconds),
         latencies=[a - b for a, b in zip(now.latencies, before.latencies, strict=True)],
         latency_ms=now.latency_ms - before.latency_ms,
         worker=now.worker,
     )
+
+
+def _calls(now: Sequence[int], before: Sequence[int] | None) -> list[int]:
+    puts, gets = (0, 0) if before is None else before[2:]
+    return [now[2] - puts, now[3] - gets]
 
 
 def _less(now: dict[str, N], before: dict[str, N]) -> dict[str, N]:

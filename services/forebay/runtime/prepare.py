@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,13 @@ class TopicsUnfit(StopJob):
     """Topics are missing or don't fit the job; the message says which and what to do."""
 
 
-def count_tasks(kafka: KafkaSettings, service: Service, application: str, tasks: int) -> int:
+def count_tasks(
+    kafka: KafkaSettings, service: Service, application: str, tasks: int, global_tables: Collection[str] = ()
+) -> int:
     """Give the job's number of tasks: as asked for, or the partitions of its changelogs, which one task each has.
+
+    Args:
+        global_tables: inputs that every task reads whole, whatever their partitions.
 
     Raises:
         TopicsUnfit: an input is missing, or its partitions are no multiple of the tasks.
@@ -41,8 +46,9 @@ def count_tasks(kafka: KafkaSettings, service: Service, application: str, tasks:
     for topic in service.inputs:
         if topic.name not in found:
             raise TopicsUnfit(f"the input topic {topic.name} does not exist: `forebay topics create {service.name}`")
-    count = tasks or own or found[service.inputs[0].name]
-    for name, partitions in found.items():
+    shared = {name: partitions for name, partitions in found.items() if name not in global_tables}
+    count = tasks or own or next((shared[t.name] for t in service.inputs if t.name in shared), 1)
+    for name, partitions in shared.items():
         if partitions % count:
             raise TopicsUnfit(
                 f"{name} has {partitions} partitions, no multiple of {count} tasks: keys would meet the "

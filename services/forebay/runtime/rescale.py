@@ -14,6 +14,7 @@ from typing import Any
 from confluent_kafka import Consumer
 
 from forebay.catalog import Service, Topic
+from forebay.job import global_tables, load_job
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.groups import delete_groups
 from forebay.kafka.identities import marker_group, rescale_topic
@@ -57,6 +58,7 @@ class Rescale:
         self._staging = Staging(kafka, self._topic, [topic.name for topic in self._changelogs], after)
         self._logs = stage_logs(service, application, logic)
         self._repartitions = {topic.name for topic in service.repartitions(application, before)}
+        self._global = global_tables(load_job(service.job))
 
     def forget(self) -> None:
         """Delete a staging topic that does not count."""
@@ -138,24 +140,31 @@ class Rescale:
             known = [position for a in spreader.ancestors(task) if (position := positions[a]) is not None]
             if not known:
                 continue
-            position = merged(known, task, self._after, self._repartitions)
+            position = merged(known, task, self._after, self._repartitions, self._global)
             time = max(position.stream_time, 0)
             for topic, key, value, at in log.router(task).route(sorted(rows.items()), time):
                 yield Record(topic, task, key, value, at)
             yield Record(internal, task, POSITION, position.to_json(), time)
 
 
-def merged(positions: list[TaskPosition], task: int, tasks: int, repartitions: AbstractSet[str]) -> TaskPosition:
+def merged(
+    positions: list[TaskPosition],
+    task: int,
+    tasks: int,
+    repartitions: AbstractSet[str],
+    whole: AbstractSet[str] = frozenset(),
+) -> TaskPosition:
     """Return the position of a new task whose keys come from tasks at `positions`.
 
     Args:
         repartitions: topics that are drained and made anew, so that nobody stands anywhere in them.
+        whole: topics that every task has read whole.
     """
     ends = {
         (topic, partition): end
         for position in positions
         for topic, partition, end in position.ends
-        if partition % tasks == task and topic not in repartitions
+        if topic not in repartitions and (partition % tasks == task or topic in whole)
     }
     return replace(
         positions[0],

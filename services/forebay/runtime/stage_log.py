@@ -13,6 +13,7 @@ from forebay.processor.engine import declared_stores
 from forebay.runtime.changelog import ChangelogRouter, changelog_topics, internal_topic
 from forebay.runtime.changelog_reader import ChangelogRows
 from forebay.stores.binding import RowValue, Store
+from forebay.stores.materialized import unlogged
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,7 @@ class StageLog:
 
     Args:
         processor: declares the stage's stores; need not be bound to a task.
+        stores: those that keep a changelog.
         internal: topic of the tasks' own rows.
     """
 
@@ -36,7 +38,8 @@ class StageLog:
 
     def router(self, task: int) -> ChangelogRouter:
         """Give what turns a task's rows into records."""
-        return ChangelogRouter(self.topics, self.internal, task, self.formats)
+        without = unlogged(store for _, store in declared_stores(self.processor))
+        return ChangelogRouter(self.topics, self.internal, task, self.formats, without)
 
     def rows(self) -> ChangelogRows:
         """Give what turns records into rows."""
@@ -45,7 +48,7 @@ class StageLog:
 
 def stage_log(application: str, stage: int, processor: AnyProcessor) -> StageLog:
     """Give the changelogs of a stage that `processor` declares the stores of."""
-    stores = tuple(store for _, store in declared_stores(processor))
+    stores = tuple(store for _, store in declared_stores(processor) if store.kept.logging)
     topics = changelog_topics(application, (store.name for store in stores))
     return StageLog(processor, stores, topics, internal_topic(application, stage))
 

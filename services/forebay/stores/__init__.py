@@ -3,6 +3,7 @@
 from forebay.stores.keyvalue import KeyValueStore
 from forebay.stores.listvalue import ListValueStore
 from forebay.stores.lru import LruStore
+from forebay.stores.materialized import Materialized
 from forebay.stores.session import SessionStore
 from forebay.stores.timestamped import TimestampedKeyValueStore
 from forebay.stores.ttl import TtlKeyValueStore
@@ -13,6 +14,7 @@ __all__ = [
     "KeyValueStore",
     "ListValueStore",
     "LruStore",
+    "Materialized",
     "SessionStore",
     "TimestampedKeyValueStore",
     "TtlKeyValueStore",

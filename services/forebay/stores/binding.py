@@ -14,6 +14,7 @@ from forebay.formats import Format, format_of
 from forebay.records import check_record_type
 from forebay.room import Room, Rooms
 from forebay.stores.layout import KeyPlace
+from forebay.stores.materialized import Materialized
 from forebay.stores.rows import Journal, Rows
 from forebay.stores.table import Table
 from forebay.stores.values import NumberCodec
@@ -107,7 +108,7 @@ class Store(Generic[V]):
     """A declared store: a class attribute of a processor until `bind` gives the store of a task.
 
     Args:
-        name: names the changelog topic: `<application>-<name>-changelog`.
+        name: names the changelog topic: `<application>-<name>-changelog`; a Materialized says how the store is kept.
         value: the record held by it, or another format (see `forebay.formats`).
     """
 
@@ -120,13 +121,16 @@ class Store(Generic[V]):
     """Settings that can: `adapt` makes rows written under another value fit."""
     key_places: Mapping[str, KeyPlace] = MappingProxyType({})
     """By kind of row: where its key stands. Rows of a store without them can't be spread over other tasks."""
+    is_global = False
+    """Whether every task has all of its rows: a global table's."""
 
     def __init__(self, name: str, value: type[V] | Format[V]) -> None:
         if not _NAME.fullmatch(name):
             raise ValueError(
                 f"store {name!r}: a store's name is part of its topic's name; use 1 to 200 of A-Z a-z 0-9 . _ -"
             )
-        self.name = name
+        self.name = str(name)
+        self.kept = name if isinstance(name, Materialized) else Materialized(name)
         self.format = format_of(value)
         self.value: type[V] = self.format.type
         if self.format.is_contract:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from forebay.private import make_private_directory, make_private_file
 from forebay.stores.disk import DiskTable
+from forebay.stores.sizes import StoreSizes
 from forebay.stores.table import NO_TAG, Table
 
 _AT_ONCE = 20_000
@@ -18,10 +19,12 @@ _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 class CopyTable(DiskTable):
     """A table in a file that lasts, and that others may read while it is written. One process writes it.
 
-    Rows and tag change together: a reader sees both as of one batch.
+    Rows and tag change together: a reader sees both as of one batch. What each store takes is not known of rows that
+    were there before.
     """
 
     def __init__(self, file: Path) -> None:
+        self._sizes = StoreSizes()
         self.file = file
         make_private_directory(file.parent)
         try:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from forebay.private import make_private_directory
+from forebay.stores.sizes import StoreSizes
 from forebay.stores.table import NO_TAG, Change
 
 _ROWS = "CREATE TABLE IF NOT EXISTS rows (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
@@ -46,6 +47,7 @@ class DiskTable:
         self._tag = NO_TAG
         self._bytes = 0
         self._count = 0
+        self._sizes = StoreSizes()
 
     def _open_unnamed(self) -> None:
         folder = Path(tempfile.mkdtemp(prefix=f"{self._name}-{os.getpid()}-", dir=self._base))
@@ -72,6 +74,9 @@ class DiskTable:
     @property
     def footprint_bytes(self) -> int:
         return self._bytes + _ROW_BYTES * self._count
+
+    def store_sizes(self) -> dict[str, tuple[int, int]]:
+        return self._sizes.of_stores()
 
     def __len__(self) -> int:
         return self._count
@@ -103,19 +108,21 @@ class DiskTable:
 
     def apply(self, changes: Iterable[Change], tag: bytes) -> None:
         self._tag = NO_TAG
-        db, size, count = self._db, self._bytes, self._count
+        db, size, count, noted = self._db, self._bytes, self._count, self._sizes.add
         db.execute("BEGIN")
         for key, value in changes:
             row = db.execute("SELECT length(value) FROM rows WHERE key = ?", (key,)).fetchone()
             if row is not None:
                 size -= len(key) + row[0]
                 count -= 1
+                noted(key, -1, -len(key) - row[0])
             if value is None:
                 db.execute("DELETE FROM rows WHERE key = ?", (key,))
             else:
                 db.execute(_PUT, (key, value))
                 size += len(key) + len(value)
                 count += 1
+                noted(key, 1, len(key) + len(value))
         self._note(tag, size, count)
         db.execute("COMMIT")
         self._tag, self._bytes, self._count = tag, size, count

@@ -71,9 +71,12 @@ class Rows(Generic[V]):
         self._dirty: dict[bytes, None] = {}
         self._dirty_sorted: SortedList | None = None
         self._edits = 0
+        self.gets = self.puts = 0
+        """Reads and changes by key since the task was opened, those of attempts that were undone among them."""
 
     def get(self, key: bytes) -> V | None:
         """Give the row's value, or None."""
+        self.gets += 1
         value = self._objects.get(key, _MISSING)
         return self._load(key) if value is _MISSING else value
 
@@ -82,6 +85,7 @@ class Rows(Generic[V]):
 
         What is kept is what would be read back from the row's bytes. Raises EncodeError where there is no such thing.
         """
+        self.puts += 1
         if self._canonical is not None and value is not None:
             value = self._canonical(value)
         objects, dirty = self._objects, self._dirty

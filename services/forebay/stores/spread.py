@@ -109,6 +109,8 @@ class Spreader:
             raise NotSpreadable(f"store {store} {known}: its rows can't be given to another number of tasks")
         if not rest and kind != OWN:
             return _Place(None, min, by_all=True)
+        if declared.is_global:
+            return _Place(None, lambda one, _: one)
         return _Place(self._owner(task, f"store {store}", store, place.key(rest)), _never_twice)
 
     def _owner(self, task: int, what: str, name: str, key: str) -> int | None:

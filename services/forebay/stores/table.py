@@ -7,6 +7,8 @@ from typing import Protocol
 
 from sortedcontainers import SortedList
 
+from forebay.stores.sizes import StoreSizes
+
 NO_TAG = b""
 
 Change = tuple[bytes, bytes | None]
@@ -29,6 +31,10 @@ class Table(Protocol):
     @property
     def footprint_bytes(self) -> int:
         """Bytes that the table takes, of memory or of disk: its content, and what each row costs beside it."""
+        ...
+
+    def store_sizes(self) -> dict[str, tuple[int, int]]:
+        """Give rows and bytes by store."""
         ...
 
     def __len__(self) -> int: ...
@@ -76,6 +82,7 @@ class MemoryTable:
         self._keys: SortedList = SortedList()
         self._tag = NO_TAG
         self._bytes = 0
+        self._sizes = StoreSizes()
         self.get = self._rows.get
 
     @property
@@ -89,6 +96,9 @@ class MemoryTable:
     @property
     def footprint_bytes(self) -> int:
         return self._bytes + ROW_BYTES * len(self._rows)
+
+    def store_sizes(self) -> dict[str, tuple[int, int]]:
+        return self._sizes.of_stores()
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -104,7 +114,7 @@ class MemoryTable:
             yield key, rows[key]
 
     def apply(self, changes: Iterable[Change], tag: bytes) -> None:
-        rows = self._rows
+        rows, count = self._rows, self._sizes.add
         added: list[bytes] = []
         for key, value in changes:
             old = rows.get(key)
@@ -112,6 +122,7 @@ class MemoryTable:
                 if old is not None:
                     del rows[key]
                     self._bytes -= len(key) + len(old)
+                    count(key, -1, -len(key) - len(old))
                     self._keys.update(added)
                     added.clear()
                     self._keys.remove(key)
@@ -119,8 +130,10 @@ class MemoryTable:
             if old is None:
                 added.append(key)
                 self._bytes += len(key) + len(value)
-            else:
+                count(key, 1, len(key) + len(value))
+            elif len(value) != len(old):
                 self._bytes += len(value) - len(old)
+                count(key, 0, len(value) - len(old))
             rows[key] = value
         self._keys.update(added)
         self._tag = tag
@@ -129,6 +142,7 @@ class MemoryTable:
         self._rows.clear()
         self._keys.clear()
         self._bytes = 0
+        self._sizes.clear()
         self._tag = NO_TAG
 
     def close(self) -> None:

@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from forebay.agreement import check_agreement
-from forebay.catalog import find_service
+from forebay.builder import Topology, job
+from forebay.catalog import Service, find_service
 from forebay.formats import key_writer
 from forebay.job import Job, load_job
 from forebay.limits import TaskLimits
 from forebay.partitioner import partition_of
 from forebay.processor.engine import EngineSettings
-from forebay.processor.messages import Headers, Message
+from forebay.processor.messages import Headers, Message, Output
 from forebay.serde import local_codec
 from forebay.task_limits import task_limits
 from forebay.testing.driver import Failure, Forwarded, PipedRecord, failure, shown
 from forebay.testing.kept import KeptRecords
 from forebay.testing.stages import Crossing, StageTasks, crossing_of
 from forebay.wiring import Contract
+
+_MOST_ROUNDS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class _NoSettings:
+    """A topology that is given as it is has none."""
+
+
+def _described(what: Service | Job | Topology) -> Job:
+    if isinstance(what, Service):
+        return load_job(what.job)
+    return job(_NoSettings, lambda _: what) if isinstance(what, Topology) else what
 
 
 class JobDriver:
@@ -29,7 +43,8 @@ class JobDriver:
     given.
 
     Args:
-        service: name in the table of services, or a job: one that is in no table needs no contracts either.
+        service: name in the table of services, or one that is in no table and needs no contracts either: an entry, a
+            job, a topology.
         tasks: number of state tasks.
         partitions: of every input; a multiple of the tasks; as many as tasks by default.
         settings: of the logic; its defaults unless given.
@@ -42,7 +57,7 @@ class JobDriver:
 
     def __init__(
         self,
-        service: str | Job,
+        service: str | Service | Job | Topology,
         *,
         tasks: int = 1,
         partitions: int = 0,
@@ -51,20 +66,22 @@ class JobDriver:
         **engine: Any,
     ) -> None:
         contract: Contract
-        if isinstance(service, Job):
+        if not isinstance(service, str):
             kept = KeptRecords()
-            self._job, self._name, contract = service, "driven", lambda _, record: kept.codec(record)
+            self._job, self._name, contract = _described(service), "driven", lambda _, record: kept.codec(record)
         else:
             self._job, self._name = load_job(find_service(service).job), service
             contract = lambda _, record: local_codec(service, record)  # noqa: E731
         self._partitions = partitions or tasks
         self._tasks = tasks
         chosen = self._job.settings() if settings is None else settings
-        if not isinstance(service, Job):
+        if isinstance(service, str):
             check_agreement(find_service(service), self._job, chosen)
+        elif isinstance(service, Service):
+            check_agreement(service, self._job, chosen)
         how = replace(EngineSettings(service=self._name), **engine)
         self.stages = [
-            StageTasks(self._job, part, chosen, tasks, self._limited(service, how, number), contract)
+            StageTasks(self._job, part, chosen, tasks, self._limited(service, how, number), contract, clock)
             for number, part in enumerate(self._job.topology)
         ]
         self._clock = clock
@@ -129,9 +146,9 @@ class JobDriver:
             stage.restart()
 
     @staticmethod
-    def _limited(service: str | Job, engine: EngineSettings, stage: int) -> EngineSettings:
+    def _limited(service: str | Service | Job | Topology, engine: EngineSettings, stage: int) -> EngineSettings:
         """Return the settings with what the topics take as they are created, unless others are given."""
-        if isinstance(service, Job) or engine.limits != TaskLimits():
+        if not isinstance(service, str) or engine.limits != TaskLimits():
             return engine
         return replace(engine, limits=task_limits(find_service(service), stage=stage))
 
@@ -152,17 +169,37 @@ class JobDriver:
         return PipedRecord(topic, self._offsets - 1, key, value, timestamp, headers)
 
     def _run(self, records: list[PipedRecord]) -> list[Forwarded[Any]]:
+        """Run a batch, then what it sent to topics that the service reads itself, until that is nothing."""
+        begun = len(self.outputs)
+        for _ in range(_MOST_ROUNDS):
+            records = self._sent_to_itself(self._batch_of(records))
+            if not records:
+                return self.outputs[begun:]
+        raise RuntimeError(
+            f"{self._name} sends records to {', '.join(sorted(self._job.inputs & self._job.outputs.keys()))} for ever: "
+            "it reads them itself, and makes others of them each time"
+        )
+
+    def _sent_to_itself(self, outputs: list[Output]) -> list[PipedRecord]:
+        return [
+            self._record(sent.target, sent.key, sent.value, sent.timestamp, list(sent.headers or []))
+            for sent in outputs
+            if sent.target in self._job.inputs
+        ]
+
+    def _batch_of(self, records: list[PipedRecord]) -> list[Output]:
         if records:
             self._idle_ms = 0
         arrived: dict[tuple[str, int], list[Message]] = {}
         for record in records:
             place = (record.topic(), partition_of(record.key() or b"", self._partitions))
             arrived.setdefault(place, []).append(record)
-        begun = len(self.outputs)
+        sent: list[Output] = []
         crossing: Crossing = {}
         for stage in self.stages:
             results = stage.run(stage.streams(arrived, crossing), self._clock, self._idle_ms, self._batch)
             for result in results:
+                sent += result.outputs
                 self.outputs.extend(shown(output, stage.codecs) for output in result.outputs)
                 self.errors.extend(map(failure, result.errors))
                 self.late.extend(map(failure, result.late))
@@ -170,7 +207,7 @@ class JobDriver:
             for (name, sender), outputs in crossing_of(results).items():
                 crossing[name, self._sender(stage, sender)] = outputs
         self._batch += 1
-        return self.outputs[begun:]
+        return sent
 
     def _sender(self, stage: StageTasks, task: int) -> int:
         """Give a number of a task among those of all sub-topologies: several may send to one repartition."""

@@ -18,6 +18,7 @@ from forebay.processor.engine import (
 )
 from forebay.processor.handover import HandedRecord
 from forebay.processor.messages import Message, Output
+from forebay.stores.materialized import purge, unlogged
 from forebay.stores.table import MemoryTable
 from forebay.wiring import Contract, task_codecs
 
@@ -31,15 +32,24 @@ class StageTasks:
     Args:
         settings: of the logic.
         contract: gives the codecs of what has a contract.
+        clock: wall clock (ms) as the tasks begin, for wall-clock punctuation.
     """
 
     def __init__(
-        self, job: Job, part: SubTopology, settings: Any, tasks: int, engine: EngineSettings, contract: Contract
+        self,
+        job: Job,
+        part: SubTopology,
+        settings: Any,
+        tasks: int,
+        engine: EngineSettings,
+        contract: Contract,
+        clock: int = 0,
     ) -> None:
         self.part = part
         self.tasks = tasks
         self.processors = [part.processor(settings) for _ in range(tasks)]
         self.codecs = task_codecs(job, part, self.processors[0], contract, contract, contract)
+        self._punctuated_at = clock
         self.tables = [MemoryTable() for _ in range(tasks)]
         self.engines = [
             TaskEngine(processor, self.codecs, table, engine)
@@ -56,15 +66,18 @@ class StageTasks:
     ) -> list[BatchResult]:
         """Run a batch; `streams` by task, one per input partition and per sender of a repartition."""
         results = []
+        interval = self.processors[0].wall_clock_interval_ms
+        punctuates = 0 < interval <= clock - self._punctuated_at
+        if punctuates:
+            self._punctuated_at = clock
         for task, engine in enumerate(self.engines):
 
             def attempt(encoding: StateEncoding, task: int = task, engine: TaskEngine = engine) -> BatchResult:
                 engine.run(streams[task], clock, encoding)
+                if punctuates:
+                    engine.punctuate(clock)
                 if not any(streams[task]):
                     engine.tick(idle_ms, clock)
-                    interval = engine.processor.wall_clock_interval_ms
-                    if 0 < interval <= idle_ms:
-                        engine.punctuate(clock)
                 return engine.finish(batch)
 
             result = compute(f"task {task}", engine, attempt)
@@ -94,14 +107,16 @@ class StageTasks:
                 handed: list[list[Message]] = [[] for _ in range(self.tasks)]
                 for offset, sent in enumerate(outputs):
                     record = HandedRecord(name, sender, offset, sent.key, sent.value, sent.timestamp, sent.headers)
-                    handed[partitioner(sent.key or b"")].append(record)
+                    chosen = sent.partition
+                    handed[partitioner(sent.key or b"") if chosen is None else chosen % self.tasks].append(record)
                 for task, records in enumerate(handed):
                     streams[task].append(records)
         return streams
 
     def restart(self) -> None:
         """Have every engine start over from its table."""
-        for engine in self.engines:
+        for engine, table, processor in zip(self.engines, self.tables, self.processors, strict=True):
+            purge(table, unlogged(store for _, store in declared_stores(processor)))
             engine.load(engine.position)
 
     def positions(self) -> list[Position]:

@@ -9,6 +9,7 @@ import pytest
 from tests.runtime.simulator.broker import Broker, Identity
 from tests.runtime.simulator.outcome import faults
 from tests.runtime.simulator.setups import setup_of
+from tests.runtime.simulator.topologies import JsonCodec
 from tests.runtime.simulator.world import Setup
 
 RUNS = int(os.environ.get("FOREBAY_SIMULATOR_RUNS", "24"))
@@ -20,11 +21,20 @@ def test_run(seed: int) -> None:
     assert found == []
 
 
-@pytest.mark.parametrize("topology", ["sum", "windows", "chain"])
+@pytest.mark.parametrize("topology", ["sum", "windows", "chain", "global"])
 def test_an_undisturbed_run_commits_something(topology: str) -> None:
     world, found = faults(Setup(topology, records=40), 0)
     assert found == []
     assert len(world.broker.committed("results")) > 10
+
+
+@pytest.mark.parametrize(("tasks", "groups"), [(1, 1), (5, 1), (5, 2)])
+def test_every_task_knows_all_of_a_global_table_before_its_first_record(tasks: int, groups: int) -> None:
+    world, found = faults(Setup("global", 5, tasks, groups, records=40, trouble=0.02), 3)
+    assert found == []
+    committed = [JsonCodec().decode(record.value_ or b"").amount for record in world.broker.committed("results")]
+    assert len(committed) == 40
+    assert min(committed) > 0, "a factor was not known"
 
 
 def test_a_broker_that_does_not_fence_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

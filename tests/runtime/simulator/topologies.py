@@ -17,6 +17,9 @@ from forebay.stores import KeyValueStore, WindowStore
 from forebay.time import TimeWindows
 
 INPUT = "numbers"
+FACTORS = "factors"
+"""A global table: all of it is there before the job starts."""
+FACTOR_PARTITIONS = 3
 OUTPUT = "results"
 APPLICATION = "app"
 
@@ -121,6 +124,38 @@ class Collect(_Anonymous):
         ctx.forward(Number(times, event.amount))
 
 
+class Priced(_Anonymous):
+    """Multiplies amounts by the factor of their group, which every task must know; -1: it does not."""
+
+    def __init__(self, store: str) -> None:
+        self.factors = KeyValueStore(store, Number)
+
+    def process(self, event: Number, ctx: Context[Number]) -> None:
+        if ctx.topic == FACTORS:
+            self.factors.put(ctx.key, event)
+            return
+        factor = self.factors.get(f"f{event.amount % 4}")
+        ctx.forward(Number(ctx.timestamp, event.amount * (-1 if factor is None else factor.amount)), f"g{ctx.key[-1]}")
+
+    def record_key(self, name: str, key: str) -> None:
+        return None
+
+
+def _with_global_table() -> Job:
+    whole = {"tables": frozenset({FACTORS}), "global_tables": frozenset({FACTORS})}
+    both = {INPUT: Number, FACTORS: Number}
+    return Job(
+        both,
+        {OUTPUT: Number},
+        object,
+        lambda _: Priced("factors"),
+        graph=(
+            SubTopology("", lambda _: Priced("factors"), both, sends=frozenset({"grouped"}), **whole),
+            SubTopology("grouped", lambda _: Priced("others"), {FACTORS: Number}, {"grouped": Number}, **whole),
+        ),
+    )
+
+
 def _job(first: type[AnyProcessor], *then: tuple[str, type[AnyProcessor]]) -> Job:
     stages = tuple(Stage(name, Number, lambda _, kind=kind: kind()) for name, kind in then)
     return Job({INPUT: Number}, {OUTPUT: Number}, object, lambda _: first(), stages)
@@ -129,6 +164,7 @@ def _job(first: type[AnyProcessor], *then: tuple[str, type[AnyProcessor]]) -> Jo
 JOBS = {
     "sum": _job(Sum),
     "windows": _job(Spread, ("grouped", Windows)),
+    "global": _with_global_table(),
     "chain": _job(Spread, ("grouped", Windows), ("closed", Collect)),
 }
 
@@ -136,7 +172,22 @@ JOBS = {
 def topics(job: Job, partitions: int, tasks: int) -> dict[str, int]:
     """Return the number of partitions of all topics of a job but its changelogs."""
     repartitions = {repartition_topic(APPLICATION, name): tasks for part in job.topology for name in part.repartitions}
+    repartitions |= dict.fromkeys(external(job) - {INPUT}, FACTOR_PARTITIONS)
     return {INPUT: partitions, OUTPUT: 1, "errors": 1, "late": 1, **repartitions}
+
+
+def external(job: Job) -> set[str]:
+    """Return the external topics that a job reads."""
+    return {topic for part in job.topology for topic in part.inputs}
+
+
+def factors() -> list[tuple[int, bytes, bytes, int]]:
+    """Return (partition, key, value, timestamp) of the global table's records; each key changes once."""
+    keys = [f"f{number}".encode() for number in (0, 1, 2, 3, 3, 2, 1, 0)]
+    return [
+        (partition_of(key, FACTOR_PARTITIONS), key, JsonCodec().encode(Number(5_000_000, at + 2)), 5_000_000)
+        for at, key in enumerate(keys)
+    ]
 
 
 def codecs(topology: SubTopology, processor: AnyProcessor) -> Codecs:
@@ -149,6 +200,8 @@ def codecs(topology: SubTopology, processor: AnyProcessor) -> Codecs:
         outputs={OUTPUT: one},
         repartitions=dict.fromkeys(sorted(topology.sends), one),
         handed=frozenset(handed),
+        tables=topology.tables,
+        timeless=topology.global_tables,
     )
 
 

@@ -14,7 +14,16 @@ from forebay.runtime.task.inputs import TaskInput
 from tests.runtime.simulator.broker import Broker
 from tests.runtime.simulator.lease import Holding
 from tests.runtime.simulator.state import GroupState
-from tests.runtime.simulator.topologies import APPLICATION, INPUT, JOBS, records, topics
+from tests.runtime.simulator.topologies import (
+    APPLICATION,
+    FACTORS,
+    INPUT,
+    JOBS,
+    external,
+    factors,
+    records,
+    topics,
+)
 from tests.runtime.simulator.worker import TOMBSTONE_SECONDS, Crashed, Loop, Worker, logs
 
 LEASE_SECONDS = 1.5
@@ -66,6 +75,9 @@ class World:
         self.seen: Counter[str] = Counter()
         """How often what happened where."""
         self._to_come = records(random.Random(inputs), setup.records, setup.partitions)
+        if FACTORS in external(self.job):
+            for partition, key, value, timestamp in factors():
+                self.broker.append((FACTORS, partition), key, value, timestamp)
         if not setup.is_live:
             self._produce(len(self._to_come))
         self._workers = [Worker(self), Worker(self)]
@@ -215,8 +227,10 @@ class World:
 
     def lease(self, group: int) -> Lease:
         setup = self.setup
-        partitions = [self.broker.partitions[INPUT, number] for number in range(setup.partitions)]
-        until: Partitioned | None = None if setup.is_live else {INPUT: tuple(part.end for part in partitions)}
+        ends: Partitioned = dict.fromkeys(sorted(external(self.job)), ())
+        for (topic, _), partition in sorted(self.broker.partitions.items()):
+            if topic in ends:
+                ends[topic] = (*ends[topic], partition.end)
         return Lease(
             f"c{self._checkpoint}",
             self._number,
@@ -224,8 +238,8 @@ class World:
             setup.groups,
             setup.tasks,
             0,
-            {INPUT: (0,) * setup.partitions},
-            until,
+            {topic: (0,) * len(found) for topic, found in ends.items()},
+            None if setup.is_live else ends,
             restore=self._checkpoint > 1 and self._number == 1,
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
 from forebay.catalog import find_service
+from forebay.job import global_tables, load_job
 from forebay.kafka.errors import NotAuthorized
 from forebay.runtime.broker import BrokerView, check_same
 from forebay.runtime.buckets import bucket_ids
@@ -45,6 +46,7 @@ class LeasePlanner:
         admin = AdminClient(spec.kafka.admin())
         probe = Consumer(spec.kafka.consumer(**{"group.id": spec.probe_group}))
         self.broker = BrokerView(admin, probe, topics, own=own)
+        self._global = global_tables(load_job(service.job))
         self._remembered = changelogs.union(topics)
         self._until: Partitioned | None = None
         self._is_planned = False
@@ -102,7 +104,7 @@ class LeasePlanner:
         """Return the offset as the topics are now. While the broker is away it is as they were."""
         try:
             ids = self.check_topics(offset)
-            start = adopted(offset.start, self.broker.earliest(), offset.tasks)
+            start = adopted(offset.start, self.broker.earliest(), offset.tasks, self._global)
         except Unavailable as error:
             self._outage(error)
             return offset
@@ -126,9 +128,11 @@ class LeasePlanner:
 
     def _start_positions(self) -> Partitioned:
         start = self.spec.start
-        if start.position == "latest":
-            return self.broker.latest()
-        return self.broker.earliest() if start.position == "earliest" else self.broker.from_time(start.timestamp_ms)
+        if start.position == "earliest":
+            return self.broker.earliest()
+        chosen = self.broker.latest() if start.position == "latest" else self.broker.from_time(start.timestamp_ms)
+        # A global table is whole whatever of the streams is left out.
+        return {**chosen, **{t: begin for t, begin in self.broker.earliest().items() if t in self._global}}
 
     def _unaligned(self) -> int:
         """Return the time up to which all tasks' results must be final, where that is wanted and not so; else -1."""
@@ -153,8 +157,11 @@ class LeasePlanner:
             self._unreachable_since = None
 
 
-def adopted(start: Partitioned, earliest: Partitioned, tasks: int) -> Partitioned:
+def adopted(start: Partitioned, earliest: Partitioned, tasks: int, whole: Collection[str] = frozenset()) -> Partitioned:
     """Return where reading begins, with the partitions that were added to a topic since: read from their beginning.
+
+    Args:
+        whole: topics that every task reads whole, whatever their partitions.
 
     Raises:
         TopicChanged: partitions are gone, or their number does not fit the tasks.
@@ -166,7 +173,7 @@ def adopted(start: Partitioned, earliest: Partitioned, tasks: int) -> Partitione
                 f"{topic}: {len(begins)} partitions were read so far, the topic has {found} now: it was deleted or "
                 "recreated. Restore it, or start over with `forebay reset`"
             )
-        if found % tasks:
+        if found % tasks and topic not in whole:
             raise TopicChanged(
                 f"{topic}: {found} partitions can't be spread over {tasks} tasks without moving keys between "
                 f"them: use a multiple of {tasks} partitions, or start over with another number of tasks"

@@ -16,7 +16,7 @@ from forebay.kafka.codecs import registry_codec
 from forebay.kafka.topic_limits import batch_limit
 from forebay.partitioner import Partitioner
 from forebay.processor.api import AnyProcessor
-from forebay.processor.engine import Codecs, EngineSettings, TaskEngine
+from forebay.processor.engine import Codecs, EngineSettings, TaskEngine, declared_stores
 from forebay.runtime.changelog import changelog_topic, repartition_topic
 from forebay.runtime.memory import memory_bytes, state_bytes
 from forebay.runtime.protocol.lease import Lease
@@ -32,8 +32,12 @@ from forebay.runtime.task.snapshot import GroupStorage, Place, SnapshotWriter
 from forebay.runtime.task.state_task import StateTask, TaskSettings
 from forebay.runtime.task.surroundings import GroupSurroundings
 from forebay.runtime.task.transaction import Destinations, GroupProducer
+from forebay.serde import local_codec
+from forebay.stores.binding import Store
 from forebay.stores.copies import copy_file, load_copy
 from forebay.stores.disk import DiskTable
+from forebay.stores.materialized import unlogged
+from forebay.stores.split import SplitTable
 from forebay.stores.table import MemoryTable, Table
 from forebay.task_limits import task_limits
 from forebay.wiring import task_codecs
@@ -113,7 +117,7 @@ def _task(spec: JobSpec, service: Service, job: Job, place: Place, lease: Lease)
     part, number = place
     topology = job.topology[part]
     processor = topology.processor(job.settings(**spec.logic))
-    table = _table(spec, part, number)
+    table = _table(spec, part, number, [store for _, store in declared_stores(processor)])
     engine = TaskEngine(
         processor,
         build_codecs(spec, service, job, topology, processor),
@@ -157,7 +161,11 @@ def build_codecs(spec: JobSpec, service: Service, job: Job, topology: SubTopolog
     def topic(name: str, record: type[Any]) -> Codec[Any]:
         return registry_codec(spec.kafka, service.name, record, spec.schema_ids[name])
 
+    without = unlogged(declared for _, declared in declared_stores(processor))
+
     def store(name: str, record: type[Any]) -> Codec[Any]:
+        if name.encode() in without:
+            return local_codec(service.name, record)
         return topic(changelog_topic(spec.application, name), record)
 
     def repartition(name: str, record: type[Any]) -> Codec[Any]:
@@ -167,9 +175,12 @@ def build_codecs(spec: JobSpec, service: Service, job: Job, topology: SubTopolog
     return task_codecs(job, topology, processor, topic, store, repartition, names)
 
 
-def _table(spec: JobSpec, part: int, number: int) -> Table:
-    name = f"{spec.application}-{part}-{number}"
-    table = DiskTable(spec.table_directory, name) if spec.tables is Tables.PERSISTENT else MemoryTable()
+def _table(spec: JobSpec, part: int, number: int, stores: Sequence[Store[Any]]) -> Table:
+    name, on_disk = f"{spec.application}-{part}-{number}", spec.tables is Tables.PERSISTENT
+    table: Table = DiskTable(spec.table_directory, name) if on_disk else MemoryTable()
+    elsewhere = frozenset(store.name.encode() for store in stores if store.kept.persistent is (not on_disk))
+    if elsewhere:
+        table = SplitTable(table, MemoryTable() if on_disk else DiskTable(spec.table_directory, name), elsewhere)
     if spec.standby_directory:
         file = copy_file(spec.standby_directory, spec.application, part, number)
         if load_copy(file, table):

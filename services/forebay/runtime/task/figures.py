@@ -6,6 +6,7 @@ import bisect
 import json
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -16,6 +17,8 @@ LATENCY_MS = (5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1_000, 2_000,
 """Upper bounds of the latency counts' steps, in ms; what is above the last is counted behind it."""
 
 _SAMPLES = 10
+_MOST_BYTES = 3_300
+"""A broker takes 4,096 bytes beside an offset (offset.metadata.max.bytes); of many stores nothing is told."""
 
 
 @dataclass(slots=True)
@@ -25,6 +28,9 @@ class TaskFigures:
     Args:
         latencies: outputs by time from their timestamp to their commit, in steps of LATENCY_MS; of samples.
         latency_ms: the samples' sum.
+        stores: rows, bytes, puts and reads by key of each store.
+        restore_seconds: how long the rows were read that the worker had not.
+        tail_rows: rows in the changelogs behind the snapshot, which a start reads.
         seconds: wall time by part of the loop; `cpu_seconds` the thread's.
     """
 
@@ -47,6 +53,9 @@ class TaskFigures:
     state_rows: int = 0
     state_bytes: int = 0
     restored_rows: int = 0
+    restore_seconds: float = 0.0
+    tail_rows: int = 0
+    stores: dict[str, list[int]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     cpu_seconds: dict[str, float] = field(default_factory=dict)
     latencies: list[int] = field(default_factory=lambda: [0] * (len(LATENCY_MS) + 1))
@@ -66,6 +75,7 @@ class TaskFigures:
         self.duplicates += result.duplicates
         self.timers_fired += result.timers_fired
         self.changes += len(result.changes)
+        self.tail_rows += len(result.changes)
         self.conversions += [str(conversion) for conversion in result.conversions]
         self.stream_time, self.closing_time = position.stream_time, position.closing_time
         self.stand(table)
@@ -79,6 +89,10 @@ class TaskFigures:
         """Note the table's size."""
         self.state_rows, self.state_bytes = len(table), table.size_bytes
 
+    def note_stores(self, sizes: Mapping[str, tuple[int, int]], calls: Mapping[str, tuple[int, int]]) -> None:
+        """Note what stores hold (rows, bytes), and how often they were called (puts, reads)."""
+        self.stores = {name: [*sizes.get(name, (0, 0)), *counts] for name, counts in calls.items()}
+
     def sign(self, at: int) -> None:
         """Note who tells these figures, and when (ms) the loop last went round."""
         self.worker, self.at = os.getpid(), at
@@ -88,7 +102,10 @@ class TaskFigures:
         fields = asdict(self)
         for name in ("seconds", "cpu_seconds"):
             fields[name] = {part: round(value, 3) for part, value in fields[name].items()}
-        return json.dumps(fields, separators=(",", ":"))
+        text = json.dumps(fields, separators=(",", ":"))
+        if len(text) > _MOST_BYTES and self.stores:
+            return json.dumps({**fields, "stores": {}}, separators=(",", ":"))
+        return text
 
     @classmethod
     def from_json(cls, text: str) -> TaskFigures:

@@ -195,6 +195,7 @@ class TaskGroup:
         for task in self.tasks:
             number = task.settings.number
             self._offsets[task.place] = {topic: ends[topic, number] for topic in task.changelog_rows.topics}
+            task.figures.tail_rows = 0
         self.known_at = known_at
 
     def _refuse_foreign(self, lease: Lease) -> None:
@@ -223,7 +224,9 @@ class TaskGroup:
             )
         if too_old:
             log.warning("%s: the snapshot is older than deletes are kept: reading all changelogs", self.settings.name)
+        begun = self._monotonic()
         self._surroundings.read_tails(tails)
+        seconds = self._monotonic() - begun
         positions = {}
         for task, tail in zip(self.tasks, tails, strict=True):
             known = task.position if task.position.n else None
@@ -234,6 +237,7 @@ class TaskGroup:
             task.table.apply((), b"" if found is None else found.tag)
             if tail.keys and not known:
                 task.figures.restored_rows = len(task.table)
+                task.figures.restore_seconds = seconds
         self.known_at = self._clock()
         return positions
 

@@ -38,16 +38,21 @@ class GroupReader:
     def __init__(self, consumer: Consumer, admin: AdminClient) -> None:
         self._consumer = consumer
         self._admin = admin
-        self._parts: dict[Place, Part] = {}
+        self._parts: dict[Place, list[Part]] = {}
+        """A global table's partition is read once and given to every task."""
         self._paused: set[Place] = set()
         self.bytes = 0
         """Of the records read, as far as they count for a limit: reset by who asks."""
 
     def assign(self, inputs: Iterable[TaskInput]) -> None:
         """Begin to read, from where each partition stands."""
-        self._parts = {(part.topic, part.partition): part for item in inputs for part in item.parts}
+        self._parts = {}
+        for item in inputs:
+            for part in item.parts:
+                self._parts.setdefault((part.topic, part.partition), []).append(part)
         self._paused.clear()
-        self._consumer.assign([TopicPartition(*place, part.next) for place, part in self._parts.items()])
+        starts = {place: min(part.next for part in parts) for place, parts in self._parts.items()}
+        self._consumer.assign([TopicPartition(*place, start) for place, start in starts.items()])
 
     def read(self, seconds: float, most: int) -> int:
         """Hand over what has arrived, up to about `most` records; wait up to `seconds` for the first.
@@ -70,7 +75,8 @@ class GroupReader:
                 continue
             offset = message.offset()
             assert offset is not None
-            parts[message.topic(), message.partition()].take(message, offset)  # type: ignore[index,arg-type]
+            for part in parts[message.topic(), message.partition()]:  # type: ignore[index]
+                part.take(message, offset)  # type: ignore[arg-type]
             size += len(message)
             count += 1
         self.bytes += size
@@ -82,7 +88,7 @@ class GroupReader:
             if not item.merges:
                 continue
             for part in item.partitions:
-                self._pause(part)
+                self._pause(part.topic, part.partition)
             for repartition in item.repartitions:
                 offset = repartition.rewind()
                 if offset >= 0:
@@ -95,7 +101,8 @@ class GroupReader:
     def look(self) -> None:
         """Ask where all partitions end. Raises Unavailable."""
         for place, end in last_stable(self._admin, self._parts).items():
-            self._parts[place].end = end
+            for part in self._parts[place]:
+                part.end = end
 
     def open_transactions(self) -> dict[Place, int]:
         """Return how many offsets lie behind the last stable one, where that is not the end. Raises Unavailable."""
@@ -107,8 +114,9 @@ class GroupReader:
         """Leave the broker."""
         self._consumer.close()
 
-    def _pause(self, part: InputPartition) -> None:
-        place, waiting = (part.topic, part.partition), len(part.queue)
+    def _pause(self, topic: str, partition: int) -> None:
+        place = topic, partition
+        waiting = max(len(part.queue) for part in self._parts[place] if isinstance(part, InputPartition))
         if waiting > MOST_WAITING and place not in self._paused:
             self._paused.add(place)
             self._consumer.pause([TopicPartition(*place)])
@@ -125,9 +133,9 @@ class GroupReader:
     def _event(self, error: KafkaError, message: KafkaMessage | Message) -> None:
         topic, number, offset = message.topic(), message.partition(), message.offset()
         if error.code() == KafkaError._PARTITION_EOF:
-            part = self._parts.get((topic or "", -1 if number is None else number))
-            if part is not None and offset is not None:
-                part.reached(offset)
+            for part in self._parts.get((topic or "", -1 if number is None else number), ()):
+                if offset is not None:
+                    part.reached(offset)
         elif error.code() == KafkaError._AUTO_OFFSET_RESET:
             raise self._lost(topic or "", number or 0)
         elif error.fatal() or is_forbidden(error):
@@ -136,10 +144,10 @@ class GroupReader:
             log.warning("reading %s-%s: %s: still trying", topic, number, error)
 
     def _lost(self, topic: str, number: int) -> OffsetsLost:
-        part = self._parts.get((topic, number))
+        wanted = min((part.next for part in self._parts.get((topic, number), ())), default=-1)
         low, high = self._consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=_LOOK_SECONDS)
         return OffsetsLost(
-            f"{topic}-{number}: offset {-1 if part is None else part.next} is wanted, but the topic holds {low} to "
+            f"{topic}-{number}: offset {wanted} is wanted, but the topic holds {low} to "
             f"{high}: records were deleted before they were read (retention, truncation, topic recreated). Restore "
             "them, or start over with `forebay reset`; give topics with old event times retention.ms=-1"
         )

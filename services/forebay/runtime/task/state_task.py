@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from forebay.processor.attempts import compute
-from forebay.processor.engine import BatchResult, Position, StateEncoding, TaskEngine
+from forebay.processor.engine import BatchResult, Position, StateEncoding, TaskEngine, declared_stores
 from forebay.processor.messages import Message
 from forebay.runtime.changelog import ChangelogRouter
 from forebay.runtime.changelog_reader import ChangelogRows
@@ -19,6 +19,7 @@ from forebay.runtime.task.figures import TaskFigures
 from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.transaction import TaskCommit
 from forebay.stores.kinds import KindChanged, recorded_kinds
+from forebay.stores.materialized import purge, store_of, unlogged
 from forebay.stores.table import Table
 from forebay.stores.upgrade import row_value_of
 
@@ -82,6 +83,7 @@ class StateTask:
         self._announcer = announcer
         self._lease = 0
         self._is_closed = False
+        self._unlogged = unlogged(store for _, store in declared_stores(engine.processor))
         self._punctuated_at = 0
         self._is_new = True
         self._noted = 0
@@ -102,6 +104,8 @@ class StateTask:
         Raises:
             StoreChanged: a store is declared otherwise than its rows were written.
         """
+        if self._unlogged:
+            purge(self.table, self._unlogged)
         self.position, self.input = position, inputs
         try:
             self.engine.load(Position(position.stream_time, position.closing_time))
@@ -158,11 +162,13 @@ class StateTask:
         """Take in that a commit is through. Raises TaskTooLarge."""
         self.table.apply(commit.result.changes, commit.position.tag)
         self.engine.settle(commit.position.n)
-        self.dirty.update(dict.fromkeys(key for key, _ in commit.result.changes))
+        changed, without = (key for key, _ in commit.result.changes), self._unlogged
+        self.dirty.update(dict.fromkeys(key for key in changed if not without or store_of(key) not in without))
         self.position, self._noted = commit.position, self.input.passed
         for _, time in commit.times:
             self._announcer.told(time)
         self.figures.add(commit, self.table)
+        self.figures.note_stores(self.table.store_sizes(), self.engine.store_calls())
         taken = self.engine.footprint_bytes
         if taken > self.settings.max_state_bytes:
             raise TaskTooLarge(

@@ -81,8 +81,9 @@ class GroupSurroundings:
         partitions = []
         for topic in sorted(topology.inputs):
             start = lease.start[topic]
-            rank = GLOBAL if topic in topology.global_tables else 0 if topic in topology.tables else 1
-            for partition in range(number, len(start), lease.tasks):
+            is_global = topic in topology.global_tables
+            rank = GLOBAL if is_global else 0 if topic in topology.tables else 1
+            for partition in range(len(start)) if is_global else range(number, len(start), lease.tasks):
                 begin = ends.get((topic, partition), start[partition])
                 stop = until[topic][partition] if topic in until else -1
                 partitions.append(InputPartition(topic, partition, rank, begin, max(stop, begin) if stop >= 0 else -1))

@@ -144,11 +144,9 @@ class GroupProducer:
             raise Unavailable(f"the transaction was not committed: {error}") from error
 
     def _mark(self, producer: Producer, positions: Sequence[TaskPosition]) -> None:
-        offsets = [
-            TopicPartition(topic, partition, end, position.metadata())
-            for position in positions
-            for topic, partition, end in position.ends
-        ]
+        # Of a partition that several tasks read (a global table's) one of them tells.
+        told = {(topic, partition): (end, p.metadata()) for p in positions for topic, partition, end in p.ends}
+        offsets = [TopicPartition(*place, end, metadata) for place, (end, metadata) in told.items()]
         group = self._consumer.consumer_group_metadata()
         within(_OFFSETS_SECONDS, lambda: producer.send_offsets_to_transaction(offsets, group, self._timeout))
 
@@ -184,7 +182,7 @@ class GroupProducer:
         for start in range(0, len(result.outputs), _BATCH):
             queue.make_room()
             produce = queue.produce
-            for key, value, timestamp, topic, headers in result.outputs[start : start + _BATCH]:
+            for key, value, timestamp, topic, headers, _ in result.outputs[start : start + _BATCH]:
                 if headers:
                     produce(topic, value, key, timestamp=timestamp, headers=headers)
                 else:
@@ -208,9 +206,10 @@ class GroupProducer:
         for start in range(0, len(onward), _BATCH):
             queue.make_room()
             produce = queue.produce
-            for key, value, timestamp, name, headers in onward[start : start + _BATCH]:
+            for key, value, timestamp, name, headers, chosen in onward[start : start + _BATCH]:
                 marked = [*sender, *headers] if headers else sender
-                produce(topics[name], value, key, partitioner(key or b""), timestamp=timestamp, headers=marked)
+                place = partitioner(key or b"") if chosen is None else chosen % partitioner.partitions
+                produce(topics[name], value, key, place, timestamp=timestamp, headers=marked)
         for name, time in commit.times:
             telling: Headers = [*time_headers(commit.sender, time)]
             for number in range(partitioner.partitions):

@@ -1,0 +1,75 @@
+"""What the documentation site has beside docs/: pages from elsewhere in the repository, and a command reference.
+
+Links are those of the repository, so that its pages read well there too. Here each is resolved from its page's place in
+the repository; one that leads nowhere fails the build.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
+
+from forebay.cli.main import cli
+
+ROOT = Path(__file__).parents[2]
+ELSEWHERE = {
+    "README.md": "project/readme.md",
+    "ARCHITECTURE.md": "project/architecture.md",
+    "SECURITY.md": "project/security.md",
+    "CONTRIBUTING.md": "project/contributing.md",
+    "CHANGELOG.md": "project/changelog.md",
+    "benchmarks/README.md": "project/benchmarks.md",
+}
+"""Pages by their path in the repository, and where the site has them."""
+
+COMMANDS = "reference/commands.md"
+_LINK = re.compile(r"(!?)\[([^]]*)]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)]*)?\)")
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages that docs/ does not hold."""
+    for path, place in ELSEWHERE.items():
+        files.append(File.generated(config, place, content=(ROOT / path).read_text()))
+    files.append(File.generated(config, COMMANDS, content=command_reference()))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Turn the repository's links into the site's; what the site does not have is named without a link."""
+    place = page.file.src_uri
+    source = next((path for path, uri in ELSEWHERE.items() if uri == place), f"docs/{place}")
+    return _LINK.sub(lambda link: _resolved(link, source, place), markdown)
+
+
+def _resolved(link: re.Match[str], source: str, place: str) -> str:
+    mark, text, target, anchor = link.groups()
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
+    if not (ROOT / path).exists():
+        raise PluginError(f"{source}: there is no {path}, which it links to")
+    uri = ELSEWHERE.get(path) or (path.removeprefix("docs/") if path.startswith("docs/") else "")
+    if not uri:
+        return text
+    return f"{mark}[{text}]({posixpath.relpath(uri, posixpath.dirname(place) or '.')}{anchor or ''})"
+
+
+def command_reference() -> str:
+    """Return a page with each command's own help."""
+    context = click.Context(cli, info_name="forebay", max_content_width=100, terminal_width=100)
+    return "\n".join(["# Commands", "", "Generated from `--help`.", *_helps(cli, context, 2)])
+
+
+def _helps(command: click.Command, context: click.Context, level: int) -> list[str]:
+    lines = ["", f"{'#' * level} {context.command_path}", "", "```text", command.get_help(context), "```"]
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            if inner is not None and not inner.hidden:
+                below = click.Context(inner, parent=context, info_name=name, terminal_width=100)
+                lines += _helps(inner, below, min(level + 1, 4))
+    return lines

@@ -1,0 +1,115 @@
+"""Every operator of the DSL on Spark in three tasks, killed while it runs: it gives what the test driver gives."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+from job_process import PYTHON_PATH, JobProcess
+from own_topics import settings_of
+from topic_reading import PositionWatch, read_topic
+
+from forebay.catalog import find_service
+from forebay.cli.main import run
+from forebay.formats import key_writer
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.settings import KafkaSettings
+from forebay.platform import Endpoints
+from forebay.testing import JobDriver
+from tests.dsl.every_operator import JOB, TASKS, records
+
+SERVICE = "every-operator"
+RECORDS = 2_000
+ENTRY = """
+from forebay.agreement import store_contracts
+from forebay.catalog import Service, Topic
+from tests.dsl.every_operator import JOB, TASKS
+
+SERVICE = Service(
+    name="every-operator",
+    summary="all operators",
+    inputs=tuple(Topic(name, partitions=1 if name == "any-towns" else TASKS) for name in JOB.inputs),
+    outputs=tuple(Topic(name, partitions=1) for name in JOB.outputs),
+    stores=store_contracts(JOB, JOB.settings()),
+    job="tests.dsl.every_operator",
+    stages=len(JOB.topology),
+)
+"""
+Sent = dict[tuple[str, bytes | None], list[Any]]
+
+
+@pytest.fixture
+def connection(endpoints: Endpoints, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    (tmp_path / "every_operator_entry.py").write_text(ENTRY)
+    monkeypatch.setenv("FOREBAY_SERVICES", "every_operator_entry")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    given = [
+        *("--bootstrap-servers", endpoints.bootstrap_servers, "--schema-registry-url", endpoints.registry_url),
+        *("--home", str(tmp_path / "home")),
+    ]
+    assert run(["topics", "create", SERVICE, *given]) == 0
+    yield given
+    service = find_service(SERVICE)
+    TopicAdmin(settings_of(endpoints)).delete([topic.name for topic in service.topics(SERVICE, TASKS)])
+    sys.modules.pop("every_operator_entry")
+
+
+def produce(settings: KafkaSettings, driver: JobDriver) -> None:
+    producer = Producer(settings.producer(partitioner="murmur2_random"))
+    for topic, key, value, at in records(RECORDS):
+        (stage, *_) = (each for each in driver.stages if topic in each.part.inputs)
+        data = None if value is None else stage.codecs.inputs[topic].encode(value)
+        producer.produce(topic, data, key, timestamp=at)
+    assert producer.flush(30) == 0
+
+
+def expected(driver: JobDriver) -> Sent:
+    for topic, key, value, at in records(RECORDS):
+        driver.pipe(key, value, topic, at)
+    assert driver.errors == []
+    found: Sent = defaultdict(list)
+    for sent in driver.outputs:
+        kind, codecs = JOB.format_of(sent.topic), driver.stages[0].codecs
+        key = None if sent.key is None else key_writer(kind.key)(kind.key.row(sent.key))  # type: ignore[misc]
+        value = None if sent.value is None else codecs.outputs[sent.topic].encode(sent.value)
+        found[sent.topic, key].append((value, sent.timestamp, sent.headers))
+    return found
+
+
+def committed(settings: KafkaSettings) -> Sent:
+    found: Sent = defaultdict(list)
+    for topic in JOB.outputs:
+        for messages in read_topic(settings, topic).values():
+            for sent in messages:
+                found[topic, sent.key()].append((sent.value(), sent.timestamp()[1], tuple(sent.headers() or ())))
+    return found
+
+
+@pytest.mark.timeout(240)
+def test_killed_while_it_runs_it_gives_what_the_driver_gives(
+    endpoints: Endpoints, connection: list[str], tmp_path: Path
+) -> None:
+    settings, driver = settings_of(endpoints), JobDriver(JOB, tasks=TASKS)
+    produce(settings, driver)
+    given = [SERVICE, *connection, "--max-records-per-commit", "100", "--trigger", "available-now"]
+    path = os.pathsep.join([str(tmp_path), PYTHON_PATH])
+    environment = {"FOREBAY_SERVICES": "every_operator_entry", "PYTHONPATH": path}
+    positions = PositionWatch(settings, [(f"{SERVICE}-0-task", task) for task in range(TASKS)])
+    job = JobProcess(given, tmp_path / "job.log", environment)
+    job.until(lambda: positions.commits() >= 4, "the first commits are through")
+    job.kill()
+    before = positions.commits()
+    wanted = expected(driver)
+    job = JobProcess(given, tmp_path / "job.log", environment)
+    assert job.finish() == 0, job.text()
+    assert positions.commits() > before, "it was killed after its end"
+    positions.close()
+    found = committed(settings)
+    assert {place: found[place] for place in found if found[place] != wanted.get(place)} == {}
+    assert found.keys() == wanted.keys()

@@ -1,0 +1,200 @@
+"""One of each kind of poisonous record for every service, on the real broker: what comes next is processed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+from uuid import uuid4
+
+import msgspec
+import pytest
+from confluent_kafka import Producer
+from loop_worker import LoopWorker
+from service_bench import ServiceBench
+
+from forebay.catalog import SERVICES
+from forebay.job import load_job
+from forebay.kafka.codecs import register_contract, registry_codec
+from forebay.kafka.registry import SchemaRegistry
+from forebay.limits import AFTER_MAX, MAX_BYTES, SIDE_MAX_BYTES, UNLIMITED
+from forebay.platform import Platform
+from forebay.serde import Schema
+from forebay.testing import JobDriver
+from producers.base import FIXED_START_MS, Event, Options
+from producers.catalog import generate, source_of
+from tests.poisons import POISONS, Fate, Maker, Sent
+
+GOOD = 24
+NOW = FIXED_START_MS + 3_600_000
+PARTITION = 0
+"""Of everything that is sent: one task has it all."""
+
+Result = tuple[str, str, Any, int]
+"""Topic, key, value, time."""
+Records = list[tuple[str, Event[Any]]]
+
+
+class Poisoned(ServiceBench):
+    """A service and what it is sent by hand."""
+
+    def begin(self) -> None:
+        """Connect a producer, and make the poisons of each input topic."""
+        # Larger than what .errors takes.
+        self._producer = Producer({**self.settings.producer(), "message.max.bytes": 2 * SIDE_MAX_BYTES})
+        self._encoders: dict[str, Any] = {}
+        self.makers: dict[str, Maker] = {}
+        registry = SchemaRegistry(self.settings.registry())
+
+        def register(name: str, text: str) -> int:
+            return registry.register(f"poison-{name}-{uuid4().hex}-value", Schema(text)).schema_id
+
+        for topic in self.service.inputs:
+            source = source_of(topic.name)
+            contract = register_contract(registry, source.service, source.contract, source.topic)
+            codec = registry_codec(self.settings, source.service, source.record_type, contract.schema_id)
+            self._encoders[topic.name] = codec.encode
+            (good,) = generate(topic.name, Options(count=1, keys=1, seed=77, start_ms=FIXED_START_MS))
+            self.makers[topic.name] = Maker(source, good, codec.encode, register)
+
+    def send_good(self, records: Records) -> None:
+        for topic, event in records:
+            self._send(topic, Sent(event.key.encode(), self._encoders[topic](event.value), timestamp=event.timestamp))
+        assert self._producer.flush(30) == 0
+
+    def send_poison(self, topic: str, names: list[str], timestamp: int) -> dict[int, str]:
+        """Send poisons; records that carry no time of their own have `timestamp`. Give their names by offset."""
+        places: dict[int, str] = {}
+        for name in names:
+            sent = POISONS[name].make(self.makers[topic])
+            if sent.timestamp is None:
+                sent = Sent(sent.key, sent.value, sent.headers, timestamp)
+            self._send(topic, sent, lambda error, message, name=name: self._note(places, name, error, message))
+        assert self._producer.flush(30) == 0
+        assert len(places) == len(names)
+        return places
+
+    def _prepare_topics(self) -> None:
+        roomy = {MAX_BYTES: str(2 * SIDE_MAX_BYTES), AFTER_MAX: str(UNLIMITED)}
+        inputs = tuple(replace(topic, config={**topic.config, **roomy}) for topic in self.service.inputs)
+        self.service = replace(self.service, inputs=inputs)
+        super()._prepare_topics()
+
+    def _note(self, places: dict[int, str], name: str, error: Any, message: Any) -> None:
+        assert error is None, f"{name}: {error}"
+        places[message.offset()] = name
+
+    def _send(self, topic: str, sent: Sent, on_delivery: Any = None) -> None:
+        time: dict[str, Any] = {} if sent.timestamp is None or sent.timestamp < 0 else {"timestamp": sent.timestamp}
+        self._producer.produce(
+            topic, sent.value, sent.key, PARTITION, headers=cast(Any, sent.headers), on_delivery=on_delivery, **time
+        )
+
+    def reported(self) -> dict[tuple[str, int], int]:
+        """Give how often each input record is in the errors topic, by topic and offset."""
+        found: dict[tuple[str, int], int] = {}
+        for report in self.errors():
+            headers = dict(report.headers() or [])
+            assert headers["error.message"]
+            place = str(cast(bytes, headers["error.topic"]), "utf-8"), int(headers["error.offset"] or -1)
+            found[place] = found.get(place, 0) + 1
+        return found
+
+    def results(self) -> list[Result]:
+        """Give what all output topics hold."""
+        return [
+            (topic.name, *output)
+            for topic in self.service.outputs
+            for outputs in self.outputs(topic.name).values()
+            for output in outputs
+        ]
+
+
+def comparable(service: str, results: list[Result]) -> list[str]:
+    """Give results in an order of their own; of several sub-topologies the last of each key alone.
+
+    What a table there says in between depends on which of its rows a commit has together.
+    """
+    if SERVICES[service].stages == 1:
+        return sorted(json.dumps(result, sort_keys=True, default=str) for result in results)
+    last = {(topic, key): value.get("after", value) for topic, key, value, _ in sorted(results, key=lambda r: r[3])}
+    return sorted(
+        json.dumps([*key, {**value, "timestamp": 0}], sort_keys=True, default=str) for key, value in last.items()
+    )
+
+
+def goods(service: str, seed: int, start_ms: int = FIXED_START_MS) -> Records:
+    """Give ordinary records of all a service's inputs, in order of time, with their topics."""
+    options = Options(count=GOOD, keys=3, seed=seed, start_ms=start_ms)
+    found = [(topic.name, event) for topic in SERVICES[service].inputs for event in generate(topic.name, options)]
+    return sorted(found, key=lambda record: record[1].timestamp)
+
+
+def undisturbed(service: str, records: Records) -> list[Result]:
+    """Give what the engine alone makes of the records."""
+    driver = JobDriver(service, clock=NOW)
+    for topic, event in records:
+        driver.pipe(event.key, event.value, topic)
+    assert driver.errors == []
+    default = SERVICES[service].output.name
+    return [(o.topic or default, o.key, msgspec.to_builtins(o.value), o.timestamp) for o in driver.outputs]
+
+
+@pytest.fixture
+def bench(request: pytest.FixtureRequest, platform: Platform, tmp_path: Path) -> Iterator[Poisoned]:
+    bench = Poisoned(platform, request.param, f"poison-{request.param}", tmp_path)
+    bench.begin()
+    yield bench
+    bench.close()
+
+
+def read_until(worker: LoopWorker, check: Callable[[], bool]) -> None:
+    """Run the loop over all that was sent, and on until what its sub-topologies hand to one another is through."""
+    while True:
+        worker.read_everything()
+        if check():
+            return
+
+
+def is_harmless(name: str) -> bool:
+    """Tell whether a poison changes nothing and has no time that other partitions' records would wait for."""
+    return POISONS[name].fate is Fate.REFUSED and " time" not in name and " 2100" not in name
+
+
+@pytest.mark.parametrize("bench", SERVICES, indirect=True)
+def test_what_comes_next_is_processed(bench: Poisoned) -> None:
+    name = bench.service.name
+    records = goods(name, seed=5)
+    half = len(records) // 2
+    refused = [poison for poison in POISONS if is_harmless(poison)]
+    others = [poison for poison in POISONS if not is_harmless(poison)]
+    bench.send_good(records[:half])
+    places = {
+        (topic.name, offset): poison
+        for topic in bench.service.inputs
+        for offset, poison in bench.send_poison(topic.name, refused, records[half][1].timestamp).items()
+    }
+    bench.send_good(records[half:])
+    worker = LoopWorker(bench).open()
+    wanted = comparable(name, undisturbed(name, records))
+    read_until(worker, lambda: len(comparable(name, bench.results())) >= len(wanted))
+    reported = bench.reported()
+    assert {places[place] for place in places if reported.get(place) != 1} == set()
+    assert len(reported) == len(places)
+    found = bench.results()
+    assert comparable(name, found) == wanted
+
+    tables = load_job(bench.service.job).tables
+    last = records[-1][1].timestamp
+    for topic in bench.service.inputs:
+        odd = bench.send_poison(topic.name, others, last)
+        places.update({(topic.name, offset): poison for offset, poison in odd.items()})
+    bench.send_good(goods(name, seed=6, start_ms=last + 1_000))
+    read_until(worker, lambda: len(bench.results()) > len(found))
+    for place, times in bench.reported().items():
+        assert times == 1, f"{places[place]} is reported {times} times"
+        fate = POISONS[places[place]].fate
+        assert fate is not Fate.DELETES or place[0] not in tables
+    worker.group.abandon()

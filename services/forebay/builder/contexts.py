@@ -1,0 +1,162 @@
+"""What a processor in the middle of a topology sees of its task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any, NamedTuple
+
+from forebay.builder.graph import Flow
+from forebay.processor.api import NO_KEY, Context
+from forebay.processor.messages import Headers
+
+
+class Chosen(NamedTuple):
+    """A value on its way to one of a processor's children."""
+
+    child: str
+    value: Any
+
+
+class OtherHeaders:
+    """A task's context for an element that goes on with headers of its own."""
+
+    def __init__(self, ctx: Context[Any], headers: Headers) -> None:
+        self._ctx = ctx
+        self.headers = headers
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ctx, name)
+
+
+class NodeContext:
+    """What a processor in a topology sees: the task's context, with forwards going to what follows it.
+
+    Args:
+        name: before the names of its timers.
+        out: where forwards go.
+        children: names that a forward may choose among; none: there is one way on.
+        of_row, row: read and write keys.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        out: Flow,
+        of_row: Callable[[str], Any],
+        row: Callable[[Any], str],
+        keeps_key: bool,
+        children: Collection[str] = (),
+    ) -> None:
+        self._name = name
+        self._out = out
+        self._children = children
+        self._of_row = of_row
+        self._row = row
+        self._keeps_key = keeps_key
+        self._ctx: Context[Any]
+        self._time = -1
+        self._text: str | None = None
+        self.key: Any = None
+
+    def of_element(self, ctx: Context[Any], key: Any, timestamp: int) -> NodeContext:
+        """Give the context for an element that reached the node."""
+        self._ctx, self._time, self._text = ctx, timestamp, key
+        self.key = None if key is None else self._of_row(key)
+        return self
+
+    @property
+    def timestamp(self) -> int:
+        return self._time
+
+    @property
+    def stream_time(self) -> int:
+        return self._ctx.stream_time
+
+    @property
+    def closing_time(self) -> int:
+        return self._ctx.closing_time
+
+    @property
+    def topic(self) -> str:
+        return self._ctx.topic
+
+    @property
+    def partition(self) -> int:
+        return self._ctx.partition
+
+    @property
+    def offset(self) -> int:
+        return self._ctx.offset
+
+    @property
+    def headers(self) -> Headers:
+        return self._ctx.headers
+
+    def forward(
+        self,
+        value: Any,
+        key: Any = None,
+        timestamp: int | None = None,
+        to: str | None = None,
+        headers: Headers | None = None,
+    ) -> None:
+        if (to is not None) != bool(self._children) or (to is not None and to not in self._children):
+            named = f"one of {', '.join(self._children)}" if self._children else "what follows, without to="
+            raise ValueError(f"a forward to {to!r} leads nowhere: forward to {named}")
+        if key is not None and self._keeps_key:
+            raise ValueError("process_values() keeps the key: forward without one, or use process()")
+        text = self._text if key is None else None if key is NO_KEY else self._row(key)
+        given = value if to is None else Chosen(to, value)
+        ctx: Any = self._ctx if headers is None else OtherHeaders(self._ctx, headers)
+        self._out(text, given, self._time if timestamp is None else timestamp, ctx)
+
+    def late(self, by_ms: int) -> None:
+        self._ctx.late(by_ms)
+
+    def schedule(self, name: str, due: int, key: Any = None) -> None:
+        self._ctx.schedule(self._name + name, due, self._timer_key(key))
+
+    def cancel(self, name: str, key: Any = None) -> None:
+        self._ctx.cancel(self._name + name, self._timer_key(key))
+
+    def _timer_key(self, key: Any) -> str:
+        if key == "":
+            return ""
+        return (self._text or "") if key is None else self._row(key)
+
+
+class RowContext(NodeContext):
+    """What a ValueTransformer sees: it gives the row, so it forwards and schedules nothing."""
+
+    def __init__(self, of_row: Callable[[str], Any]) -> None:
+        super().__init__("", _nowhere, of_row, str, keeps_key=True)
+
+    def forward(self, value: Any, key: Any = None, *_: Any, **__: Any) -> None:
+        raise ValueError("transform_values() makes a row of each row: return it, or use to_stream().process()")
+
+    def schedule(self, name: str, due: int, key: Any = None) -> None:
+        raise ValueError("transform_values() has no timers: use to_stream().process()")
+
+
+def _nowhere(_key: Any, _value: Any, _timestamp: int, _ctx: Context[Any]) -> None:
+    """Take an element that nobody follows."""
+
+
+class Punctuation:
+    """Tells when a processor is to be called by the wall clock; the task asks every `step_ms` or less often.
+
+    Asked again for the same time, it says the same: a commit may be computed twice.
+    """
+
+    def __init__(self, interval_ms: int, step_ms: int) -> None:
+        self._interval = interval_ms
+        self._step = step_ms
+        self._at: int | None = None
+
+    def is_due(self, now: int) -> bool:
+        """Tell whether the interval is over at `now` (ms)."""
+        if self._at is None:
+            self._at = now - self._step
+        if now - self._at >= self._interval:
+            self._at = now
+        return now == self._at

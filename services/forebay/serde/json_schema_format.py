@@ -1,0 +1,89 @@
+"""JSON that fits a JSON Schema, plain or in Confluent framing, as a format of values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, TypeVar, overload
+
+import jsonschema
+from jsonschema.protocols import Validator
+from jsonschema.validators import validator_for
+
+from forebay.codec import Codec, DecodeError, EncodeError
+from forebay.formats import Format, bytes_rows, no_contracts
+from forebay.serde.framing import header, schema_id_of
+from forebay.serde.json_format import JSON, json_of
+
+T = TypeVar("T")
+
+_FRAME = b"\0"
+_HEADER_BYTES = 5
+
+
+class _SchemaCodec:
+    """Values that fit the schema; what was written without framing is read as well as what was written with it.
+
+    Args:
+        header: before each value written; b"" for none.
+    """
+
+    def __init__(self, name: str, inner: Codec[Any], validator: Validator, header: bytes) -> None:
+        self._name = name
+        self._inner = inner
+        self._validator = validator
+        self._header = header
+
+    def encode(self, record: Any) -> bytes:
+        data = self._inner.encode(record)
+        problem = self._problem(data)
+        if problem:
+            raise EncodeError(f"{record!r} does not fit the schema {self._name}: {problem}")
+        return self._header + data
+
+    def decode(self, data: bytes) -> Any:
+        if data.startswith(_FRAME):
+            # Which schema of its subject it was written with does not matter: it must fit ours.
+            schema_id_of(data)
+            data = data[_HEADER_BYTES:]
+        found = self._inner.decode(data)
+        problem = self._problem(data)
+        if problem:
+            raise DecodeError(f"{len(data)} bytes don't fit the schema {self._name}: {problem}")
+        return found
+
+    def _problem(self, data: bytes) -> str:
+        """Say what is wrong with JSON text that can be read; "" if nothing is."""
+        error = next(iter(self._validator.iter_errors(json.loads(data))), None)
+        return "" if error is None else f"{error.json_path}: {error.message[:200]}"
+
+
+@overload
+def json_schema(schema: Mapping[str, Any] | str, *, schema_id: int | None = None) -> Format[Any]: ...
+@overload
+def json_schema(schema: Mapping[str, Any] | str, record: type[T], *, schema_id: int | None = None) -> Format[T]: ...
+def json_schema(schema: Mapping[str, Any] | str, record: Any = None, *, schema_id: int | None = None) -> Any:
+    """Give the format of JSON that fits a schema.
+
+    Args:
+        schema: JSON Schema (its `$schema` says which draft), as text or read.
+        record: frozen dataclass of the values; None: any JSON, lists as tuples, objects as frozen maps.
+        schema_id: its id in the registry: values are written in Confluent framing; None: as plain JSON. Both are read.
+
+    Raises:
+        ValueError: it is no JSON Schema. TypeError: the dataclass could be changed in place.
+    """
+    try:
+        read = json.loads(schema) if isinstance(schema, str) else dict(schema)
+        validating = validator_for(read, default=jsonschema.Draft202012Validator)
+        validating.check_schema(read)
+    except (ValueError, jsonschema.SchemaError) as error:
+        what = error.message if isinstance(error, jsonschema.SchemaError) else str(error)
+        raise ValueError(f"no JSON Schema: {what[:200]}") from error
+    inner: Format[Any] = JSON if record is None else json_of(record)
+    name = str(read.get("title") or inner.type.__name__)
+    codec = _SchemaCodec(
+        name, inner.codec(no_contracts), validating(read), b"" if schema_id is None else header(schema_id)
+    )
+    row, of_row = bytes_rows(inner.codec(no_contracts))
+    return Format(f"JSON Schema {name}", inner.type, lambda _: codec, row, of_row)

@@ -1,0 +1,111 @@
+"""Keys of several fields: as Avro, or in a form of the library's own. Rows sort by the fields, one after the other."""
+
+from __future__ import annotations
+
+import struct
+import typing
+from typing import Any, TypeVar
+
+from forebay.codec import Codec, DecodeError, EncodeError
+from forebay.formats import BOOLEAN, BYTES, DOUBLE, LONG, TEXT, UUID, Format, no_contracts
+from forebay.records import fields_of, is_record_type
+from forebay.serde.codec import AvroCodec
+from forebay.serde.resolver import UnknownSchemaId
+from forebay.serde.schema import RegisteredSchema, Schema
+from forebay.stores.keys import join_key, split_key
+
+T = TypeVar("T")
+
+_FIELDS: dict[Any, Format[Any]] = {kind.type: kind for kind in (TEXT, BYTES, LONG, DOUBLE, BOOLEAN, UUID)}
+_LENGTH = struct.Struct(">i")
+
+
+class _CompositeCodec:
+    """Each field's own bytes behind their length (4 bytes)."""
+
+    def __init__(self, record: type[Any], fields: tuple[tuple[str, Format[Any]], ...]) -> None:
+        self._record = record
+        self._fields = [(name, kind.codec(no_contracts)) for name, kind in fields]
+
+    def encode(self, record: Any) -> bytes:
+        if record.__class__ is not self._record:
+            raise EncodeError(f"{record!r} is no {self._record.__name__}")
+        parts = [codec.encode(getattr(record, name)) for name, codec in self._fields]
+        return b"".join(_LENGTH.pack(len(part)) + part for part in parts)
+
+    def decode(self, data: bytes) -> Any:
+        found, at = {}, 0
+        for name, codec in self._fields:
+            begin = at + _LENGTH.size
+            (length,) = _LENGTH.unpack_from(data, at) if begin <= len(data) else (-1,)
+            if not 0 <= length <= len(data) - begin:
+                raise DecodeError(f"{len(data)} bytes are no {self._record.__name__}: they end before the field {name}")
+            at = begin + length
+            found[name] = codec.decode(data[begin:at])
+        if at != len(data):
+            raise DecodeError(f"{len(data)} bytes are no {self._record.__name__}: {len(data) - at} follow it")
+        return self._record(**found)
+
+
+class _OneSchema:
+    """Knows no schema but the key's own: under another one equal keys would have other bytes, in other partitions."""
+
+    def __init__(self, schema_id: int) -> None:
+        self._id = schema_id
+
+    def schema(self, schema_id: int) -> Schema:
+        raise UnknownSchemaId(
+            f"the key was written with the schema {schema_id}, not with {self._id}: equal keys would lie in other "
+            "partitions; have its producer use the same schema"
+        )
+
+
+def composite(record: type[T]) -> Format[T]:
+    """Give the format of keys of several fields, for repartitions and stores: text, bytes, numbers, booleans, uuids.
+
+    Raises:
+        TypeError: a field has another type, or may be null.
+    """
+    fields = _fields(record)
+    return _keyed(f"composite {record.__name__}", record, _CompositeCodec(record, fields), fields)
+
+
+def avro_key(record: type[T], schema: str, schema_id: int) -> Format[T]:
+    """Give the format of Avro keys in Confluent framing.
+
+    Args:
+        schema: as registered under the topic's `-key` subject, JSON.
+        schema_id: its id in the registry: a part of the bytes that the partition is the hash of.
+
+    Raises:
+        TypeError: a field is no text, bytes, number, boolean or uuid. ContractMismatch: record and schema differ.
+    """
+    codec = AvroCodec(record, RegisteredSchema(schema_id, Schema(schema)), _OneSchema(schema_id))
+    return _keyed(f"Avro key {record.__name__} ({schema_id})", record, codec, _fields(record))
+
+
+def _keyed(name: str, record: type[T], codec: Codec[T], fields: tuple[tuple[str, Format[Any]], ...]) -> Format[T]:
+    rows: list[tuple[str, Any, Any]] = [(field, kind.row, kind.of_row) for field, kind in fields]
+
+    def row(key: T) -> str:
+        return join_key(*(of_field(getattr(key, field)) for field, of_field, _ in rows))
+
+    def of_row(text: str) -> T:
+        parts = split_key(text)
+        return record(**{field: read(part) for (field, _, read), part in zip(rows, parts, strict=True)})
+
+    return Format(name, record, lambda _: codec, row, of_row)
+
+
+def _fields(record: type[Any]) -> tuple[tuple[str, Format[Any]], ...]:
+    if not is_record_type(record):
+        raise TypeError(f"{record.__name__} is no record: give a frozen dataclass whose fields make the key")
+    hints = typing.get_type_hints(record)
+    for name in fields_of(record):
+        if hints[name] not in _FIELDS:
+            known = ", ".join(kind.__name__ for kind in _FIELDS)
+            raise TypeError(
+                f"{record.__name__}.{name} is {getattr(hints[name], '__name__', hints[name])}: a key's fields are one "
+                f"of {known}, and never null"
+            )
+    return tuple((name, _FIELDS[hints[name]]) for name in fields_of(record))

@@ -1,0 +1,70 @@
+"""How a store is kept: its cache, its changelog, its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol, Self
+
+from forebay.stores.table import Change, Table
+
+_INTERNAL = b"\x01"
+
+
+class Materialized(str):
+    """A store's name and how it is kept (Materialized and StoreBuilder in Kafka Streams): given wherever a name is.
+
+    Args:
+        caching: whether of a key's rows in a commit only the last one leaves for the outputs that hold the store's
+            table; None: as the job's `--emit` says.
+        logging: whether the rows go to a changelog. Without one they are gone whenever a worker opens the task.
+        persistent: whether the rows are on the worker's disk, or in its memory; None: as the job's `--tables` says.
+    """
+
+    caching: bool | None
+    logging: bool
+    persistent: bool | None
+
+    def __new__(
+        cls, name: str, *, caching: bool | None = None, logging: bool = True, persistent: bool | None = None
+    ) -> Self:
+        """Give a name that says so."""
+        made = super().__new__(cls, name)
+        made.caching, made.logging, made.persistent = caching, logging, persistent
+        return made
+
+
+class Kept(Protocol):
+    """A store that says how it is kept."""
+
+    name: str
+    kept: Materialized
+
+
+def beside(store: str, suffix: str) -> str:
+    """Return the name of a store beside another one, kept like it."""
+    name = f"{store}-{suffix}"
+    if not isinstance(store, Materialized):
+        return name
+    return Materialized(name, logging=store.logging, persistent=store.persistent)
+
+
+def unlogged(stores: Iterable[Kept]) -> frozenset[bytes]:
+    """Return the names of the stores that keep no changelog."""
+    return frozenset(store.name.encode() for store in stores if not store.kept.logging)
+
+
+def store_of(row: bytes) -> bytes:
+    """Return the name of the store that a table's row belongs to, its own or one beside it; b"" for the task's."""
+    if not row.startswith(_INTERNAL):
+        return row.partition(b"\0")[0]
+    kind, _, rest = row.partition(b"\0")
+    return b"" if kind in (b"\x01kind", b"\x01timer") else rest.partition(b"\0")[0]
+
+
+def purge(table: Table, names: frozenset[bytes]) -> None:
+    """Remove all rows of stores that keep no changelog: what a snapshot has of them is older than the task."""
+    gone: list[Change] = [(key, None) for key, _ in table.scan(_INTERNAL, b"\x02") if store_of(key) in names]
+    for name in names:
+        gone += [(key, None) for key, _ in table.scan(name + b"\0", name + _INTERNAL)]
+    if gone:
+        table.apply(gone, table.tag)

@@ -1,0 +1,44 @@
+"""The documentation site is built strictly: a link that leads nowhere, or a page nobody links to, fails it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import MkDocsException
+
+from forebay.cli.main import COMMANDS
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Iterator[MkDocsConfig]:
+    path = list(sys.path)
+    yield load_config(str(ROOT / "mkdocs.yml"), site_dir=str(tmp_path / "site"))
+    sys.path[:] = path
+
+
+def test_every_page_is_built_and_every_command_described(config: MkDocsConfig) -> None:
+    build(config)
+    site = Path(config.site_dir)
+    commands = (site / "reference" / "commands.html").read_text()
+    for name in COMMANDS:
+        assert re.search(rf"<h3[^>]*>forebay {name}<", commands), name
+    pages = {page.relative_to(ROOT / "docs").with_suffix("") for page in (ROOT / "docs").rglob("*.md")}
+    for page in pages - {Path("README")}:
+        assert (site / page).with_suffix(".html").exists(), page
+
+
+def test_a_link_that_leads_nowhere_fails(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "README.md").write_text("# Home\n\n[gone](gone.md)\n")
+    (tmp_path / "mkdocs.yml").write_text((ROOT / "mkdocs.yml").read_text().partition("hooks:")[0])
+    with pytest.raises(MkDocsException, match="strict"):
+        build(load_config(str(tmp_path / "mkdocs.yml")))

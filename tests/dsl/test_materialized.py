@@ -1,0 +1,168 @@
+"""How a store is kept: cached or not, with a changelog or without, in memory or on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forebay.builder import Materialized, Topology, TopologyError
+from forebay.builder.picture import picture_of
+from forebay.builder.render import as_mermaid, as_text
+from forebay.catalog import Service, Topic
+from forebay.operators import UntilTimeLimit
+from forebay.processor.engine import Emit, declared_stores
+from forebay.runtime.stage_log import stage_log
+from forebay.stores.disk import DiskTable
+from forebay.stores.materialized import store_of
+from forebay.stores.split import SplitTable
+from forebay.stores.table import MemoryTable
+from forebay.time import tumbling, within
+from tests.dsl.driving import Driven, Nothing
+
+
+def counted(store: str) -> Callable[[Topology], None]:
+    def build(t: Topology) -> None:
+        table = t.stream("in", str).group_by_key().count(store=store)
+        table.to_stream().map_values(lambda _, n: n, int).to("counts")
+
+    return build
+
+
+def batch(run: Driven) -> list[int]:
+    return [sent.value for sent in run.driver.run_batch([("k", "a"), ("k", "b"), ("k", "c")])]
+
+
+@pytest.mark.parametrize(
+    ("caching", "emit", "sent"),
+    [
+        (None, Emit.EVERY, [1, 2, 3]),
+        (True, Emit.EVERY, [3]),
+        (None, Emit.LATEST, [3]),
+        (False, Emit.LATEST, [1, 2, 3]),
+    ],
+)
+def test_a_cache_sends_the_last_row_of_a_commit(caching: bool | None, emit: Emit, sent: list[int]) -> None:
+    assert batch(Driven(counted(Materialized("n", caching=caching)), emit=emit)) == sent
+
+
+def test_a_store_without_a_changelog_begins_empty_and_others_do_not() -> None:
+    def build(t: Topology) -> None:
+        words = t.stream("in", str).group_by_key()
+        words.count(store=Materialized("lost", logging=False)).to_stream().to("lost")
+        words.count(store="kept").to_stream().to("kept")
+        lost = words.windowed_by(tumbling(10)).count(store=Materialized("windows", logging=False))
+        lost.to_stream().to("windows")
+
+    run = Driven(build)
+    run.feed("in", ("k", "a", 1), ("k", "b", 2))
+    run.driver.restart()
+    run.feed("in", ("k", "c", 3))
+    assert [[value for _, value, _ in run.by_topic(topic)] for topic in ("lost", "kept", "windows")] == [
+        [1, 2, 1],
+        [1, 2, 3],
+        [1, 2, 1],
+    ]
+
+
+def test_no_row_of_it_goes_to_a_changelog() -> None:
+    run = Driven(counted(Materialized("n", logging=False)))
+    run.feed("in", ("k", "a", 1))
+    log = stage_log("app", 0, run.job.topology[0].processor(Nothing()))
+    rows = list(run.driver.stages[0].tables[0].scan(b""))
+    assert any(store_of(key) == b"n" for key, _ in rows)
+    routed = list(log.router(0).route(rows, 0))
+    assert {topic for topic, *_ in routed} == {"app-0-task"}
+    assert {store_of(key) for _, key, _, _ in routed} == {b""}
+    assert log.stores == ()
+
+
+def test_a_topology_shows_how_its_stores_are_kept() -> None:
+    run = Driven(counted(Materialized("n", logging=False, persistent=True, caching=True)))
+    entry = Service("shown", "", (Topic("in"),), (Topic("counts"),), {}, "shown.job")
+    picture = picture_of(entry, run.job)
+    line = "store n (int): timestamped key-value, persistent, cached; no changelog: it begins empty at each start"
+    assert line in as_text(picture)
+    assert "n-changelog" not in as_mermaid(picture)
+
+
+def fold(left: Any, right: Any) -> str:
+    return f"{left}{right}"
+
+
+REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
+    "a global table without a changelog": (
+        lambda t: t.global_table("g", str, store=Materialized("g", logging=False)),
+        "store g: a global table goes on where it stood, so it needs its rows back: logging=True",
+    ),
+    "a foreign key's subscriptions without a changelog": (
+        lambda t: t.table("a", str, store="a").join_by_foreign_key(
+            t.table("b", str, store="b"), lambda _, v: v, fold, str, store=Materialized("j", logging=False)
+        ),
+        "store j: a join by foreign key needs its subscriptions back: logging=True",
+    ),
+    "a cached versioned table": (
+        lambda t: t.table("a", str, store=Materialized("a", caching=True), history_retention_ms=5),
+        "store a: a versioned table is not cached, each of its versions counts",
+    ),
+    "a cached deduplication": (
+        lambda t: t.stream("a", str).deduplicate(lambda _, v: v, store=Materialized("d", caching=True), ttl_ms=5),
+        "store d: it holds no rows that are sent, so that there is nothing to cache: leave caching= out",
+    ),
+    "a cached suppression": (
+        lambda t: t.table("a", str, store="a").suppress(UntilTimeLimit(5), store=Materialized("s", caching=False)),
+        "store s: it holds no rows that are sent",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cant_be_kept_so_is_refused(name: str) -> None:
+    build, said = REFUSED[name]
+    with pytest.raises(TopologyError, match=rf"test_materialized.py:\d+: {said}"):
+        build(Topology())
+
+
+def test_stores_beside_one_are_kept_like_it() -> None:
+    def build(t: Topology) -> None:
+        words = t.stream("in", str)
+        words.outer_join(words, fold, str, windows=within(5), store=Materialized("j", logging=False)).to("out")
+
+    stores = [store for _, store in declared_stores(Driven(build).job.topology[0].processor(Nothing()))]
+    assert [(store.name, store.kept.logging) for store in stores] == [
+        (f"j-{side}", False) for side in ("left", "right", "left-waiting", "right-waiting")
+    ]
+
+
+def test_a_table_in_two_places_is_one(tmp_path: Path) -> None:
+    disk = DiskTable(str(tmp_path), "t")
+    split, whole = SplitTable(MemoryTable(), disk, frozenset({b"far"})), MemoryTable()
+    rows = [(store + b"\0" + key, key) for store in (b"far", b"near", b"\x01marks\0far") for key in (b"a", b"b", b"c")]
+    for changes in (rows, [(b"far\0b", None), (b"near\0c", None), (b"\x01timer\0far\0k", b"1")]):
+        for table in (split, whole):
+            table.apply(changes, b"tag")
+    assert len(disk) == 5
+    assert [key for key, _ in disk.scan(b"")] == [b"\x01marks\0far\0" + k for k in (b"a", b"b", b"c")] + [
+        b"far\0a",
+        b"far\0c",
+    ]
+    for start, end in ((b"", None), (b"far\0", b"far\x01"), (b"\x01", b"\x02"), (b"far\0b", b"near\0b")):
+        assert list(split.scan(start, end)) == list(whole.scan(start, end))
+        assert list(split.scan_reverse(start, end)) == list(whole.scan_reverse(start, end))
+    assert (len(split), split.size_bytes, split.tag) == (len(whole), whole.size_bytes, b"tag")
+    assert split.get(b"far\0a") == b"a"
+    disk.apply((), b"other")
+    assert split.tag == b"", "one that stands elsewhere is as good as none"
+    split.clear()
+    assert (len(split), split.tag) == (0, b"")
+    split.close()
+
+
+def test_a_task_counts_what_is_put_into_its_stores_and_read() -> None:
+    run = Driven(counted("n"))
+    run.feed("in", ("k", "a", 1), ("k", "b", 2), ("j", "c", 3))
+    stage = run.driver.stages[0]
+    assert stage.engines[0].store_calls() == {"n": (3, 3)}
+    assert stage.tables[0].store_sizes()["n"][0] == 2

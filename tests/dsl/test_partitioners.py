@@ -1,0 +1,39 @@
+"""A repartition with a partitioner of its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from forebay.builder import Topology, TopologyError
+from forebay.time import within
+from tests.dsl.driving import Driven
+
+
+def spread(t: Topology) -> None:
+    words = t.stream("in", str).repartition("by-value", partitioner=lambda key, word: int((word or "0")[0]))
+    words.group_by_key().count(store="counts").to_stream().to("counts")
+
+
+def test_records_go_to_the_task_that_the_partitioner_says() -> None:
+    run = Driven(spread, tasks=3)
+    sent = run.feed("in", *((f"k{n % 2}", str(n), n) for n in range(6)), ("k0", "0", 9))
+    assert sent[-1] == ("k0", 2, 9)
+    rows = [dict(store.all()) for p in run.driver.stages[1].processors for store in [p.store0]]  # type: ignore[attr-defined]
+    assert [sorted(row) for row in rows] == [["k0", "k1"]] * 3, "k0 and k1 have records in every task"
+    assert sum(found.value for row in rows for found in row.values()) == 7
+
+
+def test_a_number_that_is_none_sends_the_record_to_errors() -> None:
+    run = Driven(lambda t: t.stream("in", str).repartition("odd", partitioner=lambda _, __: -1).to("out"), tasks=2)
+    run.driver.pipe("k", "v", "in")
+    (refused,) = run.driver.errors
+    assert refused.headers["error.message"] == "the partitioner of odd gave -1: give a whole number from 0"
+
+
+def test_what_is_partitioned_otherwise_cant_be_joined() -> None:
+    t = Topology()
+    words = t.stream("in", str)
+    with pytest.raises(
+        TopologyError, match=r"join j: keys are text \(partitioned by the partitioner of r\) on one side"
+    ):
+        words.repartition("r", partitioner=lambda *_: 0).join(words, "{}{}".format, str, windows=within(5), store="j")
