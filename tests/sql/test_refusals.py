@@ -39,6 +39,7 @@ REFUSED = {
     "CREATE STREAM b (id BIGGINT) WITH (KAFKA_TOPIC='b', VALUE_FORMAT='JSON');": ("3:21", "CREATE TYPE"),
     "CREATE TABLE b (id BIGINT) WITH (KAFKA_TOPIC='b', VALUE_FORMAT='JSON');": ("3:1", "write PRIMARY KEY"),
     "CREATE STREAM a AS SELECT id, n FROM s WINDOW TUMBLING (SIZE 1 HOUR);": ("3:20", "needs GROUP BY"),
+    "CREATE TABLE a AS SELECT id, COUNT(*) AS c FROM s GROUP BY id EMIT FINAL;": ("3:19", "add a WINDOW"),
     "INSERT INTO s SELECT id, n FROM s;": ("3:1", "select the same ones"),
     "SHOW TABLES;": ("3:1", "a command of the shell"),
     "SET 'no.such.setting' = '1';": ("3:1", "has no effect here"),
