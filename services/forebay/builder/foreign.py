@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from forebay.builder.graph import Bound, Flow, Kind, Made, Node
 from forebay.codec import Codec, DecodeError
 from forebay.formats import LONG, Format
-from forebay.operators.results import Join
+from forebay.operators.results import Join, Tombstones
 from forebay.operators.table import Change
 from forebay.processor.api import Context
 from forebay.stores.keys import join_key, split_key
@@ -146,8 +146,9 @@ def answering(
     return replace(node, asks_old=False)
 
 
-def answered(answers: Node, into: Format[Any], store: str) -> Node:
+def answered(answers: Node, into: Format[Any], store: str, tombstones: Tombstones = Tombstones.OF_ROWS) -> Node:
     """Give the node that keeps the joined table."""
+    always = tombstones is Tombstones.ALWAYS
     rows: TimestampedKeyValueStore[Any] = TimestampedKeyValueStore(store, into)
     versions: KeyValueStore[int] = KeyValueStore(f"{store}-answered", LONG)
 
@@ -160,7 +161,7 @@ def answered(answers: Node, into: Format[Any], store: str) -> Node:
             seen.put(key, found.version)
             old = own.get(key)
             own.put(key, found.value, timestamp)
-            if old is not None or found.value is not None:
+            if old is not None or found.value is not None or (always and found.version > 1):
                 out(key, Change(key, found.value, None if old is None else old.value, timestamp), timestamp, ctx)
 
         return Made((flow,))

@@ -9,7 +9,7 @@ from forebay.builder import joins
 from forebay.builder.graph import Graph, Node, TopologyError
 from forebay.builder.keys import on_keys, to_rows
 from forebay.builder.specs import Spec, format_or_refuse
-from forebay.operators.results import Join
+from forebay.operators.results import Alone, Join
 from forebay.time.windows import JoinWindows
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ G = TypeVar("G")
 class Joining(Generic[K, V]):
     """What a stream is made of, and its joins.
 
-    With a stream: records that lie within the `windows` meet; `store` begins the names of what both sides keep. With a
+    With a stream: records that lie within the `windows` meet; `store` begins the names of what both sides keep; `alone`
+    says when a record without a partner comes. With a
     table: each record meets the row of its key, as of its time if the table keeps a history; with a grace it waits in
     the store `waiting` for late updates, by the stream's own time. With a global table: the row of a key made of each
     record by `key_of`.
@@ -70,6 +71,7 @@ class Joining(Generic[K, V]):
         *,
         windows: JoinWindows,
         store: str,
+        alone: Alone = Alone.AT_CLOSE,
     ) -> Stream[K, O]: ...
     @overload
     def left_join(
@@ -102,9 +104,12 @@ class Joining(Generic[K, V]):
         *,
         windows: JoinWindows,
         store: str,
+        alone: Alone = Alone.AT_CLOSE,
     ) -> Stream[K, O]:
         """Join as `left_join` does; records of the other stream without a partner come alone, too."""
-        made: Stream[K, O] = self._with_stream(other, joiner, into, Join.OUTER, windows=windows, store=store)
+        made: Stream[K, O] = self._with_stream(
+            other, joiner, into, Join.OUTER, windows=windows, store=store, alone=alone
+        )
         return made
 
     def _join(self, other: Any, joiner: Any, into: Any, kind: Join, **how: Any) -> Any:
@@ -118,10 +123,20 @@ class Joining(Generic[K, V]):
             return self._with_global(other, joiner, into, kind, **how)
         raise TopologyError(f"{type(other).__name__} can't be joined: give a stream, a table or a global table")
 
-    def _with_stream(self, other: Any, joiner: Any, into: Any, kind: Join, *, windows: JoinWindows, store: str) -> Any:
+    def _with_stream(
+        self,
+        other: Any,
+        joiner: Any,
+        into: Any,
+        kind: Join,
+        *,
+        windows: JoinWindows,
+        store: str,
+        alone: Alone = Alone.AT_CLOSE,
+    ) -> Any:
         left, right = self.keyed(f"{store}-left"), other.keyed(f"{store}-right")
         check_keys(left, right, f"join {store}")
-        return self._made(joins.with_stream(left, right, windows, joiner, format_or_refuse(into), kind, store))
+        return self._made(joins.with_stream(left, right, windows, joiner, format_or_refuse(into), kind, store, alone))
 
     def _with_table(
         self, table: Table[Any, Any], joiner: Any, into: Any, kind: Join, *, grace_ms: int = 0, waiting: str = ""

@@ -9,7 +9,7 @@ from forebay.builder.graph import Bound, Flow, Kind, Made, Node, TopologyError
 from forebay.builder.views import AsOf
 from forebay.formats import Format
 from forebay.operators.closing import Closing
-from forebay.operators.results import Join, Result
+from forebay.operators.results import Alone, Join, Result
 from forebay.operators.stream_stream import StreamStreamJoin
 from forebay.operators.stream_table import StreamTableJoin
 from forebay.operators.table import LatestByTimestamp, Table
@@ -142,7 +142,14 @@ def with_global(
 
 
 def with_stream(
-    left: Node, right: Node, windows: JoinWindows, joiner: Joiner, into: Format[Any], kind: Join, store: str
+    left: Node,
+    right: Node,
+    windows: JoinWindows,
+    joiner: Joiner,
+    into: Format[Any],
+    kind: Join,
+    store: str,
+    alone: Alone = Alone.AT_CLOSE,
 ) -> Node:
     """Give the node that joins two streams, or one with itself."""
     size = max(1, windows.before_ms + windows.after_ms)
@@ -172,6 +179,7 @@ def with_stream(
             joiner,
             left_waiting=None if left_waiting is None else bound.store(left_waiting),
             right_waiting=None if right_waiting is None else bound.store(right_waiting),
+            alone=alone,
         )
         closing = Closing(own.marks, f"release: {store}")
 

@@ -16,7 +16,7 @@ from forebay.builder.processors import ValueTransformer
 from forebay.builder.specs import Spec, format_or_refuse
 from forebay.builder.stream import Stream
 from forebay.operators.folds import Fold, reducing
-from forebay.operators.results import Join
+from forebay.operators.results import Join, Tombstones
 from forebay.operators.suppress import Until, UntilWindowCloses, WhenFull
 from forebay.stores.materialized import Materialized, beside
 
@@ -100,14 +100,16 @@ class Table(Generic[K, V]):
         into: Spec[O],
         *,
         store: str,
+        tombstones: Tombstones = Tombstones.OF_ROWS,
     ) -> Table[K, O]:
         """Join each row with the other table's row of a key made of it; both may change and be deleted.
 
         Args:
             foreign_key: None: the row belongs to none.
             store: of the joined rows; begins the names of the repartitions.
+            tombstones: which deletions are sent on.
         """
-        return self._join_foreign(other, foreign_key, joiner, into, Join.INNER, store)
+        return self._join_foreign(other, foreign_key, joiner, into, Join.INNER, store, tombstones)
 
     def left_join_by_foreign_key(
         self,
@@ -117,9 +119,10 @@ class Table(Generic[K, V]):
         into: Spec[O],
         *,
         store: str,
+        tombstones: Tombstones = Tombstones.OF_ROWS,
     ) -> Table[K, O]:
         """Join as `join_by_foreign_key` does; a row whose key the other table has no row of comes alone."""
-        return self._join_foreign(other, foreign_key, joiner, into, Join.LEFT, store)
+        return self._join_foreign(other, foreign_key, joiner, into, Join.LEFT, store, tombstones)
 
     def group_by(self, key_of: Callable[[K, V], G | None], key: Spec[G]) -> GroupedTable[G, V]:
         """Group the rows by a key made of each; None: it belongs to no group."""
@@ -182,7 +185,14 @@ class Table(Generic[K, V]):
         return self._next(rows.joined(left, right, joiner, format_or_refuse(into), kind))
 
     def _join_foreign(
-        self, other: Table[G, Any], foreign_key: Any, joiner: Any, into: Spec[O], kind: Join, store: str
+        self,
+        other: Table[G, Any],
+        foreign_key: Any,
+        joiner: Any,
+        into: Spec[O],
+        kind: Join,
+        store: str,
+        tombstones: Tombstones,
     ) -> Table[K, O]:
         if isinstance(store, Materialized) and not store.logging:
             raise TopologyError(f"store {store}: a join by foreign key needs its subscriptions back: logging=True")
@@ -196,7 +206,7 @@ class Table(Generic[K, V]):
         subscribed = graph.repartition(subscribing, f"{store}-subscriptions")
         answering = graph.add(foreign.answering(subscribed, right, joiner, made, kind, store, left.key))
         answers = graph.repartition(answering, f"{store}-answers")
-        return self._next(foreign.answered(answers, made, store))
+        return self._next(foreign.answered(answers, made, store, tombstones))
 
     def _next(self, node: Node) -> Table[Any, Any]:
         return Table(self.graph, self.graph.add(node))

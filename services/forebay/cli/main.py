@@ -29,6 +29,7 @@ COMMANDS = {
     "topology": LazyCommand("forebay.cli.topology:topology", "Print a service's stages, stores and topics."),
     "views": LazyCommand("forebay.cli.views:views", "Check or write the contracts of a service of SQL views."),
     "ksml": LazyCommand("forebay.cli.ksml:ksml", "Check, run, test, produce KSML definition files."),
+    "sql": LazyCommand("forebay.cli.sql:sql", "SQL as ksqlDB's users write it: run a file, query, a shell."),
     "topics": LazyCommand("forebay.cli.topics:topics", "Create and describe the services' topics."),
     "acl": LazyCommand("forebay.cli.acl:acl", "Print or grant the rights on the broker a service needs."),
     "produce": LazyCommand("forebay.cli.produce:produce", "Write synthetic events to a topic."),

@@ -66,3 +66,20 @@ class Join(Enum):
     INNER = "inner"
     LEFT = "left"
     OUTER = "outer"
+
+
+class Alone(Enum):
+    """When a join of streams gives a record without a partner: once its window has closed, or as it comes.
+
+    AT_ONCE may be followed by results with partners that come later, as in Kafka Streams before 3.1.
+    """
+
+    AT_CLOSE = "at close"
+    AT_ONCE = "at once"
+
+
+class Tombstones(Enum):
+    """Which deletions a foreign-key join sends: of rows it gave, or of every left row, as Kafka Streams does."""
+
+    OF_ROWS = "of rows"
+    ALWAYS = "always"

@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
-from forebay.operators.results import Join, Result
+from forebay.operators.results import Alone, Join, Result
 from forebay.stores.buffers import JoinBuffer
 from forebay.stores.window import Duplicates, WindowEntry, WindowStore
 from forebay.time.windows import JoinWindows, Window
@@ -29,6 +29,7 @@ class StreamStreamJoin(Generic[L, R, O]):
         joiner: called with both values, one of them None where the join's kind allows it.
         left_waiting, right_waiting: hold the records that have no partner yet; needed for the sides that the
             join's kind gives results of their own.
+        alone: when those are given.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class StreamStreamJoin(Generic[L, R, O]):
         *,
         left_waiting: JoinBuffer[L] | None = None,
         right_waiting: JoinBuffer[R] | None = None,
+        alone: Alone = Alone.AT_CLOSE,
     ) -> None:
         _check_store(left, windows)
         _check_store(right, windows)
@@ -52,6 +54,7 @@ class StreamStreamJoin(Generic[L, R, O]):
         self._right = right
         self._windows = windows
         self._joiner = joiner
+        self._at_once = alone is Alone.AT_ONCE
         self._left_waiting = None if kind is Join.INNER else left_waiting
         self._right_waiting = right_waiting if kind is Join.OUTER else None
 
@@ -69,7 +72,7 @@ class StreamStreamJoin(Generic[L, R, O]):
             _forget(self._right_waiting, other)
             results.append(Result(key, self._joiner(value, other.value), max(timestamp, other.start)))
         if not matches and self._left_waiting is not None:
-            if self._windows.is_closed(window, now):
+            if self._at_once or self._windows.is_closed(window, now):
                 results.append(Result(key, self._joiner(value, None), timestamp))
             else:
                 self._left_waiting.append(timestamp, key, value)
@@ -89,7 +92,7 @@ class StreamStreamJoin(Generic[L, R, O]):
             _forget(self._left_waiting, other)
             results.append(Result(key, self._joiner(other.value, value), max(timestamp, other.start)))
         if not matches and self._right_waiting is not None:
-            if self._windows.is_closed(window, now):
+            if self._at_once or self._windows.is_closed(window, now):
                 results.append(Result(key, self._joiner(None, value), timestamp))
             else:
                 self._right_waiting.append(timestamp, key, value)

@@ -18,13 +18,17 @@ from forebay.kafka.patience import keep_trying
 from forebay.kafka.settings import KafkaSettings
 from forebay.queries.gate import Gate
 from forebay.queries.pages import QueryPages
+from forebay.queries.push import Tail
 from forebay.queries.replica import TaskReplica
+from forebay.queries.sql_pages import SqlPages
 from forebay.queries.stores import JobStores
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.follower import ChangelogsAnew, Follower, count_followed, follower_of
 from forebay.runtime.health import Health, health_page
 from forebay.runtime.http import Answer, HttpServer, Request
 from forebay.runtime.stage_log import stage_logs
+from forebay.sql.service import MODULE as SQL_MODULE
+from forebay.sql.service import program
 
 log = logging.getLogger(__name__)
 
@@ -90,6 +94,7 @@ class QueryServer:
         self._metrics = QueryMetrics(service.name, self._registry)
         self._gate = Gate(token)
         self._pages = QueryPages(lambda: self._stores)
+        self._sql = self._sql_pages() if service.job == SQL_MODULE else None
         self.health = Health()
 
     def serve(self, host: str, port: int, every_seconds: float, stop: threading.Event) -> None:
@@ -123,11 +128,19 @@ class QueryServer:
         if page is not None:
             return page
         begun = time.perf_counter()
-        found = self._gate.refused(request) or self._pages.answer(request)
+        found = self._gate.refused(request) or self._answered(request)
         named = request.path[1] if len(request.path) > 1 else ""
         store = named if named in self._stores.declared else ""
         self._metrics.answered(store, found.status, time.perf_counter() - begun)
         return found
+
+    def _answered(self, request: Request) -> Answer:
+        if request.path == ("sql",) and self._sql is not None:
+            return self._sql.answer(request)
+        return self._pages.answer(request)
+
+    def _sql_pages(self) -> SqlPages:
+        return SqlPages(program, lambda: self._stores, lambda source, begins: Tail(self._kafka, source, begins))
 
     @property
     def _name(self) -> str:

@@ -17,24 +17,30 @@ _IDLE_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A GET.
+    """A GET, or a POST with a body.
 
     Args:
         path: parts of the path, decoded; an encoded slash stays within its part.
         parameters: what follows the question mark, decoded: every value of each name.
         authorization: the header of that name, "" without one.
+        method: GET or POST.
+        body: of a POST.
+        accept: the header of that name, "" without one.
     """
 
     path: tuple[str, ...]
     parameters: Mapping[str, list[str]] = field(default_factory=dict)
     authorization: str = ""
+    method: str = "GET"
+    body: bytes = b""
+    accept: str = ""
 
     @classmethod
-    def of(cls, target: str, authorization: str = "") -> Request:
+    def of(cls, target: str, authorization: str = "", **more: Any) -> Request:
         """Read a request's target, such as `/stores/profiles/user%2F1?limit=3`."""
         url = urlsplit(target)
         path = tuple(unquote(part) for part in url.path.strip("/").split("/"))
-        return cls(path, parse_qs(url.query, keep_blank_values=True), authorization)
+        return cls(path, parse_qs(url.query, keep_blank_values=True), authorization, **more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +56,13 @@ class Answer:
     content_type: str
     body: bytes | Iterator[bytes]
     headers: Mapping[str, str] = field(default_factory=dict)
+
+
+MAX_BODY = 1 << 16
+"""Bytes that a POST's body may have."""
+
+_TOO_LARGE = Answer(413, "application/json", b'{"error": "the body is larger than 65536 bytes: send less at once"}\n')
+_NO_LENGTH = Answer(411, "application/json", b'{"error": "send the body\'s length: Content-Length"}\n')
 
 
 class PortInUse(OSError):
@@ -82,7 +95,20 @@ class HttpServer:
 
             def do_GET(self) -> None:
                 with suppress(ConnectionError):
-                    self._send(answer(Request.of(self.path, self.headers.get("Authorization", ""))))
+                    self._send(answer(self._request()))
+
+            def do_POST(self) -> None:
+                with suppress(ConnectionError):
+                    length = self.headers.get("Content-Length", "")
+                    if not length.isdecimal() or int(length) > MAX_BODY:
+                        self.close_connection = True
+                        self._send(_TOO_LARGE if length.isdecimal() else _NO_LENGTH)
+                        return
+                    self._send(answer(self._request(method="POST", body=self.rfile.read(int(length)))))
+
+            def _request(self, **more: Any) -> Request:
+                sent = self.headers.get("Authorization", "")
+                return Request.of(self.path, sent, accept=self.headers.get("Accept", ""), **more)
 
             def _send(self, found: Answer) -> None:
                 self.send_response(found.status)

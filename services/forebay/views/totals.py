@@ -8,7 +8,7 @@ Arithmetic", 1997; `math.fsum` gives the nearest double of such a sum).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from forebay.processor.api import RejectedRecord
@@ -71,20 +71,26 @@ def accumulator(aggregate: Aggregate) -> Accumulator:
             return Accumulator(LongTotal, LongTotal(0, 0), add_long, mean_of_longs)
 
 
+def grown(parts: Sequence[float], value: float) -> tuple[float, ...]:
+    """Add a finite double to the few that make up an exact sum, largest first. Raises OverflowError."""
+    rest = [*parts, value]
+    made = []
+    while part := math.fsum(rest):
+        made.append(part)
+        rest.append(-part)
+    return tuple(made)
+
+
 def add_double(total: DoubleTotal, value: float) -> DoubleTotal:
     """Add a finite double. Raises RejectedRecord if the sum leaves the doubles' range."""
-    rest = [*total.sum, value]
-    parts = []
     try:
-        while part := math.fsum(rest):
-            parts.append(part)
-            rest.append(-part)
+        parts = grown(total.sum, value)
     except OverflowError:
         raise RejectedRecord(
             f"with {value!r} the sum of {total.count + 1} values is beyond what a double holds: "
             "the producer must send smaller numbers"
         ) from None
-    return DoubleTotal(total.count + 1, tuple(parts))
+    return DoubleTotal(total.count + 1, parts)
 
 
 def add_long(total: LongTotal, value: int) -> LongTotal:

@@ -1,0 +1,102 @@
+"""SQL as ksqlDB's users write it, on a real broker: a file runs as a job, and is queried by pull and push."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+from confluent_kafka import Producer
+from job_process import JobProcess
+from own_topics import settings_of
+
+from forebay.platform import Platform
+
+STATEMENTS = """
+CREATE STREAM readings (sensor VARCHAR KEY, area VARCHAR, reading DOUBLE)
+  WITH (KAFKA_TOPIC='sql_readings', PARTITIONS=2, VALUE_FORMAT='JSON');
+CREATE STREAM movie_ticket_sales (title VARCHAR, sale_ts VARCHAR, ticket_total_value INT)
+  WITH (KAFKA_TOPIC='sql_movie_ticket_sales', PARTITIONS=2, VALUE_FORMAT='JSON');
+CREATE TABLE avg_readings AS SELECT sensor, AVG(reading) AS avg FROM readings GROUP BY sensor EMIT CHANGES;
+CREATE TABLE part_avg AS SELECT area, AVG(reading) AS avg FROM readings GROUP BY area EMIT CHANGES;
+CREATE TABLE movie_tickets_sold AS SELECT title, COUNT(*) AS tickets_sold FROM movie_ticket_sales
+  GROUP BY title EMIT CHANGES;
+"""
+READINGS = [("sensor-1", "hall", 45.0), ("sensor-2", "hall", 41.0), ("sensor-1", "hall", 92.0)]
+SALES = ["Aliens", "Die Hard", "Die Hard", "The Godfather", "Die Hard"]
+
+
+def ask(url: str, sql: str, **more: Any) -> Iterator[dict[str, Any]]:
+    body = json.dumps({"sql": sql, **more}).encode()
+    with urlopen(Request(f"{url}/sql", body, {"Content-Type": "application/json"}), timeout=60) as response:
+        for line in response:
+            if line.strip():
+                yield json.loads(line)
+
+
+def rows(url: str, sql: str, **more: Any) -> list[dict[str, Any]]:
+    return [line["row"] for line in ask(url, sql, **more) if "row" in line]
+
+
+def settled(url: str, sql: str, wanted: list[dict[str, Any]], seconds: float) -> None:
+    """Ask until the answer is what is wanted."""
+    deadline = time.monotonic() + seconds
+    while (found := rows(url, sql)) != wanted:
+        assert time.monotonic() < deadline, f"{sql} gives {found}, not {wanted}"
+        time.sleep(0.05)
+
+
+@pytest.mark.timeout(400)
+def test_a_file_runs_as_a_job_and_is_queried(platform: Platform, tmp_path: Path) -> None:
+    endpoints = platform.up()
+    settings = settings_of(endpoints)
+    file = tmp_path / "first-bar.sql"
+    file.write_text(STATEMENTS)
+    broker = ["--bootstrap-servers", endpoints.bootstrap_servers, "--schema-registry-url", endpoints.registry_url]
+    environment = {"FOREBAY_HOME": str(tmp_path)}
+    job = JobProcess(["-f", str(file), "--run", *broker], tmp_path / "job.log", environment, "sql")
+    processes = [job]
+    try:
+        job.until(lambda: bool(job.messages()), "its topics are there")
+        arguments = ["-f", str(file), "--serve", *broker, "--http-port", "0", "--every-ms", "20"]
+        server = JobProcess(arguments, tmp_path / "server.log", environment, "sql")
+        processes.append(server)
+        server.until(lambda: server.http("/readyz")[0] == 200 if "http://" in server.text() else False, "it is ready")
+        url = "http://" + next(m for m in server.messages() if "http://" in m).split("http://")[1].split()[0]
+        pushed: list[dict[str, Any]] = []
+
+        def follow() -> None:
+            sql = "SELECT * FROM avg_readings WHERE sensor = 'sensor-1' EMIT CHANGES LIMIT 2;"
+            pushed.extend(rows(url, sql, from_beginning=True))
+
+        follower = threading.Thread(target=follow, daemon=True)
+        follower.start()
+        producer = Producer(settings.producer())
+        for number, (sensor, area, reading) in enumerate(READINGS):
+            value = json.dumps({"AREA": area, "READING": reading})
+            producer.produce("sql_readings", value, sensor, timestamp=1_000 + number)
+        for number, title in enumerate(SALES):
+            value = json.dumps({"TITLE": title, "SALE_TS": "2019-07-18T10:00:00Z", "TICKET_TOTAL_VALUE": 12})
+            producer.produce("sql_movie_ticket_sales", value, timestamp=2_000 + number)
+        assert producer.flush(30) == 0
+
+        one = "SELECT * FROM avg_readings WHERE sensor = 'sensor-1';"
+        settled(url, one, [{"SENSOR": "sensor-1", "AVG": 68.5}], 150)
+        sold = "SELECT title, tickets_sold FROM movie_tickets_sold WHERE tickets_sold > 1;"
+        settled(url, sold, [{"TITLE": "Die Hard", "TICKETS_SOLD": 3}], 60)
+        settled(url, "SELECT avg FROM part_avg WHERE area = 'hall';", [{"AVG": 178.0 / 3}], 60)
+        follower.join(30)
+        assert pushed == [{"SENSOR": "sensor-1", "AVG": 45.0}, {"SENSOR": "sensor-1", "AVG": 68.5}]
+        with pytest.raises(HTTPError) as refused:
+            rows(url, "SELECT nothing FROM avg_readings;")
+        assert refused.value.code == 400
+        assert "<request>:1:8: there is no column NOTHING" in json.loads(refused.value.read())["error"]
+    finally:
+        for process in processes:
+            process.kill()

@@ -1,0 +1,145 @@
+"""forebay sql: statements of ksqlDB's dialect in a file, on the command line, in a shell."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from forebay.cli.connection import connection_options
+from forebay.cli.sql_client import FORMATS, SqlClient, show
+from forebay.cli.sql_shell import shell
+from forebay.plugins import VARIABLE as SERVICES
+from forebay.sql.describing import described
+from forebay.sql.errors import SqlError
+from forebay.sql.program import Program, program_of_statements
+from forebay.sql.service import MODULE, VARIABLE, name_of, runnable, statements_of
+from forebay.sql.statements import parse
+from forebay.sql.syntax import Command, Select
+
+_CONTEXT = {"ignore_unknown_options": True, "allow_extra_args": True}
+
+
+@click.command(
+    context_settings=_CONTEXT,
+    epilog="""\b
+Examples:
+  forebay sql -f views.sql                             check a file; print its plan
+  forebay sql -f views.sql --run                       create its topics and run it as a job
+  forebay sql -f views.sql --serve --http-port 7070    answer queries of that job
+  forebay sql -e "SELECT * FROM avg_readings WHERE sensor = 'sensor-1';"
+  forebay sql                                          a shell on a query server
+
+Options that --run or --serve do not know go to `forebay run` or `forebay queries`.""",
+)
+@click.option("-f", "--file", "path", type=click.Path(exists=True, path_type=Path), help="A file, or a folder of .sql.")
+@click.option("-e", "--execute", "statement", help="One statement for the query server.")
+@click.option("--run", "runs", is_flag=True, help="Run the file's statements as a job.")
+@click.option("--serve", "serves", is_flag=True, help="Answer queries of the file's job over HTTP.")
+@click.option("--format", "how", type=click.Choice(FORMATS), default="table", help="How rows are shown.")
+@click.option("--server", default="http://127.0.0.1:7070", envvar="FOREBAY_SQL_SERVER", help="Query server's URL.")
+@click.option("--token-file", type=click.Path(exists=True, path_type=Path), help="Token that the server asks for.")
+@connection_options
+@click.pass_context
+def sql(
+    context: click.Context,
+    /,
+    path: Path | None,
+    statement: str | None,
+    runs: bool,
+    serves: bool,
+    how: str,
+    server: str,
+    token_file: Path | None,
+    **connection: Any,
+) -> None:
+    """Check, run and query statements of ksqlDB's dialect (docs/sql.md).
+
+    With -f alone the file is checked and its plan printed. With --run it runs as a job until Ctrl-C; with --serve a
+    query server answers for that job. Without a file, statements go to a query server, one by -e or many in a shell.
+    """
+    if (runs or serves) and path is None:
+        raise click.UsageError("--run and --serve take the statements of a file: name it with -f")
+    if runs and serves:
+        raise click.UsageError("--run and --serve are processes of their own: start each in a terminal")
+    try:
+        if path is not None and (runs or serves):
+            _as_service(path, ["run"] if runs else ["queries"], connection, context.args, token_file)
+            return
+        if context.args:
+            raise click.UsageError(f"there is no option {context.args[0]}")
+        if path is not None:
+            _offline(path, statement, how)
+            return
+    except SqlError as error:
+        raise click.ClickException(str(error)) from error
+    client = SqlClient(server, "" if token_file is None else token_file.read_text().strip())
+    if statement is not None:
+        show(client.lines(statement), how)
+    else:
+        shell(client, how)
+
+
+def _offline(path: Path, statement: str | None, how: str) -> None:
+    """Answer of the file alone: its plan, or SHOW, DESCRIBE, EXPLAIN. Raises SqlError."""
+    statements = statements_of(path)
+    program: Program = program_of_statements(each for each in statements if not isinstance(each, Select))
+    found = parse(statement, "-e") if statement is not None else [Command("EXPLAIN", "ALL")]
+    for each in found:
+        if not isinstance(each, Command):
+            raise SqlError(each.place, "only SHOW, DESCRIBE and EXPLAIN are answered of a file; --run runs it")
+        rows = described(program, each)
+        if "plan" in (rows[0] if rows else {}) and how == "table":
+            for row in rows:
+                click.echo(row["plan"])
+        else:
+            show(_lines(rows), how)
+
+
+def _lines(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    yield {"columns": [{"name": name} for name in (rows[0] if rows else ())]}
+    yield from ({"row": row} for row in rows)
+
+
+def _as_service(
+    path: Path, command: list[str], connection: dict[str, Any], rest: Sequence[str], token_file: Path | None
+) -> None:
+    """Run another command of ours on the file as a service. Raises SqlError."""
+    from forebay.cli.main import cli  # noqa: PLC0415 (the group imports this module)
+
+    whole = path.resolve()
+    runnable(statements_of(whole))
+    os.environ[VARIABLE] = str(whole)
+    others = [each for each in os.environ.get(SERVICES, "").split(",") if each and each != MODULE]
+    os.environ[SERVICES] = ",".join([*others, MODULE])
+    name, given = name_of(whole), _given(connection)
+    if command == ["run"]:
+        cli.main(["topics", "create", name, *given, *_shared(rest)], standalone_mode=False)
+    if token_file is not None:
+        rest = [*rest, "--token-file", str(token_file)]
+    cli.main([*command, name, *given, *rest], standalone_mode=False)
+
+
+def _given(connection: dict[str, Any]) -> list[str]:
+    found: list[str] = []
+    for name, option in (
+        ("bootstrap_servers", "--bootstrap-servers"),
+        ("schema_registry_url", "--schema-registry-url"),
+    ):
+        if connection[name]:
+            found += [option, str(connection[name])]
+    for pair in connection["kafka_options"]:
+        found += ["-X", str(pair)]
+    return [*found, "--home", str(connection["home"])]
+
+
+def _shared(rest: Sequence[str]) -> list[str]:
+    """Return those options that making topics has, too."""
+    found: list[str] = []
+    for at, word in enumerate(rest[:-1]):
+        if word in ("--application", "--tasks"):
+            found += [word, rest[at + 1]]
+    return found

@@ -1,0 +1,116 @@
+"""A client of `POST /sql`, and how its rows are shown."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
+
+import click
+
+FORMATS = ("table", "json", "csv")
+_PAGE = 200
+
+
+class SqlClient:
+    """Sends statements to a query server.
+
+    Args:
+        server: its URL.
+        token: sent with each request; "" for none.
+    """
+
+    def __init__(self, server: str, token: str = "") -> None:
+        self._url = f"{server.rstrip('/')}/sql"
+        self._token = token
+
+    def lines(self, sql: str) -> Iterator[dict[str, Any]]:
+        """Return what a statement gives, line by line as it comes. Raises click.ClickException with the reason."""
+        headers = {"Content-Type": "application/json"}
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token}"
+        request = Request(self._url, json.dumps({"sql": sql}).encode(), headers)
+        try:
+            with urlopen(request, timeout=120) as response:
+                for line in response:
+                    if line.strip():
+                        yield json.loads(line)
+        except HTTPError as error:
+            raise click.ClickException(_reason(error)) from error
+        except (URLError, TimeoutError, ConnectionError) as error:
+            raise click.ClickException(
+                f"{self._url} can't be reached: {error}: start `forebay sql -f FILE --serve`, or name it with --server"
+            ) from error
+
+
+def _reason(error: HTTPError) -> str:
+    text = error.read().decode(errors="replace")
+    try:
+        return str(json.loads(text)["error"])
+    except (ValueError, KeyError, TypeError):
+        return f"HTTP {error.code}: {text[:200]}"
+
+
+def show(lines: Iterator[dict[str, Any]], how: str) -> None:
+    """Print rows as they come: as a table of the terminal's width, as JSON lines, or as CSV."""
+    columns: list[str] = []
+    waiting: list[dict[str, Any]] = []
+    widths: list[int] = []
+    for line in lines:
+        if "columns" in line:
+            columns = [each["name"] for each in line["columns"]]
+            if how == "csv":
+                click.echo(_csv(columns))
+            continue
+        if how == "json":
+            click.echo(json.dumps(line.get("row", line), ensure_ascii=False))
+            continue
+        if "end" in line:
+            continue
+        row = line["row"] if "row" in line else {**line.get("tombstone", {}), "": "deleted"}
+        if how == "csv":
+            click.echo(_csv([_text(row.get(name)) for name in columns]))
+            continue
+        waiting.append(row)
+        if not widths:
+            widths = widths_of(columns, waiting, shutil.get_terminal_size().columns)
+            click.echo(_line(columns, widths))
+            click.echo("-+-".join("-" * width for width in widths))
+        click.echo(_line([_text(row.get(name)) for name in columns] or ["deleted"], widths))
+        del waiting[:-_PAGE]
+    if how == "table" and not widths:
+        click.echo("no rows")
+
+
+def widths_of(columns: Sequence[str], rows: Sequence[dict[str, Any]], room: int) -> list[int]:
+    """Return the columns' widths: what they need, all together no more than the room."""
+    wanted = [max(len(name), *(len(_text(row.get(name))) for row in rows), 8) for name in columns]
+    spare = room - 3 * (len(columns) - 1)
+    while sum(wanted) > max(spare, 4 * len(wanted)):
+        wanted[wanted.index(max(wanted))] -= 1
+    return wanted
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return " | ".join(_cut(cell, width) for cell, width in zip(cells, widths, strict=False)).rstrip()
+
+
+def _cut(text: str, width: int) -> str:
+    return text.ljust(width) if len(text) <= width else text[: width - 1] + "…"
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "null"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list | bool) else str(value)
+
+
+def _csv(cells: Sequence[str]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="").writerow(cells)
+    return out.getvalue()

@@ -1,0 +1,82 @@
+"""Following a topic of SQL's rows: every record that is committed, in the order of its partition."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPartition
+
+from forebay.codec import Codec, DecodeError, Unavailable
+from forebay.formats import no_contracts
+from forebay.kafka.settings import KafkaSettings
+from forebay.sql.catalog import Source
+from forebay.sql.sources import formats_of
+
+_POLL_SECONDS = 0.1
+_SILENT_POLLS = 150
+_SECONDS = 20
+
+
+class Tail:
+    """Records of a topic as key, row and timestamp in ms; None whenever none came for 15 seconds.
+
+    Raises:
+        Unavailable: the broker can't be reached, or has no such topic.
+    """
+
+    def __init__(self, kafka: KafkaSettings, source: Source, from_beginning: bool) -> None:
+        key, value = formats_of(source)
+        self._key: Codec[Any] = key.codec(no_contracts)
+        self._value: Codec[Any] = value.codec(no_contracts)
+        self._topic = source.topic
+        options = {"group.id": f"forebay-sql-{uuid.uuid4().hex}", "enable.auto.commit": False}
+        self._consumer = Consumer(kafka.consumer(**options, **{"isolation.level": "read_committed"}))
+        try:
+            self._consumer.assign(self._places(from_beginning))
+        except (KafkaException, Unavailable) as error:
+            self._consumer.close()
+            raise Unavailable(f"topic {self._topic} can't be followed: {error}: try again") from error
+
+    def _places(self, from_beginning: bool) -> list[TopicPartition]:
+        found = self._consumer.list_topics(self._topic, _SECONDS).topics[self._topic]
+        if found.error is not None:
+            raise Unavailable(str(found.error))
+        places = []
+        for number in found.partitions:
+            offset = OFFSET_BEGINNING
+            if not from_beginning:
+                _, offset = self._consumer.get_watermark_offsets(TopicPartition(self._topic, number), _SECONDS)
+            places.append(TopicPartition(self._topic, number, offset))
+        return places
+
+    def __iter__(self) -> Iterator[tuple[Any, Any, int] | None]:
+        silent = 0
+        while True:
+            message = self._consumer.poll(_POLL_SECONDS)
+            if message is None:
+                silent += 1
+                if silent % _SILENT_POLLS == 0:
+                    yield None
+                continue
+            silent = 0
+            error = message.error()
+            if error is not None:
+                if error.fatal():
+                    raise Unavailable(str(error))
+                continue
+            key, value = message.key(), message.value()
+            try:
+                yield (
+                    None if key is None else self._key.decode(key),
+                    None if value is None else self._value.decode(value),
+                    message.timestamp()[1],
+                )
+            except DecodeError:
+                # What does not fit its declaration is in the job's `.errors`; it is no row here either.
+                continue
+
+    def close(self) -> None:
+        """Follow no more."""
+        self._consumer.close()

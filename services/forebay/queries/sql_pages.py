@@ -1,0 +1,236 @@
+"""`POST /sql`: SELECT over a job's stores and topics; SHOW, DESCRIBE, EXPLAIN."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from forebay.builder.keys import Windowed
+from forebay.codec import DecodeError, Unavailable
+from forebay.queries import parameters
+from forebay.queries.entries import Entry
+from forebay.queries.push import Tail
+from forebay.queries.reads import Bounds, WrongQuery
+from forebay.queries.stores import JobStores, UnknownStore
+from forebay.runtime.http import Answer, Request
+from forebay.sql.compile import Compiler
+from forebay.sql.describing import described
+from forebay.sql.encodings.rows import encode_json
+from forebay.sql.errors import Place, SqlError
+from forebay.sql.program import Program
+from forebay.sql.readable import Readable
+from forebay.sql.reading import HIGHEST, LOWEST, Reading, reading_of
+from forebay.sql.statements import parse
+from forebay.sql.syntax import Command, Select, SetProperty, Statement
+from forebay.time.windows import Window
+
+SCANNED = 10_000
+"""Rows that a pull without a key reads at most, of any store."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request, read.
+
+    Args:
+        at_least: offsets that a pull must contain, `topic-partition:offset`.
+    """
+
+    statement: Statement
+    from_beginning: bool
+    at_least: list[str]
+    wait_ms: int
+    as_events: bool
+
+
+class SqlPages:
+    """Answers SQL.
+
+    Args:
+        program: gives the program whose job runs, made anew: EXPLAIN adds to it.
+        stores: gives the job's stores as they are now.
+        tail: follows a topic.
+    """
+
+    def __init__(
+        self, program: Callable[[], Program], stores: Callable[[], JobStores], tail: Callable[..., Tail]
+    ) -> None:
+        self._program = program
+        self._stores = stores
+        self._tail = tail
+        self._known = program()
+        compiler = Compiler(self._known)
+        compiler.run()
+        self._readable = compiler.readable
+
+    def answer(self, request: Request) -> Answer:
+        """Answer a request; what is wrong with it is told as `{"error": ...}` with its line and column."""
+        if request.method != "POST":
+            return _error(405, 'send the statement with POST, as text or as JSON: {"sql": "SELECT ..."}')
+        try:
+            asked = _read(request)
+            match asked.statement:
+                case Select(query):
+                    reading = reading_of(query, self._known.catalog)
+                    if query.emit == "FINAL":
+                        raise SqlError(query.place, "EMIT FINAL is for CREATE TABLE ... AS SELECT: write EMIT CHANGES")
+                    found = self._push(reading, asked) if query.emit else self._pull(reading, asked)
+                    return _lines(found, asked)
+                case Command() as command:
+                    rows = described(self._program(), command)
+                    columns = [{"name": name} for name in (rows[0] if rows else ())]
+                    return _lines(iter([{"columns": columns}, *({"row": row} for row in rows)]), asked)
+            raise SqlError(
+                asked.statement.place,
+                "statements that compute belong to the job's files: change them and start it anew",
+            )
+        except (SqlError, WrongQuery, ValueError) as error:
+            return _error(400, str(error))
+        except UnknownStore as error:
+            return _error(404, str(error.args[0]))
+        except (Unavailable, DecodeError) as error:
+            return _error(503, str(error))
+
+    def _pull(self, reading: Reading, asked: Asked) -> Iterator[dict[str, Any]]:
+        """Return the rows of a table as of now; read before the answer begins, so that an error has its status."""
+        readable = self._readable.get(reading.source.name)
+        if readable is None:
+            raise SqlError(
+                Place(),
+                f"{reading.source.name} is a {'table' if reading.source.is_table else 'stream'} that no query "
+                "here keeps: follow it with EMIT CHANGES, or query a TABLE ... AS SELECT of it",
+            )
+        stores = self._stores()
+        wanted = parameters.reached({"at_least": asked.at_least})
+        stores.wait_for(readable.store, wanted, asked.wait_ms / 1000)
+        entries, batches, more = _entries(stores, readable, reading)
+        rows: list[dict[str, Any]] = []
+        for entry in entries:
+            row = _row(readable, reading, entry)
+            if row is None:
+                continue
+            if reading.limit is not None and len(rows) >= reading.limit:
+                more = True
+                break
+            rows.append({"row": reading.shown(row)})
+        end = {"end": {"rows": len(rows), "more": more, "batches": batches}}
+        return iter([_head(reading), *rows, end])
+
+    def _push(self, reading: Reading, asked: Asked) -> Iterator[dict[str, Any] | None]:
+        """Return rows as they are written, each once, in the order of each key; without an end, or up to LIMIT."""
+        tail = self._tail(reading.source, asked.from_beginning)
+
+        def rows() -> Iterator[dict[str, Any] | None]:
+            try:
+                yield _head(reading)
+                given = 0
+                for record in tail:
+                    if record is None:
+                        yield None
+                        continue
+                    if reading.limit is not None and given >= reading.limit:
+                        break
+                    key, value, timestamp = record
+                    if value is None:
+                        plain = key.key if isinstance(key, Windowed) else key
+                        if reading.keys is None or plain in reading.keys:
+                            yield {"tombstone": _key_shown(reading, key)}
+                        continue
+                    row = reading.row(key, value, timestamp)
+                    if row is not None:
+                        given += 1
+                        yield {"row": reading.shown(row)}
+                    if reading.limit is not None and given >= reading.limit:
+                        break
+                yield {"end": {"rows": given}}
+            finally:
+                tail.close()
+
+        return rows()
+
+
+def _entries(stores: JobStores, readable: Readable, reading: Reading) -> tuple[list[Entry], dict[int, int], bool]:
+    low, high = reading.starts or (LOWEST, HIGHEST)
+    bounds = Bounds(time_from=None if low == LOWEST else low, time_to=None if high == HIGHEST else high)
+    if reading.keys is None:
+        found = stores.scan(readable.store, bounds, SCANNED)
+        return found.entries, found.batches, found.more
+    entries: list[Entry] = []
+    batches: dict[int, int] = {}
+    more = False
+    for key in reading.keys:
+        found = stores.get(readable.store, readable.row(key), bounds, SCANNED)
+        entries += found.entries
+        batches |= found.batches
+        more = more or found.more
+    return entries, batches, more
+
+
+def _row(readable: Readable, reading: Reading, entry: Entry) -> tuple[Any, ...] | None:
+    key = readable.of_row(entry.key)
+    if entry.start is not None and entry.end is not None:
+        key = Windowed(key, Window(entry.start, entry.end))
+    timestamp = entry.timestamp if entry.timestamp is not None else entry.end or 0
+    value = readable.make_row(key, entry.value, timestamp)
+    return None if value is None else reading.row(key, value, timestamp)
+
+
+def _head(reading: Reading) -> dict[str, Any]:
+    return {"columns": [{"name": each.name, "type": str(each.type)} for each in reading.columns]}
+
+
+def _key_shown(reading: Reading, key: Any) -> dict[str, Any]:
+    plain = key.key if isinstance(key, Windowed) else key
+    shown = {named.name: value for named, value in zip(reading.source.keys, plain or (), strict=False)}
+    if isinstance(key, Windowed):
+        shown |= {"WINDOWSTART": key.window.start, "WINDOWEND": key.window.end}
+    return shown
+
+
+def _read(request: Request) -> Asked:
+    """Return what a request asks. Raises SqlError, ValueError."""
+    try:
+        text = request.body.decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"the body is no UTF-8: {error}: send text or JSON") from error
+    given: dict[str, Any] = {"sql": text}
+    if text.lstrip().startswith("{"):
+        given = json.loads(text)
+    unknown = sorted(given.keys() - {"sql", "from_beginning", "at_least", "wait_ms"})
+    if unknown or not isinstance(given.get("sql"), str):
+        raise ValueError(f"{', '.join(unknown) or 'sql'}: the body has sql, from_beginning, at_least, wait_ms")
+    statements = parse(given["sql"], "<request>")
+    begins = bool(given.get("from_beginning", False))
+    for each in statements:
+        if isinstance(each, SetProperty) and each.name == "auto.offset.reset":
+            begins = each.value == "earliest"
+    rest = [each for each in statements if not isinstance(each, SetProperty)]
+    if len(rest) != 1:
+        raise ValueError(f"the body has {len(rest)} statements: send one at a time")
+    wait = given.get("wait_ms", parameters.WAIT_MS)
+    at_least = given.get("at_least", [])
+    if not isinstance(wait, int) or not 0 <= wait <= parameters.LONGEST_WAIT_MS or not isinstance(at_least, list):
+        raise ValueError(f"wait_ms is 0 to {parameters.LONGEST_WAIT_MS}, at_least a list of topic-partition:offset")
+    return Asked(rest[0], begins, [str(each) for each in at_least], wait, "text/event-stream" in request.accept)
+
+
+def _lines(found: Iterator[dict[str, Any] | None], asked: Asked) -> Answer:
+    def pieces() -> Iterator[bytes]:
+        for each in found:
+            if asked.as_events:
+                name = "" if each is None else next(iter(each))
+                yield b": nothing new\n\n" if each is None else f"event: {name}\ndata: {_json(each[name])}\n\n".encode()
+            else:
+                yield b"\n" if each is None else _json(each).encode() + b"\n"
+
+    return Answer(200, "text/event-stream" if asked.as_events else "application/x-ndjson", pieces())
+
+
+def _json(content: Any) -> str:
+    return encode_json(content).decode()
+
+
+def _error(status: int, text: str) -> Answer:
+    return Answer(status, "application/json", json.dumps({"error": text}, ensure_ascii=False).encode() + b"\n")

@@ -1,0 +1,93 @@
+"""The step of a plan that aggregates, in the DSL: of a stream, in windows, of a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from forebay.builder.stream import Stream
+from forebay.builder.table import Table
+from forebay.operators.results import Emission
+from forebay.sql.encodings.rows import key_format
+from forebay.sql.folding import fold_of, results_of, state_format
+from forebay.sql.plan import Aggregated, Rekeyed
+from forebay.sql.syntax import WindowClause
+from forebay.sql.values import row_format
+from forebay.time import SessionWindows, TimeWindows
+
+if TYPE_CHECKING:
+    from forebay.sql.compile import Compiler
+
+DAY_MS = 86_400_000
+
+
+def aggregated(compiler: Compiler, step: Aggregated, name: str) -> Any:
+    """Return the rows of an aggregate: the results, by key or by key and window."""
+    from forebay.sql.compile import is_windowed, mapped, row_of  # noqa: PLC0415 (each makes the other's rows)
+
+    grouped = step.parent
+    assert isinstance(grouped, Rekeyed)
+    rows = compiler.step(grouped.parent, name)
+    codes = tuple(code for codes in step.arguments for code in codes)
+    windowed = is_windowed(rows)
+    make_key, make_row = row_of(grouped.keys, windowed=windowed), row_of(codes, windowed=windowed)
+    store = compiler.name(name)
+    compiler.stores[id(step)] = store
+    kept = state_format(step.aggregates, step.names)
+    key = key_format(grouped.into, grouped.format)
+    types = tuple(code.type for code in codes)
+    if isinstance(rows, Stream):
+        fold = fold_of(step.aggregates, 0)
+        kind = row_format(types)
+        if grouped.stays:
+            found = mapped(rows, "arguments", types, lambda k, v, _t, _c: make_row(k, v))
+            stream = Stream[Any, Any](found.graph, found.node, rows.is_rekeyed)
+        else:
+
+            def pairs(k: Any, v: Any) -> list[tuple[Any, Any]]:
+                made = make_key(k, v)
+                return [] if None in made else [(made, make_row(k, v))]
+
+            stream = rows.flat_map(pairs, kind, key)
+        groups = stream.group_by_key()
+        if step.window is None:
+            table = groups.aggregate(fold, kept, store=store)
+        else:
+            table = _in_windows(groups, step.window, fold, kept, store, final=step.final)
+    else:
+        table = _of_table(rows, (make_key, make_row), (grouped, types), step, kept, store)
+    results = results_of(step.aggregates)
+    return mapped(table, "results", tuple(each.type for each in step.aggregates), lambda k, v, _t, _c: results(v))
+
+
+def _of_table(
+    rows: Table[Any, Any], makers: tuple[Any, Any], parts: tuple[Rekeyed, Any], step: Aggregated, kept: Any, store: str
+) -> Table[Any, Any]:
+    from forebay.sql.compile import mapped  # noqa: PLC0415 (each makes the other's rows)
+
+    make_key, make_row = makers
+    grouped, types = parts
+    number = len(grouped.keys)
+    whole = tuple(code.type for code in grouped.keys) + types
+    wide = mapped(rows, "arguments", whole, lambda k, v, _t, _c: make_key(k, v) + make_row(k, v))
+    key = key_format(grouped.into, grouped.format)
+    assert isinstance(wide, Table)
+    groups = wide.group_by(lambda _k, v: None if None in v[:number] else v[:number], key)
+    return groups.aggregate(fold_of(step.aggregates, number), kept, store=store)
+
+
+def _in_windows(groups: Any, window: WindowClause, fold: Any, kept: Any, store: str, *, final: bool) -> Table[Any, Any]:
+    emission = Emission.FINAL if final else Emission.UPDATES
+    grace = window.grace_ms
+    if grace is None:
+        grace = 0 if final else max(0, DAY_MS - window.size_ms)
+    if window.kind == "SESSION":
+        windows: Any = SessionWindows(window.size_ms, grace)
+    else:
+        windows = TimeWindows(window.size_ms, window.advance_ms, grace)
+    retention = max(window.retention_ms or 0, 0)
+    if retention and retention < windows.retention_ms:
+        retention = windows.retention_ms
+    made: Table[Any, Any] = groups.windowed_by(windows, emission).aggregate(
+        fold, kept, store=store, retention_ms=retention
+    )
+    return made

@@ -1,0 +1,142 @@
+"""Aggregates of a query: what is grouped, what is kept, what the result is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from forebay.sql.aggregates.loaded import AGGREGATES
+from forebay.sql.aggregates.registry import Aggregate, Argument, limited
+from forebay.sql.catalog import BOUNDS, Named, Windowing
+from forebay.sql.errors import SqlError
+from forebay.sql.generate import Generator, Typed
+from forebay.sql.names import Item
+from forebay.sql.plan import Aggregated, Code, Filtered, Projected, Step
+from forebay.sql.printed import printed
+from forebay.sql.relation import FUNCTIONS, Relation
+from forebay.sql.syntax import Call, Column, Expression, Literal, Star, WindowClause
+from forebay.sql.walk import parts
+
+if TYPE_CHECKING:
+    from forebay.sql.analyze import Analysis
+
+DAY_MS = 86_400_000
+
+
+def is_aggregate(expression: Expression) -> bool:
+    """Tell whether an expression is an aggregate's call."""
+    return isinstance(expression, Call) and expression.name in AGGREGATES
+
+
+class GroupNames:
+    """Columns behind a GROUP BY: those of the window."""
+
+    def __init__(self, window: WindowClause | None) -> None:
+        self._window = window
+
+    def resolve(self, column: Column) -> Typed:
+        """Return a bound of the window. Raises SqlError for what is neither grouped by nor aggregated."""
+        if self._window is not None and column.name in BOUNDS and not column.source:
+            return Typed(f"w[{list(BOUNDS).index(column.name)}]", BOUNDS[column.name])
+        raise SqlError(
+            column.place,
+            f"the column {column.name} has many values in a group: add it to GROUP BY, or aggregate it, such as "
+            f"LATEST_BY_OFFSET({column.name})",
+        )
+
+
+def aggregated(
+    analysis: Analysis, relation: Relation, items: Sequence[Item]
+) -> tuple[Step, tuple[Named, ...], tuple[Named, ...], Relation]:
+    """Return the steps of an aggregate and the columns of its result. Raises SqlError."""
+    query = analysis.query
+    if not query.group_by:
+        raise SqlError(query.place, "an aggregate needs GROUP BY: write what makes a group")
+    window = query.window
+    if window is not None and relation.is_table:
+        raise SqlError(query.place, "rows of a table have no windows: leave WINDOW out, or aggregate a stream")
+    _check_groups(analysis)
+    grouped = analysis.rekeyed(relation, analysis.group_by, items, drops_null=True)
+    calls = _calls(items, analysis.having)
+    made = [_aggregate(relation, call, _limit(analysis.settings, call)) for call in calls]
+    for call, (aggregate, _) in zip(calls, made, strict=True):
+        if relation.is_table and aggregate.subtract is None:
+            raise SqlError(
+                call.place,
+                f"{call.name} can't take a row out again, as a table's rows change: use COUNT, SUM, AVG or "
+                "COLLECT_LIST, or aggregate a stream",
+            )
+    step: Step = Aggregated(
+        grouped.step,
+        tuple(aggregate for aggregate, _ in made),
+        tuple(codes for _, codes in made),
+        tuple(map(printed, calls)),
+        window,
+        query.emit == "FINAL",
+    )
+    replaced: dict[Expression, Typed] = {
+        expression: Typed(f"k[{at}]", key.named.type)
+        for at, (expression, key) in enumerate(zip(analysis.group_by, grouped.keys, strict=True))
+    }
+    for at, (call, (aggregate, _)) in enumerate(zip(calls, made, strict=True)):
+        replaced[call] = Typed(f"r[{at}]", aggregate.type)
+
+    def code(expression: Expression, *, condition: bool = False) -> Code:
+        make = Generator(GroupNames(window), FUNCTIONS, replaced)
+        found = make.condition(expression) if condition else make.of(expression)
+        return Code(found.source, found.type, make.namespace, printed(expression))
+
+    if analysis.having is not None:
+        step = Filtered(step, code(analysis.having, condition=True))
+    keys, values = analysis.split(items, grouped.keys)
+    found = [(name, code(expression)) for name, expression in values]
+    into = tuple(Named(name, each.type) for name, each in found)
+    projected = Projected(step, tuple(each for _, each in found), into)
+    windowing = None if window is None else Windowing(window.kind, 0 if window.kind == "SESSION" else window.size_ms)
+    last = Relation(projected, (), grouped.keys, grouped.format, True, windowing)
+    return projected, keys, into, last
+
+
+def _check_groups(analysis: Analysis) -> None:
+    for expression in analysis.group_by:
+        for part in parts(expression):
+            if is_aggregate(part):
+                raise SqlError(expression.place, "GROUP BY takes no aggregates: write columns or expressions of them")
+
+
+def _calls(items: Sequence[Item], having: Expression | None) -> list[Call]:
+    """Return the aggregates' calls, each once."""
+    found: dict[Call, None] = {}
+    for expression in (*(item.expression for item in items), *(() if having is None else (having,))):
+        for part in parts(expression):
+            if isinstance(part, Call) and is_aggregate(part):
+                for inner in part.arguments:
+                    if any(is_aggregate(each) for each in parts(inner)):
+                        raise SqlError(
+                            inner.place, f"{part.name} of an aggregate: compute one of them in a table before"
+                        )
+                found.setdefault(part)
+    return list(found)
+
+
+def _aggregate(relation: Relation, call: Call, limit: int | None) -> tuple[Aggregate, tuple[Code, ...]]:
+    """Return an aggregate and its arguments' code. Raises SqlError."""
+    given = [each for each in call.arguments if not isinstance(each, Star)]
+    codes = [relation.code(each) for each in given]
+    arguments = [
+        Argument(code.type, each.value if isinstance(each, Literal) else None, isinstance(each, Literal))
+        for code, each in zip(codes, given, strict=True)
+    ]
+    try:
+        made = AGGREGATES[call.name](arguments)
+    except TypeError as error:
+        raise SqlError(call.place, f"{call.name}: {error}") from error
+    return made if limit is None else limited(made, limit), tuple(codes[: made.columns])
+
+
+def _limit(settings: Mapping[str, str], call: Call) -> int | None:
+    """Return how many values an aggregate keeps, where a setting says so. Raises SqlError."""
+    text = settings.get(f"ksql.functions.{call.name.lower()}.limit")
+    if text is not None and not text.isdecimal():
+        raise SqlError(call.place, f"the limit of {call.name} is {text!r}: SET it to a whole number")
+    return None if text is None else int(text)

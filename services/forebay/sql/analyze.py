@@ -1,0 +1,185 @@
+"""A query becomes a plan: names are resolved, types checked, the key of the result found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from forebay.sql import aggregation, joining
+from forebay.sql.catalog import BOUNDS, Catalog, Named, Source
+from forebay.sql.errors import SqlError
+from forebay.sql.exploding import exploded
+from forebay.sql.names import Item, Sources
+from forebay.sql.plan import Code, Filtered, Projected, Rekeyed, Scan, Slot, Step
+from forebay.sql.relation import KeyColumn, Relation
+from forebay.sql.syntax import Column, Expression, Literal, Query, Star
+from forebay.sql.walk import columns, parts
+
+_IN_WINDOWS = frozenset(BOUNDS)
+
+
+class Analysis:
+    """A query, understood.
+
+    Args:
+        key_format: of the result's key; "" as the sources'.
+        settings: those of SET.
+    """
+
+    def __init__(
+        self, query: Query, catalog: Catalog, key_format: str = "", settings: Mapping[str, str] | None = None
+    ) -> None:
+        self.query = query
+        self.settings = settings or {}
+        self.catalog = catalog
+        froms = (query.source, *(join.source for join in query.joins))
+        self.sources = Sources(query, [(each.alias, catalog.get(each.name, each.place)) for each in froms])
+        self.first = self.sources.by_alias[query.source.alias]
+        self.key_format = key_format or self.first.encoding.key
+        if self.key_format == "NONE" and (query.group_by or query.partition_by):
+            self.key_format = "KAFKA"
+        free = _IN_WINDOWS if query.window else frozenset[str]()
+        self.made_name = joining.made_name(self.sources.by_alias.values())
+        made = frozenset({self.made_name}) if query.joins else frozenset[str]()
+        self.free = free | made
+        self.ons = [self.sources.qualified(join.on) for join in query.joins]
+        self.where = self._qualified(query.where)
+        self.having = self._qualified(query.having)
+        self.group_by = [self._grouping(each) for each in query.group_by]
+        self.partition_by = [self.sources.qualified(each) for each in query.partition_by]
+        self.is_aggregate = bool(query.group_by) or any(
+            aggregation.is_aggregate(part) for item in query.select for part in parts(item.expression)
+        )
+        if query.window and not query.group_by:
+            raise SqlError(query.place, "a WINDOW needs GROUP BY: add it, or leave WINDOW out")
+        if query.emit == "FINAL" and not query.window:
+            raise SqlError(query.place, "EMIT FINAL gives a window's last result: add a WINDOW, or write EMIT CHANGES")
+        if query.having is not None and not query.group_by:
+            raise SqlError(query.place, "HAVING needs GROUP BY: write WHERE for conditions on single rows")
+
+    def _qualified(self, expression: Expression | None) -> Expression | None:
+        return None if expression is None else self.sources.qualified(expression, self.free)
+
+    def _grouping(self, expression: Expression) -> Expression:
+        """Return what a GROUP BY names: an expression, or an alias of the SELECT list."""
+        if isinstance(expression, Column) and not expression.source:
+            for selected in self.query.select:
+                known = any(s.type_of(expression.name) is not None for s in self.sources.by_alias.values())
+                if selected.alias == expression.name and not known:
+                    return self.sources.qualified(selected.expression, self.free)
+        return self.sources.qualified(expression, self.free)
+
+    def projected(self) -> tuple[Step, tuple[Named, ...], tuple[Named, ...], Relation]:
+        """Return the last step, the key's columns, the others, and what the rows were. Raises SqlError."""
+        synthetic = joining.synthetic(self.query.joins, self.ons)
+        extra = [Item(self.made_name, Column(self.made_name), of_star=True)] if synthetic else []
+        items = self.sources.items(self.query.select, self.free, extra)
+        relation = self._relation(items)
+        if self.where is not None:
+            relation = replace(relation, step=Filtered(relation.step, relation.condition(self.where)))
+        relation = exploded(relation, items)
+        if self.partition_by:
+            relation = self._partitioned(relation, items)
+        if self.is_aggregate:
+            return aggregation.aggregated(self, relation, items)
+        keys, values = self.split(items, relation.keys)
+        found = [(name, self._value(relation, expression)) for name, expression in values]
+        into = tuple(Named(name, code.type) for name, code in found)
+        step = Projected(relation.step, tuple(code for _, code in found), into)
+        return step, keys, into, relation
+
+    def _value(self, relation: Relation, expression: Expression) -> Code:
+        """Return the code of a value; a made key's comes of the key."""
+        for at, key in enumerate(relation.keys):
+            if key.is_made and expression in key.equals:
+                return Code(f"k[{at}]", key.named.type, {}, key.named.name)
+        return relation.code(expression)
+
+    def _relation(self, items: Sequence[Item]) -> Relation:
+        used: set[tuple[str, str]] = set()
+        wanted = [item.expression for item in items]
+        wanted += [each for each in (self.where, self.having) if each is not None]
+        for expression in (*wanted, *self.ons, *self.group_by, *self.partition_by):
+            used |= {(column.source, column.name) for column in columns(expression)}
+        scans = {alias: self.scan(alias, source, used) for alias, source in self.sources.by_alias.items()}
+        found = scans[self.query.source.alias]
+        for join, on in zip(self.query.joins, self.ons, strict=True):
+            found = joining.joined(found, scans[join.source.alias], join, on, self.made_name)
+        return found
+
+    def scan(self, alias: str, source: Source, used: set[tuple[str, str]]) -> Relation:
+        """Return a source's rows, with the columns that are used."""
+        names = [named.name for named in source.columns]
+        names += [each for _, each in sorted(used) if each not in names and source.type_of(each) is not None]
+        slots = []
+        for name in dict.fromkeys(names):
+            kind = source.type_of(name)
+            if (alias, name) in used and kind is not None:
+                slots.append(Slot(alias, name, kind))
+        keys = tuple(KeyColumn(named, (Column(named.name, alias),)) for named in source.keys)
+        step = Scan(source, alias, tuple(slots))
+        return Relation(step, tuple(slots), keys, source.encoding.key, source.is_table, source.windowing)
+
+    def _partitioned(self, relation: Relation, items: Sequence[Item]) -> Relation:
+        if relation.is_table:
+            raise SqlError(self.query.place, "a table can't be PARTITION BY: its key says which row it is; GROUP BY it")
+        if any(isinstance(each, Literal) and each.value is None for each in self.partition_by):
+            return replace(relation, step=Rekeyed(relation.step, (), (), self.key_format), keys=(), windowing=None)
+        return self.rekeyed(relation, self.partition_by, items)
+
+    def rekeyed(
+        self, relation: Relation, by: Sequence[Expression], items: Sequence[Item], *, drops_null: bool = False
+    ) -> Relation:
+        """Return rows under a key of expressions, named as they are selected."""
+        codes = [relation.code(each) for each in by]
+        keys = []
+        for at, (expression, code) in enumerate(zip(by, codes, strict=True)):
+            name = next((item.name for item in items if item.expression == expression), "")
+            is_made = not name and not isinstance(expression, Column)
+            plain = expression.name if isinstance(expression, Column) else f"KSQL_COL_{at}"
+            keys.append(KeyColumn(Named(name or plain, code.type), (expression,), is_made))
+        stays = (
+            len(by) == len(relation.keys)
+            and relation.windowing is None
+            and relation.format == self.key_format
+            and all(each in key.equals for each, key in zip(by, relation.keys, strict=True))
+        )
+        into = tuple(key.named for key in keys)
+        step = Rekeyed(relation.step, tuple(codes), into, self.key_format, stays, drops_null)
+        return replace(relation, step=step, keys=tuple(keys), format=self.key_format, windowing=None)
+
+    def split(
+        self, items: Sequence[Item], keys: Sequence[KeyColumn]
+    ) -> tuple[tuple[Named, ...], list[tuple[str, Expression]]]:
+        """Return the key's columns under their names in the result, and the other columns. Raises SqlError."""
+        chosen = {at: _chosen(items, key) for at, key in enumerate(keys)}
+        named: dict[int, Named] = {}
+        values: list[tuple[str, Expression]] = []
+        taken: dict[str, Item] = {}
+        for item in items:
+            if item.name in taken:
+                raise SqlError(
+                    item.expression.place, f"two columns are called {item.name}: give one another name with AS"
+                )
+            taken[item.name] = item
+            at = next((n for n in range(len(keys)) if n not in named and chosen[n] is item), None)
+            if at is None:
+                values.append((item.name, item.expression))
+            else:
+                named[at] = Named(item.name, keys[at].named.type)
+        has_star = any(isinstance(each.expression, Star) for each in self.query.select)
+        for at, key in enumerate(keys):
+            if at not in named and has_star and key.is_made:
+                named[at] = key.named
+            elif at not in named:
+                raise SqlError(
+                    self.query.place,
+                    f"the key column {key.named.name} is missing from the SELECT list: add it, there is no table or "
+                    "stream without its key",
+                )
+        return tuple(named[at] for at in range(len(keys))), values
+
+
+def _chosen(items: Sequence[Item], key: KeyColumn) -> Item | None:
+    """Return the item that is the key column in the result."""
+    return next((item for each in key.equals for item in items if item.expression == each), None)

@@ -1,0 +1,92 @@
+"""Calculating as Java does: whole numbers of 32 and 64 bits, exact decimals, doubles. Errors make a column null."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_HALF_UP, Context, Decimal
+
+_EXACT = Context(prec=100, rounding=ROUND_HALF_UP)
+
+
+def wrapped_int(value: int) -> int:
+    """Return a whole number as 32 bits hold it."""
+    return value if -0x80000000 <= value <= 0x7FFFFFFF else (value + 0x80000000) % 0x100000000 - 0x80000000
+
+
+def wrapped_long(value: int) -> int:
+    """Return a whole number as 64 bits hold it."""
+    return value if -(1 << 63) <= value < 1 << 63 else (value + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def whole_quotient(one: int, other: int) -> int:
+    """Return the quotient without what is behind the point. Raises ZeroDivisionError."""
+    found = abs(one) // abs(other)
+    return found if (one < 0) == (other < 0) else -found
+
+
+def whole_remainder(one: int, other: int) -> int:
+    """Return the remainder, which has the dividend's sign. Raises ZeroDivisionError."""
+    return one - other * whole_quotient(one, other)
+
+
+def quotient(one: float, other: float) -> float:
+    """Return the quotient of doubles: infinite or NaN where it is by zero."""
+    if other == 0.0:
+        if one == 0.0 or math.isnan(one):
+            return math.nan
+        return math.copysign(math.inf, one) * math.copysign(1.0, other)
+    return one / other
+
+
+def remainder(one: float, other: float) -> float:
+    """Return the remainder of doubles, which has the dividend's sign; NaN by zero."""
+    return math.nan if other == 0.0 or math.isinf(one) else math.fmod(one, other)
+
+
+def decimal_of(value: Decimal | float, precision: int, scale: int) -> Decimal:
+    """Return a number with so many digits behind the point, rounded half up. Raises ArithmeticError."""
+    made = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    found = made.quantize(Decimal(1).scaleb(-scale), context=_EXACT)
+    if len(found.as_tuple().digits) > precision and abs(found) >= Decimal(10) ** (precision - scale):
+        raise ArithmeticError(f"{value} needs more than DECIMAL({precision}, {scale}) holds")
+    return found
+
+
+def decimal_sum(one: Decimal, other: Decimal) -> Decimal:
+    """Return the exact sum."""
+    return _EXACT.add(Decimal(one), Decimal(other))
+
+
+def decimal_difference(one: Decimal, other: Decimal) -> Decimal:
+    """Return the exact difference."""
+    return _EXACT.subtract(Decimal(one), Decimal(other))
+
+
+def decimal_product(one: Decimal, other: Decimal) -> Decimal:
+    """Return the exact product."""
+    return _EXACT.multiply(Decimal(one), Decimal(other))
+
+
+def decimal_quotient(one: Decimal, other: Decimal) -> Decimal:
+    """Return the quotient to a hundred digits. Raises decimal.DivisionByZero."""
+    return _EXACT.divide(Decimal(one), Decimal(other))
+
+
+def decimal_remainder(one: Decimal, other: Decimal) -> Decimal:
+    """Return the remainder. Raises decimal.InvalidOperation."""
+    return _EXACT.remainder(Decimal(one), Decimal(other))
+
+
+def text_of_double(value: float) -> str:
+    """Return a double as Java writes it: 1.0, 1.0E10, 1.0E-5."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        found = repr(value)
+        return found if "e" not in found else f"{value:f}"
+    sign, digits, exponent = Decimal(repr(value)).as_tuple()
+    text = "".join(map(str, digits)).rstrip("0") or "0"
+    power = len(digits) - 1 + int(exponent)
+    return f"{'-' if sign else ''}{text[0]}.{text[1:] or '0'}E{power}"

@@ -1,0 +1,184 @@
+"""Values of one type as values of another: implicitly where nothing is lost, and by CAST."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from forebay.sql import instants
+from forebay.sql.arithmetic import decimal_of, text_of_double, wrapped_int, wrapped_long
+from forebay.sql.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INT,
+    NULL,
+    STRING,
+    TIME,
+    TIMES,
+    TIMESTAMP,
+    ArrayType,
+    DecimalType,
+    MapType,
+    SqlType,
+    StructType,
+    is_number,
+)
+
+Caster = Callable[[Any], Any]
+
+_RANK: dict[SqlType, int] = {INT: 1, BIGINT: 2, DOUBLE: 4}
+
+
+def widens(one: SqlType, other: SqlType) -> bool:
+    """Tell whether values of the first type are given as the second without being asked."""
+    if one in (other, NULL):
+        return True
+    if is_number(one) and is_number(other):
+        if isinstance(one, DecimalType) and isinstance(other, DecimalType):
+            return one.scale <= other.scale and one.precision - one.scale <= other.precision - other.scale
+        return _rank(one) < _rank(other)
+    match one, other:
+        case ArrayType(), ArrayType():
+            return widens(one.item, other.item)
+        case MapType(), MapType():
+            return widens(one.key, other.key) and widens(one.value, other.value)
+        case StructType(), StructType():
+            names = dict(other.fields)
+            return all(name in names and widens(kind, names[name]) for name, kind in one.fields)
+    return False
+
+
+def _rank(kind: SqlType) -> int:
+    return 3 if isinstance(kind, DecimalType) else _RANK.get(kind, 0)
+
+
+def caster(one: SqlType, other: SqlType) -> Caster | None:
+    """Return what gives a value (never None) as another type; it raises where it can't. Raises TypeError: no cast."""
+    if one in (other, NULL) or (one, other) == (INT, BIGINT):
+        return None
+    if isinstance(other, DecimalType):
+        return _to_decimal(one, other)
+    match one, other:
+        case ArrayType(), ArrayType():
+            item = of_nullable(caster(one.item, other.item))
+            return lambda values: tuple(item(each) for each in values)
+        case MapType(), MapType():
+            key, value = of_nullable(caster(one.key, other.key)), of_nullable(caster(one.value, other.value))
+            return lambda values: {key(name): value(each) for name, each in values.items()}
+        case StructType(), StructType():
+            return _to_struct(one, other)
+    if other == STRING:
+        return texter(one)
+    if is_number(one):
+        return _of_number(one, other)
+    if one == STRING:
+        return _of_text(other)
+    if (one, other) == (TIMESTAMP, DATE):
+        return lambda value: value // instants.DAY_MS
+    if (one, other) == (TIMESTAMP, TIME):
+        return lambda value: value % instants.DAY_MS
+    if (one, other) == (DATE, TIMESTAMP):
+        return lambda value: value * instants.DAY_MS
+    raise TypeError(f"{one} can't be cast to {other}")
+
+
+def of_nullable(cast: Caster | None) -> Caster:
+    """Return the cast of values that may be null."""
+    if cast is None:
+        return lambda value: value
+    return lambda value: None if value is None else cast(value)
+
+
+def _to_decimal(one: SqlType, other: DecimalType) -> Caster:
+    precision, scale = other.precision, other.scale
+    if is_number(one):
+        return lambda value: decimal_of(value, precision, scale)
+    if one == STRING:
+        return lambda value: decimal_of(Decimal(value.strip()), precision, scale)
+    raise TypeError(f"{one} can't be cast to {other}")
+
+
+def _to_struct(one: StructType, other: StructType) -> Caster:
+    parts: list[tuple[int, Caster] | None] = []
+    for name, kind in other.fields:
+        at = one.index(name)
+        parts.append(None if at is None else (at, of_nullable(caster(one.fields[at][1], kind))))
+    return lambda value: tuple(None if part is None else part[1](value[part[0]]) for part in parts)
+
+
+def _of_number(one: SqlType, other: SqlType) -> Caster:
+    if other == INT:
+        return lambda value: wrapped_int(int(value))
+    if other == BIGINT:
+        return lambda value: wrapped_long(int(value))
+    if other == DOUBLE:
+        return float
+    raise TypeError(f"{one} can't be cast to {other}")
+
+
+def _of_text(other: SqlType) -> Caster:
+    if other == INT:
+        return lambda value: _in_bits(int(value.strip()), 32)
+    if other == BIGINT:
+        return lambda value: _in_bits(int(value.strip()), 64)
+    if other == DOUBLE:
+        return lambda value: float(value.strip())
+    if other == BOOLEAN:
+        return lambda value: "true".startswith(value.strip().lower()) and bool(value.strip())
+    readers: dict[SqlType, Caster] = {
+        TIMESTAMP: instants.timestamp_of,
+        DATE: instants.date_of,
+        TIME: instants.time_of,
+    }
+    if other in readers:
+        return readers[other]
+    raise TypeError(f"STRING can't be cast to {other}")
+
+
+def _in_bits(value: int, bits: int) -> int:
+    if not -(1 << bits - 1) <= value < 1 << bits - 1:
+        raise ValueError(f"{value} needs more than {bits} bits")
+    return value
+
+
+def texter(kind: SqlType) -> Caster:
+    """Return what writes a value as text. Raises TypeError."""
+    if kind == DOUBLE:
+        return text_of_double
+    if kind == BOOLEAN:
+        return lambda value: "true" if value else "false"
+    if isinstance(kind, DecimalType):
+        return lambda value: f"{value:f}"
+    if kind in TIMES:
+        writers = {
+            TIMESTAMP: instants.text_of_timestamp,
+            DATE: instants.text_of_date,
+            TIME: instants.text_of_time,
+        }
+        return writers[kind]
+    if kind == BYTES:
+        raise TypeError("BYTES can't be cast to STRING: write FROM_BYTES(value, 'utf8')")
+    match kind:
+        case ArrayType(item):
+            each = _shown(item)
+            return lambda values: f"[{', '.join(each(value) for value in values)}]"
+        case MapType(key, value):
+            left, right = _shown(key), _shown(value)
+            return lambda found: "{" + ", ".join(f"{left(k)}={right(v)}" for k, v in found.items()) + "}"
+        case StructType(fields):
+            parts = [(name, _shown(part)) for name, part in fields]
+            return lambda found: (
+                "Struct{"
+                + ",".join(f"{n}={w(v)}" for (n, w), v in zip(parts, found, strict=True) if v is not None)
+                + "}"
+            )
+    return str
+
+
+def _shown(kind: SqlType) -> Caster:
+    write = texter(kind)
+    return lambda value: "null" if value is None else write(value)

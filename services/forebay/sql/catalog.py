@@ -1,0 +1,146 @@
+"""Streams and tables by name: their columns, topics, formats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from forebay.sql.errors import Place, SqlError
+from forebay.sql.types import BIGINT, BYTES, INT, STRING, ArrayType, SqlType, StructType
+
+ROWTIME, ROWPARTITION, ROWOFFSET = "ROWTIME", "ROWPARTITION", "ROWOFFSET"
+WINDOWSTART, WINDOWEND = "WINDOWSTART", "WINDOWEND"
+HEADERS = ArrayType(StructType((("KEY", STRING), ("VALUE", BYTES))))
+
+PSEUDO: dict[str, SqlType] = {ROWTIME: BIGINT, ROWPARTITION: INT, ROWOFFSET: BIGINT}
+BOUNDS: dict[str, SqlType] = {WINDOWSTART: BIGINT, WINDOWEND: BIGINT}
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A column: its name and type."""
+
+    name: str
+    type: SqlType
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.type}"
+
+
+@dataclass(frozen=True, slots=True)
+class Windowing:
+    """What windows a source's keys have.
+
+    Args:
+        kind: TUMBLING, HOPPING, SESSION.
+        size_ms: 0 of sessions.
+    """
+
+    kind: str
+    size_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """How rows of a topic are written.
+
+    Args:
+        key, value: names of formats.
+        delimiter: between the columns of DELIMITED.
+        wraps: whether a single column is written as a field; None: as the format does by itself.
+    """
+
+    key: str = "KAFKA"
+    value: str = "JSON"
+    delimiter: str = ","
+    wraps: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """A column of a record's headers: one of them, or all (no name)."""
+
+    column: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A stream or table.
+
+    Args:
+        timestamp: column that event time is taken from, and how it is written.
+        is_derived: whether a statement computes it.
+    """
+
+    name: str
+    is_table: bool
+    keys: tuple[Named, ...]
+    values: tuple[Named, ...]
+    topic: str
+    encoding: Encoding
+    windowing: Windowing | None = None
+    timestamp: tuple[str, str] | None = None
+    headers: tuple[Header, ...] = ()
+    is_derived: bool = False
+    place: Place = field(default=Place(), compare=False)
+
+    @property
+    def columns(self) -> tuple[Named, ...]:
+        """All columns, keys first."""
+        return self.keys + self.values
+
+    def type_of(self, name: str) -> SqlType | None:
+        """Return a column's type, that of a pseudo column too; None: there is none of that name."""
+        for column in self.columns:
+            if column.name == name:
+                return column.type
+        for header in self.headers:
+            if header.column == name:
+                return BYTES if header.name else HEADERS
+        if name in PSEUDO:
+            return PSEUDO[name]
+        return BOUNDS.get(name) if self.windowing is not None else None
+
+
+class Catalog:
+    """The streams and tables of some statements."""
+
+    def __init__(self) -> None:
+        self._sources: dict[str, Source] = {}
+        self.types: dict[str, SqlType] = {}
+
+    def __iter__(self) -> Iterator[Source]:
+        return iter(self._sources.values())
+
+    def find(self, name: str) -> Source | None:
+        """Return the source of a name, if there is one."""
+        return self._sources.get(name)
+
+    def get(self, name: str, place: Place) -> Source:
+        """Return the source of a name. Raises SqlError."""
+        found = self._sources.get(name)
+        if found is None:
+            known = ", ".join(sorted(self._sources)) or "none"
+            raise SqlError(
+                place, f"{name} does not exist: write CREATE STREAM or TABLE {name} before; there is: {known}"
+            )
+        return found
+
+    def add(self, source: Source, *, replaces: bool = False) -> None:
+        """Take a source in. Raises SqlError where its name is taken."""
+        other = self._sources.get(source.name)
+        if other is not None and not replaces:
+            kind = "table" if other.is_table else "stream"
+            raise SqlError(
+                source.place,
+                f"{source.name} is a {kind} already, from {other.place}: give this one another name, or write "
+                "CREATE OR REPLACE",
+            )
+        self._sources[source.name] = source
+
+    def drop(self, name: str, place: Place) -> Source:
+        """Forget a source. Raises SqlError."""
+        found = self.get(name, place)
+        del self._sources[name]
+        return found

@@ -1,0 +1,253 @@
+"""A program's plans become a topology of the DSL; expressions become functions, once per statement."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from forebay.builder.graph import TopologyError
+from forebay.builder.keys import reader_of_rows, writer_of_rows
+from forebay.builder.stream import Stream
+from forebay.builder.table import Table
+from forebay.builder.topology import Topology
+from forebay.sql import joins_compiled, readable, sources
+from forebay.sql.aggregates_compiled import aggregated
+from forebay.sql.catalog import Source
+from forebay.sql.encodings.rows import key_format, value_format
+from forebay.sql.errors import SqlError
+from forebay.sql.generate import compiled
+from forebay.sql.nodes import (
+    in_value_format,
+    rows_of_stream,
+    rows_of_table,
+    rows_under,
+    rows_where,
+    stamped,
+    under_format,
+)
+from forebay.sql.plan import (
+    Aggregated,
+    Code,
+    Exploded,
+    Filtered,
+    Joined,
+    Projected,
+    QueryPlan,
+    Rekeyed,
+    Scan,
+    Step,
+)
+from forebay.sql.program import Program
+from forebay.sql.readable import Readable
+from forebay.sql.values import row_format
+
+Rows = Stream[Any, Any] | Table[Any, Any]
+
+
+class Compiler:
+    """Makes the topology of a program.
+
+    Args:
+        program: its queries become sub-topologies of one job.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.topology = Topology()
+        self._program = program
+        self._read: dict[str, Rows] = {}
+        self._made: dict[str, list[Rows]] = {}
+        self._names: set[str] = set()
+        self.stores: dict[int, str] = {}
+        self.readable: dict[str, Readable] = {}
+        self._reader = sources.Sources(self.topology)
+
+    def run(self) -> Topology:
+        """Return the topology. Raises SqlError where a statement can't run."""
+        for query in self._program.queries:
+            try:
+                self._query(query)
+            except (TopologyError, TypeError) as error:
+                raise SqlError(query.target.place, f"{query.name}: {error}") from error
+        return self.topology
+
+    def name(self, text: str) -> str:
+        """Return a name for a store or repartition that no other has."""
+        base = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+        found, number = base, 1
+        while found in self._names:
+            number += 1
+            found = f"{base}-{number}"
+        self._names.add(found)
+        return found
+
+    def rows_of(self, source: Source) -> Rows:
+        """Return the rows of a source: computed by the queries before, or read from its topic."""
+        made = self._made.get(source.name)
+        if made and source.is_derived:
+            first = made[0]
+            if isinstance(first, Stream) and len(made) > 1:
+                return first.merge(*(each for each in made[1:] if isinstance(each, Stream)))
+            return first
+        if source.name not in self._read:
+            self._read[source.name] = self._reader.read(source, self.name(f"{source.name} table"))
+        return self._read[source.name]
+
+    def _query(self, query: QueryPlan) -> None:
+        target = query.target
+        # Without the query's number: a statement more in the file must not rename what others keep.
+        is_insert = query.name.startswith("INSERT")
+        found = self.step(query.step, f"insert {target.name}" if is_insert else target.name)
+        if isinstance(found, Stream):
+            found = _written(found, target)
+        else:
+            self._queryable(query, found)
+        self._made.setdefault(target.name, []).append(found)
+        stream = _written(found.to_stream(), target) if isinstance(found, Table) else found
+        node = stream.node
+        key, value = sources.formats_of(target)
+        if node.key.name != key.name:
+            node = stream.graph.add(under_format(node, key))
+        if node.value is not value:
+            node = stream.graph.add(in_value_format(node, value))
+        Stream(stream.graph, node, stream.is_rekeyed).to(target.topic)
+
+    def _queryable(self, query: QueryPlan, found: Table[Any, Any]) -> None:
+        """Note where a query finds a table's rows: in the store they are computed from, or kept in one of their own."""
+        base = readable.base_of(query.step)
+        store = None if base is None else self._store_of(base)
+        key = found.node.key
+        windowed = is_windowed(found)
+        if store is None:
+            store = self.name(query.target.name)
+            found.materialized(store)
+            make: readable.MakeRow = lambda _key, row, _time: row  # noqa: E731
+        else:
+            make = readable.row_maker(query.step, windowed)
+        inner = key_format(query.target.keys, key_kind(key)) if windowed and base is not None else key
+        self.readable[query.target.name] = Readable(
+            query.target, store, reader_of_rows(inner), writer_of_rows(inner), make
+        )
+
+    def _store_of(self, base: Step) -> str | None:
+        if isinstance(base, Scan) and not base.source.is_derived:
+            rows = self._read.get(base.source.name)
+            return rows.name if isinstance(rows, Table) else None
+        return self.stores.get(id(base))
+
+    def step(self, step: Step, name: str) -> Rows:
+        """Return the rows of a step."""
+        match step:
+            case Scan():
+                return self._scan(step)
+            case Filtered(parent, condition):
+                rows = self.step(parent, name)
+                keeps = condition_of(condition, windowed=is_windowed(rows))
+                if isinstance(rows, Stream):
+                    return Stream(rows.graph, rows.graph.add(rows_where(rows.node, keeps)), rows.is_rekeyed)
+                return rows.filter(keeps)
+            case Rekeyed():
+                return self._rekeyed(step, name)
+            case Exploded(parent, arrays):
+                rows = self.step(parent, name)
+                assert isinstance(rows, Stream)
+                return _exploded(rows, parent, arrays)
+            case Joined():
+                return cast(Rows, joins_compiled.joined(self, step, name))
+            case Aggregated():
+                return cast(Rows, aggregated(self, step, name))
+            case Projected(parent, columns, into):
+                rows = self.step(parent, name)
+                make = row_of(columns, windowed=is_windowed(rows))
+                return mapped(rows, "select", tuple(each.type for each in into), lambda k, v, _t, _c: make(k, v))
+
+    def _scan(self, step: Scan) -> Rows:
+        rows = self.rows_of(step.source)
+        make = sources.row_maker(step.source, step.slots, windowed=is_windowed(rows))
+        return mapped(rows, f"columns of {step.source.name}", tuple(slot.type for slot in step.slots), make)
+
+    def _rekeyed(self, step: Rekeyed, name: str) -> Rows:
+        rows = self.step(step.parent, name)
+        if isinstance(rows, Table):
+            return self._table_rekeyed(rows, step, name)
+        if step.stays:
+            return rows
+        make = row_of(step.keys, windowed=is_windowed(rows))
+        key = key_format(step.into, step.format)
+
+        def key_of(old: Any, row: Any) -> Any:
+            found = make(old, row)
+            return None if found in ((), (None,)) else found
+
+        return Stream(rows.graph, rows.graph.add(rows_under(rows.node, key, key_of)), True)
+
+    def _table_rekeyed(self, rows: Table[Any, Any], step: Rekeyed, name: str) -> Rows:
+        """Return a table whose keys are written in another format, at the tasks they belong to by it."""
+        stream = rows.to_stream()
+        node = stream.graph.add(under_format(stream.node, key_format(step.into, step.format)))
+        moved = Stream[Any, Any](stream.graph, node, True).repartition(self.name(f"{name} by key"))
+        return moved.to_table(store=self.name(f"{name} by key table"))
+
+
+def mapped(rows: Rows, name: str, into: Sequence[Any], make: Callable[..., Any]) -> Rows:
+    """Return rows made anew, of a stream or a table."""
+    kind = row_format(tuple(into))
+    if isinstance(rows, Stream):
+        return Stream(rows.graph, rows.graph.add(rows_of_stream(rows.node, name, kind, make)), rows.is_rekeyed)
+    return Table(rows.graph, rows.graph.add(rows_of_table(rows.node, name, kind, make)))
+
+
+def is_windowed(rows: Rows) -> bool:
+    """Tell whether keys have windows."""
+    return "windowed" in rows.node.key.name
+
+
+def key_kind(key: Any) -> str:
+    """Return the name of the format that keys have within their windows."""
+    return str(key.name).split("windowed ")[-1].split(" key ")[0]
+
+
+def row_of(columns: Sequence[Code], *, windowed: bool) -> Callable[[Any, Any], tuple[Any, ...]]:
+    """Return what computes columns of key and row."""
+    namespace = {name: value for code in columns for name, value in code.namespace.items()}
+    made = compiled("k, r, w", [code.source for code in columns], namespace)
+    if windowed:
+        return lambda key, row: made(key.key, row, key.window)
+    return lambda key, row: made(key, row, None)
+
+
+def condition_of(condition: Code, *, windowed: bool) -> Callable[[Any, Any], bool]:
+    """Return what tells whether a condition is true; unknown is not."""
+    made = row_of([condition], windowed=windowed)
+    return lambda key, row: made(key, row)[0] is True
+
+
+def _written(rows: Stream[Any, Any], target: Source) -> Stream[Any, Any]:
+    """Return rows with the times that the target says."""
+    if target.timestamp is None:
+        return rows
+    time_of = sources.time_reader(target)
+    node = rows.graph.add(stamped(rows.node, lambda _key, value: time_of(value)))
+    return Stream(rows.graph, node, rows.is_rekeyed)
+
+
+def _exploded(rows: Stream[Any, Any], parent: Step, arrays: Sequence[Code]) -> Rows:
+    make = row_of(arrays, windowed=is_windowed(rows))
+    slots = rows.node.value
+    del parent
+
+    def each(key: Any, row: Any) -> list[Any]:
+        found = [array or () for array in make(key, row)]
+        longest = max(len(array) for array in found)
+        return [(*row, *(array[at] if at < len(array) else None for array in found)) for at in range(longest)]
+
+    kind = sources.widened(slots, tuple(code.type for code in arrays))
+    return rows.flat_map_values(each, kind)
+
+
+def topology_of(program: Program) -> Topology:
+    """Return the topology of a program. Raises SqlError."""
+    return Compiler(program).run()
+
+
+__all__ = ["Compiler", "Rows", "condition_of", "is_windowed", "mapped", "row_of", "topology_of", "value_format"]

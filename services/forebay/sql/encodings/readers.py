@@ -1,0 +1,142 @@
+"""JSON values as values of SQL types, as leniently as ksqlDB reads them, and back."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from forebay.codec import DecodeError
+from forebay.sql.arithmetic import decimal_of, text_of_double
+from forebay.sql.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INT,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    ArrayType,
+    DecimalType,
+    MapType,
+    SqlType,
+    StructType,
+)
+
+Convert = Callable[[Any], Any]
+
+
+def reader(kind: SqlType) -> Convert:
+    """Return what makes a value of JSON's (None: null). Raises DecodeError where they don't fit."""
+    make = _reader(kind)
+
+    def read(value: Any) -> Any:
+        if value is None:
+            return None
+        try:
+            return make(value)
+        except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
+            raise DecodeError(f"{value!r} is no {kind}") from error
+
+    return read
+
+
+def _reader(kind: SqlType) -> Convert:
+    match kind:
+        case DecimalType(precision, scale):
+            return lambda value: decimal_of(_number(value), precision, scale)
+        case ArrayType(item):
+            each = reader(item)
+            return lambda value: tuple(each(part) for part in _of(value, list))
+        case MapType(_, inner):
+            one = reader(inner)
+            return lambda value: {name: one(part) for name, part in _of(value, dict).items()}
+        case StructType(fields):
+            parts = [(name, name.upper(), reader(part)) for name, part in fields]
+            return lambda value: tuple(read(field(value, name, upper)) for name, upper, read in parts)
+    return {
+        INT: lambda value: _whole(value, 32),
+        BIGINT: lambda value: _whole(value, 64),
+        DOUBLE: lambda value: float(_number(value)),
+        BOOLEAN: _boolean,
+        STRING: _text,
+        BYTES: lambda value: base64.b64decode(value, validate=True),
+        DATE: lambda value: _whole(value, 32),
+        TIME: lambda value: _whole(value, 32),
+        TIMESTAMP: lambda value: _whole(value, 64),
+    }[kind]
+
+
+def field(value: Any, name: str, upper: str) -> Any:
+    """Return a field of a JSON object: of that name, or of one that differs in case."""
+    found = _of(value, dict).get(name)
+    if found is None and name not in value:
+        return next((part for other, part in value.items() if other.upper() == upper), None)
+    return found
+
+
+def _of(value: Any, kind: type[Any]) -> Any:
+    if not isinstance(value, kind):
+        raise TypeError(f"{value!r} is no {kind.__name__}")
+    return value
+
+
+def _whole(value: Any, bits: int) -> int:
+    if isinstance(value, bool):
+        raise TypeError("a boolean is no number")
+    found = int(_number(value))
+    if not -(1 << bits - 1) <= found < 1 << bits - 1:
+        raise ValueError(f"{value} needs more than {bits} bits")
+    return found
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
+        raise TypeError(f"{value!r} is no number")
+    return Decimal(value) if isinstance(value, str) else value
+
+
+def _boolean(value: Any) -> bool:
+    if isinstance(value, str):
+        return value.lower() == "true"
+    return bool(_of(value, bool))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Decimal):
+        return f"{value:f}" if value.as_tuple().exponent else str(value)
+    if isinstance(value, dict | list):
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=float)
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
+
+
+def writer(kind: SqlType) -> Convert:
+    """Return what makes a value (None: null) one that a JSON encoder takes."""
+    match kind:
+        case ArrayType(item):
+            each = writer(item)
+            return lambda value: None if value is None else [each(part) for part in value]
+        case MapType(_, inner):
+            one = writer(inner)
+            return lambda value: None if value is None else {str(name): one(part) for name, part in value.items()}
+        case StructType(fields):
+            parts = [(name, writer(part)) for name, part in fields]
+            return lambda value: (
+                None if value is None else {n: w(part) for (n, w), part in zip(parts, value, strict=True)}
+            )
+    return _double if kind == DOUBLE else _same
+
+
+def _double(value: float | None) -> float | str | None:
+    return value if value is None or math.isfinite(value) else text_of_double(value)
+
+
+def _same(value: Any) -> Any:
+    return value

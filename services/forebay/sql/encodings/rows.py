@@ -1,0 +1,184 @@
+"""Formats of rows as values and as keys of topics."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from forebay.codec import Codec, DecodeError, EncodeError
+from forebay.formats import BOOLEAN as BOOLEAN_BYTES
+from forebay.formats import BYTES as RAW
+from forebay.formats import DOUBLE as DOUBLE_BYTES
+from forebay.formats import INT as INT_BYTES
+from forebay.formats import LONG, TEXT, Format, no_contracts
+from forebay.sql import casts
+from forebay.sql.catalog import Encoding, Named
+from forebay.sql.encodings.readers import field as field_of
+from forebay.sql.encodings.readers import reader, writer
+from forebay.sql.types import BIGINT, BOOLEAN, BYTES, DOUBLE, INT, STRING, TIMES, TIMESTAMP, SqlType
+from forebay.sql.values import RowCodec, hint_of, tuple_of
+
+encode_json = msgspec.json.Encoder(decimal_format="number").encode
+"""JSON with decimals as numbers and bytes as base64."""
+SIMPLE: dict[SqlType, Format[Any]] = {
+    INT: INT_BYTES,
+    BIGINT: LONG,
+    DOUBLE: DOUBLE_BYTES,
+    STRING: TEXT,
+    BOOLEAN: BOOLEAN_BYTES,
+    BYTES: RAW,
+    TIMESTAMP: LONG,
+}
+
+
+class JsonRow:
+    """Rows as JSON objects, or a single column as it is."""
+
+    def __init__(self, columns: tuple[Named, ...], *, wraps: bool) -> None:
+        self._parts = [(each.name, each.name.upper(), reader(each.type), writer(each.type)) for each in columns]
+        self._wraps = wraps
+        self._as_decimals = "DECIMAL" in str([str(each.type) for each in columns]) or "STRING" in str(
+            [str(each.type) for each in columns]
+        )
+
+    def decode(self, data: bytes) -> Any:
+        try:
+            found = json.loads(data, parse_float=Decimal if self._as_decimals else None)
+        except (ValueError, RecursionError) as error:
+            raise DecodeError(f"{len(data)} bytes are no JSON: {error}") from error
+        if not self._wraps:
+            return (self._parts[0][2](found),)
+        if found is None:
+            return None
+        if not isinstance(found, dict):
+            raise DecodeError(f"{found!r} is no JSON object")
+        return tuple(read(field_of(found, name, upper)) for name, upper, read, _ in self._parts)
+
+    def encode(self, record: Any) -> bytes:
+        if not self._wraps:
+            return encode_json(self._parts[0][3](record[0]))
+        return encode_json({name: write(part) for (name, _, _, write), part in zip(self._parts, record, strict=True)})
+
+
+class DelimitedRow:
+    """Rows as lines of CSV; no text between delimiters is null."""
+
+    def __init__(self, columns: tuple[Named, ...], delimiter: str) -> None:
+        self._columns = columns
+        self._delimiter = delimiter
+        self._readers = [casts.of_nullable(_of_text(each.type)) for each in columns]
+        self._writers = [casts.of_nullable(_to_text(each.type)) for each in columns]
+
+    def decode(self, data: bytes) -> Any:
+        try:
+            parts = next(csv.reader([data.decode()], delimiter=self._delimiter), [])
+        except (ValueError, csv.Error) as error:
+            raise DecodeError(f"{data!r} is no line of columns: {error}") from error
+        if len(parts) != len(self._columns):
+            raise DecodeError(f"{data!r} has {len(parts)} columns, {len(self._columns)} are declared")
+        try:
+            return tuple(read(part or None) for read, part in zip(self._readers, parts, strict=True))
+        except (ValueError, ArithmeticError) as error:
+            raise DecodeError(f"{data!r} does not fit its columns: {error}") from error
+
+    def encode(self, record: Any) -> bytes:
+        out = io.StringIO()
+        parts = ["" if each is None else write(each) for write, each in zip(self._writers, record, strict=True)]
+        csv.writer(out, delimiter=self._delimiter, lineterminator="").writerow(parts)
+        return (out.getvalue() if parts != [""] else "").encode()
+
+
+def _of_text(kind: SqlType) -> casts.Caster | None:
+    if kind in TIMES:
+        return int
+    return None if kind == BYTES else casts.caster(STRING, kind)
+
+
+def _to_text(kind: SqlType) -> casts.Caster:
+    if kind in TIMES:
+        return str
+    return str if kind in (BYTES, DOUBLE) else casts.texter(kind)
+
+
+class SingleRow:
+    """A single column in Kafka's own bytes."""
+
+    def __init__(self, inner: Codec[Any]) -> None:
+        self._inner = inner
+
+    def decode(self, data: bytes) -> Any:
+        return (self._inner.decode(data),)
+
+    def encode(self, record: Any) -> bytes:
+        if record[0] is None:
+            raise EncodeError("a null has no bytes in the KAFKA format")
+        return self._inner.encode(record[0])
+
+
+def codec_of(kind: str, columns: tuple[Named, ...], encoding: Encoding, *, is_key: bool) -> Codec[Any]:
+    """Return the codec of rows. Raises TypeError where the format can't hold the columns."""
+    if kind in ("JSON", "JSON_SR"):
+        wraps = encoding.wraps if encoding.wraps is not None and not is_key else not (is_key and len(columns) == 1)
+        return JsonRow(columns, wraps=wraps or len(columns) != 1)
+    if kind == "DELIMITED":
+        return DelimitedRow(columns, encoding.delimiter)
+    if kind == "KAFKA":
+        if len(columns) != 1 or columns[0].type not in SIMPLE:
+            raise TypeError(f"KAFKA holds one simple column, not {', '.join(map(str, columns))}: write JSON")
+        return SingleRow(SIMPLE[columns[0].type].codec(no_contracts))
+    return RowCodec(tuple_of([hint_of(each.type) for each in columns]))
+
+
+@lru_cache(4096)
+def value_format(columns: tuple[Named, ...], encoding: Encoding) -> Format[Any]:
+    """Return the format of a topic's values. Raises TypeError."""
+    if encoding.value == "NONE" or not columns:
+        return Format("no columns", tuple, lambda _: _Empty())
+    codec = codec_of(encoding.value, columns, encoding, is_key=False)
+    return Format(f"{encoding.value} {', '.join(map(str, columns))}", tuple, lambda _: codec)
+
+
+class _Empty:
+    def decode(self, data: bytes) -> Any:
+        return ()
+
+    def encode(self, record: Any) -> bytes:
+        return b"{}"
+
+
+@lru_cache(4096)
+def key_format(columns: tuple[Named, ...], kind: str) -> Format[Any]:
+    """Return the format of keys: tuples of their columns. Raises TypeError."""
+    if not columns or kind == "NONE":
+        return Format("no key", tuple, lambda _: _Empty(), lambda _: "", lambda _: ())
+    used = "JSON" if kind == "KAFKA" and (len(columns) > 1 or columns[0].type not in SIMPLE) else kind
+    codec = codec_of(used, columns, Encoding(), is_key=True)
+    names = ", ".join(str(each.type) if len(columns) == 1 else str(each) for each in columns)
+    row, of_row = _rows(used, columns, codec)
+    return Format(f"{used} key {names}", tuple, lambda _: codec, row, of_row)
+
+
+def _rows(
+    kind: str, columns: tuple[Named, ...], codec: Codec[Any]
+) -> tuple[Callable[[Any], str], Callable[[str], Any]]:
+    """Return the row text of keys, which sorts as they do where that is simple."""
+    if len(columns) == 1 and columns[0].type in SIMPLE and columns[0].type != BYTES:
+        inner = SIMPLE[columns[0].type]
+        row, of_row = inner.row, inner.of_row
+        assert row is not None
+        assert of_row is not None
+        if columns[0].type == STRING:
+            return (lambda key: key[0]), (lambda text: (text,))
+        return (lambda key: row(key[0])), (lambda text: (of_row(text),))
+    inner_codec = RowCodec(tuple_of([hint_of(each.type) for each in columns]))
+    return (
+        lambda key: inner_codec.encode(key).decode("latin-1"),
+        lambda text: inner_codec.decode(text.encode("latin-1")),
+    )

@@ -1,0 +1,57 @@
+"""Table functions of a query: EXPLODE and CUBE_EXPLODE make several rows of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+from forebay.sql.errors import SqlError
+from forebay.sql.generate import Typed
+from forebay.sql.names import Item
+from forebay.sql.plan import Code, Exploded, Slot
+from forebay.sql.printed import printed
+from forebay.sql.relation import Relation
+from forebay.sql.syntax import Call, Expression
+from forebay.sql.types import ArrayType
+from forebay.sql.walk import parts
+
+NAMES = ("EXPLODE", "CUBE_EXPLODE")
+
+
+def exploded(relation: Relation, items: Sequence[Item]) -> Relation:
+    """Return the rows with what the table functions of a SELECT list give. Raises SqlError."""
+    calls: dict[Expression, Code] = {}
+    for item in items:
+        for part in parts(item.expression):
+            if isinstance(part, Call) and part.name in NAMES:
+                calls.setdefault(part, _code(relation, part))
+    if not calls:
+        return relation
+    if relation.is_table:
+        raise SqlError(next(iter(calls)).place, "a table's rows can't be exploded: one key has one row; use a stream")
+    start = len(relation.slots)
+    slots = tuple(Slot("", printed(call), code.type) for call, code in calls.items())
+    replaced = {call: Typed(f"r[{start + at}]", code.type) for at, (call, code) in enumerate(calls.items())}
+    step = Exploded(relation.step, tuple(calls.values()))
+    return replace(relation, step=step, slots=relation.slots + slots, replaced={**relation.replaced, **replaced})
+
+
+def _code(relation: Relation, call: Call) -> Code:
+    make = relation.generator()
+    if len(call.arguments) != 1:
+        raise SqlError(call.place, f"write {call.name}(an array)")
+    array = make.of(call.arguments[0])
+    if not isinstance(array.type, ArrayType):
+        raise SqlError(call.place, f"{call.name} takes an ARRAY, this is {array.type}")
+    if call.name == "EXPLODE":
+        return Code(array.source, array.type.item, make.namespace, printed(call))
+    made = make.applied(f"{make.constant(cube)}({{0}})", [array], array.type)
+    return Code(made.source, array.type, make.namespace, printed(call))
+
+
+def cube(values: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:
+    """Return every combination of the values with nulls in their places, each once."""
+    choices = [(None,) if value is None else (None, value) for value in values]
+    return tuple(product(*choices))

@@ -1,0 +1,295 @@
+"""Parsing of expressions: by precedence, from OR down to names and literals."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from forebay.sql.errors import Place, SqlError
+from forebay.sql.reader import Reader, number
+from forebay.sql.syntax import (
+    ArrayOf,
+    Call,
+    Case,
+    Cast,
+    Column,
+    Expression,
+    Field,
+    Item,
+    Lambda,
+    Literal,
+    MapOf,
+    Star,
+    StructOf,
+)
+
+_COMPARED = ("=", "!=", "<", "<=", ">", ">=")
+_RESERVED = frozenset(
+    [
+        "SELECT",
+        "FROM",
+        "WHERE",
+        "GROUP",
+        "HAVING",
+        "WINDOW",
+        "PARTITION",
+        "EMIT",
+        "LIMIT",
+        "ON",
+        "JOIN",
+        "INNER",
+        "LEFT",
+        "RIGHT",
+        "FULL",
+        "WITHIN",
+        "AS",
+        "WHEN",
+        "THEN",
+        "ELSE",
+        "END",
+        "AND",
+        "OR",
+        "IN",
+        "LIKE",
+        "BETWEEN",
+        "IS",
+        "INTO",
+        "VALUES",
+        "GRACE",
+    ]
+)
+_OF_UNIT = ("TIMESTAMPADD", "TIMESTAMPSUB", "DATEADD", "DATESUB", "TIMEADD", "TIMESUB")
+"""Functions whose first argument is a word for a unit of time."""
+
+
+def expression(read: Reader) -> Expression:
+    """Return the expression that comes next. Raises SqlError."""
+    place, found = read.place, _conjunction(read)
+    while read.take("OR"):
+        found = Call("OR", (found, _conjunction(read)), place=place)
+    return found
+
+
+def _conjunction(read: Reader) -> Expression:
+    place, found = read.place, _negation(read)
+    while read.take("AND"):
+        found = Call("AND", (found, _negation(read)), place=place)
+    return found
+
+
+def _negation(read: Reader) -> Expression:
+    place = read.place
+    return Call("NOT", (_negation(read),), place=place) if read.take("NOT") else _comparison(read)
+
+
+def _comparison(read: Reader) -> Expression:
+    place, found = read.place, _sum(read)
+    while True:
+        negated = read.at("NOT") and read.ahead().text in ("IN", "LIKE", "BETWEEN")
+        if negated:
+            read.step()
+        if read.token.kind == "symbol" and read.token.text in _COMPARED:
+            sign = read.step().text
+            found = Call(sign, (found, _sum(read)), place=place)
+        elif read.take("IS"):
+            found = _is(read, found, place)
+        elif read.take("IN"):
+            read.expect("(")
+            found = Call("IN", (found, *_listed(read)), place=place)
+        elif read.take("LIKE"):
+            pattern = _sum(read)
+            escape = (_sum(read),) if read.take("ESCAPE") else ()
+            found = Call("LIKE", (found, pattern, *escape), place=place)
+        elif read.take("BETWEEN"):
+            low = _sum(read)
+            read.expect("AND")
+            found = Call("BETWEEN", (found, low, _sum(read)), place=place)
+        else:
+            return found
+        if negated:
+            found = Call("NOT", (found,), place=place)
+
+
+def _is(read: Reader, found: Expression, place: Place) -> Expression:
+    negated = read.take("NOT")
+    if read.take("NULL"):
+        made = Call("IS NULL", (found,), place=place)
+    elif read.take("DISTINCT", "FROM"):
+        made = Call("IS DISTINCT", (found, _sum(read)), place=place)
+    else:
+        read.fail("NULL or DISTINCT FROM")
+    return Call("NOT", (made,), place=place) if negated else made
+
+
+def _sum(read: Reader) -> Expression:
+    place, found = read.place, _product(read)
+    while read.token.kind == "symbol" and read.token.text in ("+", "-", "||"):
+        sign = read.step().text
+        found = Call(sign, (found, _product(read)), place=place)
+    return found
+
+
+def _product(read: Reader) -> Expression:
+    place, found = read.place, _signed(read)
+    while read.token.kind == "symbol" and read.token.text in ("*", "/", "%"):
+        sign = read.step().text
+        found = Call(sign, (found, _signed(read)), place=place)
+    return found
+
+
+def _signed(read: Reader) -> Expression:
+    place = read.place
+    if read.take("-"):
+        found = _signed(read)
+        if isinstance(found, Literal) and isinstance(found.value, int | float | Decimal):
+            return Literal(-found.value, place=place)
+        return Call("-x", (found,), place=place)
+    return _signed(read) if read.take("+") else _accessed(read)
+
+
+def _accessed(read: Reader) -> Expression:
+    place, found = read.place, _primary(read)
+    while True:
+        if read.take("->"):
+            if read.take("*"):
+                return Star(struct=found, place=place)
+            found = Field(found, read.name("a field's name"), place=place)
+        elif read.take("["):
+            found = Item(found, expression(read), place=place)
+            read.expect("]")
+        elif read.at("AT") and read.ahead().text == "TIME":
+            read.fail("CONVERT_TZ(time, from, to)")
+        else:
+            return found
+
+
+def _primary(read: Reader) -> Expression:
+    token, place = read.token, read.place
+    if token.kind == "number":
+        read.step()
+        return number(token.text, place)
+    if token.kind == "text":
+        read.step()
+        return Literal(token.text, place=place)
+    if token.kind == "symbol":
+        return _bracketed(read)
+    if token.kind == "word":
+        found = _keyword(read)
+        if found is not None:
+            return found
+        if token.text in _RESERVED and read.ahead().text not in (".", "("):
+            read.fail("a value")
+    if token.kind == "end":
+        read.fail("a value")
+    if read.ahead().text == "=>":
+        parameter = read.name()
+        read.expect("=>")
+        return Lambda((parameter,), expression(read), place=place)
+    name = read.name()
+    if token.kind == "word" and read.take("("):
+        arguments = _listed(read)
+        if name in _OF_UNIT and arguments and isinstance(arguments[0], Column):
+            arguments[0] = Literal(arguments[0].name, place=arguments[0].place)
+        return Call(name, tuple(arguments), place=place)
+    if read.take("."):
+        if read.take("*"):
+            return Star(name, place=place)
+        return Column(read.name("a column's name"), name, place=place)
+    return Column(name, place=place)
+
+
+def _keyword(read: Reader) -> Expression | None:
+    place = read.place
+    if read.take("NULL"):
+        return Literal(None, place=place)
+    if read.at("TRUE") or read.at("FALSE"):
+        return Literal(read.step().text == "TRUE", place=place)
+    if read.take("CAST", "("):
+        value = expression(read)
+        read.expect("AS")
+        kind = read.type()
+        read.expect(")")
+        return Cast(value, kind, place=place)
+    if read.take("CASE"):
+        return _case(read, place)
+    if read.take("STRUCT", "("):
+        return _struct(read, place)
+    if read.take("MAP", "("):
+        return _map(read, place)
+    if read.take("ARRAY", "["):
+        items: list[Expression] = []
+        while not read.take("]"):
+            if items:
+                read.expect(",")
+            items.append(expression(read))
+        return ArrayOf(tuple(items), place=place)
+    return None
+
+
+def _bracketed(read: Reader) -> Expression:
+    place = read.place
+    if read.take("*"):
+        return Star(place=place)
+    read.expect("(")
+    depth, ahead = 1, 0
+    while depth and read.ahead(ahead).kind != "end":
+        depth += {"(": 1, ")": -1}.get(read.ahead(ahead).text, 0) if read.ahead(ahead).kind == "symbol" else 0
+        ahead += 1
+    if read.ahead(ahead).text == "=>":
+        names = [read.name("a parameter's name")]
+        while read.take(","):
+            names.append(read.name("a parameter's name"))
+        read.expect(")")
+        read.expect("=>")
+        return Lambda(tuple(names), expression(read), place=place)
+    found = expression(read)
+    read.expect(")")
+    return found
+
+
+def _listed(read: Reader) -> list[Expression]:
+    found: list[Expression] = []
+    while not read.take(")"):
+        if found:
+            read.expect(",")
+        found.append(expression(read))
+    return found
+
+
+def _case(read: Reader, place: Place) -> Expression:
+    subject = None if read.at("WHEN") else expression(read)
+    whens: list[tuple[Expression, Expression]] = []
+    while read.take("WHEN"):
+        condition = expression(read)
+        if subject is not None:
+            condition = Call("=", (subject, condition), place=condition.place)
+        read.expect("THEN")
+        whens.append((condition, expression(read)))
+    if not whens:
+        read.fail("WHEN")
+    default = expression(read) if read.take("ELSE") else None
+    read.expect("END")
+    return Case(tuple(whens), default, place=place)
+
+
+def _struct(read: Reader, place: Place) -> Expression:
+    fields: list[tuple[str, Expression]] = []
+    while not read.take(")"):
+        if fields:
+            read.expect(",")
+        name = read.name("a field's name")
+        read.expect(":=")
+        if any(name == other for other, _ in fields):
+            raise SqlError(place, f"the field {name} is there twice: give each its own name")
+        fields.append((name, expression(read)))
+    return StructOf(tuple(fields), place=place)
+
+
+def _map(read: Reader, place: Place) -> Expression:
+    entries: list[tuple[Expression, Expression]] = []
+    while not read.take(")"):
+        if entries:
+            read.expect(",")
+        key = expression(read)
+        read.expect(":=")
+        entries.append((key, expression(read)))
+    return MapOf(tuple(entries), place=place)

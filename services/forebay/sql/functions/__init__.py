@@ -1,0 +1,1 @@
+"""Functions of SQL: each with its signatures, as ksqlDB documents it."""

@@ -1,0 +1,179 @@
+"""What functions there are: signatures, how arguments fit them, the source of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from forebay.sql import casts
+from forebay.sql.errors import SqlError
+from forebay.sql.generate import Generator, Typed
+from forebay.sql.syntax import Call, Lambda
+from forebay.sql.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INT,
+    NULL,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    ArrayType,
+    DecimalType,
+    MapType,
+    SqlType,
+    StructType,
+    is_number,
+)
+
+Result = SqlType | Callable[[list[SqlType]], SqlType]
+Special = Callable[[Generator, Call], Typed]
+
+_EXACT: dict[str, SqlType] = {
+    "s": STRING,
+    "i": INT,
+    "l": BIGINT,
+    "d": DOUBLE,
+    "b": BOOLEAN,
+    "y": BYTES,
+    "D": DATE,
+    "T": TIME,
+    "S": TIMESTAMP,
+    "as": ArrayType(STRING),
+    "mss": MapType(STRING, STRING),
+}
+_WORDS = {
+    "n": "a number",
+    "c": "a DECIMAL",
+    "a": "an ARRAY",
+    "m": "a MAP",
+    "t": "a STRUCT",
+    "*": "a value",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """One way to call a function.
+
+    Args:
+        parameters: letters for types (see `_EXACT`, `_WORDS`); `?` behind one: may be left out, `+`: any number.
+        call: what computes it; called with values that are never None unless `takes_null`.
+    """
+
+    parameters: tuple[str, ...]
+    result: Result
+    call: Callable[..., Any]
+    takes_null: bool = False
+
+    def fits(self, types: Sequence[SqlType], *, exactly: bool) -> list[SqlType] | None:
+        """Return the types that arguments are given as; None: they don't fit."""
+        wanted = [each.rstrip("?") for each in self.parameters]
+        if wanted and wanted[-1].endswith("+"):
+            repeated = wanted.pop().rstrip("+")
+            wanted += [repeated] * max(0, len(types) - len(wanted))
+        needed = sum(1 for each in self.parameters if not each.endswith(("?", "+")))
+        if not needed <= len(types) <= len(wanted):
+            return None
+        found = [_fit(letter, kind, exactly) for letter, kind in zip(wanted, types, strict=False)]
+        return None if None in found else [each for each in found if each is not None]
+
+
+def _fit(letter: str, kind: SqlType, exactly: bool) -> SqlType | None:
+    exact = _EXACT.get(letter)
+    if exact is not None:
+        return exact if kind in (exact, NULL) or (not exactly and casts.widens(kind, exact)) else None
+    fits = {
+        "n": is_number(kind),
+        "c": isinstance(kind, DecimalType),
+        "a": isinstance(kind, ArrayType),
+        "m": isinstance(kind, MapType),
+        "t": isinstance(kind, StructType),
+        "*": True,
+    }
+    return kind if fits[letter] or kind == NULL else None
+
+
+SIGNATURES: dict[str, list[Signature]] = {}
+SPECIAL: dict[str, Special] = {}
+
+
+def function(
+    names: str, parameters: str, result: Result, call: Callable[..., Any], *, takes_null: bool = False
+) -> None:
+    """Declare a signature of a function, under one name or several with blanks between."""
+    for name in names.split():
+        SIGNATURES.setdefault(name, []).append(Signature(tuple(parameters.split()), result, call, takes_null))
+
+
+def special(names: str) -> Callable[[Special], Special]:
+    """Declare a function whose source is made of its call's syntax."""
+
+    def declare(made: Special) -> Special:
+        for name in names.split():
+            SPECIAL[name] = made
+        return made
+
+    return declare
+
+
+class Registry:
+    """The functions declared, applied to calls."""
+
+    def apply(self, make: Generator, call: Call) -> Typed:
+        """Return the source of a call. Raises SqlError naming what there is instead."""
+        found = SPECIAL.get(call.name)
+        if found is not None:
+            return found(make, call)
+        signatures = SIGNATURES.get(call.name)
+        if signatures is None:
+            raise SqlError(call.place, f"there is no function {call.name}: {_similar(call.name)}")
+        if any(isinstance(each, Lambda) for each in call.arguments):
+            raise SqlError(call.place, f"{call.name} takes values, no functions: write a value")
+        arguments = [make.of(each) for each in call.arguments]
+        types = [each.type for each in arguments]
+        for exactly in (True, False):
+            for signature in signatures:
+                wanted = signature.fits(types, exactly=exactly)
+                if wanted is not None:
+                    return _called(make, call, signature, arguments, wanted)
+        named = " or ".join(f"{call.name}({', '.join(map(_word, each.parameters))})" for each in signatures)
+        given = ", ".join(map(str, types))
+        raise SqlError(call.place, f"{call.name}({given}) does not exist: write {named}")
+
+
+def _called(make: Generator, call: Call, signature: Signature, arguments: list[Typed], wanted: list[SqlType]) -> Typed:
+    given = [make.cast(each, kind, call) for each, kind in zip(arguments, wanted, strict=True)]
+    try:
+        result = signature.result(wanted) if callable(signature.result) else signature.result
+    except TypeError as error:
+        raise SqlError(call.place, f"{call.name}: {error}") from error
+    name = make.constant(signature.call)
+    if signature.takes_null:
+        return Typed(f"{name}({', '.join(each.source for each in given)})", result)
+    return make.applied(f"{name}({', '.join(f'{{{at}}}' for at in range(len(given)))})", given, result)
+
+
+def _word(letter: str) -> str:
+    plain = letter.rstrip("?+")
+    name = str(_EXACT[plain]) if plain in _EXACT else _WORDS[plain]
+    return f"[{name}]" if letter.endswith("?") else f"{name} ..." if letter.endswith("+") else name
+
+
+def _similar(name: str) -> str:
+    near = sorted(each for each in (*SIGNATURES, *SPECIAL) if each[:3] == name[:3])
+    return f"write one of {', '.join(near)}" if near else "SHOW FUNCTIONS lists them"
+
+
+def first(types: list[SqlType]) -> SqlType:
+    """Return the first argument's type as the result's."""
+    return types[0]
+
+
+def item_of(types: list[SqlType]) -> SqlType:
+    """Return the type of the first argument's items."""
+    kind = types[0]
+    return kind.item if isinstance(kind, ArrayType) else NULL

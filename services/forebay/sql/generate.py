@@ -1,0 +1,281 @@
+"""Expressions become Python source, once per statement, with the type of what they give."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from itertools import count
+from typing import Any, NamedTuple, Protocol
+
+from forebay.sql import casts, operators
+from forebay.sql.errors import SqlError
+from forebay.sql.syntax import (
+    ArrayOf,
+    Call,
+    Case,
+    Cast,
+    Column,
+    Expression,
+    Field,
+    Item,
+    Lambda,
+    Literal,
+    MapOf,
+    StructOf,
+)
+from forebay.sql.types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    INT,
+    NULL,
+    STRING,
+    ArrayType,
+    DecimalType,
+    MapType,
+    SqlType,
+    StructType,
+    common,
+    is_number,
+)
+
+_NUMBERS = count()
+"""Constants of all expressions have names of their own, so that code can be put together."""
+
+_SIMPLE = re.compile(r"\w+(\[-?\d+\])*|-?\d+(\.\d+)?|'[^'\\]*'")
+
+
+class Typed(NamedTuple):
+    """Source of an expression, and the type of its value."""
+
+    source: str
+    type: SqlType
+
+
+class Names(Protocol):
+    """What columns mean where an expression stands."""
+
+    def resolve(self, column: Column) -> Typed:
+        """Return a column's source and type. Raises SqlError."""
+        ...
+
+
+class Functions(Protocol):
+    """The functions there are."""
+
+    def apply(self, make: Generator, call: Call) -> Typed:
+        """Return the source of a call. Raises SqlError."""
+        ...
+
+
+class Generator:
+    """Makes Python of expressions.
+
+    Args:
+        replaced: expressions that have a source already, such as what a query is grouped by.
+    """
+
+    def __init__(self, names: Names, functions: Functions, replaced: dict[Expression, Typed] | None = None) -> None:
+        self.names = names
+        self.functions = functions
+        self.replaced = replaced or {}
+        self.namespace: dict[str, Any] = {}
+        self._temporaries = 0
+        self._parameters: list[dict[str, Typed]] = []
+
+    def constant(self, value: Any) -> str:
+        """Return the name under which generated code finds a value."""
+        for name, other in self.namespace.items():
+            if other is value:
+                return name
+        name = f"c{next(_NUMBERS)}"
+        self.namespace[name] = value
+        return name
+
+    def of(self, expression: Expression) -> Typed:
+        """Return an expression's source and type. Raises SqlError."""
+        found = self.replaced.get(expression)
+        if found is not None:
+            return found
+        match expression:
+            case Literal(value):
+                return self._literal(value)
+            case Column(name, source):
+                return self._column(expression, name, source)
+            case Call():
+                made = operators.apply(self, expression)
+                return made if made is not None else self.functions.apply(self, expression)
+            case Cast(value, kind):
+                return self.cast(self.of(value), kind, expression)
+            case Case(whens, default):
+                return self._case(whens, default, expression)
+            case Field(struct, name):
+                return self._field(self.of(struct), name, expression)
+            case Item(container, index):
+                return self._item(self.of(container), self.of(index), expression)
+            case StructOf(fields):
+                parts = [(name, self.of(value)) for name, value in fields]
+                kind = StructType(tuple((name, part.type) for name, part in parts))
+                return Typed(f"({''.join(part.source + ', ' for _, part in parts)})", kind)
+            case ArrayOf(items):
+                parts_, item = self.alike([self.of(each) for each in items], expression)
+                return Typed(f"({''.join(part + ', ' for part in parts_)})", ArrayType(item))
+            case MapOf(entries):
+                keys, key = self.alike([self.of(each) for each, _ in entries], expression)
+                values, value_kind = self.alike([self.of(each) for _, each in entries], expression)
+                pairs = ", ".join(f"{k}: {v}" for k, v in zip(keys, values, strict=True))
+                return Typed("{" + pairs + "}", MapType(key, value_kind))
+        raise SqlError(expression.place, f"{_word(expression)} can't stand here: write a value")
+
+    def applied(self, template: str, arguments: Sequence[Typed], result: SqlType, null: str = "None") -> Typed:
+        """Return a template of {0}, {1}... with the arguments' sources; `null` where an argument is null."""
+        tests, names = [], []
+        for argument in arguments:
+            if argument.type == NULL:
+                return Typed(null, result)
+            name, test = self.once(argument.source)
+            if test:
+                tests.append(f"{test} is None")
+            names.append(name)
+        made = template.format(*names)
+        return Typed(f"({null} if {' or '.join(tests)} else {made})" if tests else made, result)
+
+    def once(self, source: str) -> tuple[str, str]:
+        """Return the name of a value to be used several times, and its first use; "" where it is never null."""
+        if _SIMPLE.fullmatch(source):
+            return source, "" if source[0] in "-'0123456789" or source in ("True", "False") else source
+        self._temporaries += 1
+        name = f"t{self._temporaries}"
+        return name, f"({name} := {source})"
+
+    def cast(self, value: Typed, kind: SqlType, where: Expression) -> Typed:
+        """Return a value as another type. Raises SqlError where that can't be."""
+        try:
+            cast = casts.caster(value.type, kind)
+        except TypeError as error:
+            raise SqlError(where.place, f"{error}: give a value of another type") from error
+        if cast is None:
+            return Typed(value.source, kind)
+        name = "float" if cast is float else self.constant(cast)
+        return self.applied(f"{name}({{0}})", [value], kind)
+
+    def alike(self, values: Sequence[Typed], where: Expression) -> tuple[list[str], SqlType]:
+        """Return the sources of values as their common type. Raises SqlError."""
+        kind: SqlType = NULL
+        others = [value.type for value in values if value.type not in (STRING, NULL)]
+        if others:  # texts that are written down are read as what stands beside them
+            values = [self._read(value, others[0], where) for value in values]
+        for value in values:
+            shared = common(kind, value.type)
+            if shared is None:
+                raise SqlError(where.place, f"{kind} and {value.type} don't go together: CAST one to the other's type")
+            kind = shared
+        return [self.cast(value, kind, where).source for value in values], kind
+
+    def _read(self, value: Typed, kind: SqlType, where: Expression) -> Typed:
+        is_text = value.type == STRING and value.source[:1] in ("'", '"')
+        return self.cast(value, kind, where) if is_text and (is_number(kind) or kind == BOOLEAN) else value
+
+    def function(self, parameters: Sequence[SqlType], made: Lambda) -> Typed:
+        """Return the source of a function written in place, and what it gives. Raises SqlError."""
+        if len(parameters) != len(made.parameters):
+            raise SqlError(made.place, f"the function takes {len(made.parameters)} values, it gets {len(parameters)}")
+        depth = sum(len(each) for each in self._parameters)
+        names = {
+            name: Typed(f"p{depth + at}", kind)
+            for at, (name, kind) in enumerate(zip(made.parameters, parameters, strict=True))
+        }
+        self._parameters.append(names)
+        try:
+            body = self.of(made.body)
+        finally:
+            self._parameters.pop()
+        return Typed(f"(lambda {', '.join(each.source for each in names.values())}: {body.source})", body.type)
+
+    def _column(self, column: Column, name: str, source: str) -> Typed:
+        if not source:
+            for names in reversed(self._parameters):
+                if name in names:
+                    return names[name]
+        return self.names.resolve(column)
+
+    def _literal(self, value: Any) -> Typed:
+        match value:
+            case None:
+                return Typed("None", NULL)
+            case bool():
+                return Typed(repr(value), BOOLEAN)
+            case int():
+                return Typed(repr(value), INT if -(1 << 31) <= value < 1 << 31 else BIGINT)
+            case float():
+                return Typed(repr(value), DOUBLE)
+            case Decimal():
+                digits, exponent = len(value.as_tuple().digits), int(value.as_tuple().exponent)
+                scale = max(0, -exponent)
+                return Typed(self.constant(value), DecimalType(max(digits, scale), scale))
+        return Typed(repr(value), STRING)
+
+    def _case(
+        self, whens: Sequence[tuple[Expression, Expression]], default: Expression | None, where: Expression
+    ) -> Typed:
+        values = [self.of(value) for _, value in whens]
+        values.append(self.of(default) if default is not None else Typed("None", NULL))
+        sources, kind = self.alike(values, where)
+        if kind == NULL:
+            raise SqlError(where.place, "every value of this CASE is null: give one a type with CAST")
+        made = sources[-1]
+        for (condition, _), source in zip(reversed(whens), reversed(sources[:-1]), strict=True):
+            made = f"({source} if {self.condition(condition).source} else {made})"
+        return Typed(made, kind)
+
+    def condition(self, expression: Expression) -> Typed:
+        """Return a condition's source. Raises SqlError where it is none."""
+        found = self.of(expression)
+        if found.type not in (BOOLEAN, NULL):
+            raise SqlError(expression.place, f"this is {found.type}, not a condition: compare it with something")
+        return found
+
+    def _field(self, struct: Typed, name: str, where: Expression) -> Typed:
+        if not isinstance(struct.type, StructType):
+            raise SqlError(where.place, f"-> {name} needs a STRUCT, this is {struct.type}")
+        at = struct.type.index(name)
+        if at is None:
+            named = ", ".join(field for field, _ in struct.type.fields)
+            raise SqlError(where.place, f"the struct has no field {name}: write one of {named}")
+        return self.applied(f"{{0}}[{at}]", [struct], struct.type.fields[at][1])
+
+    def _item(self, container: Typed, index: Typed, where: Expression) -> Typed:
+        match container.type:
+            case ArrayType(item) if index.type in (INT, BIGINT):
+                return self.applied(f"{self.constant(operators.item)}({{0}}, {{1}})", [container, index], item)
+            case MapType(key, value):
+                return self.applied("{0}.get({1})", [container, self.cast(index, key, where)], value)
+        raise SqlError(
+            where.place, f"[] needs an ARRAY and a whole number, or a MAP and a key; this is {container.type}"
+        )
+
+
+def compiled(parameters: str, sources: Sequence[str], namespace: dict[str, Any]) -> Callable[..., tuple[Any, ...]]:
+    """Return the function that gives a tuple of expressions; one that fails is null.
+
+    Args:
+        parameters: of the function, with commas.
+    """
+    lines = [f"def made({parameters}):"]
+    results = []
+    for number, source in enumerate(sources):
+        if _SIMPLE.fullmatch(source) or source == "None":
+            results.append(source)
+            continue
+        lines += [" try:", f"  e{number} = {source}", f" except ERRORS: e{number} = None"]
+        results.append(f"e{number}")
+    lines.append(f" return ({''.join(each + ', ' for each in results)})")
+    scope = {**namespace, "ERRORS": operators.ERRORS}
+    exec(compile("\n".join(lines), "<sql>", "exec"), scope)
+    made: Callable[..., tuple[Any, ...]] = scope["made"]
+    return made
+
+
+def _word(expression: Expression) -> str:
+    return {"Star": "*", "Lambda": "a function"}.get(type(expression).__name__, "this")

@@ -1,0 +1,68 @@
+"""Dates, times and timestamps as whole numbers, and the texts that stand for them."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time, timedelta
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST_DAY = date(1970, 1, 1)
+DAY_MS = 86_400_000
+
+
+def timestamp_of(text: str) -> int:
+    """Return the ms since 1970 that a text such as 2020-01-01T10:00:00.5 (UTC unless it says otherwise) stands for.
+
+    Raises:
+        ValueError: it stands for none.
+    """
+    found = datetime.fromisoformat(_completed(text))
+    if found.tzinfo is None:
+        found = found.replace(tzinfo=UTC)
+    return (found - _EPOCH) // timedelta(milliseconds=1)
+
+
+def _completed(text: str) -> str:
+    """Return the text with what it leaves out: a month, a day, minutes."""
+    day, mark, clock = text.strip().partition("T")
+    day += "-01" * (2 - day.count("-")) if not day.startswith("-") else ""
+    if not mark or not clock:
+        return day
+    zone = ""
+    for sign in ("+", "-", "Z"):
+        at = clock.find(sign)
+        if at >= 0:
+            clock, zone = clock[:at], clock[at:]
+            break
+    clock += ":00" * (1 - clock.count(":")) if ":" not in clock and clock else ""
+    return f"{day}T{clock}{'+00:00' if zone == 'Z' else zone}" if clock else day
+
+
+def text_of_timestamp(value: int) -> str:
+    """Return a timestamp as 2020-01-01T10:00:00.500."""
+    found = _EPOCH + timedelta(milliseconds=value)
+    return found.strftime("%Y-%m-%dT%H:%M:%S.") + f"{value % 1000:03d}"
+
+
+def date_of(text: str) -> int:
+    """Return the days since 1970 of a text such as 2020-01-31. Raises ValueError."""
+    return (date.fromisoformat(_completed(text.partition("T")[0])) - _FIRST_DAY).days
+
+
+def text_of_date(value: int) -> str:
+    """Return a date as 2020-01-31."""
+    return (_FIRST_DAY + timedelta(days=value)).isoformat()
+
+
+def time_of(text: str) -> int:
+    """Return the ms of the day of a text such as 10:00:00. Raises ValueError."""
+    found = time.fromisoformat(text.strip())
+    return ((found.hour * 60 + found.minute) * 60 + found.second) * 1000 + found.microsecond // 1000
+
+
+def text_of_time(value: int) -> str:
+    """Return a time as 10:00, 10:00:05 or 10:00:05.120: as short as it can be."""
+    seconds, ms = divmod(value, 1000)
+    text = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}"
+    if seconds % 60 or ms:
+        text += f":{seconds % 60:02d}"
+    return f"{text}.{ms:03d}" if ms else text

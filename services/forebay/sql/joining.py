@@ -1,0 +1,173 @@
+"""Joins of a query: which side is keyed anew, what the key of the result is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from forebay.sql.catalog import Named, Source
+from forebay.sql.errors import SqlError
+from forebay.sql.plan import Code, Joined, Rekeyed
+from forebay.sql.relation import KeyColumn, Relation
+from forebay.sql.syntax import Call, Column, Expression, JoinClause
+from forebay.sql.walk import columns
+
+
+def synthetic(joins: Sequence[JoinClause], ons: Sequence[Expression]) -> bool:
+    """Tell whether no column stands for the key of the last join."""
+    if not joins:
+        return False
+    if joins[-1].kind == "FULL":
+        return True
+    on = ons[-1]
+    return isinstance(on, Call) and not any(isinstance(side, Column) for side in on.arguments)
+
+
+def joined(left: Relation, right: Relation, join: JoinClause, on: Expression, made: str) -> Relation:
+    """Return the rows of both sides beside each other. Raises SqlError."""
+    mine, theirs = _sides(left, right, on)
+    _check(left, right, join)
+    foreign = None
+    if left.is_table and right.is_table:
+        if not _is_key(right, theirs):
+            raise SqlError(
+                on.place, f"{_key_names(right)} is the other table's key: write ON ... = {_key_names(right)}"
+            )
+        if not _is_key(left, mine):
+            foreign = left.code(mine)
+            if join.kind not in ("INNER", "LEFT"):
+                raise SqlError(on.place, f"a {join.kind} JOIN by a foreign key can't be computed: write INNER or LEFT")
+    elif right.is_table and not _is_key(right, theirs):
+        raise SqlError(on.place, f"a stream meets a table by its key: write ON ... = {_key_names(right)}")
+    kept_left, kept_right = left, right
+    if foreign is None:
+        kept_left = _keyed(left, mine, _format(left, right))
+        kept_right = _keyed(right, theirs, kept_left.format)
+        if kept_left.keys and kept_right.keys:
+            _check_types(kept_left, kept_right, on)
+    return _made(kept_left, kept_right, join, (mine, theirs), foreign, made)
+
+
+def _made(
+    left: Relation,
+    right: Relation,
+    join: JoinClause,
+    sides: tuple[Expression, Expression],
+    foreign: Code | None,
+    made: str,
+) -> Relation:
+    within, kind = join.within, join.kind
+    keys = left.keys if foreign is not None else _result_keys(left, join, sides, made)
+    table = left.is_table and right.is_table
+    if kind == "RIGHT":
+        left, right, kind = right, left, "LEFT"
+        within = None if within is None else (within[1], within[0])
+    step = Joined(
+        left.step,
+        right.step,
+        kind,
+        within,
+        join.grace_ms,
+        foreign,
+        (len(left.slots), len(right.slots)),
+        left.windowing.size_ms if left.windowing not in (None, right.windowing) else 0,
+    )
+    return Relation(step, left.slots + right.slots, keys, left.format, table, left.windowing)
+
+
+def _format(left: Relation, right: Relation) -> str:
+    """Return the format of the key that both sides are under."""
+    if right.is_table and not left.is_table:
+        return right.format
+    if left.format == "NONE":
+        return right.format if right.format != "NONE" else "KAFKA"
+    return left.format
+
+
+def made_name(found: Iterable[Source]) -> str:
+    """Return what the key of a join is called that no column stands for."""
+    taken = {column.name for source in found for column in source.columns}
+    number, name = 0, "ROWKEY"
+    while name in taken:
+        number += 1
+        name = f"ROWKEY_{number}"
+    return name
+
+
+def _result_keys(
+    left: Relation, join: JoinClause, sides: tuple[Expression, Expression], name: str
+) -> tuple[KeyColumn, ...]:
+    mine, theirs = sides
+    key = left.keys[0]
+    known = key.equals if not key.is_made else ()
+    all_equal = tuple(dict.fromkeys((*known, *sides)))
+    if join.kind == "FULL" or not any(isinstance(each, Column) for each in all_equal):
+        call = Call("JOINKEY", (mine, theirs))
+        made = (Column(name), call, Call("JOINKEY", (theirs, mine)))
+        return (KeyColumn(Named(name, key.named.type), made, is_made=True),)
+    return (KeyColumn(key.named, all_equal),)
+
+
+def _sides(left: Relation, right: Relation, on: Expression) -> tuple[Expression, Expression]:
+    if not isinstance(on, Call) or on.name != "=":
+        raise SqlError(on.place, "a join takes one equality: write ON a.column = b.column, other conditions in WHERE")
+    one, other = on.arguments
+    aliases = {slot.source for slot in right.slots} - {slot.source for slot in left.slots}
+    used = [{column.source for column in columns(each)} for each in (one, other)]
+    if used[1] and used[1] <= aliases and not used[0] & aliases:
+        return one, other
+    if used[0] and used[0] <= aliases and not used[1] & aliases:
+        return other, one
+    raise SqlError(on.place, "each side of the equality must be of one side of the join: write ON a.x = b.y")
+
+
+def _check(left: Relation, right: Relation, join: JoinClause) -> None:
+    place = join.source.place
+    if not left.is_table and not right.is_table and join.within is None:
+        raise SqlError(place, "two streams join within a time: write WITHIN 1 HOUR (GRACE PERIOD ...) before ON")
+    if right.is_table and join.within is not None:
+        raise SqlError(place, "a join with a table has no time: leave WITHIN out")
+    if left.is_table and not right.is_table:
+        raise SqlError(place, "a table can't be joined with a stream: write FROM the stream JOIN the table")
+    if not left.is_table and right.is_table and join.kind in ("FULL", "RIGHT"):
+        raise SqlError(place, f"a stream has no {join.kind} JOIN with a table: write INNER or LEFT JOIN")
+
+
+def _is_key(side: Relation, expression: Expression) -> bool:
+    return len(side.keys) == 1 and expression in side.keys[0].equals
+
+
+def _key_names(side: Relation) -> str:
+    return ", ".join(
+        f"{column.source}.{column.name}"
+        for key in side.keys
+        for column in sorted((e for e in key.equals if isinstance(e, Column)), key=lambda c: c.name)
+    )
+
+
+def _keyed(side: Relation, expression: Expression, wanted: str) -> Relation:
+    """Return a side under the key of the join: as it is where it is under it already."""
+    if _is_key(side, expression) and side.format == wanted:
+        return side
+    code = side.code(expression)
+    equals = side.keys[0].equals if _is_key(side, expression) else (expression,)
+    name = expression.name if isinstance(expression, Column) else "ROWKEY"
+    named = Named(name, code.type)
+    step = Rekeyed(side.step, (code,), (named,), wanted)
+    return replace(
+        side,
+        step=step,
+        keys=(KeyColumn(named, equals),),
+        format=wanted,
+        windowing=None,
+    )
+
+
+def _check_types(left: Relation, right: Relation, on: Expression) -> None:
+    windows = (left.windowing, right.windowing)
+    fit = None not in windows and not left.is_table and all(each and each.size_ms for each in windows)
+    if left.windowing != right.windowing and not fit:
+        raise SqlError(on.place, "the keys have different windows: give both sources the same ones, or none")
+    one, other = left.keys[0].named.type, right.keys[0].named.type
+    if one != other:
+        raise SqlError(on.place, f"the keys are {one} and {other}: CAST one to the other's type")

@@ -1,0 +1,74 @@
+"""The step of a plan that joins, in the DSL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from forebay.builder.stream import Stream
+from forebay.builder.table import Table
+from forebay.formats import Format
+from forebay.operators.results import Alone, Tombstones
+from forebay.sql.nodes import in_windows
+from forebay.sql.plan import Joined
+from forebay.sql.values import RowCodec
+from forebay.time import JoinWindows
+
+if TYPE_CHECKING:
+    from forebay.sql.compile import Compiler
+
+DAY_MS = 86_400_000
+
+
+def joined(compiler: Compiler, step: Joined, name: str) -> Any:
+    """Return the rows of both sides beside each other."""
+    left, right = compiler.step(step.left, name), compiler.step(step.right, name)
+    if step.window_ms and isinstance(right, Stream):
+        right = Stream(right.graph, right.graph.add(in_windows(right.node, step.window_ms)), right.is_rekeyed)
+    into = _beside(left.node.value, right.node.value)
+    joiner = _joiner(*step.lengths)
+    store = compiler.name(f"{name} join")
+    if step.foreign_key is not None:
+        return _by_foreign_key(left, right, step, joiner, into, store)
+    verb = {"INNER": "join", "LEFT": "left_join", "FULL": "outer_join"}[step.kind]
+    if step.within is None:
+        return getattr(left, verb)(right, joiner, into)
+    before, after = step.within
+    windows = JoinWindows(before, after, DAY_MS if step.grace_ms is None else step.grace_ms)
+    how: dict[str, Any] = {"windows": windows, "store": store}
+    if step.kind != "INNER" and step.grace_ms is None:
+        how["alone"] = Alone.AT_ONCE
+    return getattr(left, verb)(right, joiner, into, **how)
+
+
+def _by_foreign_key(left: Any, right: Any, step: Joined, joiner: Any, into: Any, store: str) -> Any:
+    from forebay.sql.compile import is_windowed, row_of  # noqa: PLC0415 (each makes the other's rows)
+
+    assert isinstance(left, Table)
+    assert isinstance(right, Table)
+    assert step.foreign_key is not None
+    make = row_of([step.foreign_key], windowed=is_windowed(left))
+
+    def key_of(key: Any, row: Any) -> Any:
+        found = make(key, row)
+        return None if found[0] is None else found
+
+    verb = left.join_by_foreign_key if step.kind == "INNER" else left.left_join_by_foreign_key
+    return verb(right, key_of, joiner, into, store=store, tombstones=Tombstones.ALWAYS)
+
+
+def _joiner(left: int, right: int) -> Callable[[Any, Any], Any]:
+    no_left, no_right = (None,) * left, (None,) * right
+    return lambda one, other: (no_left if one is None else one) + (no_right if other is None else other)
+
+
+def _beside(left: Any, right: Any) -> Any:
+    """Return the format of the rows of two formats beside each other."""
+
+    def codec(contracts: Any) -> Any:
+        one, other = left.codec(contracts), right.codec(contracts)
+        assert isinstance(one, RowCodec)
+        assert isinstance(other, RowCodec)
+        return one.widened(other.hints)
+
+    return Format(f"{left.name} and {right.name}", tuple, codec)

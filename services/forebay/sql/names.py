@@ -1,0 +1,185 @@
+"""What the columns of a query are called, and what its stars stand for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from forebay.sql.catalog import BOUNDS, ROWTIME, Source
+from forebay.sql.errors import SqlError
+from forebay.sql.functions.loaded import REGISTRY
+from forebay.sql.generate import Generator, Typed
+from forebay.sql.instants import timestamp_of
+from forebay.sql.syntax import Call, Column, Expression, Field, Literal, Query, Selected, Star
+from forebay.sql.types import NULL, SqlType, StructType
+from forebay.sql.walk import rebuilt, with_columns
+
+_COMPARISONS = ("=", "!=", "<", "<=", ">", ">=", "BETWEEN", "IN")
+_INSTANTS = (ROWTIME, *BOUNDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One column of a result.
+
+    Args:
+        name: "" where it is not given one.
+        of_star: whether it comes of a star.
+    """
+
+    name: str
+    expression: Expression
+    of_star: bool = False
+
+
+class Sources:
+    """The sources of a query by alias. Raises SqlError where an alias is used twice."""
+
+    def __init__(self, query: Query, found: Sequence[tuple[str, Source]]) -> None:
+        self.by_alias = dict(found)
+        self._query = query
+        if len(self.by_alias) < len(found):
+            raise SqlError(
+                query.source.place,
+                "a source is there twice under one name: give each an alias: FROM a AS x JOIN a AS y",
+            )
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether there are several."""
+        return len(self.by_alias) > 1
+
+    def qualified(self, expression: Expression, free: frozenset[str] = frozenset()) -> Expression:
+        """Return the expression with each column's source. Raises SqlError.
+
+        Args:
+            free: names that are of no source.
+        """
+        return _with_times(with_columns(expression, lambda column: self._column(column, free)))
+
+    def _column(self, column: Column, free: frozenset[str]) -> Expression:
+        if column.source:
+            source = self.by_alias.get(column.source)
+            if source is None:
+                names = ", ".join(self.by_alias)
+                raise SqlError(column.place, f"there is no source {column.source} in this query: write {names}")
+            if source.type_of(column.name) is None and column.name in free and not self.is_joined:
+                return Column(column.name, place=column.place)
+            if source.type_of(column.name) is None:
+                raise self._unknown(column, source)
+            return column
+        found = [alias for alias, source in self.by_alias.items() if source.type_of(column.name) is not None]
+        if column.name in free and (len(found) != 1 or self.is_joined):
+            return column
+        if not found:
+            raise self._unknown(column, *self.by_alias.values())
+        if len(found) > 1:
+            named = " or ".join(f"{alias}.{column.name}" for alias in found)
+            raise SqlError(column.place, f"the column {column.name} is in several sources: write {named}")
+        return Column(column.name, found[0], place=column.place)
+
+    def _unknown(self, column: Column, *sources: Source) -> SqlError:
+        names = ", ".join(named.name for source in sources for named in source.columns)
+        return SqlError(column.place, f"there is no column {column.name}: write one of {names or 'its sources'}")
+
+    def items(self, select: Sequence[Selected], free: frozenset[str], extra: Sequence[Item]) -> list[Item]:
+        """Return the columns that a SELECT list stands for; those without a name get one.
+
+        Args:
+            extra: what a star gives beside the columns of its sources.
+        """
+        found: list[Item] = []
+        for selected in select:
+            if isinstance(selected.expression, Star):
+                found += self._star(selected.expression, extra)
+            else:
+                expression = self.qualified(selected.expression, free)
+                found.append(Item(selected.alias or self._own_name(expression), expression))
+        return list(_named(found))
+
+    def _star(self, star: Star, extra: Sequence[Item]) -> Iterator[Item]:
+        if star.struct is not None:
+            struct = self.qualified(star.struct)
+            kind = self.type_of(struct)
+            if not isinstance(kind, StructType):
+                raise SqlError(star.place, f"->* stands for the fields of a STRUCT, this is {kind}")
+            yield from (Item(f"->{name}", Field(struct, name, place=star.place)) for name, _ in kind.fields)
+            return
+        if star.source and star.source not in self.by_alias:
+            raise SqlError(star.place, f"there is no source {star.source}: write {', '.join(self.by_alias)}")
+        if not star.source:
+            yield from extra
+        for alias, source in self.by_alias.items():
+            if star.source in ("", alias):
+                # Behind PARTITION BY the former key is a value, and stands behind the others.
+                moved = bool(self._query.partition_by)
+                named = (*source.values, *source.keys) if moved else source.columns
+                for plain in (*(each.name for each in named), *(each.column for each in source.headers)):
+                    name = f"{alias}_{plain}" if self.is_joined else plain
+                    yield Item(name, Column(plain, alias, place=star.place), of_star=True)
+                for bound in BOUNDS if self.is_joined and source.windowing is not None else ():
+                    yield Item(f"{alias}_{bound}", Column(bound, alias, place=star.place), of_star=True)
+
+    def type_of(self, expression: Expression) -> SqlType:
+        """Return the type of an expression over the sources. Raises SqlError."""
+        return Generator(_Types(self.by_alias), REGISTRY).of(expression).type
+
+    def _own_name(self, expression: Expression) -> str:
+        if isinstance(expression, Column):
+            having = [a for a, source in self.by_alias.items() if source.type_of(expression.name) is not None]
+            is_shared = len(having) > 1 and expression.source != ""
+            return f"{expression.source}_{expression.name}" if is_shared else expression.name
+        return f"->{expression.name}" if isinstance(expression, Field) else ""
+
+
+def _with_times(expression: Expression) -> Expression:
+    """Return the expression with texts that are compared with ROWTIME or a window's bound as timestamps."""
+    changed = rebuilt(expression, _with_times)
+    if not isinstance(changed, Call) or changed.name not in _COMPARISONS:
+        return changed
+    if not any(isinstance(each, Column) and each.name in _INSTANTS for each in changed.arguments):
+        return changed
+    return replace(changed, arguments=tuple(map(_instant, changed.arguments)))
+
+
+def _instant(expression: Expression) -> Expression:
+    if not isinstance(expression, Literal) or not isinstance(expression.value, str):
+        return expression
+    try:
+        return replace(expression, value=timestamp_of(expression.value))
+    except ValueError as error:
+        raise SqlError(expression.place, f"{expression.value!r} is no time: write 2020-01-31T10:00:00") from error
+
+
+class _Types:
+    """Columns of sources, for their types."""
+
+    def __init__(self, by_alias: dict[str, Source]) -> None:
+        self._by_alias = by_alias
+
+    def resolve(self, column: Column) -> Typed:
+        source = self._by_alias.get(column.source)
+        return Typed("r[0]", (None if source is None else source.type_of(column.name)) or NULL)
+
+
+def _named(items: Sequence[Item]) -> Iterator[Item]:
+    taken = {item.name for item in items}
+    number = max((int(name[9:]) + 1 for name in taken if re.fullmatch(r"KSQL_COL_\d+", name)), default=0)
+    for item in items:
+        name = item.name
+        if not name:
+            name = f"KSQL_COL_{number}"
+            number += 1
+        elif name.startswith("->"):
+            name = _unique(name[2:], taken)
+        taken.add(name)
+        yield Item(name, item.expression, item.of_star)
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    number, found = 0, name
+    while found in taken:
+        number += 1
+        found = f"{name}_{number}"
+    return found

@@ -1,0 +1,150 @@
+"""Nodes of the DSL's graph that SQL needs beside the DSL's own: rows made of key, value, time and record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from forebay.builder.graph import Bound, Flow, Kind, Made, Node
+from forebay.builder.keys import Windowed, reader_of_rows, writer_of_rows
+from forebay.formats import Format
+from forebay.operators.table import Change, TableView
+from forebay.processor.api import Context
+from forebay.stores.values import Stamped
+from forebay.time.windows import Window
+
+MakeRow = Callable[[Any, Any, int, Any], Any]
+"""Makes a row of key, value, timestamp in ms, and the context of the record (None of a table's row)."""
+
+
+def rows_of_stream(parent: Node, name: str, into: Format[Any], make_row: MakeRow) -> Node:
+    """Return the node that makes a row of each record; a null value stays one."""
+    of_row = reader_of_rows(parent.key)
+
+    def make(bound: Bound, out: Flow) -> Made:
+        def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            if value is not None:
+                value = make_row(None if key is None else of_row(key), value, timestamp, ctx)
+            out(key, value, timestamp, ctx)
+
+        return Made((flow,))
+
+    return Node(Kind.STEP, name, parent.key, into, (parent,), make=make, gives_rows=parent.gives_rows)
+
+
+def rows_of_table(parent: Node, name: str, into: Format[Any], make_row: MakeRow) -> Node:
+    """Return the node that makes a row of each row of a table."""
+    of_row = reader_of_rows(parent.key)
+
+    def make(bound: Bound, out: Flow) -> Made:
+        asked = bound.sends_old(node)
+
+        def flow(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
+            own = of_row(key)
+            new = None if change.new is None else make_row(own, change.new, change.timestamp, ctx)
+            old = None if change.old is None or not asked else make_row(own, change.old, change.timestamp, None)
+            out(key, Change(key, new, old, change.timestamp), timestamp, ctx)
+
+        return Made((flow,))
+
+    def view(bound: Bound) -> TableView[Any]:
+        return _Rows(bound.view(parent), of_row, make_row)
+
+    node = Node(Kind.STEP, name, parent.key, into, (parent,), make=make, view=view, gives_rows=True)
+    return node
+
+
+class _Rows:
+    """The rows, made when they are looked up."""
+
+    def __init__(self, rows: TableView[Any], of_row: Callable[[str], Any], make_row: MakeRow) -> None:
+        self._rows = rows
+        self._of_row = of_row
+        self._make_row = make_row
+
+    def get(self, key: str) -> Stamped[Any] | None:
+        found = self._rows.get(key)
+        if found is None:
+            return None
+        return Stamped(self._make_row(self._of_row(key), found.value, found.timestamp, None), found.timestamp)
+
+
+def rows_where(parent: Node, keeps: Callable[[Any, Any], bool]) -> Node:
+    """Return the node that lets records of a stream through that fulfil a condition; a null value does not."""
+    of_row = reader_of_rows(parent.key)
+
+    def make(bound: Bound, out: Flow) -> Made:
+        def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            if value is not None and keeps(None if key is None else of_row(key), value):
+                out(key, value, timestamp, ctx)
+
+        return Made((flow,))
+
+    return Node(Kind.STEP, "where", parent.key, parent.value, (parent,), make=make)
+
+
+def rows_under(parent: Node, key: Format[Any], key_of: Callable[[Any, Any], Any]) -> Node:
+    """Return the node that gives each record a key made of it (None: none); a null value is under none."""
+    of_row, row = reader_of_rows(parent.key), writer_of_rows(key)
+
+    def make(bound: Bound, out: Flow) -> Made:
+        def flow(text: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            made = None if value is None else key_of(None if text is None else of_row(text), value)
+            out(None if made is None else row(made), value, timestamp, ctx)
+
+        return Made((flow,))
+
+    return Node(Kind.STEP, f"key as {key}", key, parent.value, (parent,), make=make)
+
+
+def under_format(parent: Node, key: Format[Any]) -> Node:
+    """Return the node that gives the same keys in another format."""
+    of_row, row = reader_of_rows(parent.key), writer_of_rows(key)
+
+    def make(bound: Bound, out: Flow) -> Made:
+        def flow(text: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            out(None if text is None else row(of_row(text)), value, timestamp, ctx)
+
+        return Made((flow,))
+
+    return Node(Kind.STEP, f"write key as {key}", key, parent.value, (parent,), make=make, gives_rows=parent.gives_rows)
+
+
+def in_windows(parent: Node, size_ms: int) -> Node:
+    """Return the node that gives the same keys in windows of another size."""
+    of_row, row = reader_of_rows(parent.key), writer_of_rows(parent.key)
+
+    def make(bound: Bound, out: Flow) -> Made:
+        def flow(text: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            if text is not None:
+                key, window = of_row(text)
+                text = row(Windowed(key, Window(window.start, window.start + size_ms)))
+            out(text, value, timestamp, ctx)
+
+        return Made((flow,))
+
+    return Node(Kind.STEP, f"windows of {size_ms} ms", parent.key, parent.value, (parent,), make=make)
+
+
+def in_value_format(parent: Node, into: Format[Any]) -> Node:
+    """Return the node that gives the same rows in another format."""
+
+    def make(bound: Bound, out: Flow) -> Made:
+        return Made((out,))
+
+    return Node(Kind.STEP, f"write as {into}", parent.key, into, (parent,), make=make, gives_rows=parent.gives_rows)
+
+
+def stamped(parent: Node, time_of: Callable[[Any, Any], int]) -> Node:
+    """Return the node that gives each record the time its key or value holds. Its errors refuse the record."""
+    of_row = reader_of_rows(parent.key)
+
+    def make(bound: Bound, out: Flow) -> Made:
+        def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            if value is not None:
+                timestamp = time_of(None if key is None else of_row(key), value)
+            out(key, value, timestamp, ctx)
+
+        return Made((flow,))
+
+    return Node(Kind.STEP, "event time", parent.key, parent.value, (parent,), make=make, gives_rows=parent.gives_rows)

@@ -1,0 +1,206 @@
+"""Operators: arithmetic, comparison, logic of three values; the source that stands for each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from forebay.sql import arithmetic
+from forebay.sql.errors import SqlError
+from forebay.sql.syntax import Call
+from forebay.sql.types import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    INT,
+    NULL,
+    STRING,
+    TIMES,
+    DecimalType,
+    SqlType,
+    as_decimal,
+    common,
+    is_number,
+)
+
+if TYPE_CHECKING:
+    from forebay.sql.generate import Generator, Typed
+
+ERRORS = (ArithmeticError, ValueError, TypeError, LookupError, AttributeError, OverflowError)
+"""What makes a column null."""
+
+_COMPARED = {"=": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+_DECIMALS = {
+    "+": arithmetic.decimal_sum,
+    "-": arithmetic.decimal_difference,
+    "*": arithmetic.decimal_product,
+    "/": arithmetic.decimal_quotient,
+    "%": arithmetic.decimal_remainder,
+}
+
+
+def apply(make: Generator, call: Call) -> Typed | None:
+    """Return the source of an operator; None: the call is a function's. Raises SqlError."""
+    name, arguments = call.name, call.arguments
+    if name in ("AND", "OR"):
+        return _logic(make, call)
+    if name == "NOT" and len(arguments) == 1:
+        return make.applied("(not {0})", [make.condition(arguments[0])], BOOLEAN)
+    if name == "IS NULL":
+        return _typed(f"({make.of(arguments[0]).source} is None)", BOOLEAN)
+    if name == "IS DISTINCT":
+        (one, other), _ = make.alike([make.of(each) for each in arguments], call)
+        return _typed(f"({one} != {other})", BOOLEAN)
+    if name == "IN":
+        return _in(make, call)
+    if name == "BETWEEN":
+        value, low, high = (make.of(each) for each in arguments)
+        (subject, least, most), kind = make.alike([value, low, high], call)
+        return make.applied(
+            "({1} <= {0} <= {2})", [_typed(each, kind) for each in (subject, least, most)], BOOLEAN, "False"
+        )
+    if name == "LIKE":
+        texts = [make.of(each) for each in arguments]
+        if any(each.type not in (STRING, NULL) for each in texts):
+            raise SqlError(call.place, "LIKE compares texts: CAST the value to STRING")
+        places = ", ".join(f"{{{at}}}" for at in range(len(texts)))
+        return make.applied(f"{make.constant(like)}({places})", texts, BOOLEAN, "False")
+    if name in _COMPARED:
+        return _compared(make, call)
+    if name in _DECIMALS or name == "||":
+        return _calculated(make, call)
+    if name == "-x":
+        return _negative(make, call)
+    return None
+
+
+def _typed(source: str, kind: SqlType) -> Typed:
+    from forebay.sql.generate import Typed  # noqa: PLC0415 (each makes the other)
+
+    return Typed(source, kind)
+
+
+def _logic(make: Generator, call: Call) -> Typed:
+    """Return AND or OR: unknown unless one side decides."""
+    decides = "False" if call.name == "AND" else "True"
+    left, right = (make.condition(each).source for each in call.arguments)
+    one, first = make.once(left)
+    other, second = make.once(right)
+    return _typed(
+        f"({decides} if {first or one} is {decides} else {decides} if {second or other} is {decides} "
+        f"else None if {one} is None or {other} is None else {'True' if call.name == 'AND' else 'False'})",
+        BOOLEAN,
+    )
+
+
+def _in(make: Generator, call: Call) -> Typed:
+    sources, kind = make.alike([make.of(each) for each in call.arguments], call)
+    return make.applied(
+        f"({{0}} in ({', '.join(each.replace('{', '{{').replace('}', '}}') for each in sources[1:])},))",
+        [_typed(sources[0], kind)],
+        BOOLEAN,
+        "False",
+    )
+
+
+def _compared(make: Generator, call: Call) -> Typed:
+    left, right = (make.of(each) for each in call.arguments)
+    kind = common(left.type, right.type)
+    if kind is None:
+        raise SqlError(
+            call.place, f"{left.type} and {right.type} can't be compared: CAST one of them to the other's type"
+        )
+    if call.name not in ("=", "!=") and kind == BOOLEAN:
+        raise SqlError(call.place, f"BOOLEAN has no order for {call.name}: write = or !=")
+    if not is_number(kind) or (DOUBLE in (left.type, right.type) and left.type != right.type):
+        left, right = make.cast(left, kind, call), make.cast(right, kind, call)
+    return make.applied(f"({{0}} {_COMPARED[call.name]} {{1}})", [left, right], BOOLEAN, "False")
+
+
+def _calculated(make: Generator, call: Call) -> Typed:
+    left, right = (make.of(each) for each in call.arguments)
+    if call.name in ("+", "||") and STRING in (left.type, right.type):
+        if not {left.type, right.type} <= {STRING, NULL}:
+            raise SqlError(call.place, f"{left.type} and {right.type} can't be added: CAST both to STRING")
+        return make.applied("({0} + {1})", [left, right], STRING)
+    sides = [each.type for each in (left, right)]
+    if not all(is_number(side) or side == NULL for side in sides) or call.name == "||":
+        raise SqlError(call.place, f"{left.type} {call.name} {right.type} can't be calculated: give numbers")
+    if NULL in sides:
+        return _typed("None", next((side for side in sides if side != NULL), INT))
+    if DOUBLE in sides:
+        return _doubles(make, call, [make.cast(each, DOUBLE, call) for each in (left, right)])
+    if any(isinstance(side, DecimalType) for side in sides):
+        one, other = as_decimal(left.type), as_decimal(right.type)
+        kind = decimal_result(call.name, one, other)
+        function = make.constant(_DECIMALS[call.name])
+        shaped = make.constant(arithmetic.decimal_of)
+        return make.applied(f"{shaped}({function}({{0}}, {{1}}), {kind.precision}, {kind.scale})", [left, right], kind)
+    return _wholes(make, call, [left, right])
+
+
+def _doubles(make: Generator, call: Call, sides: Sequence[Typed]) -> Typed:
+    if call.name in "+-*":
+        return make.applied(f"({{0}} {call.name} {{1}})", sides, DOUBLE)
+    function = arithmetic.quotient if call.name == "/" else arithmetic.remainder
+    return make.applied(f"{make.constant(function)}({{0}}, {{1}})", sides, DOUBLE)
+
+
+def _wholes(make: Generator, call: Call, sides: Sequence[Typed]) -> Typed:
+    kind = BIGINT if BIGINT in (sides[0].type, sides[1].type) else INT
+    wrap = make.constant(arithmetic.wrapped_int if kind == INT else arithmetic.wrapped_long)
+    if call.name in "+-*":
+        return make.applied(f"{wrap}({{0}} {call.name} {{1}})", sides, kind)
+    function = arithmetic.whole_quotient if call.name == "/" else arithmetic.whole_remainder
+    return make.applied(f"{wrap}({make.constant(function)}({{0}}, {{1}}))", sides, kind)
+
+
+def _negative(make: Generator, call: Call) -> Typed:
+    value = make.of(call.arguments[0])
+    if not is_number(value.type):
+        raise SqlError(call.place, f"{value.type} can't be negative: give a number")
+    return make.applied("(-{0})", [value], value.type)
+
+
+def decimal_result(sign: str, one: DecimalType, other: DecimalType) -> DecimalType:
+    """Return the type of a calculation with decimals, by ksqlDB's rules."""
+    whole = max(one.precision - one.scale, other.precision - other.scale)
+    scale = max(one.scale, other.scale)
+    match sign:
+        case "+" | "-":
+            return DecimalType(whole + scale + 1, scale)
+        case "*":
+            return DecimalType(one.precision + other.precision + 1, one.scale + other.scale)
+        case "/":
+            behind = max(6, one.scale + other.precision + 1)
+            return DecimalType(one.precision - one.scale + other.scale + behind, behind)
+    return DecimalType(min(one.precision - one.scale, other.precision - other.scale) + scale, scale)
+
+
+def item(values: Sequence[Any], index: int) -> Any:
+    """Return an array's item by its number from 1, or from the end by a negative one; None: there is none."""
+    at = index - 1 if index > 0 else index + len(values)
+    return values[at] if index and 0 <= at < len(values) else None
+
+
+def like(text: str, pattern: str, escape: str = "") -> bool:
+    """Tell whether a text has the pattern: % is any text, _ any letter."""
+    return _regex(pattern, escape).fullmatch(text) is not None
+
+
+@lru_cache(1024)
+def _regex(pattern: str, escape: str) -> re.Pattern[str]:
+    made, escaped = "", False
+    for letter in pattern:
+        if escaped or (letter not in "%_" and letter != escape):
+            made, escaped = made + re.escape(letter), False
+        elif letter == escape:
+            escaped = True
+        else:
+            made += ".*" if letter == "%" else "."
+    return re.compile(made, re.DOTALL)
+
+
+__all__ = ["ERRORS", "TIMES", "apply", "decimal_result", "item", "like"]

@@ -1,0 +1,178 @@
+"""The WITH clause: topics, formats, windows, times."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from forebay.sql.catalog import Encoding, Header, Named, Source, Windowing
+from forebay.sql.errors import Place, SqlError
+from forebay.sql.syntax import CreateAs, CreateSource, Options
+from forebay.sql.types import BIGINT, STRING, TIMESTAMP
+
+FORMATS = ("JSON", "JSON_SR", "AVRO", "PROTOBUF", "PROTOBUF_NOSR", "DELIMITED", "KAFKA", "NONE")
+_DELIMITERS = {"SPACE": " ", "TAB": "\t"}
+_KNOWN = frozenset(
+    [
+        "KAFKA_TOPIC",
+        "VALUE_FORMAT",
+        "KEY_FORMAT",
+        "FORMAT",
+        "PARTITIONS",
+        "REPLICAS",
+        "RETENTION_MS",
+        "TIMESTAMP",
+        "TIMESTAMP_FORMAT",
+        "WINDOW_TYPE",
+        "WINDOW_SIZE",
+        "VALUE_DELIMITER",
+        "KEY_DELIMITER",
+        "WRAP_SINGLE_VALUE",
+        "VALUE_SCHEMA_ID",
+        "KEY_SCHEMA_ID",
+        "VALUE_SCHEMA_FULL_NAME",
+        "KEY_SCHEMA_FULL_NAME",
+        "CLEANUP_POLICY",
+        "VALUE_AVRO_SCHEMA_FULL_NAME",
+        "KEY_PROTOBUF_NULLABLE_REPRESENTATION",
+        "VALUE_PROTOBUF_NULLABLE_REPRESENTATION",
+    ]
+)
+
+
+def checked(given: Options, place: Place) -> Options:
+    """Return the options. Raises SqlError for one that does not exist."""
+    for name in given:
+        if name not in _KNOWN:
+            raise SqlError(place, f"there is no option {name}: write one of {', '.join(sorted(_KNOWN))}")
+    if "FORMAT" in given and ({"KEY_FORMAT", "VALUE_FORMAT"} & given.keys()):
+        raise SqlError(place, "FORMAT stands for both KEY_FORMAT and VALUE_FORMAT: write it, or those two")
+    return given
+
+
+def key_format(given: Options, settings: dict[str, str]) -> str:
+    """Return the format of keys that options name; "" where they name none."""
+    return str(given.get("KEY_FORMAT", given.get("FORMAT", ""))).upper()
+
+
+def declared(statement: CreateSource, settings: dict[str, str]) -> Source:
+    """Return the source that a CREATE STREAM or TABLE declares. Raises SqlError."""
+    place, given = statement.place, checked(statement.options, statement.place)
+    topic = given.get("KAFKA_TOPIC")
+    if topic is None:
+        raise SqlError(place, "the topic is missing: write WITH (KAFKA_TOPIC = '...', VALUE_FORMAT = 'JSON')")
+    word = "PRIMARY KEY" if statement.is_table else "KEY"
+    keys, values, headers = [], [], []
+    for column in statement.columns:
+        if column.role in ("KEY", "PRIMARY KEY"):
+            if column.role != word:
+                raise SqlError(place, f"the column {column.name}: write {word} for a {_word(statement.is_table)}")
+            keys.append(Named(column.name, column.type))
+        elif column.role:
+            headers.append(Header(column.name, column.header))
+        else:
+            values.append(Named(column.name, column.type))
+    if statement.is_table and not keys:
+        raise SqlError(place, "a table needs a key: write PRIMARY KEY behind a column")
+    encoding = _encoding(given, settings, Encoding("", ""), place)
+    if not encoding.value:
+        raise SqlError(place, f"the format is missing: write VALUE_FORMAT = one of {', '.join(FORMATS)}")
+    return Source(
+        statement.name,
+        statement.is_table,
+        tuple(keys),
+        tuple(values),
+        str(topic),
+        encoding if encoding.key else replace(encoding, key="KAFKA"),
+        _windowing(given, place),
+        _timestamp(given, (*keys, *values), place),
+        tuple(headers),
+        place=place,
+    )
+
+
+def target(
+    statement: CreateAs,
+    given: Options,
+    settings: dict[str, str],
+    source: Source,
+    columns: tuple[tuple[Named, ...], tuple[Named, ...]],
+    windowing: Windowing | None,
+    key: str,
+) -> Source:
+    """Return the source that a CREATE ... AS computes. Raises SqlError."""
+    keys, values = columns
+    named = str(given.get("KAFKA_TOPIC", settings.get("ksql.output.topic.name.prefix", "") + statement.name))
+    encoding = _encoding(given, settings, replace(source.encoding, key=key, wraps=None), statement.place)
+    if len(values) != 1 and given.get("WRAP_SINGLE_VALUE") is not None and given["WRAP_SINGLE_VALUE"] is False:
+        raise SqlError(statement.place, "WRAP_SINGLE_VALUE is for a single column: leave it out")
+    return Source(
+        statement.name,
+        statement.is_table,
+        keys,
+        values,
+        named,
+        encoding,
+        windowing,
+        _timestamp(given, values, statement.place),
+        is_derived=True,
+        place=statement.place,
+    )
+
+
+def _encoding(given: Options, settings: dict[str, str], otherwise: Encoding, place: Place) -> Encoding:
+    key = otherwise.key or settings.get("ksql.persistence.default.format.key", "")
+    value = otherwise.value or settings.get("ksql.persistence.default.format.value", "")
+    both = str(given.get("FORMAT", ""))
+    key = str(given.get("KEY_FORMAT", both or key)).upper()
+    value = str(given.get("VALUE_FORMAT", both or value)).upper()
+    for name in (key, value):
+        if name and name not in FORMATS:
+            raise SqlError(place, f"there is no format {name}: write one of {', '.join(FORMATS)}")
+    mark = str(given.get("VALUE_DELIMITER", given.get("KEY_DELIMITER", otherwise.delimiter)))
+    wraps = given.get("WRAP_SINGLE_VALUE", otherwise.wraps)
+    return Encoding(key, value, _DELIMITERS.get(mark.upper(), mark), None if wraps is None else bool(wraps))
+
+
+def _windowing(given: Options, place: Place) -> Windowing | None:
+    kind = given.get("WINDOW_TYPE")
+    if kind is None:
+        return None
+    named = str(kind).upper()
+    if named not in ("TUMBLING", "HOPPING", "SESSION"):
+        raise SqlError(place, f"WINDOW_TYPE is {kind}: write TUMBLING, HOPPING or SESSION")
+    size = given.get("WINDOW_SIZE", 0)
+    if isinstance(size, str):
+        size = _duration(size, place)
+    if named != "SESSION" and not size:
+        raise SqlError(place, f"{named} windows have a size: write WINDOW_SIZE = '30 SECONDS'")
+    return Windowing(named, int(size))
+
+
+def _duration(text: str, place: Place) -> int:
+    from forebay.sql.reader import Reader  # noqa: PLC0415 (only sources with windows need it)
+    from forebay.sql.tokens import tokens_of  # noqa: PLC0415
+
+    try:
+        return Reader(text, tokens_of(text)).duration()
+    except SqlError as error:
+        raise SqlError(place, f"WINDOW_SIZE {text!r}: {error.reason}") from error
+
+
+def _timestamp(given: Options, columns: tuple[Named, ...], place: Place) -> tuple[str, str] | None:
+    name = given.get("TIMESTAMP")
+    if name is None:
+        return None
+    wanted = str(name).strip('`"')
+    found = next((each for each in columns if each.name in (wanted, wanted.upper())), None)
+    if found is None:
+        raise SqlError(
+            place, f"TIMESTAMP names {name}, which is no column: write one of {', '.join(c.name for c in columns)}"
+        )
+    pattern = str(given.get("TIMESTAMP_FORMAT", ""))
+    if found.type not in (BIGINT, TIMESTAMP) and not (found.type == STRING and pattern):
+        raise SqlError(place, f"TIMESTAMP {found}: give a BIGINT (ms), a TIMESTAMP, or a STRING with TIMESTAMP_FORMAT")
+    return found.name, pattern
+
+
+def _word(is_table: bool) -> str:
+    return "table" if is_table else "stream"

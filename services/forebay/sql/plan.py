@@ -1,0 +1,190 @@
+"""The logical plan of a statement: data, which prints itself, each step under those it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from forebay.sql.aggregates.registry import Aggregate
+from forebay.sql.catalog import Named, Source
+from forebay.sql.syntax import WindowClause
+from forebay.sql.types import SqlType
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A column of the rows between two steps.
+
+    Args:
+        source: alias of what it is from; "" of what was computed.
+    """
+
+    source: str
+    name: str
+    type: SqlType
+
+    def __str__(self) -> str:
+        return f"{self.source}.{self.name}" if self.source else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A generated expression: source over k (key columns), r (row), w (window), and its type."""
+
+    source: str
+    type: SqlType
+    namespace: dict[str, Any]
+    shown: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """A source's rows under their key: the columns that the statement needs."""
+
+    source: Source
+    alias: str
+    slots: tuple[Slot, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rekeyed:
+    """Rows under another key.
+
+    Args:
+        into: names and types of the key's columns.
+        format: of the key's bytes.
+        stays: whether the key has the same values as before, so that rows stay where they are.
+    """
+
+    parent: Step
+    keys: tuple[Code, ...]
+    into: tuple[Named, ...]
+    format: str
+    stays: bool = False
+    drops_null: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Filtered:
+    """Rows for which a condition is true."""
+
+    parent: Step
+    condition: Code
+
+
+@dataclass(frozen=True, slots=True)
+class Exploded:
+    """Rows made of arrays: one for each item; columns are added."""
+
+    parent: Step
+    arrays: tuple[Code, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Rows of both sides beside each other.
+
+    Args:
+        kind: INNER, LEFT, FULL.
+        within: of two streams: ms before and after.
+        foreign_key: of two tables: the other's key, computed of the left row.
+        lengths: how many columns each side has.
+        window_ms: size that the windows of the right keys are given, so that they meet by their start; 0: as they are.
+    """
+
+    left: Step
+    right: Step
+    kind: str
+    within: tuple[int, int] | None
+    grace_ms: int | None
+    foreign_key: Code | None
+    lengths: tuple[int, int]
+    window_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregated:
+    """Aggregates of rows by key, or by key and window.
+
+    Args:
+        arguments: of each aggregate, computed of each row.
+    """
+
+    parent: Step
+    aggregates: tuple[Aggregate, ...]
+    arguments: tuple[tuple[Code, ...], ...]
+    names: tuple[str, ...]
+    window: WindowClause | None
+    final: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Projected:
+    """Rows with the columns of the result."""
+
+    parent: Step
+    columns: tuple[Code, ...]
+    into: tuple[Named, ...]
+
+
+Step = Scan | Rekeyed | Filtered | Exploded | Joined | Aggregated | Projected
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPlan:
+    """A query and what it writes.
+
+    Args:
+        name: of the query.
+        target: the stream or table written.
+        is_table: whether rows replace those before.
+    """
+
+    name: str
+    step: Step
+    target: Source
+    is_table: bool
+    text: str = ""
+
+    def lines(self) -> Iterator[str]:
+        """Return the plan as lines of text."""
+        kind = "table" if self.is_table else "stream"
+        columns = ", ".join(f"{each} KEY" for each in self.target.keys)
+        rest = ", ".join(map(str, self.target.values))
+        yield f"{self.name}: {kind} {self.target.name} -> topic {self.target.topic}"
+        yield f"  columns {', '.join(each for each in (columns, rest) if each)}"
+        yield from shown(self.step, 1)
+
+
+def shown(step: Step, depth: int = 0) -> Iterator[str]:
+    """Return a step and those it reads as lines of text, the last one first."""
+    yield "  " * depth + _line(step)
+    for parent in (
+        (step.left, step.right) if isinstance(step, Joined) else () if isinstance(step, Scan) else (step.parent,)
+    ):
+        yield from shown(parent, depth + 1)
+
+
+def _line(step: Step) -> str:
+    match step:
+        case Scan(source, alias, slots):
+            kind = "table" if source.is_table else "stream"
+            as_alias = f" as {alias}" if alias != source.name else ""
+            return f"read {kind} {source.name}{as_alias}: {', '.join(slot.name for slot in slots) or 'no columns'}"
+        case Rekeyed():
+            keys = ", ".join(code.shown for code in step.keys)
+            return f"key {keys or 'none'} ({step.format}){'' if step.stays else ', repartition'}"
+        case Filtered(_, condition):
+            return f"keep where {condition.shown}"
+        case Exploded(_, arrays):
+            return f"explode {', '.join(code.shown for code in arrays)}"
+        case Joined():
+            how = f" within {step.within[0]} ms, {step.within[1]} ms" if step.within else ""
+            by = f" by {step.foreign_key.shown}" if step.foreign_key else ""
+            return f"join {step.kind.lower()}{how}{by}"
+        case Aggregated():
+            window = f" by {step.window.kind.lower()} window of {step.window.size_ms} ms" if step.window else ""
+            return f"aggregate {', '.join(step.names) or 'nothing'}{window}{', final' if step.final else ''}"
+        case Projected(_, columns, into):
+            return "give " + ", ".join(f"{code.shown} as {to.name}" for code, to in zip(columns, into, strict=True))

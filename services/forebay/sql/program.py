@@ -1,0 +1,156 @@
+"""Statements in their order become a program: the sources there are, and the queries that compute others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from forebay.sql import options
+from forebay.sql.analyze import Analysis
+from forebay.sql.casts import widens
+from forebay.sql.catalog import Catalog, Named
+from forebay.sql.errors import SqlError
+from forebay.sql.plan import QueryPlan
+from forebay.sql.statements import parse
+from forebay.sql.syntax import (
+    Command,
+    CreateAs,
+    CreateSource,
+    CreateType,
+    InsertInto,
+    Select,
+    SetProperty,
+    Statement,
+)
+
+SETTINGS = {
+    "ksql.output.topic.name.prefix": "before the names of output topics",
+    "ksql.persistence.default.format.key": "format of keys where KEY_FORMAT is not given",
+    "ksql.persistence.default.format.value": "format of values where VALUE_FORMAT is not given",
+    "ksql.functions.collect_list.limit": "how many values COLLECT_LIST keeps of a group",
+    "ksql.functions.collect_set.limit": "how many values COLLECT_SET keeps of a group",
+    "auto.offset.reset": "where a job that never ran begins to read",
+}
+"""Settings of SET that have an effect."""
+
+
+@dataclass(slots=True)
+class Program:
+    """What some statements declare and compute.
+
+    Args:
+        queries: in their order.
+        selects: queries alone, to be answered when the others run.
+    """
+
+    catalog: Catalog = field(default_factory=Catalog)
+    queries: list[QueryPlan] = field(default_factory=list)
+    selects: list[Select] = field(default_factory=list)
+    settings: dict[str, str] = field(default_factory=dict)
+
+    def add(self, statement: Statement) -> None:
+        """Take one statement in. Raises SqlError."""
+        match statement:
+            case CreateSource():
+                self._create(statement)
+            case CreateAs():
+                self._create_as(statement)
+            case InsertInto():
+                self._insert(statement)
+            case Select():
+                self.selects.append(statement)
+            case CreateType(name, kind):
+                self.catalog.types[name] = kind
+            case SetProperty(name, value):
+                self._set(statement, name, value)
+            case Command(verb, subject):
+                self._command(statement, verb, subject)
+
+    def _create(self, statement: CreateSource) -> None:
+        if statement.if_not_exists and self.catalog.find(statement.name):
+            return
+        made = options.declared(statement, self.settings)
+        self.catalog.add(made, replaces=statement.or_replace)
+
+    def _create_as(self, statement: CreateAs) -> None:
+        if statement.if_not_exists and self.catalog.find(statement.name):
+            return
+        chosen = options.checked(statement.options, statement.place)
+        analysis = Analysis(statement.query, self.catalog, options.key_format(chosen, self.settings), self.settings)
+        step, keys, values, relation = analysis.projected()
+        kind = "TABLE" if relation.is_table else "STREAM"
+        if relation.is_table != statement.is_table:
+            raise SqlError(
+                statement.place, f"this query gives a {kind}: write CREATE {kind} {statement.name} AS SELECT"
+            )
+        if relation.is_table and not keys:
+            raise SqlError(statement.place, "a table needs a key: select it")
+        target = options.target(
+            statement, chosen, self.settings, analysis.first, (keys, values), relation.windowing, relation.format
+        )
+        self.catalog.add(target, replaces=statement.or_replace)
+        name = f"{'CTAS' if statement.is_table else 'CSAS'}_{statement.name}_{len(self.queries)}"
+        if statement.or_replace:
+            self.queries = [each for each in self.queries if each.target.name != statement.name]
+        self.queries.append(QueryPlan(name, step, target, relation.is_table, statement.text))
+
+    def _insert(self, statement: InsertInto) -> None:
+        target = self.catalog.get(statement.name, statement.place)
+        if target.is_table:
+            raise SqlError(statement.place, f"{target.name} is a table: INSERT INTO takes a stream")
+        analysis = Analysis(statement.query, self.catalog, target.encoding.key, self.settings)
+        step, keys, values, relation = analysis.projected()
+        if relation.is_table:
+            raise SqlError(statement.place, "this query gives a TABLE: INSERT INTO takes the rows of a stream")
+        for ours, theirs, what in ((keys, target.keys, "key"), (values, target.values, "value")):
+            _check_columns(statement, ours, theirs, what)
+        target = replace(target, keys=target.keys, values=target.values)
+        name = f"INSERTQUERY_{len(self.queries)}"
+        self.queries.append(QueryPlan(name, step, target, is_table=False, text=statement.text))
+
+    def _set(self, statement: Statement, name: str, value: str | None) -> None:
+        if name not in SETTINGS:
+            raise SqlError(
+                statement.place,
+                f"the setting {name} has no effect here: leave it out, or SET one of {', '.join(SETTINGS)}",
+            )
+        if value is None:
+            self.settings.pop(name, None)
+        else:
+            self.settings[name] = value
+
+    def _command(self, statement: Statement, verb: str, subject: str) -> None:
+        if not verb.startswith("DROP"):
+            raise SqlError(statement.place, f"{verb} is a command of the shell: leave it out of a file that runs")
+        if verb == "DROP TYPE":
+            self.catalog.types.pop(subject, None)
+            return
+        self.catalog.drop(subject, statement.place)
+        self.queries = [each for each in self.queries if each.target.name != subject]
+
+
+def _check_columns(statement: InsertInto, ours: tuple[Named, ...], theirs: tuple[Named, ...], what: str) -> None:
+    same = len(ours) == len(theirs) and all(
+        one.name == other.name and (one.type == other.type or widens(one.type, other.type))
+        for one, other in zip(ours, theirs, strict=False)
+    )
+    if not same:
+        wanted = ", ".join(map(str, theirs)) or "none"
+        raise SqlError(
+            statement.place,
+            f"the query's {what} columns are {', '.join(map(str, ours)) or 'none'}, those of {statement.name} "
+            f"{wanted}: select the same ones in the same order, with AS and CAST",
+        )
+
+
+def program_of(text: str, file: str = "<statement>", settings: dict[str, str] | None = None) -> Program:
+    """Return the program that a text is. Raises SqlError."""
+    return program_of_statements(parse(text, file), settings)
+
+
+def program_of_statements(statements: Iterable[Statement], settings: dict[str, str] | None = None) -> Program:
+    """Return the program of parsed statements. Raises SqlError."""
+    made = Program(settings=dict(settings or {}))
+    for statement in statements:
+        made.add(statement)
+    return made

@@ -1,0 +1,182 @@
+"""Parsing of SELECT."""
+
+from __future__ import annotations
+
+from forebay.sql.expressions import expression
+from forebay.sql.reader import Reader
+from forebay.sql.syntax import Expression, From, JoinClause, Query, Selected, WindowClause
+
+_BEHIND_SOURCE = frozenset(
+    [
+        "INNER",
+        "LEFT",
+        "RIGHT",
+        "FULL",
+        "OUTER",
+        "JOIN",
+        "WITHIN",
+        "ON",
+        "WINDOW",
+        "WHERE",
+        "GROUP",
+        "PARTITION",
+        "HAVING",
+        "EMIT",
+        "LIMIT",
+        "GRACE",
+        "ORDER",
+    ]
+)
+
+
+def query(read: Reader) -> Query:
+    """Return the SELECT that comes next. Raises SqlError."""
+    place = read.place
+    read.expect("SELECT")
+    select = [_selected(read)]
+    while read.take(","):
+        select.append(_selected(read))
+    read.expect("FROM")
+    source = _source(read)
+    joins = _joins(read)
+    window = _window(read) if read.take("WINDOW") else None
+    where = expression(read) if read.take("WHERE") else None
+    group: tuple[Expression, ...] = ()
+    partition: tuple[Expression, ...] = ()
+    having: Expression | None = None
+    while True:
+        if read.take("GROUP"):
+            read.expect("BY")
+            group = _several(read)
+        elif read.take("PARTITION"):
+            read.expect("BY")
+            partition = _several(read)
+        elif read.take("HAVING"):
+            having = expression(read)
+        else:
+            break
+    if read.at("ORDER"):
+        read.fail("no ORDER BY: rows come in the order of their changes, or of their keys")
+    emit = ""
+    if read.take("EMIT"):
+        if not (read.at("CHANGES") or read.at("FINAL")):
+            read.fail("CHANGES or FINAL")
+        emit = read.step().text
+    limit = read.whole() if read.take("LIMIT") else None
+    return Query(tuple(select), source, joins, window, where, group, partition, having, emit, limit, place)
+
+
+def _selected(read: Reader) -> Selected:
+    found = expression(read)
+    if read.take("AS"):
+        return Selected(found, read.name("a column's name"))
+    behind = read.token
+    if behind.kind == "name" or (behind.kind == "word" and behind.text != "FROM"):
+        return Selected(found, read.name())
+    return Selected(found, None)
+
+
+def _several(read: Reader) -> tuple[Expression, ...]:
+    """Return what GROUP BY or PARTITION BY names, with or without brackets around all."""
+    if read.at("("):
+        depth, ahead = 0, 0
+        while True:
+            token = read.ahead(ahead)
+            if token.kind == "symbol":
+                depth += {"(": 1, ")": -1}.get(token.text, 0)
+            ahead += 1
+            if depth == 0 or token.kind == "end":
+                break
+        behind = read.ahead(ahead)
+        if behind.kind == "end" or behind.text in (";", "HAVING", "EMIT", "LIMIT", "PARTITION", "GROUP"):
+            read.step()
+            found = _list(read)
+            read.expect(")")
+            return tuple(found)
+    return tuple(_list(read))
+
+
+def _list(read: Reader) -> list[Expression]:
+    found = [expression(read)]
+    while read.take(","):
+        found.append(expression(read))
+    return found
+
+
+def _source(read: Reader) -> From:
+    place = read.place
+    if read.at("("):
+        read.fail("the name of a stream or table; a query of its own becomes CREATE STREAM or TABLE ... AS before")
+    name = read.name("the name of a stream or table")
+    if read.take("AS"):
+        return From(name, read.name("an alias"), place)
+    token = read.token
+    if token.kind == "name" or (token.kind == "word" and token.text not in _BEHIND_SOURCE):
+        return From(name, read.name(), place)
+    return From(name, name, place)
+
+
+def _joins(read: Reader) -> tuple[JoinClause, ...]:
+    found: list[JoinClause] = []
+    while True:
+        kind = "INNER"
+        if read.at("INNER", "JOIN"):
+            read.step()
+        for outer in ("LEFT", "RIGHT", "FULL"):
+            if read.at(outer, "JOIN") or read.at(outer, "OUTER", "JOIN"):
+                kind = outer
+                read.step()
+                read.take("OUTER")
+        if read.at("OUTER", "JOIN"):
+            kind = "FULL"
+            read.step()
+        if not read.take("JOIN"):
+            return tuple(found)
+        source = _source(read)
+        within, grace = _within(read)
+        read.expect("ON")
+        found.append(JoinClause(kind, source, within, grace, expression(read)))
+
+
+def _within(read: Reader) -> tuple[tuple[int, int] | None, int | None]:
+    if not read.take("WITHIN"):
+        return None, None
+    if read.take("("):
+        before = read.duration()
+        read.expect(",")
+        after = read.duration()
+        read.expect(")")
+    else:
+        before = after = read.duration()
+    return (before, after), read.duration() if read.take("GRACE", "PERIOD") else None
+
+
+def _window(read: Reader) -> WindowClause:
+    if read.token.kind in ("word", "name") and read.ahead().text in ("TUMBLING", "HOPPING", "SESSION"):
+        read.step()
+    if not (read.at("TUMBLING") or read.at("HOPPING") or read.at("SESSION")):
+        read.fail("TUMBLING, HOPPING or SESSION")
+    kind = read.step().text
+    read.expect("(")
+    size = advance = 0
+    grace: int | None = None
+    retention: int | None = None
+    if kind == "SESSION":
+        size = read.duration()
+        read.take(",")
+    while not read.take(")"):
+        if read.take("SIZE"):
+            size = read.duration()
+        elif read.take("ADVANCE", "BY"):
+            advance = read.duration()
+        elif read.take("GRACE", "PERIOD"):
+            grace = read.duration()
+        elif read.take("RETENTION"):
+            retention = read.duration()
+        else:
+            read.fail("SIZE, ADVANCE BY, GRACE PERIOD or RETENTION with a time such as 1 HOUR")
+        if not read.at(")"):
+            read.expect(",")
+    if not size:
+        read.fail("a window with its SIZE before")
+    return WindowClause(kind, size, advance or size, grace, retention)

@@ -1,0 +1,69 @@
+"""How a table of SQL is read from the stores of its job: which store has its rows, and what makes them of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from forebay.sql.catalog import Source
+from forebay.sql.folding import results_of
+from forebay.sql.plan import Aggregated, Filtered, Projected, Scan, Step
+
+MakeRow = Callable[[Any, Any, int], Any]
+"""Makes a row of its key, of what the store holds, and of its timestamp in ms; None: the row is not in the table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Readable:
+    """A table that can be queried.
+
+    Args:
+        store: name of the store.
+        of_row: gives the key's columns of a row text of the store.
+        row: gives the key's row text.
+    """
+
+    source: Source
+    store: str
+    of_row: Callable[[str], Any]
+    row: Callable[[Any], str]
+    make_row: MakeRow
+
+
+def base_of(step: Step) -> Step | None:
+    """Return the step whose store the rows of a step are computed from; None: they have none, and are kept."""
+    while isinstance(step, Projected | Filtered):
+        step = step.parent
+    return step if isinstance(step, Aggregated | Scan) else None
+
+
+def row_maker(step: Step, windowed: bool) -> MakeRow:
+    """Return what makes the rows of a step of what its base's store holds."""
+    from forebay.sql.compile import condition_of, row_of  # noqa: PLC0415 (compilation names what can be read)
+    from forebay.sql.sources import row_maker as scanned  # noqa: PLC0415
+
+    match step:
+        case Aggregated():
+            results = results_of(step.aggregates)
+            return lambda key, kept, _time: results(kept)
+        case Scan(source, _, slots):
+            make = scanned(source, slots, windowed=windowed)
+            return lambda key, value, time: make(key, value, time, None)
+        case Filtered(parent, condition):
+            inner, keeps = row_maker(parent, windowed), condition_of(condition, windowed=windowed)
+
+            def kept(key: Any, value: Any, time: int) -> Any:
+                row = inner(key, value, time)
+                return row if row is not None and keeps(key, row) else None
+
+            return kept
+        case Projected(parent, columns, _):
+            before, project = row_maker(parent, windowed), row_of(columns, windowed=windowed)
+
+            def projected(key: Any, value: Any, time: int) -> Any:
+                row = before(key, value, time)
+                return None if row is None else project(key, row)
+
+            return projected
+    raise TypeError(f"{type(step).__name__} has no rows of its own")

@@ -1,0 +1,179 @@
+"""Reading words one after the other, and the parts of statements that are small: names, numbers, types, times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import NoReturn
+
+from forebay.sql.errors import Place, SqlError
+from forebay.sql.syntax import Literal
+from forebay.sql.tokens import Token
+from forebay.sql.types import NAMES, ArrayType, DecimalType, MapType, SqlType, StructType
+
+_UNITS = {
+    "MILLISECOND": 1,
+    "SECOND": 1_000,
+    "MINUTE": 60_000,
+    "HOUR": 3_600_000,
+    "DAY": 86_400_000,
+}
+_MAX_DIGITS = 38
+_LONG_MAX = (1 << 63) - 1
+
+
+class Reader:
+    """The words of a text and how far they are read.
+
+    Args:
+        types: named types of CREATE TYPE.
+    """
+
+    def __init__(self, text: str, tokens: Sequence[Token], types: dict[str, SqlType] | None = None) -> None:
+        self.text = text
+        self.types = {} if types is None else types
+        self._tokens = tokens
+        self._at = 0
+
+    @property
+    def token(self) -> Token:
+        """The next word."""
+        return self._tokens[self._at]
+
+    @property
+    def place(self) -> Place:
+        """Where the next word stands."""
+        return self.token.place
+
+    def ahead(self, number: int = 1) -> Token:
+        """Return a word behind the next one."""
+        return self._tokens[min(self._at + number, len(self._tokens) - 1)]
+
+    def step(self) -> Token:
+        """Return the next word and go behind it."""
+        found = self._tokens[self._at]
+        if found.kind != "end":
+            self._at += 1
+        return found
+
+    def fail(self, wanted: str) -> NoReturn:
+        """Refuse the next word. Raises SqlError."""
+        found = f"{self.token.text!r}" if self.token.kind != "end" else "the end of the statement"
+        raise SqlError(self.place, f"{found} can't stand here: write {wanted}")
+
+    def at(self, *words: str) -> bool:
+        """Tell whether the next words are these."""
+        for number, word in enumerate(words):
+            token = self.ahead(number)
+            if token.kind not in ("word", "symbol") or token.text != word:
+                return False
+        return True
+
+    def take(self, *words: str) -> bool:
+        """Go behind the next words if they are these."""
+        if not self.at(*words):
+            return False
+        for _ in words:
+            self.step()
+        return True
+
+    def expect(self, *words: str) -> None:
+        """Go behind the next words. Raises SqlError where they are others."""
+        if not self.take(*words):
+            self.fail(" ".join(words))
+
+    def name(self, what: str = "a name") -> str:
+        """Return a name: upper case unless it is quoted. Raises SqlError."""
+        if self.token.kind not in ("word", "name"):
+            self.fail(what)
+        return self.step().text
+
+    def string(self, what: str = "a text in single quotes") -> str:
+        """Return a text. Raises SqlError."""
+        if self.token.kind != "text":
+            self.fail(what)
+        return self.step().text
+
+    def whole(self, what: str = "a whole number") -> int:
+        """Return a whole number. Raises SqlError."""
+        if self.token.kind != "number" or not self.token.text.isdigit():
+            self.fail(what)
+        return int(self.step().text)
+
+    def duration(self) -> int:
+        """Return a time such as 10 SECONDS in ms. Raises SqlError."""
+        number = self.whole("a time such as 10 SECONDS")
+        unit = _UNITS.get(self.token.text.removesuffix("S")) if self.token.kind == "word" else None
+        if unit is None:
+            self.fail("MILLISECONDS, SECONDS, MINUTES, HOURS or DAYS")
+        self.step()
+        return number * unit
+
+    def type(self) -> SqlType:
+        """Return a type. Raises SqlError."""
+        place, token = self.place, self.step()
+        if token.kind not in ("word", "name"):
+            raise SqlError(place, f"{token.text!r} is no type: write {', '.join(NAMES)}, DECIMAL, ARRAY, MAP or STRUCT")
+        match token.text:
+            case "ARRAY":
+                self.expect("<")
+                item = self.type()
+                self.expect(">")
+                return ArrayType(item)
+            case "MAP":
+                self.expect("<")
+                key = self.type()
+                self.expect(",")
+                value = self.type()
+                self.expect(">")
+                return MapType(key, value)
+            case "STRUCT":
+                return self._struct()
+            case "DECIMAL" | "NUMERIC":
+                return self._decimal(place)
+        found = NAMES.get(token.text) or self.types.get(token.text)
+        if found is None:
+            raise SqlError(
+                place,
+                f"there is no type {token.text}: write {', '.join(NAMES)}, DECIMAL, ARRAY, MAP, STRUCT, or name it "
+                "with CREATE TYPE before",
+            )
+        if token.text in ("VARCHAR", "STRING") and self.take("("):
+            if not self.take("STRING"):
+                self.whole()
+            self.expect(")")
+        return found
+
+    def _struct(self) -> SqlType:
+        self.expect("<")
+        fields: list[tuple[str, SqlType]] = []
+        while not self.at(">"):
+            if fields:
+                self.expect(",")
+            field = self.name("a field's name")
+            fields.append((field, self.type()))
+        self.expect(">")
+        return StructType(tuple(fields))
+
+    def _decimal(self, place: Place) -> SqlType:
+        precision, scale = _MAX_DIGITS, 10
+        if self.take("("):
+            precision, scale = self.whole(), 0
+            if self.take(","):
+                scale = self.whole()
+            self.expect(")")
+        if not 0 <= scale <= precision or precision < 1:
+            raise SqlError(
+                place, f"DECIMAL({precision}, {scale}): the scale is 0 to the precision, which is at least 1"
+            )
+        return DecimalType(precision, scale)
+
+
+def number(text: str, place: Place) -> Literal:
+    """Return a number that is written down: DOUBLE with an exponent, DECIMAL with a point, else a whole number."""
+    if "E" in text.upper():
+        return Literal(float(text), place=place)
+    if "." in text:
+        return Literal(Decimal(text), place=place)
+    value = int(text)
+    return Literal(Decimal(text) if value > _LONG_MAX else value, place=place)

@@ -1,0 +1,163 @@
+"""A SELECT alone, understood: what it wants of a table or stream, and what makes its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from forebay.builder.keys import Windowed
+from forebay.sql.catalog import BOUNDS, ROWTIME, WINDOWSTART, Catalog, Named, Source
+from forebay.sql.encodings.readers import writer
+from forebay.sql.errors import SqlError
+from forebay.sql.generate import Generator, Typed, compiled
+from forebay.sql.names import Sources
+from forebay.sql.plan import Code, Scan, Slot
+from forebay.sql.relation import FUNCTIONS, Relation
+from forebay.sql.syntax import Call, Column, Expression, Literal, Query
+from forebay.sql.types import BIGINT
+
+LOWEST, HIGHEST = -(1 << 62), (1 << 62) - 1
+_TURNED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a SELECT wants.
+
+    Args:
+        columns: of the result.
+        keys: those it asks for; None: all.
+        starts: earliest and latest start of windows, in ms, both inclusive; None: all.
+        row: gives the result of a row's key (perhaps with a window), value and timestamp; None: not wanted.
+    """
+
+    source: Source
+    columns: tuple[Named, ...]
+    keys: tuple[tuple[Any, ...], ...] | None
+    starts: tuple[int, int] | None
+    limit: int | None
+    row: Callable[[Any, Any, int], tuple[Any, ...] | None]
+
+    def shown(self, row: Sequence[Any]) -> dict[str, Any]:
+        """Return a row of the result as JSON can hold it."""
+        return {named.name: writer(named.type)(value) for named, value in zip(self.columns, row, strict=True)}
+
+
+def reading_of(query: Query, catalog: Catalog) -> Reading:
+    """Return what a SELECT wants. Raises SqlError for what only CREATE ... AS SELECT can compute."""
+    for given, what in (
+        (query.joins, "JOIN"),
+        (query.group_by, "GROUP BY"),
+        (query.partition_by, "PARTITION BY"),
+        (query.window, "WINDOW"),
+        (query.having, "HAVING"),
+    ):
+        if given:
+            raise SqlError(
+                query.place, f"{what} is computed as records come: write CREATE TABLE ... AS SELECT, query that"
+            )
+    source = catalog.get(query.source.name, query.source.place)
+    alias = query.source.alias
+    sources = Sources(query, [(alias, source)])
+    relation = _relation(source, alias)
+    items = sources.items(query.select, frozenset(), [])
+    codes = [relation.code(item.expression) for item in items]
+    where = None if query.where is None else sources.qualified(query.where)
+    columns = tuple(Named(item.name, code.type) for item, code in zip(items, codes, strict=True))
+    conditions = list(_conjuncts(where)) if where is not None else []
+    return Reading(
+        source,
+        columns,
+        _keys(source, alias, conditions),
+        _starts(source, alias, conditions),
+        query.limit,
+        _maker(codes, None if where is None else relation.condition(where)),
+    )
+
+
+def _relation(source: Source, alias: str) -> Relation:
+    slots = [Slot(alias, each.name, each.type) for each in source.columns]
+    slots.append(Slot(alias, ROWTIME, BIGINT))
+    if source.windowing is not None:
+        slots += [Slot(alias, name, kind) for name, kind in BOUNDS.items()]
+    return Relation(Scan(source, alias, tuple(slots)), tuple(slots), (), "", source.is_table)
+
+
+def _maker(codes: Sequence[Code], condition: Code | None) -> Callable[[Any, Any, int], tuple[Any, ...] | None]:
+    namespace = {name: value for code in codes for name, value in code.namespace.items()}
+    project = compiled("k, r, w", [code.source for code in codes], namespace)
+    keeps = None if condition is None else compiled("k, r, w", [condition.source], dict(condition.namespace))
+
+    def row(key: Any, value: Any, timestamp: int) -> tuple[Any, ...] | None:
+        window: tuple[int, ...] = ()
+        if isinstance(key, Windowed):
+            key, window = key.key, tuple(key.window)
+        whole = (*(key or ()), *value, timestamp, *window)
+        if keeps is not None and keeps(None, whole, None)[0] is not True:
+            return None
+        return project(None, whole, None)
+
+    return row
+
+
+def _conjuncts(condition: Expression) -> Iterator[Expression]:
+    if isinstance(condition, Call) and condition.name == "AND":
+        for part in condition.arguments:
+            yield from _conjuncts(part)
+    else:
+        yield condition
+
+
+class _NoNames:
+    def resolve(self, column: Column) -> Typed:
+        raise SqlError(column.place, "a column can't stand here")
+
+
+def _constant(value: Expression, like: Named) -> Any:
+    """Return a literal as a column's type has it. Raises SqlError."""
+    make = Generator(_NoNames(), FUNCTIONS)
+    (_, source), _kind = make.alike([Typed("None", like.type), make.of(value)], value)
+    return compiled("", [source], make.namespace)()[0]
+
+
+def _keys(source: Source, alias: str, conditions: Sequence[Expression]) -> tuple[tuple[Any, ...], ...] | None:
+    """Return the keys that conditions name: an equality for each key column, or IN for a single one."""
+    wanted: list[list[Any]] = []
+    for named in source.keys:
+        column, found = Column(named.name, alias), None
+        for condition in conditions:
+            match condition:
+                case Call("=", (one, other)) if column in (one, other):
+                    value = other if one == column else one
+                    found = [_constant(value, named)] if isinstance(value, Literal) else None
+                case Call("IN", (one, *values)) if one == column and all(isinstance(v, Literal) for v in values):
+                    found = [_constant(value, named) for value in values]
+            if found is not None:
+                break
+        if found is None:
+            return None
+        wanted.append(found)
+    keys: list[tuple[Any, ...]] = [()]
+    for choices in wanted:
+        keys = [(*key, choice) for key in keys for choice in dict.fromkeys(choices)]
+    return tuple(keys) if source.keys else None
+
+
+def _starts(source: Source, alias: str, conditions: Sequence[Expression]) -> tuple[int, int] | None:
+    if source.windowing is None:
+        return None
+    low, high = LOWEST, HIGHEST
+    column = Column(WINDOWSTART, alias)
+    for condition in conditions:
+        if not isinstance(condition, Call) or condition.name not in _TURNED or len(condition.arguments) != 2:
+            continue
+        one, other = condition.arguments
+        sign, value = (condition.name, other) if one == column else (_TURNED[condition.name], one)
+        if column not in (one, other) or not isinstance(value, Literal) or not isinstance(value.value, int):
+            continue
+        if sign in ("=", ">=", ">"):
+            low = max(low, value.value + (sign == ">"))
+        if sign in ("=", "<=", "<"):
+            high = min(high, value.value - (sign == "<"))
+    return low, high

@@ -1,0 +1,78 @@
+"""What the steps of a query give: columns by name, and the key that rows are under."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from forebay.sql.catalog import Named, Windowing
+from forebay.sql.errors import SqlError
+from forebay.sql.functions import loaded
+from forebay.sql.generate import Generator, Typed
+from forebay.sql.plan import Code, Slot, Step
+from forebay.sql.printed import printed
+from forebay.sql.syntax import Column, Expression
+
+FUNCTIONS = loaded.REGISTRY
+
+
+@dataclass(frozen=True, slots=True)
+class KeyColumn:
+    """A column of the key.
+
+    Args:
+        equals: expressions that have its value; the first one selected in this order is the key of a result.
+        is_made: whether no column stands for it, so that it is called ROWKEY or by a number.
+    """
+
+    named: Named
+    equals: tuple[Expression, ...] = ()
+    is_made: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """Rows on their way.
+
+    Args:
+        slots: columns of a row.
+        format: name of the key's format.
+        exploded: sources of what table functions gave, by their call.
+    """
+
+    step: Step
+    slots: tuple[Slot, ...]
+    keys: tuple[KeyColumn, ...]
+    format: str
+    is_table: bool
+    windowing: Windowing | None = None
+    replaced: dict[Expression, Typed] = field(default_factory=dict)
+
+    def generator(self) -> Generator:
+        """Return what makes code of expressions over the rows."""
+        return Generator(RowNames(self.slots), FUNCTIONS, self.replaced)
+
+    def code(self, expression: Expression) -> Code:
+        """Return an expression over a row as code. Raises SqlError."""
+        make = self.generator()
+        made = make.of(expression)
+        return Code(made.source, made.type, make.namespace, printed(expression))
+
+    def condition(self, expression: Expression) -> Code:
+        """Return a condition over a row as code. Raises SqlError."""
+        make = self.generator()
+        made = make.condition(expression)
+        return Code(made.source, made.type, make.namespace, printed(expression))
+
+
+class RowNames:
+    """Columns of a row."""
+
+    def __init__(self, slots: tuple[Slot, ...]) -> None:
+        self._slots = {(slot.source, slot.name): (at, slot.type) for at, slot in enumerate(slots)}
+
+    def resolve(self, column: Column) -> Typed:
+        """Return where a column of a row is. Raises SqlError."""
+        found = self._slots.get((column.source, column.name))
+        if found is None:
+            raise SqlError(column.place, f"the column {column.name} can't stand here: its rows do not have it")
+        return Typed(f"r[{found[0]}]", found[1])

@@ -1,0 +1,143 @@
+"""A file or folder of SQL as a service: its entry in the table of services, and its job.
+
+The environment variable FOREBAY_SQL names the file or folder. Child processes and Spark's workers inherit it, so that
+every process of a job reads the same statements.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from forebay.agreement import store_contracts
+from forebay.builder.topology import Topology, job
+from forebay.catalog import COMPACTED, KEEP_FOREVER, Service, Topic
+from forebay.job import Job
+from forebay.sql.compile import Compiler
+from forebay.sql.errors import Place, SqlError
+from forebay.sql.program import Program, program_of_statements
+from forebay.sql.statements import parse
+from forebay.sql.syntax import CreateAs, CreateSource, Select, Statement
+
+VARIABLE = "FOREBAY_SQL"
+MODULE = "forebay.sql.service"
+_WITHOUT_CONTRACT = frozenset({"JSON", "DELIMITED", "KAFKA", "NONE"})
+
+
+@dataclass(frozen=True, slots=True)
+class NoSettings:
+    """Settings of logic that has none: what SQL says is in its statements."""
+
+
+def statements_of(path: Path) -> list[Statement]:
+    """Return the statements of a file, or of a folder's `.sql` files in order of their names. Raises SqlError."""
+    files = sorted(path.glob("*.sql")) if path.is_dir() else [path]
+    if not files:
+        raise SqlError(Place(str(path)), "the folder has no .sql files: put the statements into one")
+    found: list[Statement] = []
+    types: dict[str, Any] = {}
+    for file in files:
+        try:
+            text = file.read_text(encoding="utf-8")
+        except (OSError, UnicodeError) as error:
+            raise SqlError(Place(str(file)), f"the file can't be read: {error}: give a text in UTF-8") from error
+        found += parse(text, file.name, types)
+    return found
+
+
+def runnable(statements: list[Statement]) -> Program:
+    """Return the program of statements that can run as a job. Raises SqlError."""
+    made = program_of_statements(statement for statement in statements if not isinstance(statement, Select))
+    if not made.queries:
+        place = statements[0].place if statements else Place()
+        raise SqlError(place, "nothing is computed: write CREATE STREAM or TABLE ... AS SELECT")
+    for source in made.catalog:
+        for kind in (source.encoding.key, source.encoding.value):
+            if kind not in _WITHOUT_CONTRACT:
+                raise SqlError(
+                    source.place,
+                    f"{source.name}: {kind} needs a contract in the registry, which a job of SQL does not make yet: "
+                    "write JSON, DELIMITED or KAFKA",
+                )
+    return made
+
+
+def job_of(statements: list[Statement]) -> Job:
+    """Return the job of statements. Raises SqlError."""
+    runnable(statements)
+
+    def build(_settings: NoSettings) -> Topology:
+        return Compiler(runnable(statements)).run()
+
+    return job(NoSettings, build)
+
+
+def name_of(path: Path) -> str:
+    """Return the service's name: the file's or folder's, in lower case with hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-") or "sql"
+
+
+def service_of(path: Path, statements: list[Statement], made: Job) -> Service:
+    """Return the entry of a job in the table of services."""
+    partitions = _partitions(statements)
+    program = runnable(statements)
+    tables = {query.target.topic for query in program.queries if query.is_table}
+    tables |= {source.topic for source in program.catalog if source.is_table}
+    few = min((partitions.get(topic, 4) for topic in made.inputs), default=4)
+
+    def topic_of(name: str) -> Topic:
+        return Topic(name, "", partitions.get(name, few), COMPACTED if name in tables else KEEP_FOREVER)
+
+    return Service(
+        name=name_of(path),
+        summary=f"the statements of {path.name}",
+        inputs=tuple(map(topic_of, made.inputs)),
+        outputs=tuple(map(topic_of, made.outputs)),
+        stores=store_contracts(made, NoSettings()),
+        job=MODULE,
+        stages=len(made.topology),
+    )
+
+
+def _partitions(statements: list[Statement]) -> Mapping[str, int]:
+    """Return the numbers of partitions that WITH clauses give, by topic."""
+    found: dict[str, int] = {}
+    for statement in statements:
+        if isinstance(statement, CreateSource | CreateAs) and "PARTITIONS" in statement.options:
+            name = str(statement.options.get("KAFKA_TOPIC", statement.name))
+            found[name] = int(statement.options["PARTITIONS"])
+    return found
+
+
+def path_of() -> Path:
+    """Return the file or folder that the environment names. Raises SqlError."""
+    named = os.environ.get(VARIABLE, "")
+    if not named:
+        raise SqlError(Place(), f"no statements are named: set {VARIABLE} to a .sql file or a folder of them")
+    return Path(named)
+
+
+@cache
+def _loaded(path: Path) -> tuple[list[Statement], Job, Service]:
+    statements = statements_of(path)
+    made = job_of(statements)
+    return statements, made, service_of(path, statements, made)
+
+
+def program() -> Program:
+    """Return the program that this process runs. Raises SqlError."""
+    return runnable(_loaded(path_of())[0])
+
+
+def __getattr__(name: str) -> Any:
+    """Return JOB and SERVICE, made when they are asked for."""
+    if name == "JOB":
+        return _loaded(path_of())[1]
+    if name == "SERVICE":
+        return _loaded(path_of())[2]
+    raise AttributeError(name)

@@ -1,0 +1,168 @@
+"""Parsing of statements: the ones a file holds, one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from forebay.sql.errors import SqlError
+from forebay.sql.queries import query
+from forebay.sql.reader import Reader
+from forebay.sql.syntax import (
+    ColumnDef,
+    Command,
+    CreateAs,
+    CreateSource,
+    CreateType,
+    InsertInto,
+    Options,
+    Select,
+    SetProperty,
+    Statement,
+)
+from forebay.sql.tokens import tokens_of
+from forebay.sql.types import SqlType
+
+_FIRST = "CREATE, INSERT INTO, SELECT, SHOW, DESCRIBE, EXPLAIN, PRINT, TERMINATE, DROP or SET"
+
+
+def parse(text: str, file: str = "<statement>", types: dict[str, SqlType] | None = None) -> list[Statement]:
+    """Return the statements of a text. Raises SqlError with the place and the remedy."""
+    read = Reader(text, tokens_of(text, file), types)
+    found: list[Statement] = []
+    while read.token.kind != "end":
+        if read.take(";"):
+            continue
+        start, place = read.token.start, read.place
+        made = _statement(read)
+        if read.token.kind != "end" and not read.at(";"):
+            read.fail("a semicolon or what else the statement may have here")
+        found.append(replace(made, place=place, text=text[start : read.token.start].strip()))
+    return found
+
+
+def _statement(read: Reader) -> Statement:
+    if read.at("SELECT"):
+        return Select(query(read))
+    if read.take("CREATE"):
+        return _create(read)
+    if read.take("INSERT", "INTO"):
+        name = read.name("the name of a stream")
+        if read.at("(") or read.at("VALUES"):
+            read.fail("SELECT ...: rows are written to the stream's topic by any producer")
+        return InsertInto(name, query(read))
+    for verb in ("SET", "UNSET"):
+        if read.take(verb):
+            name = read.string("the setting's name in single quotes")
+            value = None
+            if verb == "SET":
+                read.expect("=")
+                value = read.string("the setting's value in single quotes")
+            return SetProperty(name, value)
+    return _command(read)
+
+
+def _command(read: Reader) -> Statement:
+    if read.take("SHOW") or read.take("LIST"):
+        if not any(read.at(word) for word in ("STREAMS", "TABLES", "QUERIES", "TOPICS", "FUNCTIONS", "TYPES")):
+            read.fail("STREAMS, TABLES, QUERIES, TOPICS, FUNCTIONS or TYPES")
+        found = Command("SHOW", read.step().text)
+        read.take("EXTENDED")
+    elif read.take("DESCRIBE"):
+        found = Command("DESCRIBE", read.name("the name of a stream or table"))
+        read.take("EXTENDED")
+    elif read.take("EXPLAIN"):
+        if read.token.kind == "name" or read.ahead().kind == "end" or read.ahead().text == ";":
+            found = Command("EXPLAIN", read.name())
+        else:
+            found = Command("EXPLAIN", "", _statement(read))
+    elif read.take("PRINT"):
+        found = Command("PRINT", read.step().text if read.token.kind == "text" else read.name("a topic's name"))
+        read.take("FROM", "BEGINNING")
+    elif read.take("TERMINATE"):
+        found = Command("TERMINATE", read.name("a query's name, or ALL"))
+    elif read.take("DROP"):
+        found = _drop(read)
+    else:
+        read.fail(_FIRST)
+    return found
+
+
+def _drop(read: Reader) -> Command:
+    if not (read.at("STREAM") or read.at("TABLE") or read.at("TYPE")):
+        read.fail("STREAM, TABLE or TYPE")
+    kind = read.step().text
+    read.take("IF", "EXISTS")
+    found = Command(f"DROP {kind}", read.name())
+    read.take("DELETE", "TOPIC")
+    return found
+
+
+def _create(read: Reader) -> Statement:
+    or_replace = read.take("OR", "REPLACE")
+    if read.take("TYPE"):
+        read.take("IF", "NOT", "EXISTS")
+        name = read.name("the type's name")
+        read.expect("AS")
+        kind = read.type()
+        read.types[name] = kind
+        return CreateType(name, kind)
+    read.take("SOURCE")
+    if not (read.at("STREAM") or read.at("TABLE")):
+        read.fail("STREAM, TABLE or TYPE")
+    is_table = read.step().text == "TABLE"
+    missing = read.take("IF", "NOT", "EXISTS")
+    name = read.name("the name of the stream or table")
+    columns = _columns(read) if read.at("(") else ()
+    place, options = read.place, _options(read)
+    if read.take("AS"):
+        if columns:
+            raise SqlError(place, f"{name} AS SELECT has its columns from the query: leave the list of columns out")
+        return CreateAs(name, is_table, options, query(read), or_replace, missing)
+    return CreateSource(name, is_table, columns, options, or_replace, missing)
+
+
+def _columns(read: Reader) -> tuple[ColumnDef, ...]:
+    read.expect("(")
+    found: list[ColumnDef] = []
+    while not read.take(")"):
+        if found:
+            read.expect(",")
+        place, name = read.place, read.name("a column's name")
+        if any(name == other.name for other in found):
+            raise SqlError(place, f"the column {name} is there twice: give each its own name")
+        kind, role, header = read.type(), "", ""
+        if read.take("PRIMARY", "KEY"):
+            role = "PRIMARY KEY"
+        elif read.take("KEY"):
+            role = "KEY"
+        elif read.take("HEADERS"):
+            role = "HEADERS"
+        elif read.take("HEADER", "("):
+            role, header = "HEADER", read.string()
+            read.expect(")")
+        found.append(ColumnDef(name, kind, role, header))
+    return tuple(found)
+
+
+def _options(read: Reader) -> Options:
+    found: Options = {}
+    if not read.take("WITH"):
+        return found
+    read.expect("(")
+    while not read.take(")"):
+        if found:
+            read.expect(",")
+        name = read.step().text.upper() if read.token.kind == "text" else read.name("an option such as KAFKA_TOPIC")
+        read.expect("=")
+        found[name] = _option(read, name)
+    return found
+
+
+def _option(read: Reader, name: str) -> str | int | bool:
+    if read.token.kind == "number":
+        if name == "WINDOW_SIZE":
+            return read.duration()
+        return read.whole()
+    if read.at("TRUE") or read.at("FALSE"):
+        return read.step().text == "TRUE"
+    return read.string("a value: a number, TRUE, FALSE, or a text in single quotes")

@@ -1,0 +1,88 @@
+"""The words of a statement: ksqlDB's dialect of the SQL library's tokenizer."""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import TokenType
+from sqlglot.tokens import Tokenizer
+
+from forebay.sql.errors import Place, SqlError
+
+
+class Ksql(Dialect):
+    """ksqlDB: names in backticks or double quotes, texts in single quotes."""
+
+    class Tokenizer(Tokenizer):
+        """Its words; SHOW and the like are words as any others."""
+
+        IDENTIFIERS: ClassVar[list[str | tuple[str, str]]] = ["`", '"']
+        QUOTES: ClassVar[list[tuple[str, str] | str]] = ["'"]
+        STRING_ESCAPES: ClassVar[list[str]] = ["'"]
+        COMMANDS: ClassVar[set[TokenType]] = set()
+
+
+_DIALECT = Ksql()
+
+
+class Token(NamedTuple):
+    """One word.
+
+    Args:
+        kind: word, name (a quoted one), text, number, symbol, end.
+        text: words in upper case; what quotes hold, as it is written.
+    """
+
+    kind: str
+    text: str
+    place: Place
+    start: int
+    stop: int
+
+
+_KINDS = {TokenType.IDENTIFIER: "name", TokenType.STRING: "text", TokenType.NUMBER: "number"}
+_JOINED = {"<>": "!=", "=>": "=>", "->": "->", ":=": ":=", "||": "||", "<=": "<=", ">=": ">="}
+
+
+def tokens_of(text: str, file: str = "<statement>") -> list[Token]:
+    """Return the words of a text, an end behind them. Raises SqlError."""
+    try:
+        found = _DIALECT.tokenize(text)
+    except SqlglotError as error:
+        raise SqlError(Place(file), f"this can't be read as SQL: {error}") from error
+    lines = [0]
+    lines.extend(at + 1 for at, letter in enumerate(text) if letter == "\n")
+    tokens: list[Token] = []
+    for each in found:
+        place = _place(lines, each.start, file)
+        kind = _KINDS.get(each.token_type)
+        if kind is None:
+            kind = "word" if each.text[:1].isalpha() or each.text[:1] == "_" else "symbol"
+        _add(tokens, Token(kind, each.text.upper() if kind == "word" else each.text, place, each.start, each.end + 1))
+    stop = len(text)
+    tokens.append(Token("end", "", _place(lines, stop, file), stop, stop))
+    return tokens
+
+
+def _add(tokens: list[Token], token: Token) -> None:
+    """Take a word in; multi-word keywords of the library are taken apart, symbols that belong together joined."""
+    if token.kind == "word" and " " in token.text:
+        at = token.start
+        for part in token.text.split():
+            tokens.append(Token("word", part, token.place, at, at + len(part)))
+        return
+    if token.kind == "number" and token.text.endswith(".") and len(token.text) > 1:
+        tokens.append(token._replace(text=token.text[:-1] + ".0"))
+        return
+    text = _JOINED.get(token.text, token.text) if token.kind == "symbol" else token.text
+    tokens.append(token._replace(text=text))
+
+
+def _place(lines: list[int], at: int, file: str) -> Place:
+    low, high = 0, len(lines)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if lines[middle] <= at else (low, middle)
+    return Place(file, low + 1, at - lines[low] + 1)

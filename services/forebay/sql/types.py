@@ -1,0 +1,152 @@
+"""SQL types, as ksqlDB names them, and which of them goes together with which."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A type without parts."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class DecimalType:
+    """Exact numbers of so many digits, `scale` of them behind the point."""
+
+    precision: int
+    scale: int
+
+    def __str__(self) -> str:
+        return f"DECIMAL({self.precision}, {self.scale})"
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayType:
+    """Values of one type in order."""
+
+    item: SqlType
+
+    def __str__(self) -> str:
+        return f"ARRAY<{self.item}>"
+
+
+@dataclass(frozen=True, slots=True)
+class MapType:
+    """Values by key."""
+
+    key: SqlType
+    value: SqlType
+
+    def __str__(self) -> str:
+        return f"MAP<{self.key}, {self.value}>"
+
+
+@dataclass(frozen=True, slots=True)
+class StructType:
+    """Named fields in order."""
+
+    fields: tuple[tuple[str, SqlType], ...]
+
+    def __str__(self) -> str:
+        return f"STRUCT<{', '.join(f'`{name}` {kind}' for name, kind in self.fields)}>"
+
+    def index(self, name: str) -> int | None:
+        """Return the position of a field; None: there is none of that name."""
+        return next((at for at, (field, _) in enumerate(self.fields) if field == name), None)
+
+
+SqlType = Scalar | DecimalType | ArrayType | MapType | StructType
+
+INT = Scalar("INTEGER")
+BIGINT = Scalar("BIGINT")
+DOUBLE = Scalar("DOUBLE")
+BOOLEAN = Scalar("BOOLEAN")
+STRING = Scalar("STRING")
+BYTES = Scalar("BYTES")
+DATE = Scalar("DATE")
+TIME = Scalar("TIME")
+TIMESTAMP = Scalar("TIMESTAMP")
+NULL = Scalar("NULL")
+"""The type of a null that nothing else gives one."""
+
+NAMES: dict[str, SqlType] = {
+    "INT": INT,
+    "INTEGER": INT,
+    "BIGINT": BIGINT,
+    "DOUBLE": DOUBLE,
+    "BOOLEAN": BOOLEAN,
+    "STRING": STRING,
+    "VARCHAR": STRING,
+    "BYTES": BYTES,
+    "DATE": DATE,
+    "TIME": TIME,
+    "TIMESTAMP": TIMESTAMP,
+}
+"""Types by the words for them."""
+
+TIMES = (DATE, TIME, TIMESTAMP)
+"""Types whose values are whole numbers: days, milliseconds of a day, milliseconds since 1970."""
+
+_DIGITS = {INT: 10, BIGINT: 19}
+
+
+def is_number(kind: SqlType) -> bool:
+    """Tell whether one can calculate with values of the type."""
+    return kind in (INT, BIGINT, DOUBLE) or isinstance(kind, DecimalType)
+
+
+def as_decimal(kind: SqlType) -> DecimalType:
+    """Return the decimal that holds every value of a whole type."""
+    return kind if isinstance(kind, DecimalType) else DecimalType(_DIGITS[kind], 0)  # type: ignore[index]
+
+
+def common(one: SqlType, other: SqlType) -> SqlType | None:
+    """Return the type that values of both can be given as; None: there is none."""
+    if other in (one, NULL):
+        return one
+    if one == NULL:
+        return other
+    if is_number(one) and is_number(other):
+        return _common_number(one, other)
+    if one == STRING and other in TIMES:
+        return other
+    if other == STRING and one in TIMES:
+        return one
+    if {one, other} == {DATE, TIMESTAMP}:
+        return TIMESTAMP
+    match one, other:
+        case ArrayType(), ArrayType():
+            item = common(one.item, other.item)
+            return None if item is None else ArrayType(item)
+        case MapType(), MapType():
+            key, value = common(one.key, other.key), common(one.value, other.value)
+            return None if key is None or value is None else MapType(key, value)
+        case StructType(), StructType():
+            return _common_struct(one, other)
+    return None
+
+
+def _common_number(one: SqlType, other: SqlType) -> SqlType:
+    if DOUBLE in (one, other):
+        return DOUBLE
+    if not isinstance(one, DecimalType) and not isinstance(other, DecimalType):
+        return BIGINT
+    left, right = as_decimal(one), as_decimal(other)
+    scale = max(left.scale, right.scale)
+    return DecimalType(max(left.precision - left.scale, right.precision - right.scale) + scale, scale)
+
+
+def _common_struct(one: StructType, other: StructType) -> SqlType | None:
+    found: dict[str, SqlType] = dict(one.fields)
+    for name, kind in other.fields:
+        shared = common(found.get(name, NULL), kind)
+        if shared is None:
+            return None
+        found[name] = shared
+    return StructType(tuple(found.items()))

@@ -1,0 +1,125 @@
+"""What Python holds for each SQL type, and rows of it as bytes in stores and repartitions.
+
+A row is a tuple of columns. Whole numbers are ints, decimals Decimals, dates and times whole numbers, structs tuples
+of their fields, arrays tuples, maps dicts that nobody changes.
+"""
+
+from __future__ import annotations
+
+import decimal
+import types
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, get_args
+
+import msgspec
+
+from forebay.codec import Codec, DecodeError, EncodeError
+from forebay.formats import Contracts, Format
+from forebay.sql.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INT,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    ArrayType,
+    DecimalType,
+    MapType,
+    SqlType,
+    StructType,
+)
+
+_CLASSES: dict[SqlType, Any] = {
+    INT: int,
+    BIGINT: int,
+    DOUBLE: float,
+    BOOLEAN: bool,
+    STRING: str,
+    BYTES: bytes,
+    DATE: int,
+    TIME: int,
+    TIMESTAMP: int,
+}
+Row = tuple[Any, ...]
+
+
+def hint_of(kind: SqlType) -> Any:
+    """Return the Python type of a SQL type's values, null among them."""
+    match kind:
+        case DecimalType():
+            return decimal.Decimal | None
+        case ArrayType(item):
+            return many(hint_of(item)) | None
+        case MapType(key, value):
+            return dict[_plain(key), hint_of(value)] | None  # type: ignore[misc]
+        case StructType(fields):
+            return tuple_of([hint_of(each) for _, each in fields]) | None
+    return _CLASSES.get(kind, int) | None
+
+
+def _plain(kind: SqlType) -> Any:
+    return decimal.Decimal if isinstance(kind, DecimalType) else _CLASSES.get(kind, str)
+
+
+def tuple_of(hints: Sequence[Any]) -> Any:
+    """Return the Python type of tuples with items of these types."""
+    return types.GenericAlias(tuple, tuple(hints))
+
+
+def many(hint: Any) -> Any:
+    """Return the Python type of tuples of any length with items of a type."""
+    return types.GenericAlias(tuple, (hint, ...))
+
+
+class RowCodec:
+    """Rows in MessagePack, read by their columns' types.
+
+    Args:
+        hint: Python type of the rows.
+    """
+
+    def __init__(self, hint: Any) -> None:
+        self._hint = hint
+        self._encode = msgspec.msgpack.Encoder().encode
+        self._decode = msgspec.msgpack.Decoder(hint).decode
+
+    @property
+    def hints(self) -> tuple[Any, ...]:
+        """Python types of the columns."""
+        return get_args(self._hint)
+
+    def widened(self, hints: Sequence[Any]) -> RowCodec:
+        """Return the codec of rows with more columns."""
+        return RowCodec(tuple_of((*self.hints, *hints)))
+
+    def encode(self, record: Any) -> bytes:
+        try:
+            return self._encode(record)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise EncodeError(f"{record!r} is no row: {error}") from error
+
+    def decode(self, data: bytes) -> Any:
+        try:
+            return self._decode(data)
+        except (msgspec.DecodeError, ValueError) as error:
+            raise DecodeError(f"{len(data)} bytes are no row: {error}") from error
+
+
+def format_of_hints(name: str, hints: Sequence[Any]) -> Format[Any]:
+    """Return the format of rows whose columns have these Python types."""
+    hint = tuple_of(hints)
+
+    def codec(_contracts: Contracts) -> Codec[Any]:
+        return RowCodec(hint)
+
+    return Format(name, tuple, codec)
+
+
+@lru_cache(4096)
+def row_format(columns: tuple[SqlType, ...]) -> Format[Any]:
+    """Return the format of rows with columns of these types, as stores and repartitions hold them."""
+    return format_of_hints(f"row of {', '.join(map(str, columns)) or 'nothing'}", [hint_of(each) for each in columns])

@@ -1,0 +1,48 @@
+"""Statements on the test driver: what a program writes for what it reads."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from forebay.builder.keys import Windowed
+from forebay.builder.topology import job
+from forebay.sql.compile import topology_of
+from forebay.sql.program import program_of
+from forebay.sql.service import NoSettings
+from forebay.testing import JobDriver
+
+Written = tuple[Any, Any, int]
+
+
+class Driven:
+    """A program as a job of two tasks; values are given and shown as JSON's."""
+
+    def __init__(self, sql: str, tasks: int = 2) -> None:
+        self.program = program_of(sql, "test.sql")
+        self.driver = JobDriver(job(NoSettings, lambda _: topology_of(self.program)), tasks=tasks)
+
+    def send(self, topic: str, key: bytes | str | None, value: Any, timestamp: int = 0) -> list[Written]:
+        """Send a record; give what it caused on topics."""
+        data = value.encode() if isinstance(value, str) else None if value is None else json.dumps(value).encode()
+        raw = key.encode() if isinstance(key, str) else key
+        self.driver.pipe_bytes(raw, data, timestamp, topic)
+        found, self.driver.outputs = self.driver.outputs, []
+        return [(plain(each.key), each.value, each.timestamp) for each in found]
+
+    def rows(self, topic: str, *sent: tuple[str | None, Any]) -> list[tuple[Any, Any]]:
+        """Send records at the times 0, 1...; give keys and rows of all outputs."""
+        made = [self.send(topic, key, value, at) for at, (key, value) in enumerate(sent)]
+        return [(key, value) for each in made for key, value, _ in each]
+
+
+def plain(key: Any) -> Any:
+    """Give a key's columns, a single one as it is, with the window behind them."""
+    if isinstance(key, Windowed):
+        return (*key.key, key.window.start, key.window.end)
+    return key[0] if isinstance(key, tuple) and len(key) == 1 else key
+
+
+def stream(columns: str, more: str = "") -> str:
+    """Give a CREATE STREAM s over the topic `in`."""
+    return f"CREATE STREAM s ({columns}) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON'{more});\n"

@@ -1,0 +1,51 @@
+"""docs/sql.md: its statements run, its queries are understood, the functions it names exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from forebay.sql.aggregates.loaded import AGGREGATES
+from forebay.sql.compile import topology_of
+from forebay.sql.errors import SqlError
+from forebay.sql.exploding import NAMES
+from forebay.sql.functions import loaded
+from forebay.sql.functions.registry import SIGNATURES, SPECIAL
+from forebay.sql.program import program_of
+from forebay.sql.reading import reading_of
+
+PAGE = (Path(__file__).parents[2] / "docs" / "sql.md").read_text()
+BLOCKS = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
+
+
+def test_the_statements_of_the_page_become_topologies() -> None:
+    for block in (BLOCKS[0], BLOCKS[2]):
+        program = program_of(block, "page.sql")
+        assert topology_of(program).graph.nodes
+        assert len(program.queries) in (2, 6)
+
+
+def test_the_queries_of_the_page_are_understood() -> None:
+    program = program_of(BLOCKS[0] + BLOCKS[1])
+    readings = [reading_of(each.query, program.catalog) for each in program.selects]
+    assert [each.keys for each in readings] == [(("sensor-1",),), (("sensor-1",),), None]
+
+
+def test_the_error_of_the_page_is_what_is_told() -> None:
+    (shown,) = re.findall(r"```text\n(.*?)\n```", PAGE)
+    head = BLOCKS[0].split("CREATE TABLE")[0].replace("\n", "").replace("  WITH", " \n\nWITH") + "\n"
+    wrong = head + "CREATE TABLE a AS SELECT sensor,    area FROM readings GROUP BY sensor;"
+    with pytest.raises(SqlError) as refused:
+        program_of(wrong, "readings.sql")
+    assert str(refused.value).partition(": ")[2] == shown.partition(": ")[2]
+
+
+def test_the_functions_of_the_page_exist() -> None:
+    assert loaded.MODULES
+    listed = PAGE[PAGE.index("## Aggregates") : PAGE.index("Expressions become Python")]
+    known = {*SIGNATURES, *SPECIAL, *AGGREGATES, *NAMES}
+    for name in re.findall(r"`([A-Z_]+(?:\.\.\.)?)`", listed):
+        plain = name.removesuffix("...")
+        assert plain in known or any(each.startswith(plain) for each in known), name

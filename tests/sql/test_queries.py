@@ -1,0 +1,196 @@
+"""`POST /sql`: pull, push, SHOW, DESCRIBE, EXPLAIN; what is wrong is told with its place and status."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from typing import Any
+
+import pytest
+
+from forebay.queries.entries import Entry
+from forebay.queries.sql_pages import SqlPages
+from forebay.queries.stores import Found
+from forebay.runtime.http import MAX_BODY, Answer, HttpServer, Request
+from forebay.stores.values import Stamped
+from tests.sql.driven import Driven, stream
+
+STATEMENTS = stream("id STRING KEY, n INT") + (
+    "CREATE TABLE totals AS SELECT id, COUNT(*) AS c, SUM(n) AS total FROM s GROUP BY id HAVING COUNT(*) < 5;"
+    "CREATE TABLE hours AS SELECT id, COUNT(*) AS c FROM s WINDOW TUMBLING (SIZE 10 MILLISECONDS) GROUP BY id;"
+    "CREATE TABLE people (id STRING PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='people', VALUE_FORMAT='JSON');"
+    "CREATE TABLE named AS SELECT totals.id, name, total FROM totals JOIN people ON totals.id = people.id;"
+)
+
+
+class DrivenStores:
+    """The stores of a driven program as a query server would hold them."""
+
+    def __init__(self, driven: Driven) -> None:
+        self._driver = driven.driver
+
+    def wait_for(self, store: str, wanted: Any, seconds: float) -> None:
+        return
+
+    def scan(self, store: str, bounds: Any, limit: int) -> Found:
+        held = self._driver.store(store)
+        if isinstance(held, dict):
+            found = [Entry(key, each.value, timestamp=each.timestamp) for key, each in held.items()]
+        else:
+            found = [Entry(w.key, w.value, w.start, w.start + 10, w.timestamp) for w in held]
+            low, high = bounds.times
+            found = [each for each in found if each.start is not None and low <= each.start <= high]
+        return Found(found[:limit], {0: 3}, len(found) > limit)
+
+    def get(self, store: str, key: str, bounds: Any, limit: int) -> Found:
+        found = [entry for entry in self.scan(store, bounds, limit).entries if entry.key == key]
+        return Found(found, {0: 3})
+
+
+class DrivenTail:
+    """Records that were written to a topic, then silence."""
+
+    def __init__(self, records: list[Any]) -> None:
+        self._records = records
+        self.closed = False
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from self._records
+        yield None
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture
+def driven() -> Driven:
+    driven = Driven(STATEMENTS, tasks=1)
+    for at, (key, n) in enumerate([("a", 1), ("b", 2), ("a", 3), ("c", None)]):
+        driven.send("in", key, {"N": n}, at * 5)
+    driven.send("people", "a", {"NAME": "anna"}, 50)
+    return driven
+
+
+@pytest.fixture
+def tail() -> DrivenTail:
+    return DrivenTail([(("a",), (1, 1), 0), (("b",), (1, 2), 5), (("a",), None, 6), (("a",), (2, 4), 10)])
+
+
+@pytest.fixture
+def pages(driven: Driven, tail: DrivenTail) -> SqlPages:
+    return SqlPages(lambda: driven.program, lambda: DrivenStores(driven), lambda *_: tail)  # type: ignore[arg-type, return-value]
+
+
+def asked(pages: SqlPages, sql: Any, accept: str = "") -> tuple[int, list[Any]]:
+    body = sql if isinstance(sql, bytes) else json.dumps(sql if isinstance(sql, dict) else {"sql": sql}).encode()
+    answer = pages.answer(Request(("sql",), method="POST", body=body, accept=accept))
+    content = answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)
+    if accept:
+        return answer.status, content.decode().split("\n\n")
+    return answer.status, [json.loads(line) for line in content.decode().split("\n") if line]
+
+
+def rows(pages: SqlPages, sql: str) -> list[Any]:
+    status, lines = asked(pages, sql)
+    assert status == 200, lines
+    return [line["row"] for line in lines if "row" in line]
+
+
+PULLS: dict[str, list[Any]] = {
+    "SELECT * FROM totals WHERE id = 'a';": [{"ID": "a", "C": 2, "TOTAL": 4}],
+    "SELECT total * 2 AS twice FROM totals WHERE id IN ('b', 'a', 'x');": [{"TWICE": 4}, {"TWICE": 8}],
+    "SELECT id FROM totals WHERE c > 1;": [{"ID": "a"}],
+    "SELECT id, ROWTIME AS t FROM totals LIMIT 2;": [{"ID": "a", "T": 10}, {"ID": "b", "T": 5}],
+    "SELECT id, c, WINDOWSTART AS at FROM hours WHERE id = 'a' AND WINDOWSTART >= 10;": [{"ID": "a", "C": 1, "AT": 10}],
+    "SELECT id FROM hours WHERE WINDOWSTART < '1970-01-01T00:00:00.010';": [{"ID": "a"}, {"ID": "b"}],
+    "SELECT * FROM named;": [{"TOTALS_ID": "a", "NAME": "anna", "TOTAL": 4}],
+}
+
+
+@pytest.mark.parametrize("sql", PULLS)
+def test_a_pull(pages: SqlPages, sql: str) -> None:
+    got = [{name.replace("TOTALS_", ""): value for name, value in row.items()} for row in rows(pages, sql)]
+    want = [{name.replace("TOTALS_", ""): value for name, value in row.items()} for row in PULLS[sql]]
+    assert got == want
+
+
+def test_a_pull_tells_its_columns_and_how_far_it_is(pages: SqlPages) -> None:
+    _, lines = asked(pages, "SELECT id, c FROM totals LIMIT 1;")
+    assert lines[0] == {"columns": [{"name": "ID", "type": "STRING"}, {"name": "C", "type": "BIGINT"}]}
+    assert lines[-1] == {"end": {"rows": 1, "more": True, "batches": {"0": 3}}}
+
+
+def test_a_push_gives_each_change_once_and_ends_at_its_limit(pages: SqlPages, tail: DrivenTail) -> None:
+    _, lines = asked(pages, "SELECT * FROM totals WHERE id = 'a' EMIT CHANGES LIMIT 2;")
+    assert lines[1:] == [
+        {"row": {"ID": "a", "C": 1, "TOTAL": 1}},
+        {"tombstone": {"ID": "a"}},
+        {"row": {"ID": "a", "C": 2, "TOTAL": 4}},
+        {"end": {"rows": 2}},
+    ]
+    assert tail.closed
+
+
+def test_a_push_as_events(pages: SqlPages) -> None:
+    _, events = asked(pages, "SELECT c FROM totals EMIT CHANGES LIMIT 1;", "text/event-stream")
+    assert events[1] == 'event: row\ndata: {"C":1}'
+
+
+def test_show_describe_explain(pages: SqlPages) -> None:
+    assert [row["name"] for row in rows(pages, "SHOW TABLES;")] == ["TOTALS", "HOURS", "PEOPLE", "NAMED"]
+    assert rows(pages, "DESCRIBE totals;")[0] == {"column": "ID", "type": "STRING", "role": "key"}
+    plan = [row["plan"] for row in rows(pages, "EXPLAIN totals;")]
+    assert plan[2:5] == [
+        "  give COUNT(*) as C, SUM(S.N) as TOTAL",
+        "    keep where (COUNT(*) < 5)",
+        "      aggregate COUNT(*), SUM(S.N)",
+    ]
+
+
+REFUSED: dict[Any, tuple[int, str]] = {
+    "SELECT nothing FROM totals;": (400, "<request>:1:8: there is no column NOTHING: write one of ID, C, TOTAL"),
+    "SELECT * FROM s;": (400, "follow it with EMIT CHANGES"),
+    "SELECT * FROM people;": (400, "query a TABLE ... AS SELECT of it"),
+    "SELECT id, COUNT(*) FROM totals GROUP BY id;": (400, "write CREATE TABLE ... AS SELECT"),
+    "SELECT id FROM totals; SELECT id FROM totals;": (400, "send one at a time"),
+    "CREATE TABLE x AS SELECT id FROM totals;": (400, "change them and start it anew"),
+    "TERMINATE totals;": (400, "run as one job"),
+    b"\xff": (400, "no UTF-8"),
+    b'{"sql": 1}': (400, "the body has sql"),
+    b'{"sql": "SHOW TABLES;", "sort": 1}': (400, "sort: the body has"),
+    b'{"sql": ': (400, "Expecting value"),
+}
+
+
+@pytest.mark.parametrize("sql", REFUSED)
+def test_what_is_wrong_is_told(pages: SqlPages, sql: Any) -> None:
+    status, text = REFUSED[sql]
+    found, (error,) = asked(pages, sql)
+    assert found == status
+    assert text in error["error"]
+
+
+def test_a_get_is_refused(pages: SqlPages) -> None:
+    assert pages.answer(Request(("sql",))).status == 405
+
+
+def test_a_body_that_is_too_large_or_has_no_length_is_refused() -> None:
+    server = HttpServer(lambda _: Answer(200, "text/plain", b"never"), "127.0.0.1", 0)
+    try:
+        connection = HTTPConnection("127.0.0.1", server.port, timeout=10)
+        connection.request("POST", "/sql", headers={"Content-Length": str(MAX_BODY + 1)})
+        assert connection.getresponse().status == 413
+        connection.close()
+        connection.putrequest("POST", "/sql")
+        connection.endheaders()
+        assert connection.getresponse().status == 411
+        connection.close()
+    finally:
+        server.close()
+
+
+def test_rows_of_a_store_are_stamped(driven: Driven) -> None:
+    """Give the reason why a pull knows ROWTIME: stores of tables keep it beside each row."""
+    store = driven.driver.store("totals")
+    assert all(isinstance(each, Stamped) for each in store.values())
