@@ -8,6 +8,7 @@ from pathlib import Path
 
 from confluent_kafka import Message
 from service_bench import PARTITIONS, ServiceBench
+from topic_reading import headers_of
 
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.topics import spec_of
@@ -108,7 +109,7 @@ def unpack(release: str, folder: Path) -> None:
 
 
 def _reported_place(report: Message) -> tuple[str, int, int]:
-    headers = dict(report.headers() or [])
+    headers = dict(headers_of(report))
     topic, partition, offset = (headers[f"error.{name}"] or b"" for name in ("topic", "partition", "offset"))
     return topic.decode(), int(partition), int(offset)
 
