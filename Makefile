@@ -10,7 +10,6 @@ STAMP := $(VENV)/.installed
 CLASSES := $(VENV)/.classes
 BIN := $(VENV)/bin
 UV_VERSION := 0.13.8
-SOURCES := services producers
 CHARTS := $(filter-out charts/forebay-lib/,$(dir $(wildcard charts/*/Chart.yaml)))
 CHART_PACKAGES := dist/charts
 
@@ -52,7 +51,7 @@ lint: $(STAMP) ## Check style, format and types
 	@echo "== ruff format --check"
 	@$(BIN)/ruff format --check .
 	@echo "== mypy --strict"
-	@$(BIN)/mypy --strict $(SOURCES)
+	@$(BIN)/mypy --strict
 
 format: $(STAMP) ## Repair style and format
 	@$(BIN)/ruff check --fix .

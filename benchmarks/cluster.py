@@ -13,20 +13,21 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import median
 
 import click
 
 _TESTS = Path(__file__).resolve().parents[1] / "integration-tests"
-sys.path += [str(_TESTS / "cluster"), str(_TESTS)]
+sys.path.append(str(_TESTS))
 
+from cluster.images import object_store_tag_in_cluster, tag_in_cluster  # noqa: E402
+from cluster.kube import Namespace, chart  # noqa: E402
+from cluster.object_store import ObjectStore  # noqa: E402
+from cluster.polling import poll_until  # noqa: E402
+from cluster.release import Load, Release  # noqa: E402
 from faults.watch import OutputWatch  # noqa: E402
-from images import object_store_tag_in_cluster, tag_in_cluster  # noqa: E402
-from kube import Namespace, chart  # noqa: E402
-from object_store import ObjectStore  # noqa: E402
-from polling import poll_until  # noqa: E402
-from release import Load, Release  # noqa: E402
 
 from charts.umbrella import SERVICE as SERVICE_CHART  # noqa: E402
 from charts.umbrella import UMBRELLA, parts  # noqa: E402
@@ -75,7 +76,7 @@ def measure_one(release: Release, repeat: int) -> None:
             ("the driver", release.driver),
             ("the broker", "demo-broker-0"),
         ):
-            waits = [silence(watch, lambda pod=pod: release.replace(pod)) for _ in range(repeat)]
+            waits = [silence(watch, partial(release.replace, pod)) for _ in range(repeat)]
             show(f"{what} deleted: longest time without an output", waits)
         show_memory(release.namespace)
         watch.close()

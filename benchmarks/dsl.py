@@ -10,8 +10,10 @@ import sys
 import time
 from collections.abc import Sequence
 from statistics import median
+from typing import Any
 
 from benchmarks.price_join_by_hand import PriceJoin
+from forebay.codec import Codec
 from forebay.job import Job, load_job
 from forebay.processor.engine import EngineSettings, TaskEngine
 from forebay.processor.messages import Message
@@ -44,11 +46,16 @@ def records(topic: str, count: int) -> list[Message]:
     return found
 
 
+def contract(_: str, record: type[Any]) -> Codec[Any]:
+    """Give the codec of a record class by its contract, for topics and stores alike."""
+    return local_codec("price-join", record)
+
+
 def cost(job: Job, streams: Sequence[list[Message]]) -> float:
     """Give microseconds of CPU per event."""
     (part,) = job.topology
     processor, table = part.processor(PriceJoinSettings()), MemoryTable()
-    codecs = task_codecs(job, part, processor, *[lambda _, record: local_codec("price-join", record)] * 3)
+    codecs = task_codecs(job, part, processor, contract, contract, contract)
     engine = TaskEngine(processor, codecs, table, EngineSettings("price-join"))
     began, sent = time.process_time(), 0
     for batch, start in enumerate(range(0, len(streams[0]), BATCH)):

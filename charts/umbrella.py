@@ -9,7 +9,8 @@ from pathlib import Path
 import yaml
 
 from forebay.catalog import SERVICES, Service
-from producers.catalog import SOURCES, Source
+from producers.base import Source
+from producers.catalog import SOURCES
 
 VERSION = "0.2.0"
 UMBRELLA = "forebay"

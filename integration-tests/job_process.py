@@ -131,7 +131,7 @@ class JobProcess:
     def frozen(self) -> Iterator[None]:
         """Stop all its processes, as by a paused machine, and let them go on at the end."""
         stopped: list[psutil.Process] = []
-        running = [self.process]
+        running: list[psutil.Process] = [self.process]
         while running:
             for process in running:
                 with contextlib.suppress(psutil.NoSuchProcess):

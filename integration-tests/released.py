@@ -8,7 +8,7 @@ from pathlib import Path
 
 from confluent_kafka import Message
 from service_bench import PARTITIONS, ServiceBench
-from topic_reading import read_topic
+from topic_reading import headers_of, read_topic
 
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.topics import spec_of
@@ -118,7 +118,7 @@ def unpack(release: str, folder: Path) -> None:
 
 
 def _reported_place(report: Message) -> tuple[str, int, int]:
-    headers = dict(report.headers() or [])
+    headers = dict(headers_of(report))
     topic, partition, offset = (headers[f"error.{name}"] or b"" for name in ("topic", "partition", "offset"))
     return topic.decode(), int(partition), int(offset)
 

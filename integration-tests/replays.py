@@ -55,7 +55,8 @@ def _device_alerts(partitions: Partitions) -> Replayed:
 
 
 def _windowed_metrics(partitions: Partitions) -> Replayed:
-    outputs, windows, late = {}, [], 0
+    outputs, late = {}, 0
+    windows: list[Value] = []
     for partition, records in partitions.items():
         task = windowed_metrics.Replay(300_000, 60_000, 3_600_000, "both", 300_000, 10, 100, 600_000)
         for key, value, timestamp in records:

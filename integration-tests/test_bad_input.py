@@ -16,7 +16,7 @@ import pytest
 from bench import INPUT, SERVICE, Bench
 from confluent_kafka import Message
 from service_bench import HOUR_MS
-from topic_reading import read_topic
+from topic_reading import headers_of, read_topic
 
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.registry import SchemaRegistry, subject_of
@@ -129,7 +129,7 @@ def seen(bench: Bench, writer: Writer) -> Seen:
         outputs.setdefault(key, []).append(value)
     errors: dict[str, list[Message]] = {}
     for message in bench.errors():
-        errors.setdefault((dict(message.headers() or [])["case"] or b"").decode(), []).append(message)
+        errors.setdefault((dict(headers_of(message))["case"] or b"").decode(), []).append(message)
     return Seen(sent, outputs, errors)
 
 
@@ -140,7 +140,7 @@ def test_the_record_is_reported_as_it_came_and_its_neighbours_are_processed(seen
     assert message.key() == (name.encode() if case.keyed else None)
     assert message.value() == seen.sent[name]
     assert message.timestamp()[1] == NOW - list(CASES).index(name)
-    headers = message.headers() or []
+    headers = headers_of(message)
     assert headers[: len(HEADERS)] == HEADERS
     reported = {key: (value or b"").decode() for key, value in headers if key.startswith("error.")}
     assert reported["error.stage"] == case.stage
@@ -154,7 +154,7 @@ def test_the_record_is_reported_as_it_came_and_its_neighbours_are_processed(seen
 def test_the_place_that_is_reported_holds_the_record(bench: Bench, seen: Seen) -> None:
     source = read_topic(bench.settings, INPUT)
     for (message,) in seen.errors.values():
-        headers = {key: value or b"" for key, value in message.headers() or [] if key.startswith("error.")}
+        headers = {key: value or b"" for key, value in headers_of(message) if key.startswith("error.")}
         original = source[int(headers["error.partition"])][int(headers["error.offset"])]
         assert (original.key(), original.value()) == (message.key(), message.value())
 

@@ -9,7 +9,7 @@ import pytest
 from bench import INPUT, Bench
 
 from forebay.platform import Platform
-from forebay.runtime.task.error_rate import FEWEST
+from forebay.runtime.protocol.errorcount import FEWEST
 from producers.base import Options
 
 GOOD = Options(count=100, keys=10, seed=61)

@@ -76,9 +76,9 @@ def expected(driver: JobDriver) -> Sent:
     found: Sent = defaultdict(list)
     for sent in driver.outputs:
         kind, codecs = JOB.format_of(sent.topic), driver.stages[0].codecs
-        key = None if sent.key is None else key_writer(kind.key)(kind.key.row(sent.key))  # type: ignore[misc]
+        key_data = None if sent.key is None else key_writer(kind.key)(kind.key.row(sent.key))  # type: ignore[misc]
         value = None if sent.value is None else codecs.outputs[sent.topic].encode(sent.value)
-        found[sent.topic, key].append((value, sent.timestamp, sent.headers))
+        found[sent.topic, key_data].append((value, sent.timestamp, sent.headers))
     return found
 
 

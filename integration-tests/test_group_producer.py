@@ -14,12 +14,13 @@ from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.settings import KafkaSettings
 from forebay.partitioner import Partitioner
 from forebay.platform import Endpoints
+from forebay.processor.context import SENDER
 from forebay.processor.engine import BatchResult, Position
 from forebay.processor.messages import Output, SideRecord
 from forebay.runtime.changelog import ChangelogRouter
 from forebay.runtime.errors import GroupFenced, TopicChanged, TransactionTooLong
 from forebay.runtime.protocol.position import POSITION, TaskPosition, owner
-from forebay.runtime.protocol.times import SENDER, TIME, TaskTime
+from forebay.runtime.protocol.times import TIME, TaskTime
 from forebay.runtime.task.transaction import Destinations, GroupProducer, TaskCommit
 
 CHECKPOINT = "checkpoint-1"

@@ -74,7 +74,8 @@ def test_control_and_aborted_records_are_passed_over_to_the_end(settings: KafkaS
     read(reader, item)
     assert item.waiting == 3
     assert item.is_read
-    assert not item.is_caught_up
+    was_caught_up = item.is_caught_up
+    assert not was_caught_up
     assert taken(item) == [names(3)]
     assert item.is_caught_up
     assert item.ends == ((topic, 0, 7),), "three records, a commit, two aborted records, an abort"

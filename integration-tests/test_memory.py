@@ -45,7 +45,7 @@ def send(bench: Bench, count: int, size: int, *keys: str) -> None:
     schema_id = SchemaRegistry(bench.settings.registry()).register(subject_of(INPUT), Schema(contract)).schema_id
     schema = fastavro.parse_schema(json.loads(contract), named_schemas={})
     for first in range(0, count, AT_ONCE):
-        records = []
+        records: list[tuple[bytes | None, bytes | None, dict[str, bytes]]] = []
         for number in range(first, min(first + AT_ONCE, count)):
             body = io.BytesIO()
             activity = {

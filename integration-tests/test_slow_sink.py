@@ -17,7 +17,8 @@ from producers.base import Options
 CLIENT = "slow-sink"
 BYTES_PER_SECOND = 150_000
 FAST = 1_000_000_000
-EVENTS = Options(count=8_000, keys=100, seed=41, duplicates=0.02, malformed=0.02)
+COUNT = 8_000
+EVENTS = Options(count=COUNT, keys=100, seed=41, duplicates=0.02, malformed=0.02)
 COMMITS = ("--max-records-per-commit", "800", "-X", f"client.id={CLIENT}")
 QUEUE = 64 << 20
 """Most a task's producer holds."""
@@ -51,7 +52,7 @@ def test_the_job_waits_for_the_broker_tells_its_lag_and_loses_nothing(bench: Ben
     before = memory(job)
     job.until_commits(5)
     waiting = metric(job, "forebay_lag_records")
-    assert 0 < waiting < EVENTS.count, "the lag that is told is not that of a job on its way"
+    assert 0 < waiting < COUNT, "the lag that is told is not that of a job on its way"
     assert memory(job) - before < QUEUE
     assert "the query failed" not in job.text()
 

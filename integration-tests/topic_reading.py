@@ -6,7 +6,7 @@ import functools
 import io
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
@@ -23,6 +23,11 @@ Positions = dict[tuple[str, int], dict[str, Any]]
 
 Markers = dict[int, dict[str, Any]]
 """What the transactions of a job committed last, by input partition."""
+
+
+def headers_of(message: Message) -> list[tuple[str, bytes | None]]:
+    """Return a consumed record's headers; the client gives values as bytes, its type is the union of all it takes."""
+    return cast("list[tuple[str, bytes | None]]", message.headers() or [])
 
 
 def read_topic(settings: KafkaSettings, topic: str, **overrides: Any) -> dict[int, list[Message]]:

@@ -19,13 +19,12 @@ from pathlib import Path
 
 import pytest
 
-sys.path.append(str(Path(__file__).parent))
 sys.path.append(str(Path(__file__).parents[1]))
 
 if os.environ.get("FOREBAY_E2E"):
-    from images import tag_in_cluster
-    from kube import Namespace
-    from release import ClusterBench, Release
+    from cluster.images import tag_in_cluster
+    from cluster.kube import Namespace
+    from cluster.release import ClusterBench, Release
 
     collect_ignore = [] if os.environ.get("E2E_OBJECT_STORE") else ["test_object_store.py"]
 else:

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import registry_door
-from forward import BROKER_PORT
-from kube import Namespace
-from manifests import container, headless_service, pod, secret
+from cluster.forward import BROKER_PORT
+from cluster.kube import Namespace
+from cluster.manifests import container, headless_service, pod, secret
+from cluster.polling import poll_until
 from pki import Authority
-from polling import poll_until
 from secured_broker import PROTOCOLS, broker_properties
 
 HOST = "kafka"

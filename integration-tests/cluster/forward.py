@@ -7,8 +7,8 @@ import subprocess
 import threading
 from contextlib import closing, suppress
 
-from kube import Namespace
-from polling import poll_until
+from cluster.kube import Namespace
+from cluster.polling import poll_until
 
 BROKER_PORT = 19092
 

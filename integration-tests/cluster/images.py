@@ -7,7 +7,7 @@ import shlex
 import uuid
 from pathlib import Path
 
-from kube import run
+from cluster.kube import run
 
 _NAMES = {"forebay": "forebay", "platform": "forebay-platform"}
 _S3_JARS = "JARS=org.apache.hadoop:hadoop-aws:3.5.0"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kube import Namespace
-from manifests import container, headless_service, pod, secret
-from polling import poll_until
+from cluster.kube import Namespace
+from cluster.manifests import container, headless_service, pod, secret
+from cluster.polling import poll_until
 
 POD = "s3"
 PORT = 9000

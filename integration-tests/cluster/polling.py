@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import pytest
+from cluster.kube import CommandFailed
 from confluent_kafka import KafkaException
-from kube import CommandFailed
 
 T = TypeVar("T")
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
-from forward import BROKER_PORT, Forward, free_port
-from kube import Namespace, chart
-from polling import poll_until
+from cluster.forward import BROKER_PORT, Forward, free_port
+from cluster.kube import Namespace, chart
+from cluster.polling import poll_until
 from replays import check
 from service_bench import ServiceBench
 from topic_reading import Decoder
@@ -144,7 +145,7 @@ class Release:
         selector = f"spark-app-selector={self.executors}"
         poll_until(lambda: set(self.namespace.names("pods", selector)) == names, f"{replicas} executor pods", seconds)
         for name in sorted(names):
-            poll_until(lambda name=name: self.namespace.is_ready(name), f"{name} is ready", seconds)
+            poll_until(partial(self.namespace.is_ready, name), f"{name} is ready", seconds)
 
     def replace(self, pod: str) -> None:
         """Delete a pod; wait until its successor is ready."""

@@ -6,8 +6,8 @@ import json
 from urllib.request import Request, urlopen
 
 import pytest
-from polling import poll_until
-from release import ClusterBench, Load, Release
+from cluster.polling import poll_until
+from cluster.release import ClusterBench, Load, Release
 
 from forebay.kafka.registry import SchemaRegistry, subject_of
 from forebay.serde import Schema

@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from kube import Namespace
-from manifests import container, pod
-from polling import poll_until
-from release import ClusterBench, Release
+from cluster.kube import Namespace
+from cluster.manifests import container, pod
+from cluster.polling import poll_until
+from cluster.release import ClusterBench, Release
 
 pytestmark = pytest.mark.timeout(900, func_only=True)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from cluster.release import ClusterBench, Load, Release
 from join_replays import CHECKS
-from release import ClusterBench, Load, Release
 from replays import REPLAYS, check
 
 from forebay.catalog import find_service

@@ -6,10 +6,10 @@ import json
 import uuid
 
 import pytest
-from external_kafka import HOST, PORTS, REGISTRY_URL, ExternalKafka
-from manifests import secret
-from polling import poll_until
-from release import ClusterBench, Load, Release
+from cluster.external_kafka import HOST, PORTS, REGISTRY_URL, ExternalKafka
+from cluster.manifests import secret
+from cluster.polling import poll_until
+from cluster.release import ClusterBench, Load, Release
 from secured_broker import Administrator, mutual_options, scram_options
 
 from forebay.catalog import find_service

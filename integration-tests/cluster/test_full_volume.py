@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kube import run
-from polling import poll_until
-from release import Load, Release
+from cluster.kube import run
+from cluster.polling import poll_until
+from cluster.release import Load, Release
 
 pytestmark = pytest.mark.timeout(1200, func_only=True)
 

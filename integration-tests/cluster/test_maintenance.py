@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from cluster.polling import poll_until
+from cluster.release import ClusterBench, Load, Release
 from join_replays import check_bills
-from polling import poll_until
-from release import ClusterBench, Load, Release
 
 pytestmark = pytest.mark.timeout(1200, func_only=True)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from images import object_store_tag_in_cluster
-from object_store import KEYS, SECRET, ObjectStore
-from polling import poll_until
-from release import ClusterBench, Load, Release
+from cluster.images import object_store_tag_in_cluster
+from cluster.object_store import KEYS, SECRET, ObjectStore
+from cluster.polling import poll_until
+from cluster.release import ClusterBench, Load, Release
 
 pytestmark = pytest.mark.timeout(1200, func_only=True)
 

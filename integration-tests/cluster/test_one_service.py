@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import time
 from contextlib import closing
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
 import pytest
-from forward import Forward, free_port
-from kube import Background, CommandFailed, run
-from polling import poll_until
-from release import ClusterBench, Load, Release
+from cluster.forward import Forward, free_port
+from cluster.kube import Background, CommandFailed, run
+from cluster.polling import poll_until
+from cluster.release import ClusterBench, Load, Release
 
 pytestmark = pytest.mark.timeout(1200, func_only=True)
 
@@ -108,6 +109,11 @@ def pulled(url: str, token: str) -> dict[str, Any]:
     return rows
 
 
+def is_another(release: Release, pod: str, before: str) -> bool:
+    """Tell whether there is a pod of this name that is not the one of before."""
+    return release.namespace.uid(pod) not in ("", before)
+
+
 def unmoved(release: Release, before: dict[str, str], *pods: str) -> list[str]:
     """Give the pods that are still those of before."""
     return [pod for pod in pods if release.namespace.uid(pod) == before[pod]]
@@ -133,8 +139,8 @@ def test_a_drained_node_costs_no_record_and_keeps_one_executor(release: Release,
             run("kubectl", "uncordon", nodes[0])
         assert drain.wait(600) == 0, drain.said()
     for pod in pods:
-        poll_until(lambda pod=pod: release.namespace.uid(pod) not in ("", before[pod]), f"another {pod}", 300)
-        poll_until(lambda pod=pod: release.namespace.is_ready(pod), f"{pod} is ready", 300)
+        poll_until(partial(is_another, release, pod, before[pod]), f"another {pod}", 300)
+        poll_until(partial(release.namespace.is_ready, pod), f"{pod} is ready", 300)
     release.settle(bench, job)
     release.scale(1)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from kube import CHARTS, chart, run
-from oci_registry import OciRegistry
+from cluster.kube import CHARTS, chart, run
+from cluster.oci_registry import OciRegistry
 
 from charts.umbrella import BROKER, PRODUCER, SERVICE, UMBRELLA, VERSION
 from forebay.catalog import SERVICES

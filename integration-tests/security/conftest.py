@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-
-sys.path.append(str(Path(__file__).parent))
-
-from secured import Secured, secured_platform
+from security.secured import Secured, secured_platform
 
 
 @pytest.fixture(scope="session")

@@ -15,8 +15,8 @@ import psutil
 import pytest
 from job_process import PYTHON_PATH, JobProcess
 from replays import check
-from searching import command_lines, files_with, holds, open_files_with
-from secured import Environment, Secured
+from security.searching import command_lines, files_with, holds, open_files_with
+from security.secured import Environment, Secured
 from service_bench import ServiceBench
 
 from forebay.cli.main import run

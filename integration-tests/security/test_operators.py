@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from secured import Secured
+from security.secured import Secured
 
 from forebay.catalog import find_service
 from forebay.cli.main import run

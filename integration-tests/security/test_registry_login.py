@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import registry_door
-from secured import Secured
+from security.secured import Secured
 
 from forebay.kafka.errors import RegistryRefused
 from forebay.kafka.registry import SchemaRegistry

@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
-from secured import Secured
+from security.secured import Secured
 
 from forebay.catalog import Service, Topic, find_service
 from forebay.codec import Unavailable

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pyarrow
 import pytest
-from searching import files_with, holds, open_files_with
+from security.searching import files_with, holds, open_files_with
 
 SECRET = "hunter2-4f1c9e"
 
@@ -32,7 +32,7 @@ def zstd(data: bytes) -> bytes:
 
 
 def lz4_blocks(data: bytes) -> bytes:
-    body = pyarrow.compress(data, codec="lz4_raw", asbytes=True)
+    body: bytes = pyarrow.compress(data, codec="lz4_raw", asbytes=True)
     sizes = len(body).to_bytes(4, "little") + len(data).to_bytes(4, "little")
     return b"LZ4Block\x25" + sizes + b"\0\0\0\0" + body
 

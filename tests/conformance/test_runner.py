@@ -16,7 +16,7 @@ STORE = {"store": {"kind": "key_value"}}
 PUT = {"op": "put", "key": "a", "value": 1}
 GET = {"op": "get", "key": "a", "expect": 1}
 COUNT = {"op": "windowed_aggregate", "window": "tumbling", "source": "s", "size_ms": 10, "grace_ms": 0}
-WINDOWED = {
+WINDOWED: dict[str, Any] = {
     "topology": {**COUNT, "aggregate": "count", "emit": "update"},
     "input": [],
     "expected": {"emit_per_input": []},

@@ -88,7 +88,7 @@ def test_one_that_waits_says_so(lanes: list[Lane]) -> None:
 
 
 def test_the_producers_start_with_their_job(lanes: list[Lane]) -> None:
-    assert lanes[0].children == ()
+    assert list(lanes[0].children) == []
     lanes[0].start(0)
     assert [child.name for child in lanes[0].children] == ["job 0", "producer 0"]
 

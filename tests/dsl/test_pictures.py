@@ -54,7 +54,8 @@ counting: counts words
 def test_every_arrow_of_a_flow_chart_joins_boxes_that_are_drawn() -> None:
     pictures = [picture_of(service, load_job(service.job)) for service in SERVICES.values()]
     for picture in (counting(), *pictures):
-        drawn, joined = set(), set()
+        drawn: set[str] = set()
+        joined: set[str] = set()
         for line in as_mermaid(picture).splitlines()[1:]:
             for part in line.replace("<-->", "|").replace("-.->", "|").replace("-->", "|").split("|"):
                 ident = part.strip().split("(")[0].split("[")[0].split("{")[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from confluent_kafka import OFFSET_END, TopicPartition
@@ -46,7 +46,8 @@ def test_it_fails_when_nothing_new_comes_and_says_where(monkeypatch: pytest.Monk
     records = tail(monkeypatch, Silent)
     with pytest.raises(NothingCame, match=r"within 0\.02 s not enough was committed to results at here:1"):
         next(records.read(End(), follow=True, seconds=0.02))
-    assert {place.offset for place in records._consumer.assigned} == {OFFSET_END}
+    consumer = cast(Silent, records._consumer)
+    assert {place.offset for place in consumer.assigned} == {OFFSET_END}
 
 
 def test_what_comes_in_time_is_given(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,6 +63,13 @@ class Poll:
 
 def counts(outputs: list[Forwarded[Any]]) -> Changes:
     """Give the votes by group; no group twice."""
-    groups = [output.value.dish if output.topic == "vote_counts" else split_key(output.key) for output in outputs]
+    groups = [_group(output) for output in outputs]
     assert len(set(groups)) == len(groups)
     return {group: output.value.votes for group, output in zip(groups, outputs, strict=True)}
+
+
+def _group(output: Forwarded[Any]) -> str | tuple[str, str]:
+    if output.topic == "vote_counts":
+        return str(output.value.dish)
+    region, dish = split_key(output.key)
+    return region, dish

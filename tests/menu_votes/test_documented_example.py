@@ -9,7 +9,10 @@ from menu_votes.model import CustomerRegion, CustomerVote
 from tests.plain import plain
 
 PAGE = Path(__file__).parents[2] / "docs" / "services" / "menu-votes.md"
-TYPES = {"customer_votes": CustomerVote, "customer_regions": CustomerRegion}
+TYPES: dict[str, type[CustomerVote] | type[CustomerRegion]] = {
+    "customer_votes": CustomerVote,
+    "customer_regions": CustomerRegion,
+}
 
 
 def test_example() -> None:

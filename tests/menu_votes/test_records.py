@@ -1,6 +1,7 @@
 """Records fit their contracts, field for field."""
 
 import json
+from operator import attrgetter
 
 import pytest
 
@@ -17,7 +18,7 @@ RECORDS = [
 ]
 
 
-@pytest.mark.parametrize("record_type", sorted({type(record) for record in RECORDS}, key=lambda kind: kind.__name__))
+@pytest.mark.parametrize("record_type", sorted({type(record) for record in RECORDS}, key=attrgetter("__name__")))
 def test_fields_are_the_contracts_in_its_order(record_type: type) -> None:
     schema = json.loads(load_contract("menu-votes", record_type.__name__).text)
     assert [field["name"] for field in schema["fields"]] == list(fields_of(record_type))

@@ -82,8 +82,9 @@ def stream_stream(bench: Bench) -> Process:
     left, right = (
         bench.open(WindowStore(name, Cell, size_ms=10, retention_ms=15, duplicates=Duplicates.KEEP)) for name in "lr"
     )
-    waiting = {f"{side}_waiting": bench.open(JoinBuffer(f"{side}-waiting", Cell)) for side in ("left", "right")}
-    join = StreamStreamJoin(left, right, within(5, grace_ms=5), Join.OUTER, pair, **waiting)
+    one, other = (bench.open(JoinBuffer(f"{side}-waiting", Cell)) for side in ("left", "right"))
+    windows = within(5, grace_ms=5)
+    join = StreamStreamJoin(left, right, windows, Join.OUTER, pair, left_waiting=one, right_waiting=other)
     return lambda side, key, value, ts, now: (join.on_left if side == "L" else join.on_right)(key, value, ts, now)
 
 

@@ -188,7 +188,8 @@ def test_it_gives_what_a_list_of_sessions_gives(gap: int, grace: int, records: l
     sessions = SessionWindows(gap, grace)
     model: dict[str, list[tuple[int, int, int]]] = {"a": [], "b": []}
     final: list[tuple[str, int, int, int]] = []
-    now, bound, finals = 0, -(10**9), []
+    finals: list[WindowResult[Cell]] = []
+    now, bound = 0, -(10**9)
     with open_bench(Backend.IN_MEMORY) as bench:
         sums = aggregate(bench, sessions, Emission.BOTH, retention=10**6)
         for key, step in records:

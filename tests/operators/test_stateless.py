@@ -31,5 +31,5 @@ def test_a_rekey_changes_the_key_alone() -> None:
 
 def test_a_tombstone_goes_through_all_but_a_rekey() -> None:
     for operator in (EVEN, DOUBLE, LETTERS):
-        assert operator.process("k", None, 7) == [Result("k", None, 7)]  # type: ignore[attr-defined]
+        assert operator.process("k", None, 7) == [Result("k", None, 7)]
     assert BY_VALUE.process("k", None, 7) == []

@@ -12,6 +12,7 @@ from forebay.conformance.cell import Cell
 from forebay.operators import (
     Change,
     Emission,
+    Fold,
     Result,
     SessionAggregate,
     StreamAggregate,
@@ -41,7 +42,7 @@ class NumberCodec:
         return Number(int(data))
 
 
-LONGEST = reducing(lambda total, value: value if len(value.json) > len(total.json) else total)
+LONGEST: Fold[Cell, Cell] = reducing(lambda total, value: value if len(value.json) > len(total.json) else total)
 
 
 def counts(bench: Bench) -> StreamAggregate[Cell, Number]:

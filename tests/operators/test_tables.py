@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ from forebay.stores.timestamped import TimestampedKeyValueStore
 from forebay.stores.versioned import VersionedKeyValueStore
 from tests.operators.cells import pair
 
-KINDS = {
+KINDS: dict[str, Callable[[Bench, str], LatestByOffset[Cell] | LatestByTimestamp[Cell]]] = {
     "latest by offset": lambda bench, name: LatestByOffset(bench.open(TimestampedKeyValueStore(name, Cell))),
     "latest by timestamp": lambda bench, name: LatestByTimestamp(
         bench.open(VersionedKeyValueStore(name, Cell, history_retention_ms=10_000))

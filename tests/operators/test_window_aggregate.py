@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from forebay.conformance.bench import Backend, Bench, open_bench
 from forebay.conformance.cell import Cell
-from forebay.operators import Emission, WindowAggregate
+from forebay.operators import Emission, WindowAggregate, WindowResult
 from forebay.stores.window import WindowStore
 from forebay.time import TimeWindows, Window, hopping, tumbling
 from tests.operators.cells import append, empty
@@ -142,7 +142,8 @@ def test_it_gives_what_folding_all_records_again_gives(
     """The model keeps every record; a window's final holds what had come before it closed, given once."""
     windows = TimeWindows(size, min(size, advance), grace)
     folded: dict[tuple[str, Window], list[tuple[int, str]]] = defaultdict(list)
-    refused, now, finals, dropped = 0, 0, [], 0
+    finals: list[WindowResult[Cell]] = []
+    refused, now, dropped = 0, 0, 0
     with open_bench(Backend.IN_MEMORY) as bench:
         counts = aggregate(bench, windows, Emission.BOTH)
         for number, (key, step) in enumerate(records):

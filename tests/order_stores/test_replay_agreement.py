@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from decimal import Decimal
 
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -33,7 +34,7 @@ inputs = st.lists(st.tuples(st.sampled_from(["o1", "o2", "o3", ""]), events), ma
 
 
 def of_order(order_id: str, event: OrderEvent) -> OrderEvent:
-    return OrderEvent(**{name: getattr(event, name) for name in event.__slots__} | {"order_id": order_id})
+    return msgspec.structs.replace(event, order_id=order_id)
 
 
 def results(of: JobDriver) -> list[Output]:

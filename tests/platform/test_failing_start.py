@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
 from forebay.platform import Platform, PlatformError, Ports
 from forebay.platform.ports import HOST
+from forebay.platform.progress import Download
 
 MakeJava = Callable[[str], Path]
 
@@ -73,5 +75,5 @@ class _InterruptsWhenStarted:
         if self.steps == 2:
             raise KeyboardInterrupt
 
-    def download(self, label: str) -> object:
+    def download(self, label: str) -> AbstractContextManager[Download]:
         raise AssertionError(label)

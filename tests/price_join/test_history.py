@@ -6,9 +6,9 @@ from tests.price_join.harness import START, Kitchen
 HISTORY = 1000
 
 
-def kitchen(**settings: object) -> Kitchen:
+def kitchen(join: Unpriced = Unpriced.INNER) -> Kitchen:
     """Give a kitchen whose history begins at 4000."""
-    opened = Kitchen(history_retention_ms=HISTORY, **settings)
+    opened = Kitchen(history_retention_ms=HISTORY, join=join)
     opened.price(0, 7)
     opened.price(3500, 8)
     opened.price(5000, 9)
@@ -16,7 +16,10 @@ def kitchen(**settings: object) -> Kitchen:
 
 
 def late(of: Kitchen) -> list[tuple[str | None, str]]:
-    return [(failure.key and failure.key.decode(), failure.headers["late.by_ms"]) for failure in of.driver.late]
+    return [
+        (None if failure.key is None else failure.key.decode(), failure.headers["late.by_ms"])
+        for failure in of.driver.late
+    ]
 
 
 def test_the_first_moment_of_the_history_is_inside() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +15,7 @@ from tests.deletes import Delete, pipe_each
 from tests.price_join.harness import START, Kitchen
 from tests.price_join.replay import Output, replay, settled
 
-TOPICS = {MenuPrice: "menu_prices", FoodOrder: "food_orders"}
+TOPICS: dict[type[Any], str] = {MenuPrice: "menu_prices", FoodOrder: "food_orders"}
 ITEMS = ["curry", "soup", ""]
 items = st.sampled_from(ITEMS)
 times = st.integers(START, START + 300)

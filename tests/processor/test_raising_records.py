@@ -22,10 +22,12 @@ class Fragile(Sum):
         self.answers = answers
 
     def timestamp(self, event: Number) -> int:
-        return self._answer("timestamp", event, event.timestamp)
+        answer: int = self._answer("timestamp", event, event.timestamp)
+        return answer
 
     def event_id(self, event: Number) -> str | None:
-        return self._answer("event_id", event, event.event_id)
+        answer: str | None = self._answer("event_id", event, event.event_id)
+        return answer
 
     def _answer(self, method: str, event: Number, usual: Any) -> Any:
         answer = self.answers.get(method, usual) if event.amount == 13 else usual
@@ -88,7 +90,7 @@ CONTRACT = Schema(
 def test_a_record_that_refuses_its_own_values_goes_to_errors() -> None:
     schemas = LocalSchemas()
     codec = AvroCodec(Even, schemas.register(CONTRACT), schemas)
-    sums = TestDriver(Sum(), Codecs({"numbers": codec}, CODECS.stores, CODECS.outputs))  # type: ignore[arg-type]
+    sums = TestDriver(Sum(), Codecs({"numbers": codec}, CODECS.stores, CODECS.outputs))
     good = codec.encode(Even("e", 50, 2))
     assert sums.pipe_bytes(b"a", good[:-1] + b"\x06") == []
     (error,) = sums.errors

@@ -9,13 +9,16 @@ import pytest
 
 from forebay.catalog import find_service
 from forebay.job import load_job
+from forebay.processor import Context
 from forebay.processor.engine import EngineSettings, TaskEngine
 from forebay.processor.messages import Message
 from forebay.stores.table import MemoryTable
 from forebay.testing import JobDriver
 from forebay.testing.driver import PipedRecord
 from price_join.model import FoodOrder, MenuPrice
-from tests.runtime.task_records import CODECS, Sum
+from tests.runtime.task_records import CODECS, Number, Sum, Total
+
+Arrived = list[tuple[str, MenuPrice | FoodOrder]]
 
 
 def record(topic: str, offset: int, at: int) -> Message:
@@ -27,7 +30,7 @@ def order_of(streams: Sequence[Sequence[Message]], tables: frozenset[str]) -> li
     taken: list[str] = []
 
     class Noting(Sum):
-        def process(self, event, ctx):
+        def process(self, event: Number, ctx: Context[Total]) -> None:
             taken.append(event.event_id)
 
     codec = next(iter(CODECS.inputs.values()))
@@ -58,8 +61,8 @@ def test_an_order_of_the_millisecond_of_a_price_is_billed_at_that_price(orders_f
     service = find_service("price-join")
     driver = JobDriver("price-join")
     stage = driver.stages[0]
-    price = [("menu_prices", MenuPrice("soup", 3.0, 5)), ("menu_prices", MenuPrice("soup", 4.0, 10))]
-    order = [("food_orders", FoodOrder("o1", "ann", "soup", 2, 10))]
+    price: Arrived = [("menu_prices", MenuPrice("soup", 3.0, 5)), ("menu_prices", MenuPrice("soup", 4.0, 10))]
+    order: Arrived = [("food_orders", FoodOrder("o1", "ann", "soup", 2, 10))]
     records = [*order, *price] if orders_first else [*price, *order]
     assert load_job(service.job).tables == {"menu_prices"}
     streams: dict[str, list[Message]] = {"food_orders": [], "menu_prices": []}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from forebay.runtime.protocol.lease import Partitioned
+
 pytest.importorskip("pyspark")
 
 from forebay.runtime.errors import TopicChanged
 from forebay.runtime.spark.source import adopted
 
-START = {"t": (5, 6)}
+START: Partitioned = {"t": (5, 6)}
 
 
 def test_nothing_changes_where_nothing_was_added() -> None:

@@ -47,7 +47,8 @@ def state(copy: TaskCopy) -> tuple[int, dict[bytes, bytes]]:
 
 
 def test_a_commit_is_applied_when_it_has_been_read(copy: TaskCopy) -> None:
-    topics, taken = Topics(), {}
+    topics = Topics()
+    taken: dict[str, int] = {}
     first = topics.commit(1, (b"a", b"1"))
     assert copy.batches_end(first) == -1
     give(copy, topics, taken, first)
@@ -64,14 +65,16 @@ def test_a_commit_is_applied_when_it_has_been_read(copy: TaskCopy) -> None:
 
 
 def test_without_another_commit_nothing_is_applied(copy: TaskCopy) -> None:
-    topics, taken = Topics(), {}
+    topics = Topics()
+    taken: dict[str, int] = {}
     ends = topics.commit(1, (b"a", b"1"))
     give(copy, topics, taken, ends)
     assert [copy.batches_end(ends) for _ in range(3)] == [1, -1, -1]
 
 
 def test_records_read_beyond_the_ends_wait(copy: TaskCopy) -> None:
-    topics, taken = Topics(), {}
+    topics = Topics()
+    taken: dict[str, int] = {}
     first = topics.commit(1, (b"a", b"1"))
     second = topics.commit(2, (b"a", b"2"))
     third = topics.commit(3, (b"a", b"3"))
@@ -83,7 +86,8 @@ def test_records_read_beyond_the_ends_wait(copy: TaskCopy) -> None:
 
 
 def test_several_commits_are_applied_at_once(copy: TaskCopy) -> None:
-    topics, taken = Topics(), {}
+    topics = Topics()
+    taken: dict[str, int] = {}
     for batch in (1, 2, 3):
         ends = topics.commit(batch, (b"a", b"%d" % batch), (b"k%d" % batch, b"x"))
     give(copy, topics, taken, ends)

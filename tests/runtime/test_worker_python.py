@@ -14,11 +14,13 @@ INSTALLED = str(Path(pyspark.__file__).parent)
 SHOW = "import json, os, sys; print(json.dumps([sys.argv[1:], sys.path, os.environ.get('PYTHONPATH'), sys.executable]))"
 
 
-def started(environment: dict[str, str], *arguments: str) -> list[list[str]]:
+def started(environment: dict[str, str], *arguments: str) -> tuple[list[str], list[str], str | None, str]:
     """Start the chosen Python as Spark would; give its arguments, path, PYTHONPATH and executable."""
     choose_python(environment)
     command = [environment["PYSPARK_PYTHON"], "-c", SHOW, *arguments]
-    return list(json.loads(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout))
+    shown = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    given, path, python_path, executable = json.loads(shown)
+    return given, path, python_path, executable
 
 
 def test_what_spark_ships_is_left_out_and_all_else_is_kept(tmp_path: Path) -> None:

@@ -77,10 +77,10 @@ class Contract:
             return self._decimal(), Decimal
         if roll < 0.67:
             avro, hint = self._type(depth + 1)
-            return {"type": "array", "items": avro}, tuple[hint, ...]
+            return {"type": "array", "items": avro}, tuple[hint, ...]  # type: ignore[valid-type]
         if roll < 0.79:
             avro, hint = self._type(depth + 1)
-            return {"type": "map", "values": avro}, FrozenMap[str, hint]
+            return {"type": "map", "values": avro}, FrozenMap[str, hint]  # type: ignore[valid-type]
         if roll < 0.88:
             return self._record(depth)
         return self._union(depth)

@@ -72,5 +72,5 @@ def test_a_folder_beside_the_installed_packages_hides_nothing(tmp_path: Path, mo
     packed.mkdir(parents=True)
     (packed / "UserActivity.avsc").write_text('{"type": "record", "name": "UserActivity", "fields": []}')
     monkeypatch.setattr(contracts, "_CHECKOUT", tmp_path / "avro")
-    monkeypatch.setattr(contracts.resources, "files", lambda _: tmp_path / "forebay")
+    monkeypatch.setattr("forebay.serde.contracts.resources.files", lambda _: tmp_path / "forebay")
     assert list_contracts("user-sessions") == ("UserActivity",)

@@ -24,7 +24,7 @@ RECORD = Everything(
     inner_by_name=FrozenMap({"b" * 20: Inner("i" * 20, None)}), last="l" * 2000,
 )  # fmt: skip
 DATA = CODEC.encode(RECORD)
-UNFIT = Everything(**{name: getattr(RECORD, name) for name in RECORD.__slots__} | {"last": 5})  # type: ignore[arg-type]
+UNFIT = Everything(**{name: getattr(RECORD, name) for name in RECORD.__slots__} | {"last": 5})
 
 
 def refused(call: Callable[[], object]) -> Callable[[], object]:

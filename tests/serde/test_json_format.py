@@ -83,4 +83,4 @@ def test_a_field_that_is_not_of_its_type_is_named(data: bytes, reason: str) -> N
 
 def test_another_record_is_refused() -> None:
     with pytest.raises(EncodeError, match="is no Order"):
-        ORDERS.encode(Item("tea", 1.0))
+        ORDERS.encode(Item("tea", 1.0))  # type: ignore[arg-type]

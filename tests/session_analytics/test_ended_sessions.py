@@ -1,5 +1,7 @@
 """A session is ended once, by a record of its own, when it can't grow any more."""
 
+from collections.abc import Callable
+
 import pytest
 
 from session_analytics.model import DeviceContext
@@ -97,7 +99,7 @@ def test_a_session_that_grew_is_looked_at_again_when_it_may_end() -> None:
 @pytest.mark.parametrize("restart_after", range(4))
 def test_a_restart_loses_no_end_and_repeats_none(restart_after: int) -> None:
     task = driver()
-    steps = [
+    steps: list[Callable[[], object]] = [
         lambda: task.pipe("ann", click(0)),
         lambda: task.pipe("bob", click(GAP + 1)),
         lambda: task.advance_wall_time(30 * SECOND + 1),

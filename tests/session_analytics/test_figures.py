@@ -1,5 +1,7 @@
 """What a session's figures say."""
 
+from typing import Any
+
 from session_analytics.model import CurrentEvent, DeviceContext, DeviceInfo, Interaction, PageMetadata, SessionInfo
 from tests.session_analytics.harness import GAP, START, click, driver, pipe
 
@@ -75,7 +77,8 @@ def test_the_click_is_told_with_its_page_and_context() -> None:
 
 
 def test_what_a_click_does_not_tell_is_null_and_counts_nowhere() -> None:
-    missing = dict.fromkeys(("user_agent", "device_info", "referrer", "session_info", "page_metadata", "interaction"))
+    names = ("user_agent", "device_info", "referrer", "session_info", "page_metadata", "interaction")
+    missing: dict[str, Any] = dict.fromkeys(names)
     found = pipe(driver(), 0, sequence_number=None, **missing)
     assert found.current_event == CurrentEvent(None, "/home", None, 10, START, None, None, None, False)
     assert found.session_metrics.unique_categories == 0

@@ -78,7 +78,8 @@ class Model:
         elif kind == "find_sessions_key_range":
             found = self.read(*arguments)
         else:
-            found = self.read(*(arguments or (None, None)), -(10**9), 10**9)
+            key_from, key_to = arguments or (None, None)
+            found = self.read(key_from, key_to, -(10**9), 10**9)
         return found[::-1] if name.startswith("backward_") else found
 
 

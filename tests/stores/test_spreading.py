@@ -78,7 +78,7 @@ class Side:
             result = engine.finish(batch)
             self.tables[task].apply(result.changes, b"t")
             self.positions[task] = result.position
-            sent += [(output.key.decode(), output.value) for output in result.outputs]
+            sent += [((output.key or b"").decode(), output.value) for output in result.outputs]
         return sent
 
     def spread(self, tasks: int) -> Side:

@@ -69,10 +69,10 @@ def test_each_grouping_but_the_key_s_is_a_stage(folder: Path) -> None:
         "by-note": ["note", "level", "timestamp"],
     }
     assert [(part.name, part.sends) for part in made.topology] == [
-        ("", {"by-area-sensor"}),
-        ("by-area-sensor", {"by-area"}),
-        ("by-area", {"by-note"}),
-        ("by-note", set()),
+        ("", frozenset({"by-area-sensor"})),
+        ("by-area-sensor", frozenset({"by-area"})),
+        ("by-area", frozenset({"by-note"})),
+        ("by-note", frozenset()),
     ]
 
 

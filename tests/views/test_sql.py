@@ -17,7 +17,7 @@ def test_a_view() -> None:
         Group("area", READINGS.columns["area"]),
         Aggregate("total", Function.SUM, READINGS.columns["reading"]),
     )
-    assert (found.where, found.uses) == (None, {"area", "reading"})
+    assert (found.where, found.uses) == (None, frozenset({"area", "reading"}))
 
 
 def test_grouped_by_the_topic_s_key() -> None:

@@ -15,7 +15,7 @@ Output = tuple[str, Value, int]
 Window = tuple[int, str, str]
 """Start in ms, server, metric: finals leave in this order."""
 
-REQUIRED = {"metric_name": str, "value": (int, float), "timestamp": int}
+REQUIRED: dict[str, type | tuple[type, ...]] = {"metric_name": str, "value": (int, float), "timestamp": int}
 
 
 def replay(

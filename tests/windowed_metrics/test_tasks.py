@@ -1,5 +1,7 @@
 """The entry in the table of services: any number of tasks gives the same windows and the same finals."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from forebay.testing import JobDriver
@@ -9,7 +11,7 @@ from tests.windowed_metrics.harness import START, STORE, metric
 from windowed_metrics.settings import EmitResults, WindowedMetricsSettings
 
 
-def run(tasks: int, partitions: int) -> tuple[list[object], list[object]]:
+def run(tasks: int, partitions: int) -> tuple[Sequence[object], Sequence[object]]:
     task = JobDriver(
         "windowed-metrics",
         tasks=tasks,

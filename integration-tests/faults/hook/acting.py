@@ -8,8 +8,12 @@ import signal
 import sys
 import time
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from faults.points import Action, Armed
+
+if TYPE_CHECKING:
+    import psutil
 
 
 class InjectedFault(RuntimeError):
@@ -46,13 +50,20 @@ def _is_driver() -> bool:
     return "run" in sys.argv and os.path.basename(sys.argv[0]) == "main.py"  # noqa: PTH119
 
 
-def _jvm():  # type: ignore[no-untyped-def]
-    psutil = importlib.import_module("psutil")
-    own = psutil.Process()
+def _own() -> psutil.Process:
+    made: psutil.Process = importlib.import_module("psutil").Process()
+    return made
+
+
+def _jvm() -> psutil.Process:
+    own = _own()
     related = own.children() if _is_driver() else own.parents()
     return next(process for process in related if "java" in process.name())
 
 
-def _driver():  # type: ignore[no-untyped-def]
-    psutil = importlib.import_module("psutil")
-    return psutil.Process() if _is_driver() else _jvm().parent()
+def _driver() -> psutil.Process:
+    if _is_driver():
+        return _own()
+    driver = _jvm().parent()
+    assert driver is not None, "the JVM's driver has ended"
+    return driver

@@ -181,7 +181,7 @@ class MemoryProducer:
         except Fenced as error:
             raise fenced() from error
         for place in offsets:
-            transaction.offsets[place.topic, place.partition] = place.offset, place.metadata
+            transaction.offsets[place.topic, place.partition] = place.offset, place.metadata or ""
 
     def commit_transaction(self, _seconds: float) -> None:
         self._at("commit.before")

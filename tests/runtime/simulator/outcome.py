@@ -111,11 +111,11 @@ def differences(calm: Outcome, troubled: Outcome) -> list[str]:
     if calm.side != troubled.side:
         found.append(f"{troubled.side} errors and late records instead of {calm.side}")
     for part, rows in calm.merged.items():
-        ours = troubled.merged[part]
+        kept = troubled.merged[part]
         found += [
-            f"row {key!r} of part {part}: {ours.get(key)!r} instead of {rows.get(key)!r}"
-            for key in sorted(rows.keys() | ours.keys())
-            if rows.get(key) != ours.get(key)
+            f"row {key!r} of part {part}: {kept.get(key)!r} instead of {rows.get(key)!r}"
+            for key in sorted(rows.keys() | kept.keys())
+            if rows.get(key) != kept.get(key)
         ]
     return found
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from forebay.job import Job, Stage, SubTopology
 from forebay.operators import Emission, WindowAggregate, WindowResult
@@ -103,9 +103,9 @@ class Windows(_Anonymous):
         if following is not None:
             ctx.schedule("close", following, "")
 
-    def _tell(self, finals: Any, ctx: Context[Number]) -> None:
-        result: WindowResult[Number]
+    def _tell(self, finals: Iterable[WindowResult[Number]], ctx: Context[Number]) -> None:
         for result in finals:
+            assert result.value is not None, "a window's end is no tombstone"
             ctx.forward(Number(result.window.start, result.value.amount), f"{result.key}@{result.window.start}")
 
 
@@ -142,7 +142,7 @@ class Priced(_Anonymous):
 
 
 def _with_global_table() -> Job:
-    whole = {"tables": frozenset({FACTORS}), "global_tables": frozenset({FACTORS})}
+    whole = frozenset({FACTORS})
     both = {INPUT: Number, FACTORS: Number}
     return Job(
         both,
@@ -150,14 +150,27 @@ def _with_global_table() -> Job:
         object,
         lambda _: Priced("factors"),
         graph=(
-            SubTopology("", lambda _: Priced("factors"), both, sends=frozenset({"grouped"}), **whole),
-            SubTopology("grouped", lambda _: Priced("others"), {FACTORS: Number}, {"grouped": Number}, **whole),
+            SubTopology(
+                "", lambda _: Priced("factors"), both, sends=frozenset({"grouped"}), tables=whole, global_tables=whole
+            ),
+            SubTopology(
+                "grouped",
+                lambda _: Priced("others"),
+                {FACTORS: Number},
+                {"grouped": Number},
+                tables=whole,
+                global_tables=whole,
+            ),
         ),
     )
 
 
+def _made(kind: type[AnyProcessor]) -> Callable[[object], AnyProcessor]:
+    return lambda _: kind()
+
+
 def _job(first: type[AnyProcessor], *then: tuple[str, type[AnyProcessor]]) -> Job:
-    stages = tuple(Stage(name, Number, lambda _, kind=kind: kind()) for name, kind in then)
+    stages = tuple(Stage(name, Number, _made(kind)) for name, kind in then)
     return Job({INPUT: Number}, {OUTPUT: Number}, object, lambda _: first(), stages)
 
 
