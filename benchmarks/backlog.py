@@ -56,7 +56,7 @@ def fill(kafka: KafkaSettings, service: Service, events: int, keys: int) -> None
 
 
 def codecs(kafka: KafkaSettings, service: Service) -> dict[str, Codec[object]]:
-    """Give the codec of each input."""
+    """Return the codec of each input."""
     registry = SchemaRegistry(kafka.registry())
     found: dict[str, Codec[object]] = {}
     for topic in service.inputs:

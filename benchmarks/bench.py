@@ -33,7 +33,7 @@ TOPIC = "user_activity"
 
 @contextmanager
 def platform(service: str = SERVICE) -> Iterator[tuple[Path, KafkaSettings]]:
-    """Give a platform in a directory of its own, with a service's topics."""
+    """Yield a platform in a directory of its own, with a service's topics."""
     with tempfile.TemporaryDirectory(prefix="forebay-bench-") as home:
         embedded = Platform(Path(home))
         endpoints = embedded.up(SilentProgress())
@@ -76,7 +76,7 @@ class JobProcess:
         self._sampler.start()
 
     def log(self) -> str:
-        """Give what it wrote."""
+        """Return what it wrote."""
         return Path(self._log.name).read_text()
 
     def wait_until_it_runs(self, seconds: float = 180.0) -> None:
@@ -116,7 +116,7 @@ class JobProcess:
         self._sampler.join()
 
     def value(self, name: str, **labels: str) -> float:
-        """Give the sum of a metric over the labels not given."""
+        """Return the sum of a metric over the labels not given."""
         wanted = set(labels.items())
         return sum(
             v

@@ -99,7 +99,7 @@ def measure_all(namespace: Namespace, tag: str) -> None:
 
 
 def reference(release: Release) -> float:
-    """Give the seconds of a pod that does nothing."""
+    """Return the seconds of a pod that does nothing."""
     begun = time.monotonic()
     container = {
         "name": "said",

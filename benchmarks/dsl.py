@@ -38,7 +38,7 @@ BY_HAND = Job(
 
 
 def records(topic: str, count: int) -> list[Message]:
-    """Give produced records of a topic, as bytes."""
+    """Return produced records of a topic, as bytes."""
     found: list[Message] = []
     for offset, event in enumerate(generate(topic, Options(count=count, keys=200, event_rate=1_000))):
         data = local_codec("price-join", type(event.value)).encode(event.value)
@@ -47,12 +47,12 @@ def records(topic: str, count: int) -> list[Message]:
 
 
 def contract(_: str, record: type[Any]) -> Codec[Any]:
-    """Give the codec of a record class by its contract, for topics and stores alike."""
+    """Return the codec of a record class by its contract, for topics and stores alike."""
     return local_codec("price-join", record)
 
 
 def cost(job: Job, streams: Sequence[list[Message]]) -> float:
-    """Give microseconds of CPU per event."""
+    """Return microseconds of CPU per event."""
     (part,) = job.topology
     processor, table = part.processor(PriceJoinSettings()), MemoryTable()
     codecs = task_codecs(job, part, processor, contract, contract, contract)

@@ -40,7 +40,7 @@ WARM = 2
 
 
 def pairs(count: int) -> Events:
-    """Give measurements of `count` (server, metric) pairs in turn, all within one window, three times."""
+    """Yield measurements of `count` (server, metric) pairs in turn, all within one window, three times."""
     for number in range(3 * count):
         at = START_MS + number * 240_000 // (3 * count)
         server, metric = divmod(number % count, 10)
@@ -49,26 +49,26 @@ def pairs(count: int) -> Events:
 
 
 def click(number: int, at: int, url: str, page: PageMetadata | None = None) -> tuple[str, str, Any, int]:
-    """Give a click of one user."""
+    """Return a click of one user."""
     value = UserClick(f"c{number}", "ann", url, 5, at, number, "agent", None, None, None, page)
     return "user_clicks", "ann", value, at
 
 
 def session(clicks: int) -> Events:
-    """Give one session of that many clicks, 100 ms apart."""
+    """Yield one session of that many clicks, 100 ms apart."""
     for number in range(clicks):
         page = PageMetadata(f"category-{number % 300}")
         yield click(number, START_MS + 100 * number, f"/{number % 300}", page)
 
 
 def sessions(count: int) -> Events:
-    """Give that many sessions of one user, one click each."""
+    """Yield that many sessions of one user, one click each."""
     for number in range(count):
         yield click(number, START_MS + 31_000 * number, "/")
 
 
 def orders(count: int) -> Events:
-    """Give orders of one product and one customer, created and paid."""
+    """Yield orders of one product and one customer, created and paid."""
     for number in range(count):
         for step, status in enumerate(("created", "paid")):
             at = START_MS + 10 * number + step
@@ -77,13 +77,13 @@ def orders(count: int) -> Events:
 
 
 def both_sides(count: int) -> Events:
-    """Give that many records of two streams in turn, each of a key of its own, all within the join's windows."""
+    """Yield that many records of two streams in turn, each of a key of its own, all within the join's windows."""
     for number in range(count):
         yield ("left", "right")[number % 2], f"key-{number}", "value", START_MS + number
 
 
 def clicks(count: int) -> Events:
-    """Give records of that many keys in turn, twice, all within one window."""
+    """Yield records of that many keys in turn, twice, all within one window."""
     for number in range(2 * count):
         yield "left", f"key-{number % count}", "value", START_MS + number // 2
 

@@ -39,11 +39,11 @@ class PriceJoin(Processor[MenuPrice | FoodOrder, FoodBill]):
         self._bills: Bills = StreamTableJoin(table, self._join, bill)
 
     def event_id(self, event: MenuPrice | FoodOrder) -> str | None:
-        """Give an order's id with its item (an order of several items is a record for each); prices have none."""
+        """Return an order's id with its item (an order of several items is a record for each); prices have none."""
         return f"{event.order_id}\0{event.item}" if isinstance(event, FoodOrder) else None
 
     def record_key(self, name: str, key: str) -> str | None:
-        """Give the item; the timer is its task's."""
+        """Return the item; the timer is its task's."""
         return None if name == GRACE_OVER else key
 
     def process(self, event: MenuPrice | FoodOrder, ctx: Context[FoodBill]) -> None:
@@ -92,7 +92,7 @@ class PriceJoin(Processor[MenuPrice | FoodOrder, FoodBill]):
 
 
 def bill(order: FoodOrder, price: MenuPrice | None) -> FoodBill:
-    """Give an order's bill; without a price, one without a total."""
+    """Return an order's bill; without a price, one without a total."""
     quantity = order.quantity
     if price is None:
         return FoodBill(order.order_id, order.customer, order.item, quantity, None, None, None)

@@ -90,7 +90,7 @@ def pulls(port: int) -> None:
 
 
 def timed(ask: Callable[[str], bytes], paths: list[str]) -> tuple[float, float]:
-    """Give the median and the 99th percentile in ms."""
+    """Return the median and the 99th percentile in ms."""
     taken = []
     for number in range(PULLS):
         begun = time.perf_counter()

@@ -67,7 +67,7 @@ STATS = model.UserSessionStats(
 
 
 def microseconds(call: Callable[[], object]) -> float:
-    """Give the CPU time of one call, the best of some rounds."""
+    """Return the CPU time of one call, the best of some rounds."""
     best = float("inf")
     for _ in range(ROUNDS):
         began = time.process_time()

@@ -234,7 +234,7 @@ def fill(operations: Operations, keys: int, times: int) -> None:
 
 
 def rate(operations: Operations, name: str, keys: int) -> float:
-    """Give operations per second of CPU time, the best of some rounds."""
+    """Return operations per second of CPU time, the best of some rounds."""
     draw, best = random.Random(1), 0.0
     batches = 1 if name == "range" else BATCHES
     for number in range(ROUNDS):

@@ -36,7 +36,7 @@ class Value:
 
     @property
     def name(self) -> str:
-        """Give its name as for --set."""
+        """Return its name as for --set."""
         return ".".join(self.path)
 
 
@@ -45,7 +45,7 @@ class Undescribed(ValueError):
 
 
 def values_of(file: Path) -> Iterator[Value]:
-    """Give every value of a values.yaml that has a comment above it, in order.
+    """Yield every value of a values.yaml that has a comment above it, in order.
 
     Raises:
         Undescribed: a value has neither a description nor described values inside it.
@@ -96,7 +96,7 @@ def _leaves(tree: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
 
 
 def schema_of(chart: Path) -> dict[str, Any]:
-    """Give a chart's schema; unknown keys are refused but inside free-form values and subcharts."""
+    """Return a chart's schema; unknown keys are refused but inside free-form values and subcharts."""
     meta = yaml.safe_load((chart / "Chart.yaml").read_text(encoding="utf-8"))
     root = _object()
     for value in values_of(chart / "values.yaml"):
@@ -115,7 +115,7 @@ def schema_of(chart: Path) -> dict[str, Any]:
 
 
 def _parts(meta: dict[str, Any]) -> dict[str, str]:
-    """Give the aliases of a chart's dependencies with their charts."""
+    """Return the aliases of a chart's dependencies with their charts."""
     return {each["alias"]: each["name"] for each in meta.get("dependencies", ()) if "alias" in each}
 
 
@@ -138,7 +138,7 @@ def _type(default: Any) -> dict[str, Any]:
 
 
 def readme_of(chart: Path) -> str:
-    """Give a chart's README: what it is, and its values."""
+    """Return a chart's README: what it is, and its values."""
     meta = yaml.safe_load((chart / "Chart.yaml").read_text(encoding="utf-8"))
     rows = "\n".join(
         f"| `{value.name}` | `{json.dumps(value.default)}` | {value.text.replace('|', chr(92) + '|')} |"
@@ -154,7 +154,7 @@ def readme_of(chart: Path) -> str:
 
 
 def generated() -> Iterator[tuple[Path, str]]:
-    """Give every generated file with its content; what later ones are made from comes first."""
+    """Yield every generated file with its content; what later ones are made from comes first."""
     umbrella = CHARTS / UMBRELLA
     yield umbrella / "Chart.yaml", umbrella_chart()
     yield umbrella / "values.yaml", umbrella_values(umbrella / "values.yaml")

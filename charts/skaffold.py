@@ -28,7 +28,7 @@ _KAFKA = {
 
 
 def skaffold() -> str:
-    """Give skaffold.yaml."""
+    """Return skaffold.yaml."""
     services = [_release(part) for part in parts() if part.chart == SERVICE]
     producers = [_release(part) for part in parts() if part.chart == PRODUCER]
     modules = [

@@ -45,12 +45,12 @@ class Part:
 
 
 def parts() -> list[Part]:
-    """Give the parts of all services, then of all producers."""
+    """Return the parts of all services, then of all producers."""
     return [*map(_service, SERVICES.values()), *map(_producer, SOURCES.values())]
 
 
 def umbrella_chart() -> str:
-    """Give the umbrella's Chart.yaml."""
+    """Return the umbrella's Chart.yaml."""
     aliases = [("broker", BROKER), *((part.name, part.chart) for part in parts())]
     meta = {
         "apiVersion": "v2",
@@ -68,13 +68,13 @@ def umbrella_chart() -> str:
 
 
 def umbrella_values(file: Path) -> str:
-    """Give the umbrella's values.yaml: what is written by hand stays, the parts follow."""
+    """Return the umbrella's values.yaml: what is written by hand stays, the parts follow."""
     by_hand = file.read_text(encoding="utf-8").partition(_MADE)[0]
     return f"{by_hand.rstrip()}\n\n{_MADE}\n\n" + "".join(_values(part) for part in parts())
 
 
 def one_service_values() -> str:
-    """Give one-service.yaml: everything else is off."""
+    """Return one-service.yaml: everything else is off."""
     off = "".join(f"{part.name}: {{enabled: false}}\n" for part in parts() if part.name not in ONE_SERVICE)
     usage = f"helm install demo charts/{UMBRELLA} -f charts/{UMBRELLA}/one-service.yaml"
     return f"# One service with its producer, for small machines: {usage}\n{off}"

@@ -22,7 +22,7 @@ _VERSIONED = re.compile(r"(?P<name>.+?)-(?P<version>\d.*)")
 
 
 def debian(listing: str) -> Iterator[Component]:
-    """Give the packages of a listing: name, version and architecture, a line each."""
+    """Yield the packages of a listing: name, version and architecture, a line each."""
     for line in listing.splitlines():
         name, version, architecture = line.split()
         purl = f"pkg:deb/debian/{name}@{version}?arch={architecture}"
@@ -30,7 +30,7 @@ def debian(listing: str) -> Iterator[Component]:
 
 
 def jars(folders: list[Path]) -> Iterator[Component]:
-    """Give the jars under some folders, each once, by their Maven coordinates where they hold them."""
+    """Yield the jars under some folders, each once, by their Maven coordinates where they hold them."""
     seen = set()
     for file in sorted(file for folder in folders for file in folder.rglob("*.jar")):
         digest = hashlib.sha256(file.read_bytes()).hexdigest()
@@ -56,7 +56,7 @@ def _jar(file: Path, digest: str) -> Component:
 
 
 def _coordinates(file: Path) -> dict[str, str]:
-    """Give groupId, artifactId and version of a jar; none where it holds no or several poms (it is made of others)."""
+    """Return groupId, artifactId and version of a jar; none where it holds no or several poms (made of others)."""
     with zipfile.ZipFile(file) as jar:
         poms = [name for name in jar.namelist() if _POM.fullmatch(name)]
         if len(poms) != 1:

@@ -25,7 +25,7 @@ class Rules:
     dedupe_retention_ms: int = 600_000
 
     def arguments(self) -> tuple[str, ...]:
-        """Give the options of `forebay run`."""
+        """Return the options of `forebay run`."""
         return (
             *("--set", f"idle_timeout_ms={self.idle_timeout_ms}"),
             *("--dedupe-retention-ms", str(self.dedupe_retention_ms)),
@@ -59,7 +59,7 @@ class Bench(ServiceBench):
         return expected
 
     def states(self) -> dict[int, dict[str, Value]]:
-        """Give the states as the changelog topic tells them."""
+        """Return the states as the changelog topic tells them."""
         return {
             partition: {key.decode(): value for key, value in rows.items()}
             for partition, rows in self.changelog("user-profiles").items()

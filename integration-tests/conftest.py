@@ -25,13 +25,13 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
 
 @pytest.fixture
 def endpoints(platform: Platform) -> Endpoints:
-    """Give the endpoints of a platform that runs, whatever the test before did to it."""
+    """Return the endpoints of a platform that runs, whatever the test before did to it."""
     return platform.up()
 
 
 @pytest.fixture(scope="session")
 def wait_until() -> WaitUntil:
-    """Give the function that waits for a condition: wait_until(check, "description", seconds=30)."""
+    """Return the function that waits for a condition: wait_until(check, "description", seconds=30)."""
 
     def wait(check: Callable[[], bool], description: str, seconds: float = 30.0) -> None:
         deadline = time.monotonic() + seconds

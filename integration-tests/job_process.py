@@ -47,31 +47,31 @@ class JobProcess:
             )
 
     def text(self) -> str:
-        """Give what it has written."""
+        """Return what it has written."""
         with self._log.open("rb") as log:
             log.seek(self._offset)
             return log.read().decode(errors="replace")
 
     def lines(self) -> list[dict[str, Any]]:
-        """Give its log's records."""
+        """Return its log's records."""
         lines = self.text().split("\n")[:-1]
         return [json.loads(line) for line in lines if line.startswith('{"time"')]
 
     def messages(self) -> list[str]:
-        """Give its log's messages."""
+        """Return its log's messages."""
         return [line["message"] for line in self.lines()]
 
     def told(self) -> list[dict[str, Any]]:
-        """Give the sums since its start that it has told of, every 2 s or so."""
+        """Return the sums since its start that it has told of, every 2 s or so."""
         return [line for line in self.lines() if "records_in" in line]
 
     def total(self, name: str) -> int:
-        """Give the newest of these sums by name."""
+        """Return the newest of these sums by name."""
         told = self.told()
         return int(told[-1][name]) if told else 0
 
     def records_in(self) -> int:
-        """Give the number of records it has told of."""
+        """Return the number of records it has told of."""
         return self.total("records_in")
 
     def is_running(self) -> bool:
@@ -104,17 +104,17 @@ class JobProcess:
         return self.finish(seconds)
 
     def jvm(self) -> psutil.Process:
-        """Give Spark's JVM."""
+        """Return Spark's JVM."""
         (found,) = [p for p in self.process.children(recursive=True) if "java" in _name(p)]
         return found
 
     def workers(self) -> list[psutil.Process]:
-        """Give the Python workers that run tasks: children of Spark's worker daemon."""
+        """Return the Python workers that run tasks: children of Spark's worker daemon."""
         daemons = [p for p in self.process.children(recursive=True) if "pyspark.daemon" in _command(p)]
         return [worker for daemon in daemons for worker in _children(daemon)]
 
     def sources(self) -> list[psutil.Process]:
-        """Give the Python process that plans the leases, once there is one."""
+        """Return the Python process that plans the leases, once there is one."""
         return [p for p in self.jvm().children() if "python_streaming_source_runner" in _command(p)]
 
     def kill(self) -> None:

@@ -20,7 +20,7 @@ Record = tuple[str, str | None, dict[str, Any] | None, int]
 
 
 def received(bench: ServiceBench) -> dict[int, list[Record]]:
-    """Give the usable records of all input topics by partition, one topic after the other; count the others."""
+    """Return the usable records of all input topics by partition, one topic after the other; count the others."""
     records: dict[int, list[Record]] = {partition: [] for partition in range(PARTITIONS)}
     unusable = 0
     for topic in bench.service.inputs:
@@ -189,7 +189,7 @@ def _non_zero(counts: dict[Any, int]) -> dict[Any, int]:
 
 
 def _without_times(outputs: list[tuple[str, dict[str, Any], int]]) -> dict[str, list[tuple[Any, Any, Any]]]:
-    """Give operation, before and after of each title's changes in order; times depend on which sale came first."""
+    """Return operation, before and after of each title's changes in order; times depend on which sale came first."""
     titles: dict[str, list[tuple[Any, Any, Any]]] = {}
     for title, change, _ in outputs:
         titles.setdefault(title, []).append((change["operation"], change["before"], change["after"]))
@@ -197,7 +197,7 @@ def _without_times(outputs: list[tuple[str, dict[str, Any], int]]) -> dict[str, 
 
 
 def _rows(outputs: list[tuple[str, dict[str, Any], int]]) -> dict[str, list[float]]:
-    """Give the averages of each group's rows in order."""
+    """Return the averages of each group's rows in order."""
     groups: dict[str, list[float]] = {}
     for group, row, _ in outputs:
         groups.setdefault(group, []).append(row["avg_reading"])

@@ -123,5 +123,5 @@ class LoopWorker:
         return call()
 
     def read_back(self) -> int:
-        """Give the number of rows that the changelogs' tails gave when it was opened."""
+        """Return the number of rows that the changelogs' tails gave when it was opened."""
         return sum(len(task.dirty) for task in self.group.tasks)

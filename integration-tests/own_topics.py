@@ -17,12 +17,12 @@ Value = tuple[int, str]
 
 
 def settings_of(endpoints: Endpoints) -> KafkaSettings:
-    """Give the settings that reach the platform."""
+    """Return the settings that reach the platform."""
     return KafkaSettings(bootstrap_servers=endpoints.bootstrap_servers, schema_registry_url=endpoints.registry_url)
 
 
 def new_name(kind: str) -> str:
-    """Give a name nobody has used."""
+    """Return a name nobody has used."""
     return f"{kind}-{uuid.uuid4().hex[:8]}"
 
 
@@ -34,7 +34,7 @@ def new_topic(settings: KafkaSettings, kind: str, partitions: int = 1) -> str:
 
 
 def transactional(settings: KafkaSettings, identity: str) -> Producer:
-    """Give a producer that can begin transactions; it fences off its predecessors."""
+    """Return a producer that can begin transactions; it fences off its predecessors."""
     producer = Producer(settings.producer(**{"transactional.id": identity}))
     producer.init_transactions(30)
     return producer
@@ -64,5 +64,5 @@ def write_aborted(settings: KafkaSettings, topic: str, values: Iterable[Value]) 
 
 
 def texts(count: int, partition: int = 0, start: int = 0) -> list[Value]:
-    """Give `count` different records for a partition."""
+    """Return `count` different records for a partition."""
     return [(partition, f"{partition}.{number}") for number in range(start, start + count)]

@@ -30,7 +30,7 @@ class Authority:
         _openssl("req", "-x509", "-new", "-key", str(self._key), "-out", str(self.certificate), *subject)
 
     def server(self, host: str) -> Path:
-        """Give a file with key and chain of a server, also on the loopback address, as Kafka's PEM stores want it."""
+        """Return a file with key and chain of a server, also on the loopback address, as Kafka's PEM stores want it."""
         made = self._signed(host, f"subjectAltName=DNS:{host},IP:127.0.0.1")
         store = self._folder / f"{host}-store.pem"
         parts = (made.key, made.certificate, self.certificate)
@@ -38,7 +38,7 @@ class Authority:
         return store
 
     def client(self, name: str, passphrase: str = "") -> Certificate:
-        """Give a client's certificate for CN=<name>, its key encrypted if there is a passphrase."""
+        """Return a client's certificate for CN=<name>, its key encrypted if there is a passphrase."""
         made = self._signed(name, "extendedKeyUsage=clientAuth")
         if not passphrase:
             return made

@@ -63,11 +63,11 @@ class ReleasedBench(ServiceBench):
         self._refused = {_reported_place(report) for report in self.errors()}
 
     def errors(self) -> list[Message]:
-        """Give those of the release, which named the topic after the service, and those since."""
+        """Return those of the release, which named the topic after the service, and those since."""
         return [*read_topic(self.settings, f"{self.service.name}.errors")[0], *super().errors()]
 
     def late(self) -> list[Message]:
-        """Give those of the release and those since, too."""
+        """Return those of the release and those since, too."""
         return [*read_topic(self.settings, f"{self.service.name}.late")[0], *super().late()]
 
     def _is_delete(self, message: Message) -> bool:
@@ -77,12 +77,12 @@ class ReleasedBench(ServiceBench):
 
 
 def application(service: str) -> str:
-    """Give the application id of a service's job in the archives."""
+    """Return the application id of a service's job in the archives."""
     return f"released-{service}"
 
 
 def checkpoint(service: str) -> str:
-    """Give the name of its checkpoint's directory."""
+    """Return the name of its checkpoint's directory."""
     return f"{application(service)}-checkpoint"
 
 

@@ -114,7 +114,7 @@ VIEWS: Mapping[str, Callable[[dict[int, list[Output]]], dict[Any, list[Any]]]] =
 
 
 def view(service: str, outputs: dict[int, list[Output]]) -> dict[Any, list[Any]]:
-    """Give a service's outputs as its replay has them."""
+    """Return a service's outputs as its replay has them."""
     return VIEWS.get(service, _in_order)(outputs)
 
 
@@ -151,5 +151,5 @@ def check(name: str, bench: ServiceBench, fewest_unusable: int = 100) -> None:
 
 
 def ordered(values: list[Any]) -> list[Any]:
-    """Give values in an order that does not depend on where they came from."""
+    """Return values in an order that does not depend on where they came from."""
     return sorted(values, key=lambda value: repr(sorted(value.items())))

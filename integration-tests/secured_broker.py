@@ -25,7 +25,7 @@ PROTOCOLS = {"USERS": "SASL_SSL", "OWNERS": "SSL"}
 
 
 def broker_properties(store: object, authority: object) -> dict[str, str]:
-    """Give its settings, listeners' addresses aside.
+    """Return its settings, listeners' addresses aside.
 
     Args:
         store: file with its key and chain.
@@ -49,12 +49,12 @@ def broker_properties(store: object, authority: object) -> dict[str, str]:
 
 
 def scram_options(user: str) -> dict[str, str]:
-    """Give a user's client options, but for the password and where the authority's certificate is."""
+    """Return a user's client options, but for the password and where the authority's certificate is."""
     return {"security.protocol": PROTOCOLS["USERS"], "sasl.mechanism": _SCRAM, "sasl.username": user}
 
 
 def mutual_options(certificate: object, key: object) -> dict[str, str]:
-    """Give the client options of a certificate's owner, but for where the authority's is."""
+    """Return the client options of a certificate's owner, but for where the authority's is."""
     return {
         "security.protocol": PROTOCOLS["OWNERS"],
         "ssl.certificate.location": str(certificate),

@@ -137,15 +137,15 @@ class ServiceBench:
         )
 
     def leases(self) -> int:
-        """Give the number of leases that are over, their snapshots written."""
+        """Return the number of leases that are over, their snapshots written."""
         return sum(file.name.isdecimal() for file in (self.checkpoint / "commits").glob("*"))
 
     def marker_reader(self) -> Consumer:
-        """Give a consumer of the job's markers, to close after use."""
+        """Return a consumer of the job's markers, to close after use."""
         return Consumer(self.settings.consumer(**{"group.id": f"{self.application}-marker"}))
 
     def unread(self, consumer: Consumer, seconds: float = 20.0) -> int:
-        """Give how far the job's markers are from the ends of its inputs; an empty partition has none."""
+        """Return how far the job's markers are from the ends of its inputs; an empty partition has none."""
         places = [TopicPartition(topic.name, number) for topic in self.service.inputs for number in range(PARTITIONS)]
         return sum(
             consumer.get_watermark_offsets(place, seconds)[1] - max(place.offset, 0)
@@ -161,7 +161,7 @@ class ServiceBench:
             consumer.close()
 
     def waiting(self) -> int:
-        """Give the number of records in the first input topic."""
+        """Return the number of records in the first input topic."""
         return sum(map(len, read_topic(self.settings, self.input).values()))
 
     def received(self, topic: str | None = None) -> Received:
@@ -185,7 +185,7 @@ class ServiceBench:
         return received
 
     def outputs(self, topic: str | None = None) -> dict[int, list[Output]]:
-        """Give an output topic, decoded."""
+        """Return an output topic, decoded."""
         return {
             partition: [
                 ((m.key() or b"").decode(), self.decoder.decode(m.value() or b""), m.timestamp()[1]) for m in messages
@@ -194,7 +194,7 @@ class ServiceBench:
         }
 
     def changelog(self, store: str) -> dict[int, dict[bytes, Value]]:
-        """Give a store by partition, as its changelog topic tells it; versions that are null are left out."""
+        """Return a store by partition, as its changelog topic tells it; versions that are null are left out."""
         changelog = read_topic(self.settings, f"{self.application}-{store}-changelog")
         return {
             partition: {key: self.decoder.decode(value) for key, value in fold(messages).items() if value}
@@ -202,16 +202,16 @@ class ServiceBench:
         }
 
     def changelog_partitions(self) -> set[int]:
-        """Give the numbers of partitions that the changelogs have: one number, that of the state tasks."""
+        """Return the numbers of partitions that the changelogs have: one number, that of the state tasks."""
         names = [topic.name for topic in self.service.changelogs(self.application, 1)]
         return {topic.partitions for topic in TopicAdmin(self.settings).describe(names).values()}
 
     def errors(self) -> list[Message]:
-        """Give the errors topic."""
+        """Return the errors topic."""
         return read_topic(self.settings, self.service.errors.name)[0]
 
     def late(self) -> list[Message]:
-        """Give the topic of late records."""
+        """Return the topic of late records."""
         return read_topic(self.settings, self.service.late.name)[0]
 
     def check_errors(self, unusable: dict[tuple[int, int], Message], topic: str | None = None) -> list[Message]:

@@ -46,7 +46,7 @@ def benches(platform: Platform, tmp_path: Path) -> Iterator[dict[str, ServiceBen
 
 @contextmanager
 def some_commits(bench: ServiceBench, watch: PositionWatch, sent: Sent) -> Iterator[JobProcess]:
-    """Give the job after some commits, to end it before it has used what was sent."""
+    """Yield the job after some commits, to end it before it has used what was sent."""
     enough, used = watch.commits() + 8, watch.used([bench.input])
     job = bench.job(*SMALL_COMMITS)
     job.until(lambda: watch.commits() >= enough, "some commits are through")

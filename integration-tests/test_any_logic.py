@@ -160,7 +160,7 @@ class Lottery:
             job.kill()
 
     def draws(self) -> dict[str, list[dict[str, Any]]]:
-        """Give what was sent, by key, in order."""
+        """Return what was sent, by key, in order."""
         found = defaultdict(list)
         for messages in read_topic(self.settings, DRAWS).values():
             for message in messages:
@@ -168,7 +168,7 @@ class Lottery:
         return found
 
     def stored(self) -> dict[str, dict[str, Any]]:
-        """Give the store as its changelog tells it."""
+        """Return the store as its changelog tells it."""
         changelog = read_topic(self.settings, "lottery-draws-changelog")
         return {
             key.decode(): self.decoder.decode(value)

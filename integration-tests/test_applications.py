@@ -37,7 +37,7 @@ class Application:
         return run([*arguments, "--application", self.name, *self._connection])
 
     def partitions(self) -> dict[str, int]:
-        """Give the partitions of the topics that have its name, without it."""
+        """Return the partitions of the topics that have its name, without it."""
         admin = TopicAdmin(self.settings)
         names = [name for name in admin._admin.list_topics(timeout=10).topics if name.startswith(f"{self.name}-")]
         return {name.removeprefix(f"{self.name}-"): t.partitions for name, t in admin.describe(names).items()}

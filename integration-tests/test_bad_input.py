@@ -40,7 +40,7 @@ class Writer:
         self._registry = SchemaRegistry(bench.settings.registry())
 
     def encode(self, schema: dict[str, Any], subject: str = subject_of(INPUT), **fields: Any) -> bytes:
-        """Give the framed bytes of an activity of now, with these fields."""
+        """Return the framed bytes of an activity of now, with these fields."""
         schema_id = self._registry.register(subject, Schema(json.dumps(schema))).schema_id
         body = io.BytesIO()
         activity = {"action": "click", "session_id": "s", "duration_ms": 1, "timestamp": NOW, "page": "/home"}

@@ -23,7 +23,7 @@ from forebay.runtime.spec import needs_of
 
 @pytest.fixture
 def service(endpoints: Endpoints) -> Iterator[Service]:
-    """Give a service with topics of its own, as `forebay topics create` makes them."""
+    """Yield a service with topics of its own, as `forebay topics create` makes them."""
     name = new_name("checked")
     entry = dataclasses.replace(
         SERVICES["user-sessions"], name=name, inputs=(Topic(f"{name}-in"),), outputs=(Topic(f"{name}-out"),)

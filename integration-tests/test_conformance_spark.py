@@ -21,7 +21,7 @@ UNKNOWN = {"id": "unknown", "store": {"kind": "graph"}, "steps": []}
 
 
 def shortest(file: Path) -> list[Any]:
-    """Give a file's three cases with the fewest steps."""
+    """Return a file's three cases with the fewest steps."""
     cases = json.loads(file.read_text())["cases"]
     return sorted(cases, key=lambda case: len(case.get("steps", case.get("input", ()))))[:3]
 

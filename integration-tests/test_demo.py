@@ -47,14 +47,14 @@ class RunningDemo:
         return self.output.read_text().splitlines()
 
     def matches(self, pattern: re.Pattern[str]) -> list[re.Match[str]]:
-        """Give the matching lines; processes that run meanwhile are remembered."""
+        """Return the matching lines; processes that run meanwhile are remembered."""
         if self.process.poll() is None:
             for process in psutil.Process(self.process.pid).children(recursive=True):
                 self.seen[process.pid] = process
         return [found for line in self.lines() if (found := pattern.match(line))]
 
     def figures(self, service: str = "user-sessions") -> list[re.Match[str]]:
-        """Give the lines with a service's figures."""
+        """Return the lines with a service's figures."""
         return [found for found in self.matches(FIGURES) if found["service"] == service]
 
     def has_shown_all(self) -> bool:

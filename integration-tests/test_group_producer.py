@@ -54,7 +54,7 @@ class Place:
         return producer
 
     def commit(self, n: int, *values: bytes, result: BatchResult | None = None) -> TaskCommit:
-        """Give the n-th commit of the task with partition 1."""
+        """Return the n-th commit of the task with partition 1."""
         result = result or BatchResult(outputs=[Output(b"key", value, 5, self.output) for value in values])
         result.position = Position(5, 5)
         position = TaskPosition(CHECKPOINT, n, 5, 5, ends=((self.source, 1, n * 10),))

@@ -23,7 +23,7 @@ def finals(bench: ServiceBench) -> list[dict[str, Any]]:
 
 
 def opened(bench: ServiceBench) -> set[Any]:
-    """Give what the input opened: windows, or users with a session."""
+    """Return what the input opened: windows, or users with a session."""
     values = [value for part in bench.outputs().values() for _, value, _ in part]
     if bench.service.name == "windowed-metrics":
         return {tuple(value["window"]["window_key"].values()) for value in values}

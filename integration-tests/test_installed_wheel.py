@@ -35,7 +35,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give the Python of an environment that has the wheel, and what it needs from the one that runs the tests."""
+    """Return the Python of an environment that has the wheel, and what it needs from the one that runs the tests."""
     folder = tmp_path_factory.mktemp("environment") / "venv"
     run(sys.executable, "-m", "venv", "--without-pip", folder, cwd=folder.parent)
     (site,) = folder.glob("lib/python*/site-packages")

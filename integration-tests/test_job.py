@@ -42,7 +42,7 @@ class Running:
         self._thread.start()
 
     def progress(self) -> dict[str, Any] | None:
-        """Give the newest progress of its query, if there is one."""
+        """Return the newest progress of its query, if there is one."""
         runner = self.application._runner
         query = runner.query if runner is not None else None
         newest = query.lastProgress if query is not None else None

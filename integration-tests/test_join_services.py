@@ -41,7 +41,7 @@ def events(seed: int, start_ms: int) -> Options:
 
 @pytest.fixture
 def drained(platform: Platform, tmp_path: Path, wait_until: WaitUntil) -> Iterator[Open]:
-    """Give a function that has a service process its input, killed after some commits and started again."""
+    """Yield a function that has a service process its input, killed after some commits and started again."""
     benches: list[ServiceBench] = []
 
     def drain(service: str, *arguments: str) -> ServiceBench:

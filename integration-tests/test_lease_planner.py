@@ -52,7 +52,7 @@ def spec_of_job(bench: Bench, **more: Any) -> JobSpec:
 
 @pytest.fixture
 def planner(bench: Bench) -> Open:
-    """Give the function that opens a job's planner: planner(start=..., tasks=...)."""
+    """Return the function that opens a job's planner: planner(start=..., tasks=...)."""
     return lambda **more: LeasePlanner(spec_of_job(bench, **more))
 
 

@@ -93,7 +93,7 @@ class Poisoned(ServiceBench):
         )
 
     def reported(self) -> dict[tuple[str, int], int]:
-        """Give how often each input record is in the errors topic, by topic and offset."""
+        """Return how often each input record is in the errors topic, by topic and offset."""
         found: dict[tuple[str, int], int] = {}
         for report in self.errors():
             headers = dict(report.headers() or [])
@@ -103,7 +103,7 @@ class Poisoned(ServiceBench):
         return found
 
     def results(self) -> list[Result]:
-        """Give what all output topics hold."""
+        """Return what all output topics hold."""
         return [
             (topic.name, *output)
             for topic in self.service.outputs
@@ -113,7 +113,7 @@ class Poisoned(ServiceBench):
 
 
 def comparable(service: str, results: list[Result]) -> list[str]:
-    """Give results in an order of their own; of several sub-topologies the last of each key alone.
+    """Return results in an order of their own; of several sub-topologies the last of each key alone.
 
     What a table there says in between depends on which of its rows a commit has together.
     """
@@ -126,14 +126,14 @@ def comparable(service: str, results: list[Result]) -> list[str]:
 
 
 def goods(service: str, seed: int, start_ms: int = FIXED_START_MS) -> Records:
-    """Give ordinary records of all a service's inputs, in order of time, with their topics."""
+    """Return ordinary records of all a service's inputs, in order of time, with their topics."""
     options = Options(count=GOOD, keys=3, seed=seed, start_ms=start_ms)
     found = [(topic.name, event) for topic in SERVICES[service].inputs for event in generate(topic.name, options)]
     return sorted(found, key=lambda record: record[1].timestamp)
 
 
 def undisturbed(service: str, records: Records) -> list[Result]:
-    """Give what the engine alone makes of the records."""
+    """Return what the engine alone makes of the records."""
     driver = JobDriver(service, clock=NOW)
     for topic, event in records:
         driver.pipe(event.key, event.value, topic)

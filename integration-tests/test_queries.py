@@ -49,7 +49,7 @@ class QueryBench(ServiceBench):
         )
 
     def ends(self) -> list[str]:
-        """Give the last record of each partition of the first input as a query names it."""
+        """Return the last record of each partition of the first input as a query names it."""
         consumer = Consumer(self.settings.consumer(**{"group.id": "tests-ends"}))
         try:
             places = [TopicPartition(self.input, number) for number in range(PARTITIONS)]
@@ -114,7 +114,7 @@ class Followed(threading.Thread):
             self.events.append(("broken", str(error)))
 
     def rows(self) -> dict[str, Any]:
-        """Give the store as the events leave it."""
+        """Return the store as the events leave it."""
         rows: dict[str, Any] = {}
         for name, event in list(self.events):
             if name in ("row", "change"):
@@ -123,7 +123,7 @@ class Followed(threading.Thread):
 
 
 def logged(bench: ServiceBench, store: str) -> dict[str, Any]:
-    """Give a key-value store as its changelog tells it."""
+    """Return a key-value store as its changelog tells it."""
     return {key.decode(): value for of_task in bench.changelog(store).values() for key, value in of_task.items()}
 
 

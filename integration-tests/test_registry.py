@@ -40,7 +40,7 @@ def topic() -> str:
 
 
 def changed(drop: str = "", **added: object) -> Schema:
-    """Give the contract without a field, or with one more."""
+    """Return the contract without a field, or with one more."""
     document = json.loads(CONTRACT.text)
     document["fields"] = [field for field in document["fields"] if field["name"] != drop]
     document["fields"] += [{"name": name, **field} for name, field in added.items()]  # type: ignore[dict-item]

@@ -34,7 +34,7 @@ def bench(platform: Platform, tmp_path: Path) -> Iterator[Bench]:
 
 
 def metric(job: JobProcess, name: str, **labels: str) -> float:
-    """Give the sum of a metric over all series with these labels."""
+    """Return the sum of a metric over all series with these labels."""
     _, text = job.http("/metrics")
     lines = [line for line in text.splitlines() if re.match(rf"{name}[{{ ]", line)]
     return sum(float(line.rpartition(" ")[2]) for line in lines if all(f'{k}="{v}"' in line for k, v in labels.items()))

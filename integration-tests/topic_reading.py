@@ -57,7 +57,7 @@ def read_topic(settings: KafkaSettings, topic: str, **overrides: Any) -> dict[in
 
 
 def fold(messages: list[Message]) -> dict[bytes, bytes]:
-    """Give what a compacted topic's partition says in the end."""
+    """Return what a compacted topic's partition says in the end."""
     rows: dict[bytes, bytes] = {}
     for message in messages:
         key, value = message.key() or b"", message.value()
@@ -77,7 +77,7 @@ class MarkerWatch:
         self.batches: dict[int, int] = {}
 
     def read(self) -> Markers:
-        """Give the markers there are."""
+        """Return the markers there are."""
         found = {p.partition: json.loads(p.metadata) for p in self._consumer.committed(self._places, 20) if p.metadata}
         for partition, marker in found.items():
             assert marker["n"] >= self.batches.get(partition, 0), f"the marker of partition {partition} went back"
@@ -107,7 +107,7 @@ class PositionWatch:
         self._read: dict[tuple[str, int], int] = {}
 
     def read(self) -> Positions:
-        """Give the newest committed position of each task that has one, by its changelog's topic and partition."""
+        """Return the newest committed position of each task that has one, by its changelog's topic and partition."""
         while messages := self._consumer.consume(5_000, 0.05):
             for message in messages:
                 if message.error() is None and self._is_new(message) and message.key() == POSITION:
@@ -115,11 +115,11 @@ class PositionWatch:
         return self._positions
 
     def commits(self) -> int:
-        """Give the number of commits of all tasks together."""
+        """Return the number of commits of all tasks together."""
         return sum(position["n"] for position in self.read().values())
 
     def used(self, topics: Iterable[str]) -> int:
-        """Give the number of offsets of these topics that are used."""
+        """Return the number of offsets of these topics that are used."""
         wanted = set(topics)
         ends = (end for position in self.read().values() for end in position["ends"])
         return sum(int(end) for topic, _, end in ends if topic in wanted)
@@ -153,7 +153,7 @@ class Decoder:
         self.schema = functools.cache(self._schema)
 
     def decode(self, data: bytes, reader: Any = None) -> dict[str, Any]:
-        """Give the record, resolved to the schema `reader`. Raises UndecodableError."""
+        """Return the record, resolved to the schema `reader`. Raises UndecodableError."""
         if data[:1] != b"\0":
             raise UndecodableError("wrong magic")
         schema = self.schema(int.from_bytes(data[1:5], "big"))
@@ -176,5 +176,5 @@ class Decoder:
 
 
 def parse(text: str) -> Any:
-    """Give a schema as fastavro wants it."""
+    """Return a schema as fastavro wants it."""
     return fastavro.parse_schema(json.loads(text), named_schemas={})

@@ -101,7 +101,7 @@ class Options:
         return min((n for n in (self.count, paced) if n is not None), default=None)
 
     def started_at(self, now_ms: int) -> Options:
-        """Give these options with the start filled in: fixed from then on."""
+        """Return these options with the start filled in: fixed from then on."""
         if self.start_ms is not None:
             return self
         return dataclasses.replace(self, start_ms=now_ms if self.rate else FIXED_START_MS)
@@ -111,7 +111,7 @@ class Generator(Protocol[V]):
     """Makes a topic's ordinary records, one at a time, in order of event time."""
 
     def next_event(self, timestamp: int) -> Event[V]:
-        """Give the next record; `timestamp` (ms) is its event time."""
+        """Return the next record; `timestamp` (ms) is its event time."""
         ...
 
 

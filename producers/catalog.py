@@ -60,7 +60,7 @@ SOURCES = {
 
 
 def all_sources() -> Mapping[str, Source]:
-    """Give SOURCES with those of services that other packages bring, by topic. Raises PluginError."""
+    """Return SOURCES with those of services that other packages bring, by topic. Raises PluginError."""
     table = dict(SOURCES)
     for service in all_services().values():
         for module in service.producers:
@@ -81,7 +81,7 @@ def _line_of(service: Service) -> str:
 
 
 def source_of(topic: str) -> Source:
-    """Give the topic's source. Raises ValueError, naming the topics there are; PluginError."""
+    """Return the topic's source. Raises ValueError, naming the topics there are; PluginError."""
     if topic in SOURCES:
         return SOURCES[topic]
     table = all_sources()
@@ -91,7 +91,7 @@ def source_of(topic: str) -> Source:
 
 
 def generate(topic: str, options: Options) -> Iterator[Event[Any]]:
-    """Give the records for `options` in the order of sending; called again, the same ones.
+    """Return the records for `options` in the order of sending; called again, the same ones.
 
     The n-th record is due n / rate seconds after the start, and ordinary ones carry that as their event time.
     """

@@ -22,7 +22,7 @@ class CustomerRegionsGenerator:
         self._number = 0
 
     def next_event(self, timestamp: int) -> Event[CustomerRegion]:
-        """Give the next registration or move."""
+        """Return the next registration or move."""
         random = self._random
         number = self._number
         self._number = number + 1

@@ -26,7 +26,7 @@ class CustomerVotesGenerator:
         self._number = 0
 
     def next_event(self, timestamp: int) -> Event[CustomerVote]:
-        """Give the next vote."""
+        """Return the next vote."""
         random = self._random
         self._number = number = self._number + 1
         index = self._turns.next()

@@ -47,7 +47,7 @@ class DeviceEventsGenerator:
         self._number = 0
 
     def next_event(self, timestamp: int) -> Event[DeviceEvent]:
-        """Give the report of the device whose turn it is."""
+        """Return the report of the device whose turn it is."""
         device = self._fleet.next_device(timestamp)
         bits = self._random.getrandbits(24)
         event_type = _TYPES[bits & MASK]

@@ -17,7 +17,7 @@ _REPEATABLE = 1000
 
 
 def disordered(generator: Generator[V], times: Iterable[int], options: Options) -> Iterator[Event[V]]:
-    """Give one record for each time, in the order of sending.
+    """Yield one record for each time, in the order of sending.
 
     A late record keeps its event time and comes up to `max_delay_ms` of event time after it. A repeated one is
     among the last thousand ordinary ones. The last records make up for those still held back.

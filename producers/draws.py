@@ -14,7 +14,7 @@ MASK = SIZE - 1
 
 
 def weighted(weights: Sequence[tuple[T, float]]) -> list[T]:
-    """Give SIZE entries in which each value takes its share of the weights (at least one entry)."""
+    """Return SIZE entries in which each value takes its share of the weights (at least one entry)."""
     total = sum(weight for _, weight in weights)
     table: list[T] = []
     for value, weight in weights:
@@ -23,5 +23,5 @@ def weighted(weights: Sequence[tuple[T, float]]) -> list[T]:
 
 
 def lognormal(random: Random, median: float, sigma: float, low: int, high: int) -> list[int]:
-    """Give SIZE whole numbers around `median`, from `low` to `high`, with a long tail for a large `sigma`."""
+    """Return SIZE whole numbers around `median`, from `low` to `high`, with a long tail for a large `sigma`."""
     return [min(high, max(low, round(median * math.exp(sigma * random.gauss(0, 1))))) for _ in range(SIZE)]

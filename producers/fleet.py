@@ -53,7 +53,7 @@ class Device:
         self.peak = 0.0
 
     def temperature(self, ts: int) -> float:
-        """Give its temperature at `ts` (ms), without the sensor's noise."""
+        """Return its temperature at `ts` (ms), without the sensor's noise."""
         usual = self.usual + 4 * math.sin(ts * math.tau / _SWING_MS + self.phase)
         if self.hot_from <= ts < self.hot_until:
             return usual + (self.peak - usual) * min(1.0, (ts - self.hot_from) / _CLIMB_MS)
@@ -81,7 +81,7 @@ class Fleet:
         self._next_silence = start_ms + self._pause(self._silence_pause_ms)
 
     def next_device(self, ts: int) -> Device:
-        """Give the device whose turn it is at `ts` (ms, rising)."""
+        """Return the device whose turn it is at `ts` (ms, rising)."""
         if ts >= self._next_hot:
             self._overheat(ts)
         if ts >= self._next_silence:

@@ -28,7 +28,7 @@ class FoodOrdersGenerator:
         self._number = 0
 
     def next_event(self, timestamp: int) -> Event[FoodOrder]:
-        """Give the next order."""
+        """Return the next order."""
         random = self._random
         number = self._number
         self._number = number + 1

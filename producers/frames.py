@@ -63,7 +63,7 @@ class Frames:
             self._writer_of(defect)
 
     def frame(self, event: Event[Any]) -> Frame:
-        """Give the event's key and value."""
+        """Return the event's key and value."""
         if event.defect is None:
             return event.key.encode(), self._encode(event.value)
         return self._malformed(event, event.defect)
@@ -100,7 +100,7 @@ def _at(value: Any, timestamp: int) -> Any:
 
 
 def altered_contract(contract: dict[str, Any], field: str, defect: Defect) -> dict[str, Any]:
-    """Give the contract a broken producer might write with: `field` is absent, nullable, or a boolean."""
+    """Return the contract a broken producer might write with: `field` is absent, nullable, or a boolean."""
     altered = copy.deepcopy(contract)
     if field not in (entry["name"] for entry in altered["fields"]):
         raise ValueError(f"the contract {contract['name']} has no field {field!r}: correct the source's required_field")

@@ -28,7 +28,7 @@ class MenuPricesGenerator:
         self._number = 0
 
     def next_event(self, timestamp: int) -> Event[MenuPrice]:
-        """Give the next item's first price, or a new price of one of them."""
+        """Return the next item's first price, or a new price of one of them."""
         number = self._number
         if number < len(self._items):
             self._number = number + 1

@@ -47,7 +47,7 @@ class MovieTicketSalesGenerator:
         self._number = 0
 
     def next_event(self, timestamp: int) -> Event[MovieTicketSale]:
-        """Give the next sale."""
+        """Return the next sale."""
         random = self._random
         self._number = number = self._number + 1
         index = self._turns.next()

@@ -53,7 +53,7 @@ class OrderEventsGenerator:
         self._number = 0
 
     def next_event(self, timestamp: int) -> Event[OrderEvent]:
-        """Give the next step of one of the open orders."""
+        """Return the next step of one of the open orders."""
         chance = self._random.random
         order = self._orders[int(chance() * len(self._orders))]
         match order.status:

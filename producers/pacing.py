@@ -19,7 +19,7 @@ def bursts(
     sleep: Callable[[float], None],
     tick_s: float = 0.005,
 ) -> Iterator[list[T]]:
-    """Give the items in bursts, so that by any time `rate` a second have been given, never more.
+    """Yield the items in bursts, so that by any time `rate` a second have been given, never more.
 
     After a delay the backlog is made up for as fast as it is taken. At low rates there is an empty burst every 0.2 s,
     so that the taker can look whether to go on.

@@ -25,7 +25,7 @@ class PaymentsGenerator:
         self._number = 0
 
     def next_event(self, timestamp: int) -> Event[Payment]:
-        """Give the next payment."""
+        """Return the next payment."""
         number, draw = self._number, self._random
         self._number += 1
         order = self._shop.order(number)

@@ -15,7 +15,7 @@ class PlacedOrdersGenerator:
         self._number = 0
 
     def next_event(self, timestamp: int) -> Event[PlacedOrder]:
-        """Give the next order."""
+        """Return the next order."""
         order = self._shop.order(self._number)
         self._number += 1
         placed = PlacedOrder(order.order_id, order.customer, order.cents / 100, timestamp)

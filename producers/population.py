@@ -67,13 +67,13 @@ class Population:
         self._next = 0
 
     def regular(self) -> int:
-        """Give the user whose turn it is: everyone comes in the end."""
+        """Return the user whose turn it is: everyone comes in the end."""
         user = self._order[self._next]
         self._next = (self._next + 1) % len(self._order)
         return user
 
     def frequent(self) -> int:
-        """Give one of the users who come often: a tenth of them makes a third of these visits."""
+        """Return one of the users who come often: a tenth of them makes a third of these visits."""
         return int(len(self.names) * self._random.random() ** 2)
 
     def setting(self, user: int) -> Setting:

@@ -43,7 +43,7 @@ class ReadingsGenerator:
         self._number = 0
 
     def next_event(self, timestamp: int) -> Event[Reading]:
-        """Give the reading of the sensor whose turn it is."""
+        """Return the reading of the sensor whose turn it is."""
         self._number = number = self._number + 1
         sensor, area, usual, off, phase = self._sensors[self._turns.next()]
         swing = 0.05 * usual * math.sin(2 * math.pi * (timestamp % _PERIOD_MS / _PERIOD_MS + phase))

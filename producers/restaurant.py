@@ -32,18 +32,18 @@ _NAMES = (
 
 
 def dishes(count: int) -> list[str]:
-    """Give `count` different names of dishes."""
+    """Return `count` different names of dishes."""
     rounds = [f" no. {number}" if number > 1 else "" for number in range(1, count // len(_NAMES) + 2)]
     return [name + suffix for suffix in rounds for name in _NAMES][:count]
 
 
 def guests(count: int) -> list[str]:
-    """Give `count` different names of customers."""
+    """Return `count` different names of customers."""
     return [f"customer_{number:06d}" for number in range(1, count + 1)]
 
 
 def run_id(options: Options) -> str:
-    """Give what the ids of a run begin with: another seed or start gives another."""
+    """Return what the ids of a run begin with: another seed or start gives another."""
     start_ms = FIXED_START_MS if options.start_ms is None else options.start_ms
     return hashlib.sha256(f"{options.seed} {start_ms}".encode()).hexdigest()[:8]
 
@@ -57,7 +57,7 @@ class Turns:
         self._next = -1
 
     def next(self) -> int:
-        """Give a number below the size; each comes up in the end."""
+        """Return a number below the size; each comes up in the end."""
         if self._chance() < 0.5:
             return int(self._size * self._chance() ** 2)
         self._next = (self._next + 1) % self._size

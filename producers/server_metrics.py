@@ -63,7 +63,7 @@ class _Server:
         self.disk = random.random() ** 2
 
     def load(self, timestamp: int) -> float:
-        """Give the load at a time (ms), 0 to 1: the day's curve, or a peak above it."""
+        """Return the load at a time (ms), 0 to 1: the day's curve, or a peak above it."""
         day = 0.35 - 0.25 * math.cos(2 * math.pi * ((timestamp + self.offset_ms) % DAY_MS) / DAY_MS)
         cycle, at = divmod(timestamp + self.seed, self.cycle_ms)
         if at > self.cycle_ms * _PEAK_SHARE:
@@ -91,7 +91,7 @@ class ServerMetricsGenerator:
         self._load = 0.0
 
     def next_event(self, timestamp: int) -> Event[ServerMetric]:
-        """Give the next measurement of the server whose turn it is."""
+        """Return the next measurement of the server whose turn it is."""
         turn, place = divmod(self._number, len(METRICS))
         self._number += 1
         server = self._servers[turn % len(self._servers)]
@@ -116,7 +116,7 @@ class ServerMetricsGenerator:
         return Event(server.name, event, timestamp)
 
     def _share(self, place: int, server: _Server, timestamp: int) -> float:
-        """Give how far a metric is from idle to full, 0 to 1."""
+        """Return how far a metric is from idle to full, 0 to 1."""
         if place == _DISK:
             return min(1.0, server.disk + 0.02 * (timestamp - self._start_ms) / DAY_MS)
         return self._load**3 if place == _RESPONSE_TIME else self._load

@@ -30,7 +30,7 @@ class Shop:
         self._seed = options.seed
 
     def order(self, number: int) -> ShopOrder:
-        """Give the order of that number, from 0."""
+        """Return the order of that number, from 0."""
         draw = Random(f"shop {self._seed} {number}")
         customer = self._customers[int(draw.random() ** 2 * len(self._customers))]
         cents = int(draw.lognormvariate(8.0, 0.8)) + 100

@@ -68,7 +68,7 @@ class UserActivityGenerator:
         self._number = 0
 
     def next_event(self, timestamp: int) -> Event[UserActivity]:
-        """Give the next step of one of the users present."""
+        """Return the next step of one of the users present."""
         random = self._random
         visits = self._visits
         visit = visits[int(random.random() * len(visits))]

@@ -134,7 +134,7 @@ class UserClicksGenerator:
         self._number = 0
 
     def next_event(self, timestamp: int) -> Event[UserClick]:
-        """Give the next click of one of the visitors."""
+        """Return the next click of one of the visitors."""
         due = self._due
         if due and (due[0][0] <= timestamp or min(self._arrivals()) > timestamp):
             number = heapq.heappop(due)[1]
@@ -143,7 +143,7 @@ class UserClicksGenerator:
         return self._click(number, timestamp)
 
     def _arrivals(self) -> tuple[int, int]:
-        """Give the times from which the next new visitor and the next returning one may come."""
+        """Return the times from which the next new visitor and the next returning one may come."""
         return self._new[-1][0] if self._new else _NEVER, self._away[0][0] if self._away else _NEVER
 
     def _comer(self, timestamp: int) -> int:

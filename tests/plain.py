@@ -9,7 +9,7 @@ from forebay.records import FrozenMap, fields_of, is_record_type
 
 
 def plain(record: Any) -> Any:
-    """Give dicts and lists in place of records and tuples."""
+    """Return dicts and lists in place of records and tuples."""
     if is_record_type(type(record)):
         return {name: plain(getattr(record, name)) for name in fields_of(type(record))}
     if isinstance(record, tuple):
@@ -18,7 +18,7 @@ def plain(record: Any) -> Any:
 
 
 def build(hint: Any, value: Any) -> Any:
-    """Give plain Avro data as the record type's frozen values."""
+    """Return plain Avro data as the record type's frozen values."""
     if value is None:
         return None
     options = [arg for arg in typing.get_args(hint) if arg is not type(None)]

@@ -29,7 +29,7 @@ SOURCE = Source("{topic}", "{package}", "Seen", object, lambda options: None, "n
 
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
-    """Give what writes a module of a package that can be imported, and gives its name."""
+    """Yield what writes a module of a package that can be imported, and gives its name."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delenv(VARIABLE, raising=False)
     before = set(sys.modules)

@@ -33,13 +33,13 @@ else:
 
 @pytest.fixture(scope="session")
 def image_tag() -> str:
-    """Give the tag of the images in the cluster."""
+    """Return the tag of the images in the cluster."""
     return tag_in_cluster()
 
 
 @pytest.fixture(scope="module")
 def release(image_tag: str, request: pytest.FixtureRequest) -> Iterator[Release]:
-    """Give a namespace that holds pods to the Restricted standard, and the release to install there."""
+    """Yield a namespace that holds pods to the Restricted standard, and the release to install there."""
     namespace = Namespace.create_restricted()
     service, producer = getattr(request.module, "SERVICE", ("user-sessions", "user-activity"))
     release = Release(namespace, service, producer, image_tag)

@@ -14,7 +14,7 @@ BROKER_PORT = 19092
 
 
 def free_port() -> int:
-    """Give a port nobody listens on."""
+    """Return a port nobody listens on."""
     with closing(socket.socket()) as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -32,7 +32,7 @@ def run(*command: str, seconds: float = 120.0, check: bool = True, given: str | 
 
 @cache
 def chart(name: str) -> str:
-    """Give a chart's folder, with the charts it is made of packed into it."""
+    """Return a chart's folder, with the charts it is made of packed into it."""
     folder = str(CHARTS / name)
     run("helm", "dependency", "update", "--skip-refresh", folder)
     return folder
@@ -46,13 +46,13 @@ class Background:
         self._process = subprocess.Popen(command, stdout=self._output, stderr=subprocess.STDOUT, cwd=ROOT)
 
     def said(self) -> str:
-        """Give its output so far."""
+        """Return its output so far."""
         self._output.flush()
         size = os.fstat(self._output.fileno()).st_size
         return os.pread(self._output.fileno(), size, 0).decode()
 
     def wait(self, seconds: float) -> int:
-        """Give its exit code once it has ended. Raises subprocess.TimeoutExpired."""
+        """Return its exit code once it has ended. Raises subprocess.TimeoutExpired."""
         return self._process.wait(seconds)
 
     def close(self) -> None:
@@ -80,7 +80,7 @@ class Namespace:
         return run("kubectl", "-n", self.name, *arguments, seconds=seconds, check=check)
 
     def get(self, *arguments: str) -> dict[str, Any]:
-        """Give objects as kubectl's JSON."""
+        """Return objects as kubectl's JSON."""
         return dict(json.loads(self.kubectl("get", *arguments, "-o", "json")))
 
     def create(self, *objects: dict[str, Any]) -> None:
@@ -89,12 +89,12 @@ class Namespace:
         run("kubectl", "-n", self.name, "create", "-f", "-", given=text)
 
     def names(self, kind: str, selector: str = "") -> list[str]:
-        """Give the objects' names."""
+        """Return the objects' names."""
         chosen = ("-l", selector) if selector else ()
         return [item["metadata"]["name"] for item in self.get(kind, *chosen)["items"]]
 
     def uid(self, pod: str) -> str:
-        """Give a pod's identity, or "" while there is none of that name."""
+        """Return a pod's identity, or "" while there is none of that name."""
         return self.kubectl("get", "pod", pod, "--ignore-not-found", "-o", "jsonpath={.metadata.uid}")
 
     def is_ready(self, pod: str) -> bool:
@@ -112,17 +112,17 @@ class Namespace:
         return self.kubectl("auth", "can-i", verb, what, user, check=False).strip() == "yes"
 
     def secret(self, name: str, key: str) -> str:
-        """Give what a Secret has under a key."""
+        """Return what a Secret has under a key."""
         return b64decode(self.get("secret", name)["data"][key]).decode()
 
     def last_words(self, pod: str) -> str:
-        """Give what `kubectl describe` shows of a pod's container that has ended: the end of its log."""
+        """Return what `kubectl describe` shows of a pod's container that has ended: the end of its log."""
         paths = ("lastState", "state")
         template = "".join(f"{{.status.containerStatuses[0].{path}.terminated.message}}" for path in paths)
         return self.kubectl("get", "pod", pod, "--ignore-not-found", "-o", f"jsonpath={template}", check=False)
 
     def readiness(self, pod: str, container: str = "driver") -> str:
-        """Give what a job's /readyz says, or "" while nothing answers."""
+        """Return what a job's /readyz says, or "" while nothing answers."""
         ask = (
             "import urllib.request as u, urllib.error as e\n"
             "try: print(u.urlopen('http://127.0.0.1:8080/readyz').read().decode())\n"

@@ -9,13 +9,13 @@ USER = 10001
 
 
 def secret(name: str, data: dict[str, str]) -> dict[str, Any]:
-    """Give a Secret."""
+    """Return a Secret."""
     encoded = {key: b64encode(value.encode()).decode() for key, value in data.items()}
     return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "data": encoded}
 
 
 def headless_service(name: str, ports: dict[str, int]) -> dict[str, Any]:
-    """Give a Service of its own name's pod, ready or not."""
+    """Return a Service of its own name's pod, ready or not."""
     spec = {
         "clusterIP": "None",
         "publishNotReadyAddresses": True,
@@ -26,7 +26,7 @@ def headless_service(name: str, ports: dict[str, int]) -> dict[str, Any]:
 
 
 def pod(name: str, containers: list[dict[str, Any]], secrets: dict[str, str] | None = None) -> dict[str, Any]:
-    """Give a pod whose containers share /tmp.
+    """Return a pod whose containers share /tmp.
 
     Args:
         secrets: Secrets mounted into all containers: name, path.
@@ -51,7 +51,7 @@ def pod(name: str, containers: list[dict[str, Any]], secrets: dict[str, str] | N
 
 
 def container(name: str, image: str, probed: int | None = None, **more: Any) -> dict[str, Any]:
-    """Give a container; it is ready once it listens at the port `probed`."""
+    """Return a container; it is ready once it listens at the port `probed`."""
     probe = {"tcpSocket": {"port": probed}, "periodSeconds": 2, "timeoutSeconds": 5}
     return {
         "name": name,

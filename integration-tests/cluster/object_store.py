@@ -42,7 +42,7 @@ class ObjectStore:
         ]
 
     def objects(self) -> list[str]:
-        """Give the names of all objects."""
+        """Return the names of all objects."""
         each = f"s3.get_paginator('list_objects_v2').paginate(Bucket={BUCKET!r})"
         return self._ask(f"[print(each['Key']) for page in {each} for each in page.get('Contents', [])]").splitlines()
 
@@ -52,5 +52,5 @@ class ObjectStore:
 
 
 def _escaped(name: str) -> str:
-    """Give a name as helm's --set takes it: a dot would begin another level."""
+    """Return a name as helm's --set takes it: a dot would begin another level."""
     return name.replace(".", r"\.")

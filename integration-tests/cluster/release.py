@@ -34,7 +34,7 @@ class Load:
     rate: int = 0
 
     def values(self, producer: str) -> list[str]:
-        """Give helm's arguments."""
+        """Return helm's arguments."""
         given = {
             "enabled": "true",
             "count": self.count,
@@ -172,7 +172,7 @@ class Release:
         check(self.service, bench)
 
     def log(self, pod: str = "", container: str = "driver", *, previous: bool = False) -> str:
-        """Give a pod's log, or that of the container there was before."""
+        """Return a pod's log, or that of the container there was before."""
         which = ("--previous",) if previous else ()
         return self.namespace.kubectl("logs", pod or self.driver, "-c", container, *which, check=False)
 

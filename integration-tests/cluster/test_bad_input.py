@@ -50,7 +50,7 @@ def test_a_missing_topic_is_named_with_the_command_that_makes_it(release: Releas
 
 @pytest.fixture(scope="module")
 def bench(release: Release) -> ClusterBench:
-    """Give the broker and the registry without the service."""
+    """Return the broker and the registry without the service."""
     release.apply(f"{release.service}.enabled=false")
     return release.open()
 

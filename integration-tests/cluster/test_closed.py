@@ -33,7 +33,7 @@ def bench(release: Release) -> ClusterBench:
 
 @pytest.fixture(scope="module")
 def outsider(release: Release, bench: ClusterBench) -> Iterator[Namespace]:
-    """Give another namespace with a pod of the same image."""
+    """Yield another namespace with a pod of the same image."""
     other = Namespace.create_restricted()
     sleeping = container("outsider", f"forebay:{release.tag}", command=["sleep", "3600"])
     other.create(pod("outsider", [sleeping]))

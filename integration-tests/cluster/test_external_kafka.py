@@ -24,14 +24,14 @@ PASSWORDS = {name: f"{name}-{uuid.uuid4().hex}" for name in ("sessions", "shop",
 
 
 def connection(chart: str, options: dict[str, str], login: str, tls: str) -> list[str]:
-    """Give a chart's values of how it connects."""
+    """Return a chart's values of how it connects."""
     values = {"existingSecret": login, "tlsSecret": tls}
     escaped = {f"options.{name.replace('.', chr(92) + '.')}": value for name, value in options.items()}
     return [f"{chart}.kafka.{name}={value}" for name, value in {**values, **escaped}.items()]
 
 
 def servers(listener: str) -> list[str]:
-    """Give the umbrella's values of where broker and registry are."""
+    """Return the umbrella's values of where broker and registry are."""
     return [
         "broker.enabled=false",
         f"global.kafka.bootstrapServers={HOST}:{PORTS[listener]}",
@@ -40,7 +40,7 @@ def servers(listener: str) -> list[str]:
 
 
 def by_password(release: Release, login: str) -> list[str]:
-    """Give the values of a release whose service and producer have a user each."""
+    """Return the values of a release whose service and producer have a user each."""
     return [
         *servers("USERS"),
         f"{release.service}.topics.create=false",
@@ -51,7 +51,7 @@ def by_password(release: Release, login: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def external(release: Release, tmp_path_factory: pytest.TempPathFactory) -> ExternalKafka:
-    """Give a secured cluster with a user for the service and one for its producer."""
+    """Return a secured cluster with a user for the service and one for its producer."""
     folder = tmp_path_factory.mktemp("external")
     kafka = ExternalKafka(release.namespace, release.tag, folder, f"forebay:{PASSWORDS['registry']}")
     registry = {

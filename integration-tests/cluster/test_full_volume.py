@@ -31,7 +31,7 @@ def is_here() -> bool:
 
 @pytest.fixture(scope="module")
 def volume(release: Release, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Give a volume of 48 MB, and the claim `small` of it."""
+    """Yield a volume of 48 MB, and the claim `small` of it."""
     if not is_here():
         pytest.skip("a volume of a fixed size is made on the node: that must be this machine, as root")
     folder = tmp_path_factory.mktemp("volume")

@@ -97,7 +97,7 @@ def test_queries_give_the_rows_of_the_changelog(release: Release, bench: Cluster
 
 
 def pulled(url: str, token: str) -> dict[str, Any]:
-    """Give a store's rows, page by page."""
+    """Return a store's rows, page by page."""
     headers = {"Authorization": f"Bearer {token}"}
     rows: dict[str, Any] = {}
     page = {"more": True, "next": ""}
@@ -115,7 +115,7 @@ def is_another(release: Release, pod: str, before: str) -> bool:
 
 
 def unmoved(release: Release, before: dict[str, str], *pods: str) -> list[str]:
-    """Give the pods that are still those of before."""
+    """Return the pods that are still those of before."""
     return [pod for pod in pods if release.namespace.uid(pod) == before[pod]]
 
 

@@ -70,7 +70,7 @@ class SmallDisk:
 
 
 def _throttle() -> Path:
-    """Give the file that limits a device's writes for this process and its children."""
+    """Return the file that limits a device's writes for this process and its children."""
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
         found = (

@@ -82,7 +82,7 @@ class Life:
 
     @property
     def logic(self) -> dict[str, str]:
-        """Give the settings of the service's logic."""
+        """Return the settings of the service's logic."""
         return LOGIC.get(self.plan.service, {})
 
     def _arguments(self) -> tuple[str, ...]:
@@ -112,7 +112,7 @@ class Life:
         self.job = self.start()
 
     def last_words(self) -> str:
-        """Give the end of the job's log."""
+        """Return the end of the job's log."""
         return self.job.text()[-1_500:]
 
     def until(

@@ -133,7 +133,7 @@ SERVICES = (
 
 
 def plan_of(seed: int, faults: int, services: Sequence[str] = SERVICES, kinds: Sequence[Kind] = tuple(Kind)) -> Plan:
-    """Give the run of a seed: the same seed gives the same plan."""
+    """Return the run of a seed: the same seed gives the same plan."""
     random = Random(seed)
     service = random.choice(services)
     kinds = [kind for kind in kinds if service in _ONLY.get(kind, (service,))]

@@ -87,14 +87,14 @@ class Armory:
             token.unlink(missing_ok=True)
 
     def fired_at(self) -> float | None:
-        """Give the wall clock (s) at which the fault fired; None while it waits."""
+        """Return the wall clock (s) at which the fault fired; None while it waits."""
         try:
             return float(json.loads(self._fired.read_text())["at"])
         except (OSError, ValueError):
             return None
 
     def take(self, point: Point, place: str) -> Armed | None:
-        """Give the fault that this call must suffer, if any. Called from the job's processes."""
+        """Return the fault that this call must suffer, if any. Called from the job's processes."""
         try:
             fields = json.loads(self._armed.read_text())
         except (OSError, ValueError):
@@ -131,7 +131,7 @@ class Armory:
         draft.replace(self._clock)
 
     def shift(self) -> int:
-        """Give the shift of the clock, ms."""
+        """Return the shift of the clock, ms."""
         try:
             return int(self._clock.read_text())
         except (OSError, ValueError):

@@ -70,7 +70,7 @@ class Tally:
 
     @classmethod
     def of_json(cls, *reports: dict[str, Any]) -> Self:
-        """Give the runs of reports by seed, each seed once."""
+        """Return the runs of reports by seed, each seed once."""
         runs = {
             run["seed"]: Run(
                 **{**run, "suffered": tuple(Suffered(**{**f, "status": Status(f["status"])}) for f in run["suffered"])}
@@ -91,7 +91,7 @@ class Tally:
         return [run for run in self.runs if run.failure or run.lost or run.doubled]
 
     def of_kinds(self) -> dict[str, list[Suffered]]:
-        """Give the faults by label."""
+        """Return the faults by label."""
         kinds: dict[str, list[Suffered]] = {}
         for run in self.runs:
             for fault in run.suffered:
@@ -99,7 +99,7 @@ class Tally:
         return dict(sorted(kinds.items()))
 
     def as_json(self) -> dict[str, Any]:
-        """Give the report for machines."""
+        """Return the report for machines."""
         return {
             **self._sums(),
             "faults_by_kind": {label: _figures(faults) for label, faults in self.of_kinds().items()},
@@ -107,7 +107,7 @@ class Tally:
         }
 
     def as_text(self) -> str:
-        """Give the table."""
+        """Return the table."""
         kinds = self.of_kinds()
         width = max((len(label) for label in kinds), default=10)
         titles = (
@@ -136,14 +136,14 @@ class Tally:
 
 
 def line_of(run: Run) -> str:
-    """Give a run as one line."""
+    """Return a run as one line."""
     verdict = "exact" if not run.failure else f"FAILED: {run.failure.splitlines()[0][:200]}"
     faults = "; ".join(_short(fault) for fault in run.suffered)
     return f"seed {run.seed} {run.service}: {verdict}; {run.outputs} outputs, {run.seconds:.0f} s; {faults}"
 
 
 def percentile(values: Iterable[float], share: float) -> float:
-    """Give the smallest value that at least this share of values does not exceed; NaN of none."""
+    """Return the smallest value that at least this share of values does not exceed; NaN of none."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else math.nan
 

@@ -57,7 +57,7 @@ def _outputs(service: str, bench: ServiceBench) -> tuple[Mapping[Any, list[Any]]
 
 
 def differences(found: Mapping[Any, list[Any]], wanted: Mapping[Any, list[Any]]) -> tuple[int, int]:
-    """Give how many outputs are missing, and how many are there that should not be."""
+    """Return how many outputs are missing, and how many are there that should not be."""
     lost = doubled = 0
     for key in found.keys() | wanted.keys():
         ours, theirs = (Counter(map(repr, outputs.get(key, []))) for outputs in (found, wanted))

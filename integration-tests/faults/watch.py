@@ -53,7 +53,7 @@ class OutputWatch:
         self._thread = _Thread("outputs", self._look, 0.0)
 
     def ends(self) -> Ends:
-        """Give the offsets after the last committed output; what was received so far while the broker is away."""
+        """Return the offsets after the last committed output; what was received so far while the broker is away."""
         ends = dict.fromkeys(range(PARTITIONS), 0)
         for _, partition, offset in list(self._arrivals):
             ends[partition] = max(ends[partition], offset + 1)
@@ -63,11 +63,11 @@ class OutputWatch:
         return ends
 
     def beyond(self, ends: Ends) -> float | None:
-        """Give the time (monotonic, s) of the first output committed after `ends`; None while there is none."""
+        """Return the time (monotonic, s) of the first output committed after `ends`; None while there is none."""
         return next((at for at, partition, offset in list(self._arrivals) if offset >= ends[partition]), None)
 
     def everywhere_beyond(self, ends: Ends) -> float | None:
-        """Give the time at which each partition had an output after `ends`; None while one has not."""
+        """Return the time at which each partition had an output after `ends`; None while one has not."""
         waiting = set(ends)
         for at, partition, offset in list(self._arrivals):
             if offset >= ends[partition]:
@@ -77,7 +77,7 @@ class OutputWatch:
         return None
 
     def longest_silence(self, since: float) -> float:
-        """Give the longest time (s) without an output since a moment (monotonic, s)."""
+        """Return the longest time (s) without an output since a moment (monotonic, s)."""
         times = [since, *(at for at, _, _ in list(self._arrivals) if at > since), time.monotonic()]
         return max(later - earlier for earlier, later in pairwise(times))
 
@@ -110,11 +110,11 @@ class PositionSampler:
         return self._thread.failure
 
     def commits(self) -> int:
-        """Give the number of commits of all tasks together."""
+        """Return the number of commits of all tasks together."""
         return sum(position["n"] for position in self.newest.values())
 
     def ends(self) -> dict[tuple[str, int], int]:
-        """Give the offsets up to which each partition read is used."""
+        """Return the offsets up to which each partition read is used."""
         return {(topic, number): end for position in self.newest.values() for topic, number, end in position["ends"]}
 
     def close(self) -> None:

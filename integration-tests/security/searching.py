@@ -22,7 +22,7 @@ _GZIP = b"\x1f\x8b"
 
 
 def forms(secret: str) -> frozenset[bytes]:
-    """Give the bytes a secret may appear as: text, UTF-16, hexadecimal digits, the middle of its base64."""
+    """Return the bytes a secret may appear as: text, UTF-16, hexadecimal digits, the middle of its base64."""
     plain = secret.encode()
     encoded = {base64.b64encode(b"\0" * shift + plain)[4:-4] for shift in range(3)}
     return frozenset({plain, secret.encode("utf-16-le"), secret.encode("utf-16-be"), plain.hex().encode(), *encoded})
@@ -35,7 +35,7 @@ def holds(data: bytes, secret: str) -> bool:
 
 
 def layers(data: bytes) -> Iterator[bytes]:
-    """Give the bytes, and everything that is packed in them: zip, gzip, zstd, Spark's LZ4 blocks."""
+    """Yield the bytes, and everything that is packed in them: zip, gzip, zstd, Spark's LZ4 blocks."""
     yield data
     with contextlib.suppress(zipfile.BadZipFile, OSError, EOFError):
         if data[:2] == b"PK":
@@ -63,12 +63,12 @@ def _lz4_blocks(data: bytes) -> Iterator[bytes]:
 
 
 def files_with(secret: str, *folders: Path) -> list[str]:
-    """Give the files below some folders that hold a secret."""
+    """Return the files below some folders that hold a secret."""
     return [str(path) for folder in folders for path, data in _files(folder) if holds(data, secret)]
 
 
 def open_files_with(secret: str, processes: Iterable[psutil.Process]) -> list[str]:
-    """Give the files that processes hold open, deleted ones too, with a secret in them."""
+    """Return the files that processes hold open, deleted ones too, with a secret in them."""
     found = []
     for process in processes:
         for path in _open_regular(process.pid):
@@ -79,7 +79,7 @@ def open_files_with(secret: str, processes: Iterable[psutil.Process]) -> list[st
 
 
 def command_lines(processes: Iterable[psutil.Process]) -> str:
-    """Give the command lines as the process list shows them."""
+    """Return the command lines as the process list shows them."""
     lines = []
     for process in processes:
         with contextlib.suppress(psutil.NoSuchProcess):

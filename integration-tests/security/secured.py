@@ -43,24 +43,24 @@ class Secured:
 
     @property
     def administrator(self) -> KafkaSettings:
-        """Give the settings of whoever may do everything."""
+        """Return the settings of whoever may do everything."""
         return self._settings(self.platform.endpoints.bootstrap_servers, {})
 
     def user(self, name: str, password: str) -> KafkaSettings:
-        """Give the settings of a user with a password."""
+        """Return the settings of a user with a password."""
         return self._settings(self.scram, self.scram_options(name, password))
 
     def scram_options(self, name: str, password: str) -> dict[str, str]:
-        """Give the client options of a user with a password."""
+        """Return the client options of a user with a password."""
         return {**self._trust(), **scram_options(name), "sasl.password": password}
 
     def mutual_options(self, certificate: Certificate, passphrase: str = "") -> dict[str, str]:
-        """Give the client options of the owner of a certificate."""
+        """Return the client options of the owner of a certificate."""
         encrypted = {"ssl.key.password": passphrase} if passphrase else {}
         return {**self._trust(), **mutual_options(certificate.certificate, certificate.key), **encrypted}
 
     def environment(self, servers: str, options: dict[str, str]) -> Environment:
-        """Give what a process is told by its environment."""
+        """Return what a process is told by its environment."""
         endpoints = self.platform.endpoints
         return {
             "FOREBAY_BOOTSTRAP_SERVERS": servers,
@@ -77,7 +77,7 @@ class Secured:
 
 
 def secured_platform(folder: Path) -> Secured:
-    """Give a platform, not yet started, with a certificate authority of its own."""
+    """Return a platform, not yet started, with a certificate authority of its own."""
     authority = Authority(folder / "pki")
     scram = free_port()
     mutual = free_port(frozenset({scram}))

@@ -62,11 +62,11 @@ class SecuredJob:
         return JobProcess([*given, *rest], self.folder / f"{self.application}.log", environment)
 
     def leaks(self) -> list[str]:
-        """Give the files that hold a secret: checkpoint, log, event log, temporary files."""
+        """Return the files that hold a secret: checkpoint, log, event log, temporary files."""
         return [place for secret in self.secrets for place in files_with(secret, self.folder)]
 
     def leaks_of(self, job: JobProcess) -> list[str]:
-        """Give where the running job's processes, or its HTTP door, show a secret."""
+        """Return where the running job's processes, or its HTTP door, show a secret."""
         processes = [job.process, *job.process.children(recursive=True)]
         shown = {
             "the process list": command_lines(processes),
@@ -108,7 +108,7 @@ def grant(secured: Secured, principal: str, role: Role, application: str = SERVI
 
 @pytest.fixture
 def producing(secured: Secured) -> Environment:
-    """Give the environment of a user who may write the input, and no more."""
+    """Return the environment of a user who may write the input, and no more."""
     secured.add_user("shop", "shop-password")
     grant(secured, "User:shop", Role.PRODUCE)
     return secured.environment(secured.scram, secured.scram_options("shop", "shop-password"))
@@ -116,7 +116,7 @@ def producing(secured: Secured) -> Environment:
 
 @pytest.fixture
 def scram_job(secured: Secured, tmp_path: Path) -> SecuredJob:
-    """Give a job with a password, a key's passphrase and a registry password."""
+    """Return a job with a password, a key's passphrase and a registry password."""
     password, passphrase, registry = token("sasl"), token("key"), token("registry")
     secured.add_user("sessions", password)
     key = secured.mutual_options(secured.authority.client("unused", passphrase), passphrase)
@@ -186,7 +186,7 @@ def test_least_rights_suffice_one_less_is_told_and_no_secret_is_left_anywhere(
 
 
 def owners_of(secret: str, job: JobProcess) -> set[str]:
-    """Give the kinds of processes whose environment, which others can't read, holds a secret."""
+    """Return the kinds of processes whose environment, which others can't read, holds a secret."""
     found = set()
     for process in [job.process, *job.process.children(recursive=True)]:
         try:

@@ -27,7 +27,7 @@ Operator = Callable[..., int]
 
 @pytest.fixture
 def operator(secured: Secured, tmp_path: Path) -> Operator:
-    """Give what runs a command for priced as the operator, who has the rights of the list and a password."""
+    """Return what runs a command for priced as the operator, who has the rights of the list and a password."""
     secured.add_user("operator", "operator-password")
     secured.grant("User:operator", *NEEDED)
     environment = secured.environment(secured.scram, secured.scram_options("operator", "operator-password"))

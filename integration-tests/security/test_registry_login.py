@@ -23,7 +23,7 @@ from forebay.platform.ports import HOST, free_port
 
 @pytest.fixture(scope="module")
 def door(secured: Secured) -> Iterator[str]:
-    """Give the URL of a door before the registry; its login is forebay:secret."""
+    """Yield the URL of a door before the registry; its login is forebay:secret."""
     behind = urlsplit(secured.platform.endpoints.registry_url)
     port = free_port()
     store = secured.authority.server("registry")
@@ -42,7 +42,7 @@ def door(secured: Secured) -> Iterator[str]:
 
 
 def registry(url: str, authority: Path, password: str = "secret") -> SchemaRegistry:
-    """Give a client."""
+    """Return a client."""
     settings = KafkaSettings.model_validate(
         {
             "bootstrap_servers": "unused:1",

@@ -169,7 +169,7 @@ class Job:
 
 @pytest.fixture(scope="module")
 def job(secured: Secured) -> Job:
-    """Give a job whose user has what the list says and nothing else; its input holds a record."""
+    """Return a job whose user has what the list says and nothing else; its input holds a record."""
     admin = TopicAdmin(secured.administrator)
     admin.create(spec_of(topic) for topic in SERVICE.topics("tickets"))
     producer = Producer(secured.administrator.producer())

@@ -138,7 +138,7 @@ def _unknown(ts: int) -> Device:
 
 
 def _status(device: Device, reported: str | None, ts: int) -> tuple[str, int | None]:
-    """Give the status and its time: by the latest report, and not while the device is offline."""
+    """Return the status and its time: by the latest report, and not while the device is offline."""
     at = device.status_at
     if reported is None or device.offline_since is not None or (at is not None and ts < at):
         return device.status, at
@@ -146,7 +146,7 @@ def _status(device: Device, reported: str | None, ts: int) -> tuple[str, int | N
 
 
 def _temperature(device: Device, reading: float | None, ts: int) -> tuple[float | None, int | None]:
-    """Give the last reading and its time."""
+    """Return the last reading and its time."""
     at = device.last_temp_at
     if reading is None or (at is not None and ts < at):
         return device.last_temp, at

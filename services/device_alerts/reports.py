@@ -21,7 +21,7 @@ Report = tuple[str | None, float | None, str | None]
 
 
 def report_of(event: DeviceEvent) -> Report:
-    """Give what an event reports. Raises RejectedRecord: its value or type makes no sense."""
+    """Return what an event reports. Raises RejectedRecord: its value or type makes no sense."""
     kind = event.event_type
     if kind == READING:
         return Status.ACTIVE, _temperature(event.value), None
@@ -37,7 +37,7 @@ def report_of(event: DeviceEvent) -> Report:
 
 
 def _temperature(value: str | float) -> float:
-    """Give a reading: a number, or text that is one in plain decimal notation."""
+    """Return a reading: a number, or text that is one in plain decimal notation."""
     temperature = value
     if isinstance(temperature, str):
         temperature = float(temperature) if _NUMBER.fullmatch(temperature) else math.nan
@@ -47,7 +47,7 @@ def _temperature(value: str | float) -> float:
 
 
 def _text(event: DeviceEvent) -> str:
-    """Give a status or an error code; a number becomes its shortest text (503.0: "503")."""
+    """Return a status or an error code; a number becomes its shortest text (503.0: "503")."""
     value = event.value
     if isinstance(value, str):
         if not value:

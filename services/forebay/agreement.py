@@ -44,7 +44,7 @@ def check_agreement(service: Service, job: Job, settings: Any = None) -> None:
 
 
 def disagreements(service: Service, job: Job, settings: Any = None) -> list[str]:
-    """Give a line for everything in which entry and job differ."""
+    """Return a line for everything in which entry and job differ."""
     found = [
         *_topics("inputs", service.inputs, job, job.inputs),
         *_topics("outputs", service.outputs, job, job.outputs),
@@ -64,7 +64,7 @@ def store_contracts(job: Job, settings: Any) -> dict[str, str]:
 
 
 def _declared(job: Job, settings: Any) -> list[Store[Any]]:
-    """Give the stores that keep a changelog."""
+    """Return the stores that keep a changelog."""
     stores = [store for part in job.topology for _, store in declared_stores(part.processor(settings))]
     return [store for store in stores if store.kept.logging]
 

@@ -11,12 +11,12 @@ _delete = dict.__delitem__
 
 
 def appended(items: tuple[str, ...], item: str, limit: int) -> tuple[str, ...]:
-    """Give `items` with `item` (not among them) at the end; the oldest leave when there are more than `limit`."""
+    """Return `items` with `item` (not among them) at the end; the oldest leave when there are more than `limit`."""
     return (*items, item)[-limit:]
 
 
 def counted(counts: FrozenMap[str, int], name: str, limit: int) -> FrozenMap[str, int]:
-    """Give `counts` with one more for `name`.
+    """Return `counts` with one more for `name`.
 
     A new name that makes more than `limit` drives out the lowest ranked of the others: the smallest count,
     among equals the last in order of name. A name that comes back later starts again at 1.
@@ -32,7 +32,7 @@ def counted(counts: FrozenMap[str, int], name: str, limit: int) -> FrozenMap[str
 
 
 def ranked(top: tuple[str, ...], counts: FrozenMap[str, int], name: str) -> tuple[str, ...]:
-    """Give the (up to five) names with the largest counts, largest first, equal counts in order of name.
+    """Return the (up to five) names with the largest counts, largest first, equal counts in order of name.
 
     Args:
         top: what this gave before `name` was counted.

@@ -123,7 +123,7 @@ class Service:
         return self if application == self.application else dataclasses.replace(self, application=application)
 
     def changelogs(self, application: str, tasks: int) -> tuple[Topic, ...]:
-        """Give the changelog topics of a job with that application id: one partition per task."""
+        """Return the changelog topics of a job with that application id: one partition per task."""
         stores = [
             Topic(f"{application}-{store}-changelog", record, tasks, COMPACTED, own=True)
             for store, record in self.stores.items()
@@ -266,7 +266,7 @@ class UnknownService(ValueError):
 
 
 def all_services() -> Mapping[str, Service]:
-    """Give the table with the services that other packages bring (see forebay.plugins) at its end.
+    """Return the table with the services that other packages bring (see forebay.plugins) at its end.
 
     Raises:
         PluginError: one of them can't be used.
@@ -282,7 +282,7 @@ def all_services() -> Mapping[str, Service]:
 
 
 def find_service(name: str) -> Service:
-    """Give a service of the table. Raises UnknownService, PluginError."""
+    """Return a service of the table. Raises UnknownService, PluginError."""
     if name in SERVICES:
         return SERVICES[name]
     table = all_services()

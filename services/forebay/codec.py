@@ -27,11 +27,11 @@ class Codec(Protocol[T]):
     """
 
     def encode(self, record: T) -> bytes:
-        """Give the record's bytes. Raises EncodeError."""
+        """Return the record's bytes. Raises EncodeError."""
         ...
 
     def decode(self, data: bytes) -> T:
-        """Give the record. Raises DecodeError."""
+        """Return the record. Raises DecodeError."""
         ...
 
 

@@ -9,7 +9,7 @@ _ARGUMENT = re.compile(r"^    (?P<names>\w+(?:, \w+)*): (?P<meaning>.*)$")
 
 
 def described_arguments(described: type) -> dict[str, str]:
-    """Give the texts of the section "Args:" of a class's docstring, by argument; several lines become one."""
+    """Return the texts of the section "Args:" of a class's docstring, by argument; several lines become one."""
     found: dict[str, str] = {}
     names: list[str] = []
     inside = False

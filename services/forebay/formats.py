@@ -23,7 +23,7 @@ class Contracts(Protocol):
     """Where formats that have a contract get their codecs."""
 
     def __call__(self, record: type[Any], /) -> Codec[Any]:
-        """Give the codec of a record class by the contract of its name."""
+        """Return the codec of a record class by the contract of its name."""
         ...
 
 
@@ -58,7 +58,7 @@ class Format(Generic[T]):
         return self is TEXT
 
     def repartitioned(self) -> Format[T]:
-        """Give the format as it is behind a repartition, where each key is its own owner."""
+        """Return the format as it is behind a repartition, where each key is its own owner."""
         return self if self.owner is None else dataclasses.replace(self, owner=None)
 
 
@@ -91,7 +91,7 @@ def simple(
     row: Callable[[T], str] | None = None,
     of_row: Callable[[str], T] | None = None,
 ) -> Format[T]:
-    """Give a format that needs no contract; without `row`, keys sort by their bytes."""
+    """Return a format that needs no contract; without `row`, keys sort by their bytes."""
     codec = _Simple(name, encode, decode)
     if row is None or of_row is None:
         row, of_row = bytes_rows(codec)
@@ -99,7 +99,7 @@ def simple(
 
 
 def bytes_rows(codec: Codec[T]) -> tuple[Callable[[T], str], Callable[[str], T]]:
-    """Give the row text of keys that sort by their bytes, and what reads it."""
+    """Return the row text of keys that sort by their bytes, and what reads it."""
     return lambda key: codec.encode(key).decode("latin-1"), lambda text: codec.decode(text.encode("latin-1"))
 
 
@@ -163,7 +163,7 @@ _AVRO: dict[type[Any], Format[Any]] = {}
 
 
 def avro(record: type[T]) -> Format[T]:
-    """Give the format of a record class: Avro in Confluent framing, by the contract of the class's name."""
+    """Return the format of a record class: Avro in Confluent framing, by the contract of the class's name."""
     found = _AVRO.get(record)
     if found is None:
         found = Format(f"Avro {record.__name__}", record, lambda contracts: contracts(record), is_contract=True)
@@ -172,7 +172,7 @@ def avro(record: type[T]) -> Format[T]:
 
 
 def format_of(spec: type[T] | Format[T]) -> Format[T]:
-    """Give the format of a type: Avro for records, Kafka's own for text, bytes, numbers, booleans, uuids.
+    """Return the format of a type: Avro for records, Kafka's own for text, bytes, numbers, booleans, uuids.
 
     Raises:
         TypeError: neither; name a format.
@@ -201,7 +201,7 @@ def contract_of(kind: Format[Any]) -> str:
 
 
 def key_reader(kind: Format[T]) -> Callable[[bytes], str]:
-    """Give what makes a key's row text of its bytes. Raises TypeError where the format is of no key."""
+    """Return what makes a key's row text of its bytes. Raises TypeError where the format is of no key."""
     row = kind.row
     if row is None:
         raise TypeError(f"{kind} can't be a key's format: give a format whose bytes are always the same for a value")
@@ -210,7 +210,7 @@ def key_reader(kind: Format[T]) -> Callable[[bytes], str]:
 
 
 def key_writer(kind: Format[T]) -> Callable[[str], bytes]:
-    """Give what makes a key's bytes of its row text. Raises TypeError where the format is of no key."""
+    """Return what makes a key's bytes of its row text. Raises TypeError where the format is of no key."""
     of_row = kind.of_row
     if of_row is None:
         raise TypeError(f"{kind} can't be a key's format: give a format whose bytes are always the same for a value")
@@ -224,7 +224,7 @@ def no_contracts(record: type[Any], /) -> Codec[Any]:
 
 
 def owner_of(kind: Format[Any]) -> Callable[[str], str | bytes]:
-    """Give what makes the record key (bytes unless it is text) of a row text: its hash says which task has the row."""
+    """Return what makes the record key (bytes unless it is text) of a row text: its hash tells the task of the row."""
     if kind.owner is not None:
         return kind.owner
     return _same if kind.is_text else key_writer(kind)

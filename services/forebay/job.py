@@ -117,18 +117,18 @@ class Job:
         return self.graph or _chain(self)
 
     def sub_topology(self, name: str) -> SubTopology:
-        """Give the sub-topology of a name. Raises KeyError."""
+        """Return the sub-topology of a name. Raises KeyError."""
         for each in self.topology:
             if each.name == name:
                 return each
         raise KeyError(f"there is no sub-topology {name!r}: choose from {[each.name for each in self.topology]}")
 
     def senders(self, repartition: str) -> tuple[SubTopology, ...]:
-        """Give the sub-topologies that send to a repartition."""
+        """Return the sub-topologies that send to a repartition."""
         return tuple(each for each in self.topology if repartition in each.sends)
 
     def format_of(self, name: str) -> TopicFormat:
-        """Give the format of a topic or repartition."""
+        """Return the format of a topic or repartition."""
         return self.formats.get(name, TopicFormat())
 
     def contract(self, name: str, record: type[Any]) -> str:
@@ -136,7 +136,7 @@ class Job:
         return contract_of(self.format_of(name).value or avro(record))
 
     def logic(self, stage: int) -> Logic:
-        """Give what makes the processor of a stage; 0 reads the inputs."""
+        """Return what makes the processor of a stage; 0 reads the inputs."""
         return self.topology[stage].processor
 
 

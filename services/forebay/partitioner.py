@@ -8,7 +8,7 @@ _M = 0x5BD1E995
 
 
 def murmur2(data: bytes) -> int:
-    """Give the hash, 32 bits unsigned."""
+    """Return the hash, 32 bits unsigned."""
     length = len(data)
     h = _SEED ^ length
     whole = length & ~3
@@ -23,7 +23,7 @@ def murmur2(data: bytes) -> int:
 
 
 def partition_of(key: bytes, partitions: int) -> int:
-    """Give the partition of a key among `partitions`."""
+    """Return the partition of a key among `partitions`."""
     return (murmur2(key) & 0x7FFFFFFF) % partitions
 
 
@@ -36,7 +36,7 @@ class Partitioner:
         self._known: dict[bytes, int] = {}
 
     def __call__(self, key: bytes) -> int:
-        """Give the key's partition."""
+        """Return the key's partition."""
         found = self._known.get(key)
         if found is None:
             if len(self._known) >= self._remembered:

@@ -32,7 +32,7 @@ class PluginError(Exception):
 
 
 def brought() -> Iterator[tuple[str, Any]]:
-    """Give what each named module has as `SERVICE`, with words for where it was found; a module counts once.
+    """Yield what each named module has as `SERVICE`, with words for where it was found; a module counts once.
 
     Raises:
         PluginError: a module can't be imported, or has no `SERVICE`. Mistake: it raises.

@@ -47,11 +47,11 @@ class FrozenMap(dict[K, V]):
     update = _refuse
 
     def with_item(self, key: K, value: V) -> FrozenMap[K, V]:
-        """Give a copy in which `key` maps to `value`."""
+        """Return a copy in which `key` maps to `value`."""
         return FrozenMap({**self, key: value})
 
     def without(self, key: K) -> FrozenMap[K, V]:
-        """Give a copy without `key`."""
+        """Return a copy without `key`."""
         return FrozenMap({k: v for k, v in self.items() if k != key})
 
 

@@ -25,7 +25,7 @@ def task_codecs(
     repartition: Contract,
     names: Mapping[str, str] = MappingProxyType({}),
 ) -> Codecs:
-    """Give the codecs of a sub-topology's tasks.
+    """Return the codecs of a sub-topology's tasks.
 
     Args:
         topic, store, repartition: give the codecs of what has a contract, by name.

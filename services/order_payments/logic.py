@@ -28,7 +28,7 @@ def order_payments(settings: OrderPaymentsSettings) -> Topology:
 
 
 def outcome(order: PlacedOrder, payment: Payment | None) -> OrderPayment:
-    """Give what is known of an order by one of its payments; without one it is unpaid."""
+    """Return what is known of an order by one of its payments; without one it is unpaid."""
     unpaid = OrderPayment(
         order_id=order.order_id,
         customer=order.customer,

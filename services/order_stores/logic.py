@@ -164,12 +164,12 @@ class Customers(Processor[CustomerStep, OrderProcessingResult]):
 
 
 def default_customer(order_id: str) -> str:
-    """Give the customer of an order that names none: one of cust_001 to cust_004."""
+    """Return the customer of an order that names none: one of cust_001 to cust_004."""
     return f"cust_00{zlib.crc32(order_id.encode()) % 4 + 1}"
 
 
 def _remembered(customer: Customer, order_id: str, created: int, limit: int) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Give the `limit` orders with the largest (creation time in ms, id), the new one among them, and their times."""
+    """Return the `limit` orders with the largest (creation time in ms, id), the new one among them, and their times."""
     history, times = customer.order_history, customer.history_times
     if not history or (created, order_id) > (times[-1], history[-1]):
         return (*history, order_id)[-limit:], (*times, created)[-limit:]

@@ -11,7 +11,7 @@ _EXACT = Context(prec=60, rounding=ROUND_HALF_EVEN)
 
 
 def amount_of(price: Decimal | float, quantity: int) -> Decimal:
-    """Give what `quantity` pieces cost, with six digits behind the point.
+    """Return what `quantity` pieces cost, with six digits behind the point.
 
     A double stands for the shortest decimal number that reads as it, rounded to six digits (half to even).
     """
@@ -20,5 +20,5 @@ def amount_of(price: Decimal | float, quantity: int) -> Decimal:
 
 
 def plus(total: Decimal, amount: Decimal) -> Decimal:
-    """Give the sum, whatever its number of digits; so the order of additions does not matter."""
+    """Return the sum, whatever its number of digits; so the order of additions does not matter."""
     return _EXACT.add(total, amount)

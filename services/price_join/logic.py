@@ -29,7 +29,7 @@ def price_join(settings: PriceJoinSettings) -> Topology:
 
 
 def bill(order: FoodOrder, price: MenuPrice | None) -> FoodBill:
-    """Give an order's bill; without a price, one without a total."""
+    """Return an order's bill; without a price, one without a total."""
     return FoodBill(
         order_id=order.order_id,
         customer=order.customer,
@@ -42,7 +42,7 @@ def bill(order: FoodOrder, price: MenuPrice | None) -> FoodBill:
 
 
 def _order_id(order: FoodOrder) -> str:
-    """Give an order's id with its item: an order of several items is a record for each."""
+    """Return an order's id with its item: an order of several items is a record for each."""
     return f"{order.order_id}\0{order.item}"
 
 

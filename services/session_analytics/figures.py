@@ -16,12 +16,12 @@ _NOTHING = ClickSession(clicks=0, total_time_ms=0, conversions=0, categories=(),
 
 
 def nothing() -> ClickSession:
-    """Give the figures of no clicks."""
+    """Return the figures of no clicks."""
     return _NOTHING
 
 
 def remembered(names: tuple[str, ...], what: str, name: str | None, limit: int) -> tuple[str, ...]:
-    """Give `names` with `name`, if that is a new one; the oldest leave.
+    """Return `names` with `name`, if that is a new one; the oldest leave.
 
     Raises:
         RejectedRecord: a new name is longer than LONGEST_TEXT; says of `what`.
@@ -34,7 +34,7 @@ def remembered(names: tuple[str, ...], what: str, name: str | None, limit: int) 
 
 
 def add(click: UserClick, session: ClickSession, limit: int) -> ClickSession:
-    """Give the figures with one click more; `limit` bounds the categories."""
+    """Return the figures with one click more; `limit` bounds the categories."""
     categories = session.categories
     conversions = session.conversions
     metadata = click.page_metadata
@@ -59,7 +59,7 @@ def add(click: UserClick, session: ClickSession, limit: int) -> ClickSession:
 
 
 def join(earlier: ClickSession, later: ClickSession, limit: int) -> ClickSession:
-    """Give the figures of two sessions as one; `limit` bounds the categories."""
+    """Return the figures of two sessions as one; `limit` bounds the categories."""
     categories = earlier.categories + tuple(name for name in later.categories if name not in earlier.categories)
     return ClickSession(
         clicks=earlier.clicks + later.clicks,

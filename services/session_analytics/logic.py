@@ -54,7 +54,7 @@ class SessionAnalyst(Processor[UserClick, SessionAnalytics]):
         self._closing = Closing(self.sessions.marks)
 
     def event_id(self, event: UserClick) -> str | None:
-        """Give the click's id."""
+        """Return the click's id."""
         return event.click_id
 
     def process(self, event: UserClick, ctx: Context[SessionAnalytics]) -> None:
@@ -85,7 +85,7 @@ class SessionAnalyst(Processor[UserClick, SessionAnalytics]):
         self._closing.fired(ctx, self._aggregate.next_close())
 
     def _profile(self, key: str, event: UserClick, begun: int) -> ClickProfile:
-        """Give the user's profile with the click in it; most clicks change nothing there."""
+        """Return the user's profile with the click in it; most clicks change nothing there."""
         profile = self.profiles.get(key) or _NEW
         limit = self._limit
         device = event.device_info.type if event.device_info is not None else None

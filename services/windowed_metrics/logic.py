@@ -80,11 +80,11 @@ class WindowedMetrics(Processor[ServerMetric, WindowedMetric]):
         self._closing = Closing(self.windows.marks)
 
     def event_id(self, event: ServerMetric) -> str | None:
-        """Give the measurement's id."""
+        """Return the measurement's id."""
         return event.metric_id
 
     def record_key(self, name: str, key: str) -> str | None:
-        """Give the server: windows are stored under server and metric."""
+        """Return the server: windows are stored under server and metric."""
         return split_key(key)[0] if name == self.windows.name else key or None
 
     def process(self, event: ServerMetric, ctx: Context[WindowedMetric]) -> None:

@@ -20,7 +20,7 @@ class Touched(Exception):
 
 @pytest.fixture
 def reached(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Give what was reached beyond the checks."""
+    """Return what was reached beyond the checks."""
     found: list[str] = []
 
     def touch(*_: object) -> None:

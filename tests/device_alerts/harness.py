@@ -20,7 +20,7 @@ def driver(settings: DeviceAlertsSettings | None = None, **engine: Any) -> JobDr
 
 
 def event(at: int, event_type: str = "heartbeat", value: str | float = "ok", **fields: Any) -> DeviceEvent:
-    """Give an event `at` ms after START."""
+    """Return an event `at` ms after START."""
     values: dict[str, Any] = {
         "event_id": None,
         "device_id": "d1",
@@ -43,7 +43,7 @@ def pipe(
 
 
 def values(outputs: list[Forwarded[DeviceAlert]]) -> list[DeviceAlert]:
-    """Give the alerts; each is keyed by its device and carries its own time."""
+    """Return the alerts; each is keyed by its device and carries its own time."""
     assert all((output.key, output.timestamp) == (output.value.device_id, output.value.timestamp) for output in outputs)
     return [output.value for output in outputs]
 
@@ -53,14 +53,14 @@ def types(alerts: list[DeviceAlert]) -> list[str]:
 
 
 def device(of: JobDriver, key: str = "d1") -> Device:
-    """Give the state of `key`."""
+    """Return the state of `key`."""
     found = of.store("devices")[key]
     assert isinstance(found, Device)
     return found
 
 
 def timer_rows(of: JobDriver) -> list[tuple[bytes, bytes]]:
-    """Give the timers as the task's table holds them."""
+    """Return the timers as the task's table holds them."""
     return list(of.stages[0].tables[0].scan(PREFIX, prefix_end(PREFIX)))
 
 

@@ -31,7 +31,7 @@ def replay(
     dedupe_retention_ms: int = 600_000,
     until: int | None = None,
 ) -> tuple[list[Output], dict[str, dict[str, Value]]]:
-    """Give the outputs in order, and each store's content, after one task has processed `records` in this order.
+    """Return the outputs in order, and each store's content, after one task has processed `records` in this order.
 
     Args:
         until: time (ms) the idle task's clock reaches after the last record; devices silent by then go offline.

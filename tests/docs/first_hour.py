@@ -12,7 +12,7 @@ NAME = "page-counts"
 
 
 def of(language: str) -> list[str]:
-    """Give the page's blocks of a language."""
+    """Return the page's blocks of a language."""
     return [text for _, found, text in walkthrough.blocks(PAGE) if found == language]
 
 

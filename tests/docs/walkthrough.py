@@ -17,17 +17,17 @@ _BLOCK = re.compile(r"(?:^`(?P<name>[\w./]+)`\n)?^```(?P<language>\w+)\n(?P<text
 
 
 def blocks(page: Path = PAGE) -> list[tuple[str, str, str]]:
-    """Give (file, language, text) of each code block of a page, in order; "" for one that is no file."""
+    """Return (file, language, text) of each code block of a page, in order; "" for one that is no file."""
     return [(found["name"] or "", found["language"], found["text"]) for found in _BLOCK.finditer(page.read_text())]
 
 
 def files() -> dict[str, str]:
-    """Give the texts of the files that the page shows."""
+    """Return the texts of the files that the page shows."""
     return {name: text for name, _, text in blocks() if name}
 
 
 def commands() -> list[str]:
-    """Give the shell blocks of the page."""
+    """Return the shell blocks of the page."""
     return [text for _, language, text in blocks() if language == "bash"]
 
 

@@ -42,5 +42,5 @@ class Driven:
         return [(each.key, each.value, each.timestamp) for each in self.driver.advance_wall_time(ms)]
 
     def by_topic(self, topic: str) -> list[tuple[Any, Any, int]]:
-        """Give everything sent to a topic so far."""
+        """Return everything sent to a topic so far."""
         return [(o.key, o.value, o.timestamp) for o in self.driver.outputs if o.topic == topic]

@@ -106,7 +106,7 @@ JOB = job(Nothing, build)
 
 
 def records(count: int, seed: int = 1) -> list[tuple[str, str, Any, int]]:
-    """Give (topic, key, value, timestamp) in order of time, each at a time of its own; the global table's first."""
+    """Return (topic, key, value, timestamp) in order of time, each at a time of its own; the global table's first."""
     draw = random.Random(seed)
     found: list[tuple[str, str, Any, int]] = [(TOWNS, f"t{n}", f"town-{n}", n) for n in range(9)]
     at = 1_000

@@ -52,7 +52,7 @@ words.join(prices, lambda word, price: price, float)
 
 
 def errors(code: str, folder: Path) -> list[int]:
-    """Give the lines that mypy complains of."""
+    """Return the lines that mypy complains of."""
     file = folder / "typed.py"
     file.write_text(code)
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file", str(ROOT / "pyproject.toml"), str(file)]

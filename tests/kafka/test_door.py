@@ -23,7 +23,7 @@ Listen = Callable[[Serve], str]
 
 @pytest.fixture
 def listen() -> Iterator[Listen]:
-    """Give what serves connections by a function, each on a thread, and gives its address."""
+    """Yield what serves connections by a function, each on a thread, and gives its address."""
     servers = []
 
     def start(serve: Serve) -> str:

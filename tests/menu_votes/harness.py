@@ -43,11 +43,11 @@ class Poll:
         return counts(self.driver.pipe_bytes(customer.encode(), None, START + at, topic))
 
     def results(self) -> list[Output]:
-        """Give all outputs so far as the replay has them."""
+        """Return all outputs so far as the replay has them."""
         return [(output.topic, plain(output.value), output.timestamp) for output in self.driver.outputs]
 
     def stores(self, customers: set[str]) -> Stores:
-        """Give the stores as the replay has them; of tables the latest of these customers."""
+        """Return the stores as the replay has them; of tables the latest of these customers."""
         latest: dict[str, Any] = {"votes": {}, "regions": {}}
         for processor in self.driver.stages[0].processors:
             stores: dict[str, Any] = {store.name: store for _, store in declared_stores(processor)}
@@ -62,7 +62,7 @@ class Poll:
 
 
 def counts(outputs: list[Forwarded[Any]]) -> Changes:
-    """Give the votes by group; no group twice."""
+    """Return the votes by group; no group twice."""
     groups = [_group(output) for output in outputs]
     assert len(set(groups)) == len(groups)
     return {group: output.value.votes for group, output in zip(groups, outputs, strict=True)}

@@ -25,7 +25,7 @@ def replay(
     dedupe_retention_ms: int = 600_000,
     task_of: Callable[[str], int] = lambda _: 0,
 ) -> tuple[list[Output], Stores]:
-    """Give the outputs in order, and the final stores: the latest of each customer, the counts of each group.
+    """Return the outputs in order, and the final stores: the latest of each customer, the counts of each group.
 
     The stores hold for any number of tasks, the outputs for a single one.
 
@@ -46,7 +46,7 @@ def replay(
 
 
 def settled(records: Iterable[Record]) -> Stores:
-    """Give the final stores if nothing was too late: they depend on timestamps alone, not on the order of arrival."""
+    """Return the final stores if nothing was too late: they depend on timestamps alone, not on the order of arrival."""
     in_time = sorted(records, key=lambda record: record[3])
     return replay(in_time, history_retention_ms=1 << 60, dedupe_retention_ms=1 << 60)[1]
 

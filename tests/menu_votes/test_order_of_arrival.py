@@ -17,7 +17,7 @@ choices = st.lists(
 
 
 def events(chosen: list[tuple[str, str]]) -> Arrived:
-    """Give an event for each choice, each with a time of its own."""
+    """Return an event for each choice, each with a time of its own."""
     return [
         (customer, CustomerVote(None, None, name, START + at))
         if name in ("curry", "soup")

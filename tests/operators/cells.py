@@ -6,7 +6,7 @@ from forebay.conformance.cell import Cell
 
 
 def empty() -> Cell:
-    """Give the aggregate of nothing."""
+    """Return the aggregate of nothing."""
     return Cell("")
 
 

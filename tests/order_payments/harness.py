@@ -39,5 +39,5 @@ class Shop:
 
 
 def told(outputs: list[Forwarded[OrderPayment]]) -> Told:
-    """Give order, status and payment of outputs."""
+    """Return order, status and payment of outputs."""
     return [(output.key, output.value.status, output.value.payment_id) for output in outputs]

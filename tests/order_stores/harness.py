@@ -19,14 +19,14 @@ STORES = ("orders", "inventory", "customers")
 def driver(
     tasks: int = 1, partitions: int = 0, engine: Mapping[str, int] = MappingProxyType({}), **settings: int
 ) -> JobDriver:
-    """Give a driver; `engine` are fields of EngineSettings, `settings` the service's."""
+    """Return a driver; `engine` are fields of EngineSettings, `settings` the service's."""
     return JobDriver(
         "order-stores", tasks=tasks, partitions=partitions, settings=OrderStoresSettings(**settings), **engine
     )
 
 
 def step(status: str, at: int = 0, **fields: Any) -> OrderEvent:
-    """Give an event `at` ms after START: three pieces of a lamp for ann, at 19.99 each."""
+    """Return an event `at` ms after START: three pieces of a lamp for ann, at 19.99 each."""
     values: dict[str, Any] = {
         "event_id": None,
         "order_id": "o1",
@@ -68,5 +68,5 @@ def lifecycle(to: JobDriver, *statuses: str, **fields: Any) -> list[OrderProcess
 
 
 def stores(of: JobDriver) -> dict[str, dict[str, Any]]:
-    """Give what the three stores hold, as the replay has it."""
+    """Return what the three stores hold, as the replay has it."""
     return {name: {key: plain(value) for key, value in of.store(name).items()} for name in STORES}

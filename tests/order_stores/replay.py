@@ -42,7 +42,7 @@ def replay(
     dedupe_retention_ms: int = 600_000,
     task_of: Callable[[str], int] = lambda _: 0,
 ) -> tuple[list[Output], Stores]:
-    """Give the outputs in order, and the final stores by name and key.
+    """Return the outputs in order, and the final stores by name and key.
 
     The stores hold for any number of tasks, the outputs for a single one: with more, the events of one order keep
     their order and all fields but the counts of the moment (see `steps_by_order`). Money is in Fractions.
@@ -60,13 +60,13 @@ def replay(
 def refusals(
     records: Iterable[Record], dedupe_retention_ms: int = 600_000, task_of: Callable[[str], int] = lambda _: 0
 ) -> list[int]:
-    """Give the places in `records` (see `replay`) of those that go to .errors."""
+    """Return the places in `records` (see `replay`) of those that go to .errors."""
     shop = _Shop(100, 10, dedupe_retention_ms)
     return [place for place, record in enumerate(records) if shop.see(task_of, *record) is _Fate.REFUSED]
 
 
 def steps_by_order(outputs: Iterable[Output]) -> dict[str, list[tuple[str, str, str, int]]]:
-    """Give each order's results without the counts, as at any parallelism: status, product, customer, timestamp."""
+    """Return each order's results without the counts, as at any parallelism: status, product, customer, timestamp."""
     steps: dict[str, list[tuple[str, str, str, int]]] = {}
     for key, value, timestamp in outputs:
         step = (value["status"], value["product_id"], value["customer_id"], timestamp)
@@ -189,5 +189,5 @@ def sensible(key: str, value: Value) -> bool:
 
 
 def exact(price: float | Decimal) -> Fraction:
-    """Give the number a price stands for, to six digits behind the point."""
+    """Return the number a price stands for, to six digits behind the point."""
     return round(Fraction(str(price)), 6)

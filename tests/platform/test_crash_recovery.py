@@ -26,14 +26,14 @@ signal.pause()
 
 
 def batch(base: int, records: int) -> bytes:
-    """Give a record batch as far as its length and offsets matter."""
+    """Return a record batch as far as its length and offsets matter."""
     rest = struct.pack(">iBiHi", 1, 2, 0, 0, records - 1) + b"\0" * 40
     return struct.pack(">qi", base, len(rest)) + rest
 
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Give a data directory whose metadata log ends at offset 8."""
+    """Return a data directory whose metadata log ends at offset 8."""
     log = tmp_path / "__cluster_metadata-0"
     log.mkdir()
     (log / f"{0:020}.log").write_bytes(batch(0, 5) + batch(5, 2))

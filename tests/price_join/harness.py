@@ -46,11 +46,11 @@ class Kitchen:
         return bills(self.driver.advance_wall_time(ms))
 
     def results(self) -> list[Output]:
-        """Give all bills so far as the replay has them."""
+        """Return all bills so far as the replay has them."""
         return [(output.key, plain(output.value), output.timestamp) for output in self.driver.outputs]
 
     def history(self, *items: str) -> dict[str, History]:
-        """Give the prices of items that are known, as the replay has them."""
+        """Return the prices of items that are known, as the replay has them."""
         stores: dict[str, Any] = {
             store.name: store for _, store in declared_stores(self.driver.stages[0].processors[0])
         }
@@ -66,5 +66,5 @@ class Kitchen:
 
 
 def bills(outputs: list[Forwarded[FoodBill]]) -> list[tuple[str, float | None]]:
-    """Give customer and total of each bill."""
+    """Return customer and total of each bill."""
     return [(output.value.customer, output.value.total) for output in outputs]

@@ -28,7 +28,7 @@ def replay(
     dedupe_retention_ms: int = 600_000,
     until: int | None = None,
 ) -> tuple[list[Output], dict[str, dict[str, History]]]:
-    """Give the bills in order, and the prices of each item, after one task has processed `records` in this order.
+    """Return the bills in order, and the prices of each item, after one task has processed `records` in this order.
 
     Args:
         until: time (ms) the task's clock reaches after the last record; orders whose grace is over by then are billed.
@@ -49,7 +49,7 @@ def replay(
 
 
 def settled(records: Iterable[Record], join: str = "inner") -> list[Output]:
-    """Give the bills by order time as they must be when every price has come before its orders, late or not.
+    """Return the bills by order time as they must be when every price has come before its orders, late or not.
 
     So they are with a grace as long as the longest delay, in whatever order a task meets both topics.
     """

@@ -7,7 +7,7 @@ HISTORY = 1000
 
 
 def kitchen(join: Unpriced = Unpriced.INNER) -> Kitchen:
-    """Give a kitchen whose history begins at 4000."""
+    """Return a kitchen whose history begins at 4000."""
     opened = Kitchen(history_retention_ms=HISTORY, join=join)
     opened.price(0, 7)
     opened.price(3500, 8)

@@ -40,12 +40,12 @@ class Batches:
         return self._engine.finish(self._number)
 
     def totals(self) -> dict[str, Any]:
-        """Give what is kept in the store "totals"."""
+        """Return what is kept in the store "totals"."""
         decode = self._codecs.stores["totals"].decode
         rows = self.table.scan(b"totals\0", b"totals\1")
         return {key.partition(b"\0")[2].decode(): decode(value) for key, value in rows}
 
 
 def sent(key: str, event: Number, at: int = 77) -> PipedRecord:
-    """Give an event as it comes from Kafka; `at` is the record's own timestamp (ms)."""
+    """Return an event as it comes from Kafka; `at` is the record's own timestamp (ms)."""
     return PipedRecord("numbers", 0, key.encode(), CODECS.inputs["numbers"].encode(event), at, [])

@@ -45,7 +45,7 @@ def run(processor: Sum, *records: PipedRecord, codecs: Codecs = CODECS, **settin
 
 
 def event(amount: int, name: str = "e", at: int = CLOCK, sent_at: int = CLOCK) -> PipedRecord:
-    """Give an event under its own name as key."""
+    """Return an event under its own name as key."""
     return PipedRecord("numbers", 0, name.encode(), f'["{name}", {at}, {amount}]'.encode(), sent_at, [])
 
 

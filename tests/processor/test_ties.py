@@ -26,7 +26,7 @@ def record(topic: str, offset: int, at: int) -> Message:
 
 
 def order_of(streams: Sequence[Sequence[Message]], tables: frozenset[str]) -> list[str]:
-    """Give the event ids of the streams' records, sorted by topic, as they are processed."""
+    """Return the event ids of the streams' records, sorted by topic, as they are processed."""
     taken: list[str] = []
 
     class Noting(Sum):

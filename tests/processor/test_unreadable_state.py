@@ -40,7 +40,7 @@ def engine(table: MemoryTable, codec: JsonCodec | None = None) -> TaskEngine:
 
 
 def table(row: bytes) -> MemoryTable:
-    """Give the table of a task that has one row and its timer, due at 1,110."""
+    """Return the table of a task that has one row and its timer, due at 1,110."""
     made = MemoryTable()
     first = TaskEngine(Sum(), CODECS, made, EngineSettings(service="sums"))
     first.run([[Record(0, b"a", b'["e1", 110, 1]')]], clock=1_000)

@@ -19,7 +19,7 @@ OPTIONS = Options(count=3000, keys=50, out_of_order=0.05, duplicates=0.05, malfo
 
 @pytest.fixture
 def broker() -> Iterator[str]:
-    """Give the address of a mock broker, which lives as long as its client."""
+    """Yield the address of a mock broker, which lives as long as its client."""
     client = Producer({"test.mock.num.brokers": 1, "bootstrap.servers": "ignored", "log_level": 0})
     (node,) = client.list_topics(timeout=10).brokers.values()
     yield f"{node.host}:{node.port}"

@@ -16,7 +16,7 @@ WINDOW_MS = 300_000
 
 @pytest.fixture(scope="module")
 def events() -> list[Event[ServerMetric]]:
-    """Give two hours of 30 servers, each measured every 50 seconds."""
+    """Return two hours of 30 servers, each measured every 50 seconds."""
     return list(generate("server_metrics", Options(count=6 * HOUR_S, keys=30, event_rate=3)))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def events(lines: Iterable[bytes]) -> Iterator[tuple[str, Any]]:
-    """Give the events of a push, comments left out."""
+    """Yield the events of a push, comments left out."""
     name = ""
     for line in lines:
         field, _, text = line.decode().rstrip("\n").partition(": ")

@@ -86,5 +86,5 @@ class WrittenTask:
 
 
 def job_of(*tasks: WrittenTask) -> JobStores:
-    """Give the stores of a job of one stage."""
+    """Return the stores of a job of one stage."""
     return JobStores([LOG.stores], [[task.replica for task in tasks]])

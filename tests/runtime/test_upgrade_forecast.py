@@ -26,7 +26,7 @@ TIMESTAMPED = TimestampedKeyValueStore("prices", Cell)
 
 
 def forecast_of(task: Task, written: Store[Any], declared: Store[Any]) -> Forecast:
-    """Give the forecast for rows as the changelogs hold them."""
+    """Return the forecast for rows as the changelogs hold them."""
     router = ChangelogRouter({"prices": "own"}, INTERNAL, 0, {"prices": written.row_value})
     topics: dict[str, dict[bytes, tuple[bytes, int]]] = {"own": {}, INTERNAL: {}}
     for topic, key, value, timestamp in router.route(list(task.rows().items()), 0):

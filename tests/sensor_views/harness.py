@@ -30,14 +30,14 @@ class Machine:
         return self.driver.pipe(sensor, Reading(event_id, sensor, area, reading, START + at))
 
     def averages(self, view: str) -> dict[str, float]:
-        """Give what a view's store holds: the average of each group."""
+        """Return what a view's store holds: the average of each group."""
         return {group: average for group, (average, _, _) in self.totals(view).items()}
 
     def totals(self, view: str) -> dict[str, Total]:
-        """Give a view's store as the replay has it."""
+        """Return a view's store as the replay has it."""
         rows = self.driver.store(view.replace("_", "-"))
         return stored({key: plain(row.value) for key, row in rows.items()})
 
     def results(self) -> list[Output]:
-        """Give all rows so far as the replay has them."""
+        """Return all rows so far as the replay has them."""
         return [(out.topic or "", out.key, plain(out.value), out.timestamp) for out in self.driver.outputs]

@@ -28,7 +28,7 @@ def replay(
     dedupe_retention_ms: int = 600_000,
     task_of: Callable[[str], int] = lambda _: 0,
 ) -> tuple[list[Output], dict[str, dict[str, Total]]]:
-    """Give the rows in order, and what the views' stores hold in the end, by view.
+    """Return the rows in order, and what the views' stores hold in the end, by view.
 
     The stores hold for any number of tasks, and so do the rows of one sensor.
 
@@ -68,7 +68,7 @@ def replay(
 
 
 def stored(rows: dict[str, Value]) -> dict[str, Total]:
-    """Give a view's stored rows as the replay has them."""
+    """Return a view's stored rows as the replay has them."""
     return {
         group: (
             row["avg_reading"],

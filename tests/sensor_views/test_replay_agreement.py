@@ -34,7 +34,7 @@ inputs = st.lists(st.tuples(st.sampled_from(["", "", "", "s-1"]), readings), max
 
 
 def rows_of(outputs: Iterable[Output], view: str) -> dict[str, list[Value]]:
-    """Give each group's rows of a view in order."""
+    """Return each group's rows of a view in order."""
     groups: dict[str, list[Value]] = {}
     for topic, group, row, _ in outputs:
         if topic == view:

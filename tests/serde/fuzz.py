@@ -108,7 +108,7 @@ class Contract:
         return [avro for avro, _ in branches], joined
 
     def value(self, avro: Any) -> Any:
-        """Give a random value of a type."""
+        """Return a random value of a type."""
         random = self.random
         if isinstance(avro, list):
             return self.value(random.choice(avro))
@@ -130,7 +130,7 @@ class Contract:
         raise AssertionError(avro)
 
     def writer(self, avro: Any) -> Any:
-        """Give a type that another version of a writer might have, whose values ours can read, or some of them."""
+        """Return a type that another version of a writer might have, whose values ours can read, or some of them."""
         random = self.random
         if isinstance(avro, list):
             return random.sample(avro, len(avro))
@@ -191,7 +191,7 @@ def _scalar(name: str, random: Random) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Give a record as fastavro reads it."""
+    """Return a record as fastavro reads it."""
     if dataclasses.is_dataclass(value):
         return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
@@ -235,7 +235,7 @@ def _other_writer(contract: Contract, codec: BothPaths, schemas: LocalSchemas, o
 
 
 def fastavro_value(contract: Contract, avro: Any) -> Any:
-    """Give a random value of a writer's type as fastavro writes it: a union's branch named where it must choose."""
+    """Return a random value of a writer's type as fastavro writes it: a union's branch named where it must choose."""
     if isinstance(avro, list):
         branch = contract.random.choice(avro)
         value = fastavro_value(contract, branch)
@@ -280,7 +280,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def branchless(value: Any) -> Any:
-    """Give a value without what fastavro and we choose differently in a union of ours.
+    """Return a value without what fastavro and we choose differently in a union of ours.
 
     It takes the first branch that a number or text can be read as, we take the writer's own type if we have it.
     """

@@ -40,7 +40,7 @@ class BothPaths:
 
 
 def outcome(call: Callable[[Any], Any], argument: Any) -> tuple[str, str]:
-    """Give what a call came to: the value as text, in which 1, 1.0 and True differ, or the error and its text."""
+    """Return what a call came to: the value as text, in which 1, 1.0 and True differ, or the error and its text."""
     try:
         value = call(argument)
     except Exception as error:

@@ -38,7 +38,7 @@ def within(seconds: float) -> Iterator[None]:
 
 
 def doubling(levels: int, innermost: Any = "null") -> Any:
-    """Give a record type of 2**levels values, each level twice the one before, in a few bytes of text per level."""
+    """Return a record type of 2**levels values, each level twice the one before, in a few bytes of text per level."""
     inner: dict[str, Any] = {"type": "record", "name": "R0", "fields": [{"name": "a", "type": innermost}]}
     for level in range(1, levels + 1):
         fields: list[dict[str, Any]] = [{"name": "a", "type": inner}, {"name": "b", "type": f"R{level - 1}"}]
@@ -47,7 +47,7 @@ def doubling(levels: int, innermost: Any = "null") -> Any:
 
 
 def written(first: Any) -> tuple[BothPaths, bytes]:
-    """Give a codec, and the header of records whose writer has a field of type `first` before ours."""
+    """Return a codec, and the header of records whose writer has a field of type `first` before ours."""
     schemas = LocalSchemas()
     writer = {**CONTRACT, "fields": [{"name": "first", "type": first}, *CONTRACT["fields"]]}
     schema_id = schemas.register(schema(writer)).schema_id

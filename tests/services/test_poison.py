@@ -22,7 +22,7 @@ GOOD = 24
 
 @cache
 def goods(service: str) -> list[tuple[str, Event[Any]]]:
-    """Give ordinary records of all a service's inputs, in order of time, with their topics."""
+    """Return ordinary records of all a service's inputs, in order of time, with their topics."""
     options = Options(count=GOOD, keys=3, seed=5)
     found = [(topic.name, event) for topic in SERVICES[service].inputs for event in generate(topic.name, options)]
     return sorted(found, key=lambda record: record[1].timestamp)

@@ -22,7 +22,7 @@ GAP = 30 * SECOND
 
 
 def driver(dedupe_retention_ms: int = 600_000, **settings: int) -> JobDriver:
-    """Give a driver of one task; `settings` are those of the service that differ from their defaults."""
+    """Return a driver of one task; `settings` are those of the service that differ from their defaults."""
     return JobDriver(
         "session-analytics",
         settings=SessionAnalyticsSettings(**settings),
@@ -31,7 +31,7 @@ def driver(dedupe_retention_ms: int = 600_000, **settings: int) -> JobDriver:
 
 
 def click(at: int, page: str = "/home", **fields: Any) -> UserClick:
-    """Give a click `at` ms after START."""
+    """Return a click `at` ms after START."""
     values: dict[str, Any] = {
         "click_id": None,
         "user_id": "ann",
@@ -59,7 +59,7 @@ def pipe(to: JobDriver, at: int, page: str = "/home", key: str = "ann", **fields
 
 
 def spans(outputs: list[Forwarded[Any]], status: str = "ended") -> list[tuple[str, int, int, int]]:
-    """Give user, first and last click (ms after START) and number of clicks of outputs of one status."""
+    """Return user, first and last click (ms after START) and number of clicks of outputs of one status."""
     return [
         (
             output.key,
@@ -73,7 +73,7 @@ def spans(outputs: list[Forwarded[Any]], status: str = "ended") -> list[tuple[st
 
 
 def stores(of: JobDriver) -> dict[str, Any]:
-    """Give the service's stores as the replay has them."""
+    """Return the service's stores as the replay has them."""
     sessions = [
         {"key": entry.key, "start": entry.start, "end": entry.end, "value": plain(entry.value)}
         for entry in of.store("sessions")

@@ -25,7 +25,7 @@ def replay(
     dedupe_retention_ms: int = 600_000,
     until: int | None = None,
 ) -> tuple[list[Output], dict[str, Any]]:
-    """Give the outputs in order, and each store's content, after one task has processed `records` in this order.
+    """Return the outputs in order, and each store's content, after one task has processed `records` in this order.
 
     Args:
         until: closing time (ms) that the idle task reaches after the last record; stream time + gap + grace + 1 ends
@@ -201,7 +201,7 @@ class Task:
         self.outputs.append((key, analytics, timestamp))
 
     def stores(self) -> dict[str, Any]:
-        """Give the sessions the store still shows, by end, start, key, and the profiles by user."""
+        """Return the sessions the store still shows, by end, start, key, and the profiles by user."""
         shown = [s for s in self.open + self.ended if s["end"] > self.latest_end - self.retention_ms]
         shown.sort(key=lambda s: (s["end"], s["start"], s["key"].encode()))
         return {
@@ -211,7 +211,7 @@ class Task:
 
 
 def remembered(value: Value) -> list[str]:
-    """Give the texts of a click that the state keeps."""
+    """Return the texts of a click that the state keeps."""
     category = (value.get("page_metadata") or {}).get("category")
     device = (value.get("device_info") or {}).get("type")
     texts = [value["page"], category, device, value.get("user_agent"), value.get("referrer")]
@@ -219,7 +219,7 @@ def remembered(value: Value) -> list[str]:
 
 
 def figures(session: Value) -> Value:
-    """Give a session's state, computed from all its clicks."""
+    """Return a session's state, computed from all its clicks."""
     clicks = session["clicks"]
     last = sorted(clicks, key=lambda click: click["timestamp"])[-5:]
     return {

@@ -17,7 +17,7 @@ def rows(of: JobDriver) -> int:
 
 
 def state_bytes(of: JobDriver) -> int:
-    """Give the bytes of the task's table."""
+    """Return the bytes of the task's table."""
     return of.stages[0].tables[0].size_bytes
 
 

@@ -37,12 +37,12 @@ class Driven:
 
 
 def plain(key: Any) -> Any:
-    """Give a key's columns, a single one as it is, with the window behind them."""
+    """Return a key's columns, a single one as it is, with the window behind them."""
     if isinstance(key, Windowed):
         return (*key.key, key.window.start, key.window.end)
     return key[0] if isinstance(key, tuple) and len(key) == 1 else key
 
 
 def stream(columns: str, more: str = "") -> str:
-    """Give a CREATE STREAM s over the topic `in`."""
+    """Return a CREATE STREAM s over the topic `in`."""
     return f"CREATE STREAM s ({columns}) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON'{more});\n"

@@ -9,7 +9,7 @@ from forebay.conformance.bench import Bench
 
 
 def run(store: Any, bench: Bench, name: str, *arguments: Any) -> Any:
-    """Give what the operation answers, iterators as lists.
+    """Return what the operation answers, iterators as lists.
 
     `commit` writes to the table and forgets everything held in memory; `undo` puts, and takes it back.
     """

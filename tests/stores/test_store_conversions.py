@@ -51,7 +51,7 @@ def timestamped_rows() -> Task:
 
 
 def versions(seed: int, count: int = 200) -> list[tuple[str, Cell | None, int]]:
-    """Give versions in order of time, tombstones among them, over ten hours."""
+    """Return versions in order of time, tombstones among them, over ten hours."""
     draw = random.Random(seed)
     times = sorted(draw.sample(range(10 * HOUR), count))
     return [(f"k{draw.randrange(9)}", None if draw.random() < 0.3 else cell(n), ts) for n, ts in enumerate(times)]

@@ -43,7 +43,7 @@ REWRITTEN = {"key-value", "timestamped", "versioned"}
 
 
 def recorded_as(text: str) -> Task:
-    """Give a task with a row of the store, written under that description."""
+    """Return a task with a row of the store, written under that description."""
     task = Task()
     task.table.apply([(PREFIX + NAME.encode(), text.encode()), (NAME.encode() + b"\0k", b"1")], b"1")
     return task

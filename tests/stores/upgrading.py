@@ -41,7 +41,7 @@ class Task:
         return bound
 
     def commit(self) -> int:
-        """Give the number of changed rows."""
+        """Return the number of changed rows."""
         changes = [change for rows in self.lent.opened for change in rows.changes()]
         changes += self.kinds.changes()
         self.commits += 1

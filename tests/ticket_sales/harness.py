@@ -30,13 +30,13 @@ class BoxOffice:
         return self.driver.pipe(cinema, MovieTicketSale(event_id, title, value, cinema, START + at))
 
     def sold(self) -> dict[str, int]:
-        """Give the count of each title."""
+        """Return the count of each title."""
         return {title: row.value.tickets_sold for title, row in self.driver.store("tickets-sold").items()}
 
     def results(self) -> list[Output]:
-        """Give all changes so far as the replay has them."""
+        """Return all changes so far as the replay has them."""
         return [(output.key, plain(output.value), output.timestamp) for output in self.driver.outputs]
 
     def table(self) -> dict[str, dict[str, Value]]:
-        """Give the store as the replay has it."""
+        """Return the store as the replay has it."""
         return {"tickets-sold": {key: plain(row.value) for key, row in self.driver.store("tickets-sold").items()}}

@@ -18,7 +18,7 @@ def replay(
     dedupe_retention_ms: int = 600_000,
     task_of: Callable[[str], int] = lambda _: 0,
 ) -> tuple[list[Output], dict[str, dict[str, Value]]]:
-    """Give the changes in order, and the final store.
+    """Return the changes in order, and the final store.
 
     The store holds for any number of tasks, and so do the changes of one title but for their timestamps.
 

@@ -28,7 +28,7 @@ inputs = st.lists(st.tuples(st.sampled_from(["odeon", "rex"]), sales), max_size=
 
 
 def by_title(outputs: Iterable[Output]) -> dict[str, list[Value]]:
-    """Give each title's changes in order."""
+    """Return each title's changes in order."""
     titles: dict[str, list[Value]] = {}
     for title, change, _ in outputs:
         titles.setdefault(title, []).append(change)

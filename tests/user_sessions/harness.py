@@ -21,7 +21,7 @@ Driver = TestDriver[UserActivity, UserSessionStats]
 
 @functools.cache
 def codec(record_type: type[Any]) -> AvroCodec[Any]:
-    """Give the record type's codec by its contract, without a registry."""
+    """Return the record type's codec by its contract, without a registry."""
     schemas = LocalSchemas()
     return AvroCodec(record_type, schemas.register(load_contract("user-sessions", record_type.__name__)), schemas)
 
@@ -37,7 +37,7 @@ def driver(settings: UserSessionsSettings | None = None, dedupe_retention_ms: in
 
 
 def activity(at: int, session: str = "s1", **fields: Any) -> UserActivity:
-    """Give an event `at` ms after START."""
+    """Return an event `at` ms after START."""
     values: dict[str, Any] = {
         "event_id": None,
         "user_id": "ann",
@@ -62,7 +62,7 @@ def pipe(to: Driver, at: int, session: str = "s1", key: str = "ann", **fields: A
 
 
 def profile(of: Driver, key: str = "ann") -> UserProfile:
-    """Give the state of `key`."""
+    """Return the state of `key`."""
     found = of.store("user-profiles")[key]
     assert isinstance(found, UserProfile)
     return found

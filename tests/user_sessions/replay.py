@@ -21,7 +21,7 @@ def replay(
     dedupe_retention_ms: int = 600_000,
     until: int | None = None,
 ) -> tuple[list[Output], dict[str, Value]]:
-    """Give the outputs in order, and each user's state, after one task has processed `records` in this order.
+    """Return the outputs in order, and each user's state, after one task has processed `records` in this order.
 
     Args:
         until: time (ms) the task's clock reaches after the last record; sessions idle by then end.

@@ -30,10 +30,10 @@ def measured(
     valid: bool | None = None,
     timestamp: int = 0,
 ) -> Measured:
-    """Give a record; what is not told is null."""
+    """Return a record; what is not told is null."""
     return Measured(sensor, area, note, reading, level, valid, (), timestamp)
 
 
 def view(sql: str) -> View:
-    """Give the view of a text."""
+    """Return the view of a text."""
     return parse_view(sql, "v.sql", READINGS)

@@ -21,17 +21,17 @@ Output = Forwarded[WindowedMetric]
 
 
 def driver(engine: dict[str, Any] | None = None, **settings: Any) -> JobDriver:
-    """Give the service with these settings of its logic."""
+    """Return the service with these settings of its logic."""
     return JobDriver("windowed-metrics", settings=WindowedMetricsSettings(**settings), **(engine or {}))
 
 
 def finals(**settings: Any) -> JobDriver:
-    """Give the service that sends finals only."""
+    """Return the service that sends finals only."""
     return driver(emit_results=EmitResults.FINAL, **settings)
 
 
 def metric(at: int, value: float = 50.0, name: str = "cpu_usage", **fields: Any) -> ServerMetric:
-    """Give a measurement `at` ms after START, where a window begins."""
+    """Return a measurement `at` ms after START, where a window begins."""
     values: dict[str, Any] = {
         "metric_id": None,
         "metric_name": name,
@@ -55,7 +55,7 @@ def pipe(to: JobDriver, at: int, value: float = 50.0, name: str = "cpu_usage", *
 
 
 def states(of: JobDriver) -> dict[tuple[str, str, int], MetricWindow]:
-    """Give the windows in the store by server, metric and start (ms after START)."""
+    """Return the windows in the store by server, metric and start (ms after START)."""
     found = {}
     for entry in of.store(STORE):
         server_id, metric_name = split_key(entry.key)
@@ -66,13 +66,13 @@ def states(of: JobDriver) -> dict[tuple[str, str, int], MetricWindow]:
 
 
 def stored(of: JobDriver) -> dict[tuple[int, str, str], dict[str, Any]]:
-    """Give the windows in the store as the replay has them."""
+    """Return the windows in the store as the replay has them."""
     return {
         (entry.start, entry.value.server_id, entry.value.metric_name): plain(entry.value) for entry in of.store(STORE)
     }
 
 
 def ends(outputs: list[Output]) -> list[tuple[str, str, int]]:
-    """Give server, metric and window start (ms after START) of results, which must be finals."""
+    """Return server, metric and window start (ms after START) of results, which must be finals."""
     assert all(output.value.processing_info.window_final for output in outputs)
     return [(output.key, output.value.metric_name, output.value.window.start_timestamp - START) for output in outputs]

@@ -30,7 +30,7 @@ def replay(
     dedupe_retention_ms: int = 600_000,
     idle_ms: int = 0,
 ) -> tuple[list[Output], dict[Window, Value]]:
-    """Give the outputs in order, and the windows in the store, after one task has processed `records` in this order.
+    """Return the outputs in order, and the windows in the store, after one task has processed `records` in this order.
 
     Args:
         idle_ms: how long the topic is idle after the last record.
@@ -111,7 +111,7 @@ class Replay:
             self.close()
 
     def stored(self) -> dict[Window, Value]:
-        """Give the windows that have not left the store."""
+        """Return the windows that have not left the store."""
         newest = max((start for start, _, _ in self.windows), default=0)
         return {window: state for window, state in self.windows.items() if window[0] > newest - self.retention_ms}
 

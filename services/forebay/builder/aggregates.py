@@ -36,7 +36,7 @@ class _Aggregate(Protocol):
 
 
 def aggregate(parents: Sequence[Node], folds: Sequence[AnyFold], into: Format[Any], store: str) -> Node:
-    """Give the node that keeps one aggregate per key, of one stream or of several."""
+    """Return the node that keeps one aggregate per key, of one stream or of several."""
     declared: TimestampedKeyValueStore[Any] = TimestampedKeyValueStore(store, into)
 
     def make(bound: Bound, out: Flow) -> Made:
@@ -77,7 +77,7 @@ def windowed_aggregate(
     emission: Emission,
     retention_ms: int,
 ) -> Node:
-    """Give the node that keeps one aggregate per key and window. Raises ValueError, TopologyError."""
+    """Return the node that keeps one aggregate per key and window. Raises ValueError, TopologyError."""
     if isinstance(windows, UnlimitedWindows) and emission is not Emission.UPDATES:
         raise TopologyError(f"store {store}: an unlimited window never closes; give its updates: emit=Emission.UPDATES")
     if isinstance(windows, SessionWindows) and any(fold.merge is None for fold in folds):

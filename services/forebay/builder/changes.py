@@ -42,7 +42,7 @@ class _MovedCodec(Generic[V]):
 
 
 def moved(values: Format[Any]) -> Format[Any]:
-    """Give the format of changes of rows of a format."""
+    """Return the format of changes of rows of a format."""
     return Format(
         f"changes of {values}", Moved, lambda contracts: _MovedCodec(values.codec(contracts)), is_contract=False
     )

@@ -78,7 +78,7 @@ class CompiledSubTopology(Processor[Any, Any]):
                 self._punctuated.append((Punctuation(node.wall_clock_ms, self.wall_clock_interval_ms), node))
 
     def _flow_of(self, node: Node, flows: dict[Node, Flow]) -> Flow:
-        """Give what takes the elements that a node gives; make its operator."""
+        """Return what takes the elements that a node gives; make its operator."""
         if node.kind in (Kind.SINK, Kind.REPARTITION):
             return _nowhere
         out = self._fan_out(node)
@@ -108,7 +108,7 @@ class CompiledSubTopology(Processor[Any, Any]):
         return _sending(node) if node.choose is None else _sending_by_record(node.choose)
 
     def store(self, declared: S) -> S:
-        """Give the task's store of that declaration."""
+        """Return the task's store of that declaration."""
         for place in (f"False {declared.name}", f"True {declared.name}", f"True {declared.name}-{self.component.name}"):
             if place in self._attributes:
                 bound = getattr(self, self._attributes[place])
@@ -117,7 +117,7 @@ class CompiledSubTopology(Processor[Any, Any]):
         raise KeyError(declared.name)
 
     def view(self, node: Node) -> TableView[Any]:
-        """Give where the rows of a node's table are looked up."""
+        """Return where the rows of a node's table are looked up."""
         found = self._views.get(node)
         if found is None:
             assert node.view is not None, f"{node.name} is no table"
@@ -159,7 +159,7 @@ class CompiledSubTopology(Processor[Any, Any]):
         return owner_of(inner)(key)
 
     def _key_of_timer(self, name: str, key: str) -> str | bytes | None:
-        """Give the record key of a processor's timer; others are the task's."""
+        """Return the record key of a processor's timer; others are the task's."""
         for node in self.nodes:
             if key and node.name.startswith("process ") and name.startswith(f"{node.name}: "):
                 return owner_of(node.parents[0].key)(key)
@@ -199,7 +199,7 @@ def _nowhere(_key: Any, _value: Any, _timestamp: int, _ctx: Context[Any]) -> Non
 
 
 def _latest(target: Flow) -> Flow:
-    """Give a flow that leaves out changes which are not the latest of their key."""
+    """Return a flow that leaves out changes which are not the latest of their key."""
 
     def flow(key: Any, change: Any, timestamp: int, ctx: Context[Any]) -> None:
         if change.is_latest:

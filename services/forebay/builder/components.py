@@ -23,12 +23,12 @@ class Component:
     reads: tuple[Node, ...]
 
     def of_kind(self, kind: Kind) -> list[Node]:
-        """Give the nodes of a kind."""
+        """Return the nodes of a kind."""
         return [node for node in self.nodes if node.kind is kind]
 
 
 def components(graph: Graph) -> tuple[Component, ...]:
-    """Give the sub-topologies. Raises TopologyError where they send to each other in a circle."""
+    """Return the sub-topologies. Raises TopologyError where they send to each other in a circle."""
     graph.settle()
     found = _ordered(_groups(graph).found())
     return tuple(_component(graph, number, members) for number, members in enumerate(found))
@@ -76,7 +76,7 @@ class _Groups:
         self._unite(node, first)
 
     def found(self) -> list[tuple[list[Node], list[Node]]]:
-        """Give each group's nodes, and the repartitions it reads."""
+        """Return each group's nodes, and the repartitions it reads."""
         groups: dict[Node, tuple[list[Node], list[Node]]] = {}
         for node in self._leader:
             groups.setdefault(self.top(node), ([], []))[0].append(node)
@@ -85,7 +85,7 @@ class _Groups:
         return list(groups.values())
 
     def top(self, node: Node) -> Node:
-        """Give the node that stands for a node's group."""
+        """Return the node that stands for a node's group."""
         while self._leader[node] is not node:
             node = self._leader[node]
         return node

@@ -59,7 +59,7 @@ class NodeContext:
         self.key: Any = None
 
     def of_element(self, ctx: Context[Any], key: Any, timestamp: int) -> NodeContext:
-        """Give the context for an element that reached the node."""
+        """Return the context for an element that reached the node."""
         self._ctx, self._time, self._text = ctx, timestamp, key
         self.key = None if key is None else self._of_row(key)
         return self

@@ -61,14 +61,14 @@ class _SubscriptionCodec:
 
 
 def subscriptions(values: Format[Any]) -> Format[Any]:
-    """Give the format of subscriptions that carry values of a format."""
+    """Return the format of subscriptions that carry values of a format."""
     return Format(
         f"subscriptions of {values}", Subscription, lambda contracts: _SubscriptionCodec(values.codec(contracts))
     )
 
 
 def subscribing(left: Node, key_of: Callable[[str, Any], str | None], right_key: Format[Any], store: str) -> Node:
-    """Give the node that sends each left row to its foreign key."""
+    """Return the node that sends each left row to its foreign key."""
     versions: KeyValueStore[int] = KeyValueStore(f"{store}-versions", LONG)
 
     def make(bound: Bound, out: Flow) -> Made:
@@ -101,7 +101,7 @@ def answering(
     store: str,
     left_key: Format[Any],
 ) -> Node:
-    """Give the node that answers the subscriptions of each right row."""
+    """Return the node that answers the subscriptions of each right row."""
     declared: TimestampedKeyValueStore[Any] = TimestampedKeyValueStore(f"{store}-subscriptions", subscribed.value)
 
     def make(bound: Bound, out: Flow) -> Made:
@@ -147,7 +147,7 @@ def answering(
 
 
 def answered(answers: Node, into: Format[Any], store: str, tombstones: Tombstones = Tombstones.OF_ROWS) -> Node:
-    """Give the node that keeps the joined table."""
+    """Return the node that keeps the joined table."""
     always = tombstones is Tombstones.ALWAYS
     rows: TimestampedKeyValueStore[Any] = TimestampedKeyValueStore(store, into)
     versions: KeyValueStore[int] = KeyValueStore(f"{store}-answered", LONG)
@@ -181,5 +181,5 @@ def answered(answers: Node, into: Format[Any], store: str, tombstones: Tombstone
 
 
 def owner_of_subscription(key: str) -> str:
-    """Give the foreign key (as row text) of a subscription's place in its store."""
+    """Return the foreign key (as row text) of a subscription's place in its store."""
     return split_key(key)[0]

@@ -64,11 +64,11 @@ class Bound(Protocol):
     """A task's side of the topology, while operators are made."""
 
     def store(self, declared: S) -> S:
-        """Give the task's store of that declaration."""
+        """Return the task's store of that declaration."""
         ...
 
     def view(self, node: Node) -> TableView[Any]:
-        """Give where the rows of a node's table are looked up."""
+        """Return where the rows of a node's table are looked up."""
         ...
 
     def is_followed(self, node: Node) -> bool:
@@ -141,7 +141,7 @@ class TopologyError(ValueError):
 
 
 def line_of_caller() -> str:
-    """Give file and line of the code outside of this package that is being run."""
+    """Return file and line of the code outside of this package that is being run."""
     frame = sys._getframe(1)
     while frame.f_back is not None and (
         frame.f_code.co_filename.startswith((_HERE, "<string>")) or "dataclasses" in frame.f_code.co_filename
@@ -179,15 +179,15 @@ class Graph:
         return node
 
     def of_kind(self, kind: Kind) -> list[Node]:
-        """Give the nodes of a kind."""
+        """Return the nodes of a kind."""
         return [node for node in self.nodes if node.kind is kind]
 
     def owner_of_store(self, name: str) -> Node | None:
-        """Give the node that declares a store."""
+        """Return the node that declares a store."""
         return self._stores.get(name)
 
     def repartition(self, parent: Node, name: str, partitioner: Partitioner | None = None) -> Node:
-        """Give the repartition behind `parent`: the one there is, or a new one of that name."""
+        """Return the repartition behind `parent`: the one there is, or a new one of that name."""
         for node in self._repartitions.values():
             if node.parents == (parent,) and partitioner is None and node.partitioner is None:
                 return node

@@ -64,7 +64,7 @@ class GroupedStream(Generic[K, V]):
         return CogroupedStream([(self, fold)])
 
     def keyed(self, name: str) -> Node:
-        """Give the node behind which each key is in one task."""
+        """Return the node behind which each key is in one task."""
         return self.graph.repartition(self.node, name) if self._is_rekeyed else self.node
 
 
@@ -117,7 +117,7 @@ class CogroupedStream(Generic[K, A]):
         return Table(graph, graph.add(aggregates.aggregate(parents, folds, format_or_refuse(into), store)))
 
     def parts(self, store: str) -> tuple[list[Node], list[AnyFold]]:
-        """Give the streams' nodes and their folds; all begin with the first one's. Raises TopologyError."""
+        """Return the streams' nodes and their folds; all begin with the first one's. Raises TopologyError."""
         names = [store] + [f"{store}-{number}" for number in range(2, len(self._sides) + 1)]
         parents = [stream.keyed(name) for (stream, _), name in zip(self._sides, names, strict=True)]
         for other in parents[1:]:
@@ -154,7 +154,7 @@ class WindowedCogroup(Generic[K, A]):
 
 
 def on_rows(key: Format[Any], fold: AnyFold) -> AnyFold:
-    """Give a fold whose functions are called with row texts."""
+    """Return a fold whose functions are called with row texts."""
     if key.is_text:
         return fold
     return Fold(

@@ -18,7 +18,7 @@ from forebay.stores.buffers import SuppressBuffer, Suppressed
 def suppressed(
     parent: Node, until: Until, store: str, max_records: int | None, max_bytes: int | None, when_full: WhenFull
 ) -> Node:
-    """Give the node that lets a table's updates through when their time has come, the newest of each key."""
+    """Return the node that lets a table's updates through when their time has come, the newest of each key."""
     declared: SuppressBuffer[Any] = SuppressBuffer(store, parent.value)
     in_windows = isinstance(until, UntilWindowCloses)
 

@@ -159,7 +159,7 @@ class Joining(Generic[K, V]):
         return Stream(self.graph, self.graph.add(node), is_rekeyed)
 
     def keyed(self, name: str) -> Node:
-        """Give the node behind which each key is in one task; it begins with a repartition if that is needed."""
+        """Return the node behind which each key is in one task; it begins with a repartition if that is needed."""
         return self.graph.repartition(self.node, name) if self.is_rekeyed else self.node
 
 

@@ -27,7 +27,7 @@ Joiner = Callable[[Any, Any], Any]
 def with_table(
     stream: Node, table: Node, joiner: Joiner, into: Format[Any], kind: Join, grace_ms: int, waiting: str
 ) -> Node:
-    """Give the node that joins a stream with a table. Raises TopologyError."""
+    """Return the node that joins a stream with a table. Raises TopologyError."""
     versions = versions_of(table)
     if grace_ms and versions is None:
         raise TopologyError(
@@ -75,7 +75,7 @@ def with_table(
 
 
 def _of_history(versions: VersionedKeyValueStore[Any], joined: Flow) -> Flow:
-    """Give the flow that also sends a record to `.late` for which only a version behind the history would do."""
+    """Return the flow that also sends a record to `.late` for which only a version behind the history would do."""
     history = versions.history_retention_ms
 
     def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
@@ -88,7 +88,7 @@ def _of_history(versions: VersionedKeyValueStore[Any], joined: Flow) -> Flow:
 
 
 def _of_versions(versions: VersionedKeyValueStore[Any], joiner: Joiner, kind: Join, out: Flow) -> Flow:
-    """Give the flow that joins at once, and sends to `.late` as `_of_history` does."""
+    """Return the flow that joins at once, and sends to `.late` as `_of_history` does."""
     look_up, is_inner = versions.get, kind is Join.INNER
 
     def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
@@ -123,7 +123,7 @@ def _at_once(rows: Table[Any], joiner: Joiner, kind: Join, out: Flow) -> Flow:
 def with_global(
     stream: Node, table: Node, key_of: Callable[[Any, Any], str | None], joiner: Joiner, into: Format[Any], kind: Join
 ) -> Node:
-    """Give the node that joins a stream with a global table by a key made of each record."""
+    """Return the node that joins a stream with a global table by a key made of each record."""
 
     def make(bound: Bound, out: Flow) -> Made:
         rows, is_inner = bound.view(table), kind is Join.INNER
@@ -151,7 +151,7 @@ def with_stream(
     store: str,
     alone: Alone = Alone.AT_CLOSE,
 ) -> Node:
-    """Give the node that joins two streams, or one with itself."""
+    """Return the node that joins two streams, or one with itself."""
     size = max(1, windows.before_ms + windows.after_ms)
     # A record that can't join any more is known to be late by the closing time: its store must not refuse it before.
     retention = max(size, windows.retention_ms + 1)
@@ -216,7 +216,7 @@ def with_stream(
 
 
 def versions_of(table: Node) -> VersionedKeyValueStore[Any] | None:
-    """Give the store of a table that keeps versions."""
+    """Return the store of a table that keeps versions."""
     for store in table.stores:
         if isinstance(store, VersionedKeyValueStore):
             return store

@@ -27,7 +27,7 @@ class Windowed(NamedTuple, Generic[K]):
 
 
 def on_keys(kind: Format[Any], function: Callable[..., O]) -> Callable[..., O]:
-    """Give `function`, whose first argument is a key, as one of row texts."""
+    """Return `function`, whose first argument is a key, as one of row texts."""
     if kind.is_text:
         return function
     of_row = reader_of_rows(kind)
@@ -35,7 +35,7 @@ def on_keys(kind: Format[Any], function: Callable[..., O]) -> Callable[..., O]:
 
 
 def to_rows(kind: Format[Any], function: Callable[..., Any]) -> Callable[..., str | None]:
-    """Give `function`, which gives a key or None, as one that gives row texts."""
+    """Return `function`, which gives a key or None, as one that gives row texts."""
     row = writer_of_rows(kind)
 
     def keyed(*arguments: Any) -> str | None:
@@ -46,32 +46,32 @@ def to_rows(kind: Format[Any], function: Callable[..., Any]) -> Callable[..., st
 
 
 def reader_of_rows(kind: Format[Any]) -> Callable[[str], Any]:
-    """Give what makes a key of its row text. Raises TypeError where the format is of no key."""
+    """Return what makes a key of its row text. Raises TypeError where the format is of no key."""
     key_writer(kind)
     assert kind.of_row is not None
     return kind.of_row
 
 
 def writer_of_rows(kind: Format[Any]) -> Callable[[Any], str]:
-    """Give what makes a key's row text. Raises TypeError where the format is of no key."""
+    """Return what makes a key's row text. Raises TypeError where the format is of no key."""
     key_reader(kind)
     assert kind.row is not None
     return kind.row
 
 
 def row_of(text: str, window: Window) -> str:
-    """Give the row text of a key (given as row text) in a window: rows sort by key, then start, then end."""
+    """Return the row text of a key (given as row text) in a window: rows sort by key, then start, then end."""
     return join_key(text, f"{window.start + _OFFSET:016x}", f"{window.end + _OFFSET:016x}")
 
 
 def split_row(row: str) -> tuple[str, Window]:
-    """Give key (as row text) and window of a row text made by `row_of`."""
+    """Return key (as row text) and window of a row text made by `row_of`."""
     text, start, end = split_key(row)
     return text, Window(int(start, 16) - _OFFSET, int(end, 16) - _OFFSET)
 
 
 def windowed(inner: Format[K], size_ms: int) -> Format[Windowed[K]]:
-    """Give the format of keys with windows of one size: the key's bytes, then the start (TimeWindowedSerializer)."""
+    """Return the format of keys with windows of one size: the key's bytes, then the start (TimeWindowedSerializer)."""
 
     class Codec_:
         def __init__(self, keys: Codec[K]) -> None:
@@ -88,7 +88,7 @@ def windowed(inner: Format[K], size_ms: int) -> Format[Windowed[K]]:
 
 
 def session_windowed(inner: Format[K]) -> Format[Windowed[K]]:
-    """Give the format of keys with sessions: the key's bytes, then end and start (SessionWindowedSerializer)."""
+    """Return the format of keys with sessions: the key's bytes, then end and start (SessionWindowedSerializer)."""
 
     class Codec_:
         def __init__(self, keys: Codec[K]) -> None:

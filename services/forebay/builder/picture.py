@@ -97,7 +97,7 @@ class Picture:
 
 
 def picture_of(service: Service, job: Job, application: str = "", settings: Any = None) -> Picture:
-    """Give a service's picture.
+    """Return a service's picture.
 
     Args:
         application: prefix of the changelogs; the service's name by default.

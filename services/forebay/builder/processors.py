@@ -47,7 +47,7 @@ def processed(
     children: Collection[str] = (),
     shared: Sequence[str] = (),
 ) -> Node:
-    """Give the node that runs a processor; its stores are the topology's. Raises TopologyError."""
+    """Return the node that runs a processor; its stores are the topology's. Raises TopologyError."""
     if key.name != parent.key.name and keeps_key:
         raise TopologyError(f"process {name}: process_values() keeps the key's format")
     made = make_processor()
@@ -88,7 +88,7 @@ def processed(
 
 
 def child(parent: Node, name: str, into: Format[Any]) -> Node:
-    """Give the node that takes what a processor forwards to the child of a name."""
+    """Return the node that takes what a processor forwards to the child of a name."""
 
     def make(bound: Bound, out: Flow) -> Made:
         def flow(key: Any, value: Chosen, timestamp: int, ctx: Context[Any]) -> None:
@@ -108,7 +108,7 @@ def transformed(
     store: str,
     shared: Sequence[str],
 ) -> Node:
-    """Give the node that keeps the rows which a transformer makes of a table's. Raises TopologyError."""
+    """Return the node that keeps the rows which a transformer makes of a table's. Raises TopologyError."""
     declared: TimestampedKeyValueStore[Any] = TimestampedKeyValueStore(store, into)
     own, owners = _stores(graph, parent, f"transform {store}", make_transformer(), shared)
 
@@ -144,7 +144,7 @@ P = TypeVar("P", AnyProcessor, ValueTransformer[Any, Any, Any])
 
 
 def _bound(bound: Bound, made: P) -> P:
-    """Give a processor the stores of its task."""
+    """Return a processor the stores of its task."""
     for attribute, declared in list(declared_stores(made)):
         setattr(made, attribute, bound.store(declared))
     made.opened()
@@ -154,7 +154,7 @@ def _bound(bound: Bound, made: P) -> P:
 def _stores(
     graph: Graph, parent: Node, what: str, made: Any, shared: Sequence[str]
 ) -> tuple[tuple[Store[Any], ...], tuple[Node, ...]]:
-    """Give the stores that are a processor's own, and the nodes whose stores it works on as well."""
+    """Return the stores that are a processor's own, and the nodes whose stores it works on as well."""
     declared: Mapping[str, Store[Any]] = {store.name: store for _, store in declared_stores(made)}
     owners = []
     for name in shared:

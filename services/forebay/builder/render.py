@@ -8,7 +8,7 @@ from forebay.builder.picture import Picture, Sending, StageFacts, StoreFacts
 
 
 def as_text(picture: Picture) -> str:
-    """Give the picture as indented lines."""
+    """Return the picture as indented lines."""
     return "\n".join(_lines(picture))
 
 
@@ -35,7 +35,7 @@ def _leaving(kind: str, sending: Sending, labels: dict[str, str]) -> str:
 
 
 def as_mermaid(picture: Picture) -> str:
-    """Give the picture as a Mermaid flow chart (topics round, stores as cylinders, repartitions as hexagons)."""
+    """Return the picture as a Mermaid flow chart (topics round, stores as cylinders, repartitions as hexagons)."""
     return "\n".join(["flowchart LR", *(f"  {line}" for line in _chart(picture))])
 
 

@@ -24,7 +24,7 @@ Rows = TimestampedKeyValueStore[Any] | VersionedKeyValueStore[Any]
 
 
 def table(source: Node, store: str, history_retention_ms: int | None, *, is_alone: bool = False) -> Node:
-    """Give the node that keeps a stream's records as a table.
+    """Return the node that keeps a stream's records as a table.
 
     Args:
         is_alone: whether nothing else follows the stream: then a record too late for the table has no effect at all.
@@ -65,7 +65,7 @@ def table(source: Node, store: str, history_retention_ms: int | None, *, is_alon
 
 
 def _putting(rows: Rows, *, is_alone: bool) -> Flow:
-    """Give the flow of a table that is only looked up: nobody asks what a row was before."""
+    """Return the flow of a table that is only looked up: nobody asks what a row was before."""
 
     def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
         if key is not None and rows.put(key, value, timestamp) is NOT_PUT:
@@ -84,7 +84,7 @@ def _view(bound: Bound, declared: Rows) -> Any:
 
 
 def global_table(source: Node, store: str) -> Node:
-    """Give the node that keeps a topic whole in every task."""
+    """Return the node that keeps a topic whole in every task."""
     declared: KeyValueStore[Any] = KeyValueStore(store, source.value)
 
     def make(bound: Bound, out: Flow) -> Made:
@@ -96,7 +96,7 @@ def global_table(source: Node, store: str) -> Node:
 
 
 def filtered(parent: Node, name: str, keeps: Callable[[str, Any], bool]) -> Node:
-    """Give the node that leaves rows out; one that passes no longer is deleted."""
+    """Return the node that leaves rows out; one that passes no longer is deleted."""
 
     def make(bound: Bound, out: Flow) -> Made:
         def flow(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
@@ -112,7 +112,7 @@ def filtered(parent: Node, name: str, keeps: Callable[[str, Any], bool]) -> Node
 
 
 def mapped(parent: Node, into: Format[Any], mapper: Callable[[str, Any], Any]) -> Node:
-    """Give the node that changes each row's value."""
+    """Return the node that changes each row's value."""
 
     def make(bound: Bound, out: Flow) -> Made:
         asked = bound.sends_old(node)
@@ -130,7 +130,7 @@ def mapped(parent: Node, into: Format[Any], mapper: Callable[[str, Any], Any]) -
 
 
 def joined(left: Node, right: Node, joiner: Callable[[Any, Any], Any], into: Format[Any], kind: Join) -> Node:
-    """Give the node of a table that follows two others of the same key."""
+    """Return the node of a table that follows two others of the same key."""
 
     def make(bound: Bound, out: Flow) -> Made:
         join = TableTableJoin(bound.view(left), bound.view(right), kind, joiner)
@@ -160,7 +160,7 @@ def joined(left: Node, right: Node, joiner: Callable[[Any, Any], Any], into: For
 
 
 def kept(parent: Node, store: str) -> Node:
-    """Give the node that keeps a table's rows in a store of their own."""
+    """Return the node that keeps a table's rows in a store of their own."""
     declared: TimestampedKeyValueStore[Any] = TimestampedKeyValueStore(store, parent.value)
 
     def make(bound: Bound, out: Flow) -> Made:
@@ -179,7 +179,7 @@ def kept(parent: Node, store: str) -> Node:
 
 
 def kept_versions(parent: Node, store: str, history_retention_ms: int) -> Node:
-    """Give the node that keeps a table's rows and what they were before, by timestamp."""
+    """Return the node that keeps a table's rows and what they were before, by timestamp."""
     declared: VersionedKeyValueStore[Any] = VersionedKeyValueStore(
         store, parent.value, history_retention_ms=history_retention_ms
     )
@@ -201,7 +201,7 @@ def kept_versions(parent: Node, store: str, history_retention_ms: int) -> Node:
 
 
 def to_stream(parent: Node) -> Node:
-    """Give the node that gives a table's changes as a stream: new values, and null for a deleted row."""
+    """Return the node that gives a table's changes as a stream: new values, and null for a deleted row."""
 
     def make(bound: Bound, out: Flow) -> Made:
         return Made((lambda key, change, timestamp, ctx: out(key, change.new, timestamp, ctx),))
@@ -212,7 +212,7 @@ def to_stream(parent: Node) -> Node:
 def regrouped(
     parent: Node, name: str, group: Callable[[str, Any], tuple[str, Any] | None], key: Format[Any], value: Format[Any]
 ) -> Node:
-    """Give the node that sends what a row's change does to each of its groups."""
+    """Return the node that sends what a row's change does to each of its groups."""
 
     def make(bound: Bound, out: Flow) -> Made:
         def flow(_key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
@@ -232,7 +232,7 @@ def regrouped(
 
 
 def grouped_aggregate(parent: Node, fold: Fold[Any, Any], into: Format[Any], store: str) -> Node:
-    """Give the node that keeps one aggregate per group of a table's rows."""
+    """Return the node that keeps one aggregate per group of a table's rows."""
     declared: TimestampedKeyValueStore[Any] = TimestampedKeyValueStore(store, into)
     subtract = fold.subtract
     if subtract is None:

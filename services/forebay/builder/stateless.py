@@ -17,7 +17,7 @@ Pairs = Callable[[Any, Any], Iterable[tuple[Any, Any]]]
 
 
 def filtered(parent: Node, name: str, keeps: Callable[[Any, Any], bool], *, passes: bool) -> Node:
-    """Give the node that lets through what `keeps` answers with `passes`; a null value passes."""
+    """Return the node that lets through what `keeps` answers with `passes`; a null value passes."""
 
     def make(bound: Bound, out: Flow) -> Made:
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
@@ -30,7 +30,7 @@ def filtered(parent: Node, name: str, keeps: Callable[[Any, Any], bool], *, pass
 
 
 def mapped_values(parent: Node, into: Format[Any], mapper: Callable[[Any, Any], Any]) -> Node:
-    """Give the node that changes each value; a null stays one."""
+    """Return the node that changes each value; a null stays one."""
 
     def make(bound: Bound, out: Flow) -> Made:
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
@@ -42,7 +42,7 @@ def mapped_values(parent: Node, into: Format[Any], mapper: Callable[[Any, Any], 
 
 
 def flat_mapped(parent: Node, into: Format[Any], mapper: Callable[[Any, Any], Iterable[Any]]) -> Node:
-    """Give the node that makes any number of values of each; a null passes."""
+    """Return the node that makes any number of values of each; a null passes."""
 
     def make(bound: Bound, out: Flow) -> Made:
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
@@ -58,7 +58,7 @@ def flat_mapped(parent: Node, into: Format[Any], mapper: Callable[[Any, Any], It
 
 
 def rekeyed(parent: Node, name: str, key: Format[Any], value: Format[Any], pairs: Pairs) -> Node:
-    """Give the node that makes records of other keys of each; a null value is dropped."""
+    """Return the node that makes records of other keys of each; a null value is dropped."""
 
     def make(bound: Bound, out: Flow) -> Made:
         def flow(old: Any, found: Any, timestamp: int, ctx: Context[Any]) -> None:
@@ -72,7 +72,7 @@ def rekeyed(parent: Node, name: str, key: Format[Any], value: Format[Any], pairs
 
 
 def peeked(parent: Node, action: Callable[[Any, Any], object]) -> Node:
-    """Give the node that shows each record to `action`."""
+    """Return the node that shows each record to `action`."""
 
     def make(bound: Bound, out: Flow) -> Made:
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
@@ -85,7 +85,7 @@ def peeked(parent: Node, action: Callable[[Any, Any], object]) -> Node:
 
 
 def merged(parents: tuple[Node, ...]) -> Node:
-    """Give the node that gives the records of several as one stream."""
+    """Return the node that gives the records of several as one stream."""
 
     def make(bound: Bound, out: Flow) -> Made:
         return Made((out,) * len(parents))
@@ -94,7 +94,7 @@ def merged(parents: tuple[Node, ...]) -> Node:
 
 
 def branch(parent: Node, name: str, before: Sequence[Callable[..., bool]], takes: Callable[..., bool] | None) -> Node:
-    """Give the node of a branch: what it takes (None: all) and none before took; a null value goes to the default."""
+    """Return the node of a branch: what it takes (None: all) and none before took; a null value goes to the default."""
 
     def make(bound: Bound, out: Flow) -> Made:
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
@@ -110,7 +110,7 @@ def branch(parent: Node, name: str, before: Sequence[Callable[..., bool]], takes
 
 
 def deduplicated(parent: Node, id_of: Callable[[Any, Any], str | None], store: str, ttl_ms: int) -> Node:
-    """Give the node that drops records whose id came with the same key not long before."""
+    """Return the node that drops records whose id came with the same key not long before."""
     declared: TtlKeyValueStore[Any] = TtlKeyValueStore(store, parent.value, ttl_ms)
 
     def ident(key: str, value: Any) -> str | None:

@@ -54,7 +54,7 @@ class Stream(Joining[K, V]):
         return Stream(self.graph, self.graph.add(made), self.is_rekeyed)
 
     def select_key(self, key_of: Callable[[K, V], G | None], key: Spec[G]) -> Stream[G, V]:
-        """Give each record a new key.
+        """Return each record a new key.
 
         Args:
             key: what keys are: `str`, `int`, or another Format.
@@ -99,7 +99,7 @@ class Stream(Joining[K, V]):
         self.peek(lambda key, value: print(f"[{shown}]: {key}, {value}"))
 
     def merge(self, *others: Stream[K, V]) -> Stream[K, V]:
-        """Give the records of several streams as one; there is no order between them. Raises TopologyError."""
+        """Return the records of several streams as one; there is no order between them. Raises TopologyError."""
         for other in others:
             _check_same(self.node, other.node, "merge()")
         made = stateless.merged((self.node, *(other.node for other in others)))
@@ -215,11 +215,11 @@ class Split(Generic[K, V]):
         return self
 
     def default_branch(self, name: str) -> dict[str, Stream[K, V]]:
-        """Give the branches by name, the last one with what no other took."""
+        """Return the branches by name, the last one with what no other took."""
         return self._made([*self._branches, (name, None)])
 
     def no_default_branch(self) -> dict[str, Stream[K, V]]:
-        """Give the branches by name; what none took is dropped."""
+        """Return the branches by name; what none took is dropped."""
         return self._made(self._branches)
 
     def _made(self, branches: Sequence[tuple[str, Callable[..., bool] | None]]) -> dict[str, Stream[K, V]]:

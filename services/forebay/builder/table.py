@@ -176,7 +176,7 @@ class Table(Generic[K, V]):
         return Table(self.graph, self.graph.add(rows.kept_versions(self.node, store, history_retention_ms)))
 
     def to_stream(self) -> Stream[K, V]:
-        """Give the changes as a stream: new values, and null for a deleted row."""
+        """Return the changes as a stream: new values, and null for a deleted row."""
         return Stream(self.graph, self.graph.add(rows.to_stream(self.node)))
 
     def _join(self, other: Table[K, Any], joiner: Any, into: Spec[O], kind: Join) -> Table[K, O]:

@@ -179,7 +179,7 @@ def _of_values(check: Callable[[Any, Any], object]) -> Callable[[Any, Any], obje
 
 
 def _reader(named: Any, kind: Format[Any], where: str) -> Callable[[Any], Any] | None:
-    """Give what reads a field, or the function that was given. Raises TopologyError where there is no such field."""
+    """Return what reads a field, or the function that was given. Raises TopologyError where there is no such field."""
     if named is None or callable(named):
         return named  # type: ignore[no-any-return]
     fields = fields_of(kind.type) if is_record_type(kind.type) else None
@@ -191,7 +191,7 @@ def _reader(named: Any, kind: Format[Any], where: str) -> Callable[[Any], Any] |
 
 
 def job(settings: type[S], build: Callable[[S], Topology], *, may_end: bool = False) -> Job:
-    """Give the job that runs the topology which `build` makes of the service's settings.
+    """Return the job that runs the topology which `build` makes of the service's settings.
 
     Args:
         may_end: whether it may send nothing at all.
@@ -248,14 +248,14 @@ def _records(nodes: Iterable[Node]) -> dict[str, type[Any]]:
 
 
 def _caching(node: Node) -> bool | None:
-    """Give whether the table before a node is cached: as the store says that is nearest."""
+    """Return whether the table before a node is cached: as the store says that is nearest."""
     while not node.stores and len(node.parents) == 1:
         (node,) = node.parents
     return node.stores[0].kept.caching if node.stores else None
 
 
 def _outputs_where(sinks: Iterable[Node], holds: Callable[[Node], bool]) -> frozenset[str]:
-    """Give the topics for which something holds of every sink."""
+    """Return the topics for which something holds of every sink."""
     sent: dict[str, bool] = {}
     for node in sinks:
         for topic in node.topics:

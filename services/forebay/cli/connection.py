@@ -50,7 +50,7 @@ def connection_options(command: Command) -> Command:
 def connect(
     home: Path, bootstrap_servers: str | None, schema_registry_url: str | None, kafka_options: tuple[str, ...]
 ) -> KafkaSettings:
-    """Give the settings that the options ask for, checked. Connects to nothing.
+    """Return the settings that the options ask for, checked. Connects to nothing.
 
     Raises:
         click.UsageError: an option or environment variable is wrong; says which.

@@ -60,7 +60,7 @@ _LEAN = (
 def java_command(
     driver: str, application: str, address: str, pod: str, memory: str, settings: Mapping[str, str]
 ) -> list[str]:
-    """Give the command of an executor's JVM.
+    """Return the command of an executor's JVM.
 
     Args:
         driver: name of the driver's service.
@@ -136,7 +136,7 @@ class Supervisor:
             threading.Thread(target=self._end, args=(self._java,), daemon=True).start()
 
     def _proof(self) -> dict[str, str]:
-        """Give the secret's environment as it is now: each driver reads it anew, too."""
+        """Return the secret's environment as it is now: each driver reads it anew, too."""
         return executor_environment(self._secret) if self._secret is not None else {}
 
     def _end(self, java: subprocess.Popen[bytes]) -> None:

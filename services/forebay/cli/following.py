@@ -33,7 +33,7 @@ def following_options(command: Command) -> Command:
 
 
 def job_settings(service: Service, logic: Mapping[str, str]) -> Any:
-    """Give the settings of a job's logic. Raises click.UsageError for a wrong one."""
+    """Return the settings of a job's logic. Raises click.UsageError for a wrong one."""
     try:
         return parse_logic(service, logic)
     except WrongSettings as error:

@@ -19,7 +19,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def pairs(_context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
-    """Give the pairs of an option NAME=VALUE (a callback of click's). Raises click.BadParameter."""
+    """Return the pairs of an option NAME=VALUE (a callback of click's). Raises click.BadParameter."""
     found = {}
     for text in texts:
         name, separator, value = text.partition("=")
@@ -135,7 +135,7 @@ def ending_job_options(command: Command) -> Command:
 
 
 def engine_fields(options: dict[str, Any]) -> dict[str, Any]:
-    """Give the fields of a JobSpec that the options set."""
+    """Return the fields of a JobSpec that the options set."""
     given = options["max_bytes_per_commit"]
     most = batch_bytes(memory_bytes()) if given is None else given
     limits = Limits(

@@ -32,7 +32,7 @@ class LazyGroup(click.Group):
         self._table = lazy_commands
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Give the names in the order of the table."""
+        """Return the names in the order of the table."""
         return list(self._table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:

@@ -15,7 +15,7 @@ class ServiceType(click.ParamType[Service]):
     name = "service"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Service:
-        """Give the service; an unknown one is refused with those there are."""
+        """Return the service; an unknown one is refused with those there are."""
         if isinstance(value, Service):
             return value
         try:

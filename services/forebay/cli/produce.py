@@ -35,7 +35,7 @@ class SourceType(click.ParamType[Source]):
     name = "topic"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Source:
-        """Give the topic's source; an unknown one is refused with those there are."""
+        """Return the topic's source; an unknown one is refused with those there are."""
         try:
             return source_of(value)
         except ValueError as error:
@@ -48,7 +48,7 @@ class MomentType(click.ParamType[int]):
     name = "time"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Give the moment in ms since the epoch."""
+        """Return the moment in ms since the epoch."""
         if isinstance(value, int) or value.isdecimal():
             return int(value)
         try:

@@ -94,7 +94,7 @@ def _reset(
 
 
 def _as_found(topics: tuple[Topic, ...], found: Mapping[str, TopicDescription]) -> list[Topic]:
-    """Give the topics that exist, with as many partitions as they have."""
+    """Return the topics that exist, with as many partitions as they have."""
     return [
         dataclasses.replace(topic, partitions=found[topic.name].partitions) for topic in topics if topic.name in found
     ]

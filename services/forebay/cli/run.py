@@ -84,7 +84,7 @@ def run_until_told(job: JobApplication) -> None:
 
 
 def checkpoint_of(service: Service, home: Path, options: dict[str, Any]) -> str:
-    """Give the path or URL of the job's checkpoint."""
+    """Return the path or URL of the job's checkpoint."""
     application = options["application"] or service.name
     return options["checkpoint"] or str((home / "checkpoints" / application).resolve())
 
@@ -96,7 +96,7 @@ def application_of(
     engine: dict[str, Any],
     restore: Restore = Restore.NO,
 ) -> JobApplication:
-    """Give the job that the command line's options describe; `engine` holds fields of its JobSpec.
+    """Return the job that the command line's options describe; `engine` holds fields of its JobSpec.
 
     Raises:
         click.UsageError: a setting of the logic is wrong, or options don't fit each other; says which.

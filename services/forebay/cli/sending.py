@@ -107,5 +107,5 @@ class LiveSending:
 
 
 def sending_for(console: Console, topic: str) -> Sending:
-    """Give an updating line for a terminal, plain lines for anything else."""
+    """Return an updating line for a terminal, plain lines for anything else."""
     return LiveSending(console, topic) if console.is_terminal else PlainSending(console, topic)

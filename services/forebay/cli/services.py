@@ -51,7 +51,7 @@ def services(services: tuple[Service, ...], as_json: bool) -> None:
 
 
 def settings_of(service: Service) -> tuple[Setting, ...]:
-    """Give the settings of a service's logic, with their defaults."""
+    """Return the settings of a service's logic, with their defaults."""
     kind = load_job(service.job).settings
     meanings = described_arguments(kind)
     defaults = kind()

@@ -13,7 +13,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def stop_requests() -> Iterator[threading.Event]:
-    """Give an event that the first SIGINT or SIGTERM sets; the second one acts as without this."""
+    """Yield an event that the first SIGINT or SIGTERM sets; the second one acts as without this."""
     stop = threading.Event()
     before = {number: signal.getsignal(number) for number in _SIGNALS}
 

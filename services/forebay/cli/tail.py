@@ -21,7 +21,7 @@ class StartType(click.ParamType[Start]):
     name = "beginning|end|time"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Start:
-        """Give the place to start."""
+        """Return the place to start."""
         if not isinstance(value, str):
             return value  # type: ignore[no-any-return]
         if value in ("beginning", "end"):

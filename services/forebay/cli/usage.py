@@ -6,7 +6,7 @@ import click
 
 
 def explain(error: click.UsageError) -> str:
-    """Give one line: the fault, the valid options if one was unknown, and where to read on."""
+    """Return one line: the fault, the valid options if one was unknown, and where to read on."""
     context = error.ctx
     message = error.format_message().rstrip(".")
     path = context.command_path if context else "forebay"

@@ -48,7 +48,7 @@ class Bench:
         self.stores = TaskStores(self.table, self.journal, self.clock)
 
     def open(self, declared: S, codec: Codec[Any] | None = None) -> S:
-        """Give the declared store, bound to the table."""
+        """Return the declared store, bound to the table."""
         return declared.bind(self.stores, codec or CellCodec())
 
     def commit(self) -> list[Change]:
@@ -69,7 +69,7 @@ class Bench:
 
 @contextmanager
 def open_bench(backend: Backend, directory: Path | None = None) -> Iterator[Bench]:
-    """Give a bench on an empty table, closed at the end."""
+    """Yield a bench on an empty table, closed at the end."""
     table: Table = (
         MemoryTable()
         if backend is Backend.IN_MEMORY

@@ -62,7 +62,7 @@ class FileResult:
 
 
 def case_files(directory: Path) -> list[Path]:
-    """Give a directory's case files, by path. Raises FileNotFoundError if there are none."""
+    """Return a directory's case files, by path. Raises FileNotFoundError if there are none."""
     files = sorted(directory.rglob("*.json"))
     if not files:
         raise FileNotFoundError(f"{directory} holds no case files (*.json): give a directory of conformance cases")
@@ -70,7 +70,7 @@ def case_files(directory: Path) -> list[Path]:
 
 
 def load_cases(file: Path) -> list[Json]:
-    """Give a file's cases. Raises BadCase if it is not a case file."""
+    """Return a file's cases. Raises BadCase if it is not a case file."""
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -85,7 +85,7 @@ def load_cases(file: Path) -> list[Json]:
 
 
 def fields(where: str, content: Json, required: set[str], optional: set[str] | None = None) -> dict[str, Json]:
-    """Give the fields of a JSON object. Raises BadCase for missing and for unknown ones."""
+    """Return the fields of a JSON object. Raises BadCase for missing and for unknown ones."""
     if not isinstance(content, dict):
         raise BadCase(f"{where} is {_text(content)}, not an object")
     missing = required - content.keys()

@@ -33,17 +33,17 @@ class CellCodec:
 
 
 def cell(value: Json) -> Cell:
-    """Give a JSON value as a record."""
+    """Return a JSON value as a record."""
     return Cell(json.dumps(value, ensure_ascii=False, sort_keys=True))
 
 
 def cell_or_none(value: Json) -> Cell | None:
-    """Give a JSON value as a record; null stays null."""
+    """Return a JSON value as a record; null stays null."""
     return None if value is None else cell(value)
 
 
 def plain(record: Cell | None) -> Json:
-    """Give a record as its JSON value."""
+    """Return a record as its JSON value."""
     return None if record is None else json.loads(record.json)
 
 
@@ -54,7 +54,7 @@ class Keys:
         self._seen: dict[str, Json] = {}
 
     def encode(self, key: Json) -> Any:
-        """Give the key as text; null stays null."""
+        """Return the key as text; null stays null."""
         if key is None:
             return None
         if isinstance(key, str):
@@ -67,11 +67,11 @@ class Keys:
         return text
 
     def decode(self, text: str | None) -> Json:
-        """Give the case's key of a text that `encode` gave."""
+        """Return the case's key of a text that `encode` gave."""
         return None if text is None else self._seen[text]
 
     def memory(self) -> dict[str, Json]:
-        """Give the keys seen, by text."""
+        """Return the keys seen, by text."""
         return self._seen
 
     def remember(self, seen: dict[str, Json]) -> None:

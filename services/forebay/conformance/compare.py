@@ -66,7 +66,7 @@ def compare_outputs(where: str, expected: list[Json], got: Emits) -> Iterable[Di
 
 
 def final_table(got: Emits) -> list[Json]:
-    """Give the last record of each key (and window), without deleted ones."""
+    """Return the last record of each key (and window), without deleted ones."""
     rows: dict[str, Json] = {}
     for emitted in got:
         for record in emitted:
@@ -75,7 +75,7 @@ def final_table(got: Emits) -> list[Json]:
 
 
 def identity(record: Json) -> str:
-    """Give what tells a row of a result table from others: its key and window."""
+    """Return what tells a row of a result table from others: its key and window."""
     return json.dumps([record.get("key"), record.get("start"), record.get("end")])
 
 

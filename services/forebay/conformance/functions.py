@@ -27,12 +27,12 @@ class Aggregate:
 
 
 def text_of(value: Json) -> str:
-    """Give a value as it appears in a text."""
+    """Return a value as it appears in a text."""
     return "null" if value is None else str(value)
 
 
 def aggregate(spec: Json) -> Aggregate:
-    """Give the aggregate of a name, or of an object with kind, initial, add, subtract."""
+    """Return the aggregate of a name, or of an object with kind, initial, add, subtract."""
     if isinstance(spec, str):
         return _named(spec, {})
     options = fields("aggregate", spec, {"kind"}, {"initial", "add", "subtract"})
@@ -75,7 +75,7 @@ def _number(value: Json) -> Json:
 
 
 def grouping(name: Json) -> Callable[[Json, Json], tuple[Json, Json] | None]:
-    """Give a group_by: from a row's key and value the group and what counts there, or None."""
+    """Return a group_by: from a row's key and value the group and what counts there, or None."""
     if name == "key":
         return lambda key, value: (key, value)
     if name == "value":
@@ -88,7 +88,7 @@ def grouping(name: Json) -> Callable[[Json, Json], tuple[Json, Json] | None]:
 
 
 def joiner(template: Json) -> Callable[[Json, Json], Json]:
-    """Give a value joiner: a text with {left} and {right} in it, or qty*price."""
+    """Return a value joiner: a text with {left} and {right} in it, or qty*price."""
     if template == "qty*price":
         return _bill
     if not isinstance(template, str) or not _PLACE.search(template):
@@ -101,7 +101,7 @@ def _bill(order: Json, price: Json) -> Json:
 
 
 def join_kind(name: Json) -> Join:
-    """Give the kind of join."""
+    """Return the kind of join."""
     if name not in _JOINS:
         raise BadCase(f"unknown join {name!r}")
     return _JOINS[name]

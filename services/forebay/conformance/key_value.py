@@ -105,5 +105,5 @@ class ListValueSteps(StoreSteps):
 
 
 def shown(steps: StoreSteps, entries: Iterable[tuple[str, Cell]]) -> Json:
-    """Give entries as the cases write them."""
+    """Return entries as the cases write them."""
     return [[steps.keys.decode(key), plain(value)] for key, value in entries]

@@ -65,7 +65,7 @@ def run_case(case: Json, index: int, backend: Backend) -> CaseResult:
 
 
 def judged(name: str, differences: Callable[[], Iterable[Difference]]) -> CaseResult:
-    """Give a case's result from its differences, or from the exception that asking for them ends with."""
+    """Return a case's result from its differences, or from the exception that asking for them ends with."""
     try:
         return CaseResult(name, tuple(differences()))
     except BadCase as error:
@@ -75,12 +75,12 @@ def judged(name: str, differences: Callable[[], Iterable[Difference]]) -> CaseRe
 
 
 def case_name(case: Json, index: int) -> str:
-    """Give a case's id, or its place in the file."""
+    """Return a case's id, or its place in the file."""
     return str(case.get("id", f"case {index}")) if isinstance(case, dict) else f"case {index}"
 
 
 def make_script(case: Json, stores: Stores) -> Script:
-    """Give what a case asks for. Raises BadCase for anything unknown in it."""
+    """Return what a case asks for. Raises BadCase for anything unknown in it."""
     if not isinstance(case, dict):
         raise BadCase("it is not an object")
     if "steps" in case:

@@ -18,7 +18,7 @@ class Stores(Protocol):
     """Where a script gets its stores."""
 
     def open(self, declared: S) -> S:
-        """Give the declared store, ready for use."""
+        """Return the declared store, ready for use."""
         ...
 
 
@@ -29,7 +29,7 @@ class Declarations:
         self.stores: dict[str, Store[Any]] = {}
 
     def open(self, declared: S) -> S:
-        """Give the store as it was declared: it has no rows."""
+        """Return the store as it was declared: it has no rows."""
         self.stores[declared.name] = declared
         return declared
 
@@ -58,7 +58,7 @@ class Script(abc.ABC):
         """Count the steps."""
 
     def batches(self) -> list[range]:
-        """Give the steps that may share a batch where batches are dear; by default each is one of its own."""
+        """Return the steps that may share a batch where batches are dear; by default each is one of its own."""
         return [range(step, step + 1) for step in range(self.steps())]
 
     @abc.abstractmethod
@@ -70,7 +70,7 @@ class Script(abc.ABC):
         """Compare the steps' outcomes with what the case expects; works without stores."""
 
     def memory(self) -> dict[str, Json]:
-        """Give what the next step must know, beside the stores."""
+        """Return what the next step must know, beside the stores."""
         return {"keys": self.keys.memory()}
 
     def remember(self, memory: dict[str, Json]) -> None:

@@ -41,7 +41,7 @@ class StoreSteps(Script):
         return len(self._steps)
 
     def batches(self) -> list[range]:
-        """Give writes that follow each other as one batch, the reads after them as the next."""
+        """Return writes that follow each other as one batch, the reads after them as the next."""
         ends = [
             index
             for index in range(1, len(self._steps))

@@ -39,7 +39,7 @@ class TableAggregateTopology(Topology):
         return self.shown(self._aggregate.process(self._table.update(key, cell_or_none(value), ts)))
 
     def aggregate(self, group_by: Json, fold: Aggregate) -> TableAggregate[Cell, Cell, Cell]:
-        """Give the aggregate of a table."""
+        """Return the aggregate of a table."""
         group_of = grouping(group_by)
 
         def group(key: str, value: Cell) -> tuple[str, Cell] | None:

@@ -51,7 +51,7 @@ class CaseProcessor(Processor[Cell, Cell]):
         self._script = make_script(self._case, self)
 
     def open(self, declared: S) -> S:
-        """Give the task's store of that name."""
+        """Return the task's store of that name."""
         bound = getattr(self, self._attributes[declared.name])
         assert isinstance(bound, type(declared))
         return bound
@@ -131,7 +131,7 @@ def _task(case: Json, number: int) -> StateTask:
 
 
 def encode_outcomes(outcomes: Outcomes) -> str:
-    """Give outcomes as text."""
+    """Return outcomes as text."""
     return json.dumps({step: asdict(outcome) for step, outcome in outcomes.items()})
 
 

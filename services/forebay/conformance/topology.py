@@ -49,18 +49,18 @@ class Topology(Script):
 
     @abc.abstractmethod
     def topics(self) -> set[str]:
-        """Give the topics it reads."""
+        """Return the topics it reads."""
 
     @abc.abstractmethod
     def process(self, topic: str, key: str | None, value: Json, ts: int) -> list[Json]:
         """Process one record; give what it sends. `stream_time` is the caller's to keep where it needs one."""
 
     def facts(self) -> dict[str, Callable[[], Json]]:
-        """Give what else can be compared at the end, by field of `expected`."""
+        """Return what else can be compared at the end, by field of `expected`."""
         return {}
 
     def raw(self) -> list[Json] | None:
-        """Give what was sent before suppression for the last record; None where nothing is suppressed."""
+        """Return what was sent before suppression for the last record; None where nothing is suppressed."""
         return None
 
     def only_final(self) -> bool:
@@ -121,11 +121,11 @@ class Topology(Script):
                 yield Difference(name, expected[name], value)
 
     def shown(self, results: list[Result[Cell]]) -> list[Json]:
-        """Give results as the cases write them."""
+        """Return results as the cases write them."""
         return [{"key": self.keys.decode(r.key), "value": plain(r.value), "ts": r.timestamp} for r in results]
 
     def table(self, spec: Json, name: str) -> Table[Cell]:
-        """Give the table of a case's table specification."""
+        """Return the table of a case's table specification."""
         kind = spec.get("store") if isinstance(spec, dict) else spec
         if kind == "latest_by_offset":
             fields(name, spec, {"store"})

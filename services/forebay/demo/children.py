@@ -100,7 +100,7 @@ class Child:
             raise DemoError(f"the {self.name} failed as it ended ({_how(code)}): see {self.log}.", self.log_tail())
 
     def log_tail(self) -> str:
-        """Give the last lines of its log."""
+        """Return the last lines of its log."""
         try:
             data = self.log.read_bytes()[-_TAIL_BYTES:]
         except OSError:

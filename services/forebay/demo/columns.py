@@ -29,7 +29,7 @@ class Column:
     show: Callable[[Any], str] = str
 
     def text(self, record: Record) -> str:
-        """Give the field as text."""
+        """Return the field as text."""
         value: Any = record
         for name in self.path.split("."):
             value = value.get(name) if isinstance(value, Mapping) else None
@@ -125,7 +125,7 @@ _COLUMNS: Mapping[str, tuple[Column, ...]] = {
 
 
 def columns_of(topic: str, record: Record) -> tuple[Column, ...]:
-    """Give the columns of an output topic's records; those of one not listed here are its first plain fields."""
+    """Return the columns of an output topic's records; those of one not listed here are its first plain fields."""
     if topic in _COLUMNS:
         return _COLUMNS[topic]
     plain = [name for name, value in record.items() if isinstance(value, str | int | float | bool)]

@@ -39,7 +39,7 @@ class Figures:
 
 
 def read_figures(samples: Samples, service: str) -> Figures:
-    """Give the figures of one service's job."""
+    """Return the figures of one service's job."""
 
     def total(name: str, **labels: str) -> int:
         return int(samples.total(f"forebay_{name}", service=service, **labels))

@@ -53,7 +53,7 @@ class History:
             self._moments.popleft()
 
     def trend(self) -> Trend:
-        """Give what the figures tell together."""
+        """Return what the figures tell together."""
         if len(self._moments) < 2:
             return UNKNOWN
         at_s, now = self._moments[-1]

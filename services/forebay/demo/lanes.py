@@ -68,17 +68,17 @@ class Lane:
             raise DemoError(reason, self.job.log_tail())
 
     def look(self) -> ServiceView:
-        """Give how the service is now."""
+        """Return how the service is now."""
         view = self.watched.look()
         return view if self.is_started else dataclasses.replace(view, state=WAITS)
 
 
 def starts_at_once() -> int:
-    """Give how many jobs may start together: each keeps two cores busy while it does."""
+    """Return how many jobs may start together: each keeps two cores busy while it does."""
     return max(1, (os.cpu_count() or 1) // 2)
 
 
 def next_to_start(lanes: Sequence[Lane], now: float, at_once: int) -> list[Lane]:
-    """Give the lanes whose turn it is: in order, never more than `at_once` jobs on their way to the first commit."""
+    """Return the lanes whose turn it is: in order, never more than `at_once` jobs on their way to the first commit."""
     free = at_once - sum(lane.is_busy_starting(now) for lane in lanes)
     return [lane for lane in lanes if not lane.is_started][: max(0, free)]

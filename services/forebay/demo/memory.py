@@ -15,12 +15,12 @@ _MB = 1 << 20
 
 
 def available_mb() -> int:
-    """Give the memory that new processes can have, in MB."""
+    """Return the memory that new processes can have, in MB."""
     return int(psutil.virtual_memory().available // _MB)
 
 
 def heap_mb(jobs: int, available: int) -> int:
-    """Give the heap of each of so many jobs, in MB, for a machine with that many MB available.
+    """Return the heap of each of so many jobs, in MB, for a machine with that many MB available.
 
     Raises:
         DemoError: they don't fit; says how many do.

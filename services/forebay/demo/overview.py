@@ -46,7 +46,7 @@ _COLUMNS = (
 
 
 def lines_of(view: View) -> int:
-    """Give how many lines the table takes."""
+    """Return how many lines the table takes."""
     return len(view.services) + 1 + _BORDER
 
 

@@ -10,12 +10,12 @@ _NAMED_COLUMNS = 5
 
 
 def plain_lines(view: View) -> list[str]:
-    """Give a line of key figures for each service, and a line with its latest result if there is one."""
+    """Return a line of key figures for each service, and a line with its latest result if there is one."""
     return [f"{units.elapsed(view.elapsed_s)} {line}" for service in view.services for line in _lines(service)]
 
 
 def totals(view: View) -> list[str]:
-    """Give a line for each service that says what its job did in all."""
+    """Return a line for each service that says what its job did in all."""
     return [_total(service.service, service.figures, service.stored) for service in view.services if service.figures]
 
 

@@ -59,7 +59,7 @@ class DemoPlan:
         return self.home / "logs"
 
     def http_ports(self) -> list[int]:
-        """Give the port of each service's job. Raises PlatformError if one is taken."""
+        """Return the port of each service's job. Raises PlatformError if one is taken."""
         if self.http_port:
             ports = list(range(self.http_port, self.http_port + len(self.services)))
             for port, service in zip(ports, self.services, strict=True):
@@ -71,7 +71,7 @@ class DemoPlan:
         return found
 
     def producers(self) -> list[list[Child]]:
-        """Give each service's producers, one per input topic; a topic that an earlier service reads has its already.
+        """Return each service's producers, one per input topic; a topic that an earlier service reads has its already.
 
         Raises:
             DemoError: nothing produces a topic.
@@ -93,7 +93,7 @@ class DemoPlan:
         return children
 
     def job(self, service: Service, http_port: int) -> Child:
-        """Give a service's job, with health and metrics on `http_port`."""
+        """Return a service's job, with health and metrics on `http_port`."""
         options = {
             "home": self.home,
             "http-port": http_port,

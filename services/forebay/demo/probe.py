@@ -22,7 +22,7 @@ class JobProbe:
         self.port = port
 
     def state(self) -> Verdict:
-        """Give what /readyz says; a job that does not answer is starting."""
+        """Return what /readyz says; a job that does not answer is starting."""
         page = self._get("/readyz")
         if page is None:
             return _STARTING
@@ -30,7 +30,7 @@ class JobProbe:
         return Verdict(bool(answer["ok"]), str(answer["reason"]))
 
     def figures(self) -> Figures | None:
-        """Give the job's figures; None while it does not answer or nothing is committed."""
+        """Return the job's figures; None while it does not answer or nothing is committed."""
         page = self._get("/metrics")
         if page is None:
             return None

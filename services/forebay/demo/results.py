@@ -97,7 +97,7 @@ class ResultReader:
 
 
 def reason_of(message: Message) -> str:
-    """Give why a record of an .errors topic was refused: the stage and the error."""
+    """Return why a record of an .errors topic was refused: the stage and the error."""
     headers = dict[str, str | bytes | None](message.headers() or ())
     stage, text = (headers.get(f"error.{name}") for name in ("stage", "message"))
     return f"{_text(stage)}: {_text(text)}"

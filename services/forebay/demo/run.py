@@ -154,7 +154,7 @@ class Demo:
 
 
 def metrics_pages(ports: Sequence[int]) -> str:
-    """Give the metrics' address; of several jobs in the order of the rows, as shells and curl take it."""
+    """Return the metrics' address; of several jobs in the order of the rows, as shells and curl take it."""
     texts = [str(port) for port in ports]
     return f"http://{HOST}:{texts[0] if len(texts) == 1 else '{' + ','.join(texts) + '}'}/metrics"
 

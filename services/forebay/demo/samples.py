@@ -22,15 +22,15 @@ class Samples:
                 self._samples[sample.name].append((sample.labels, sample.value))
 
     def values(self, name: str, **labels: str) -> list[float]:
-        """Give the values of a metric's samples that have these labels."""
+        """Return the values of a metric's samples that have these labels."""
         return [value for _, value in self._matching(name, labels)]
 
     def total(self, name: str, **labels: str) -> float:
-        """Give the sum of a metric's samples that have these labels; 0 without any."""
+        """Return the sum of a metric's samples that have these labels; 0 without any."""
         return sum(self.values(name, **labels))
 
     def histogram(self, name: str, **labels: str) -> Histogram:
-        """Give a histogram, summed over the samples that have these labels."""
+        """Return a histogram, summed over the samples that have these labels."""
         counts: dict[float, float] = defaultdict(float)
         for found, value in self._matching(f"{name}_bucket", labels):
             counts[float(found["le"])] += value

@@ -66,7 +66,7 @@ def _several(view: View, width: int, lines: int) -> list[RenderableType]:
 
 
 def _shared(shown: Iterable[tuple[ServiceView, Results]], width: int, lines: int) -> list[Panel]:
-    """Give each its part of the lines; what is left over goes to the first ones."""
+    """Return each its part of the lines; what is left over goes to the first ones."""
     each = list(shown)
     if not each:
         return []

@@ -130,5 +130,5 @@ class ScreenShow:
 
 
 def show_for(console: Console) -> Show:
-    """Give a screen for a terminal, plain lines for anything else."""
+    """Return a screen for a terminal, plain lines for anything else."""
     return ScreenShow(console) if console.is_terminal else PlainShow(console)

@@ -45,7 +45,7 @@ class StoredRecords:
         self._answers = list(self._admin.list_offsets(self._asked, request_timeout=_PATIENCE_S).values())
 
     def count(self) -> int | None:
-        """Give how many records the topics hold, as of the last answer; None before the first one."""
+        """Return how many records the topics hold, as of the last answer; None before the first one."""
         if self._answers and all(answer.done() for answer in self._answers):
             self._take_in()
             self._answers = []

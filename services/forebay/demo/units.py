@@ -10,17 +10,17 @@ _OVERFLOW_S = 60.0
 
 
 def rate(value: float | None) -> str:
-    """Give events a second."""
+    """Return events a second."""
     return UNKNOWN if value is None else f"{value:,.0f}/s"
 
 
 def number(value: int | None) -> str:
-    """Give a count."""
+    """Return a count."""
     return UNKNOWN if value is None else f"{value:,}"
 
 
 def short(value: float | None) -> str:
-    """Give a count or rate in at most six characters; thousands and more are rounded."""
+    """Return a count or rate in at most six characters; thousands and more are rounded."""
     if value is None:
         return UNKNOWN
     if value < 9_999.5:
@@ -33,14 +33,14 @@ def short(value: float | None) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """Give a short time, in seconds; a minute or more is where histograms end."""
+    """Return a short time, in seconds; a minute or more is where histograms end."""
     if value is None:
         return UNKNOWN
     return f"> {value:.0f} s" if value >= _OVERFLOW_S else f"{value:.2f} s"
 
 
 def size(value: int) -> str:
-    """Give a number of bytes."""
+    """Return a number of bytes."""
     amount = float(value)
     for unit in _UNITS[:-1]:
         if amount < 1000:
@@ -50,17 +50,17 @@ def size(value: int) -> str:
 
 
 def elapsed(value: float) -> str:
-    """Give minutes and seconds, with hours from the first one on."""
+    """Return minutes and seconds, with hours from the first one on."""
     whole = int(value)
     hours = f"{whole // 3600}:" if whole >= 3600 else ""
     return f"{hours}{whole // 60 % 60:02d}:{whole % 60:02d}"
 
 
 def age(value: float) -> str:
-    """Give how long something is past, in seconds; nothing is less than 0 s past."""
+    """Return how long something is past, in seconds; nothing is less than 0 s past."""
     return elapsed(value) if value >= _OVERFLOW_S else f"{max(0.0, value):.1f} s"
 
 
 def clock(value: float | None) -> str:
-    """Give a moment (seconds since the epoch) as a time of day in UTC."""
+    """Return a moment (seconds since the epoch) as a time of day in UTC."""
     return UNKNOWN if value is None else time.strftime("%H:%M:%S", time.gmtime(value))

@@ -32,7 +32,7 @@ class WatchedService:
         self._stored = StoredRecords(settings, {topic.name: partitions[topic.name] for topic in service.inputs})
 
     def look(self) -> ServiceView:
-        """Give how the service is now."""
+        """Return how the service is now."""
         self._stored.ask()
         state = self.probe.state()
         self.ready = self.ready or state.ok

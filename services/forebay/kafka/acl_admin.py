@@ -38,7 +38,7 @@ class AclAdmin:
         self._members: dict[str, Consumer] = {}
 
     def lacking(self, needed: Iterable[Right]) -> tuple[Right, ...]:
-        """Give those of the rights on topics and groups that our principal lacks, as far as the broker tells.
+        """Return those of the rights on topics and groups that our principal lacks, as far as the broker tells.
 
         Transactional ids can't be asked about; topics that don't exist are no matter of rights.
 
@@ -79,7 +79,7 @@ class AclAdmin:
                 raise admission.silence() from None
 
     def _allowed_in(self, group: str, topics: Sequence[str]) -> frozenset[AclOperation] | None:
-        """Give what may be done with a group: nothing, or (None) what the broker does not tell.
+        """Return what may be done with a group: nothing, or (None) what the broker does not tell.
 
         The group is asked for offsets: describing it is a request that ends the process where a coordinator goes away
         (librdkafka issue 4605). Where the coordinator itself is refused, the request just gets no answer, and the
@@ -104,7 +104,7 @@ class AclAdmin:
         return frozenset() if refused else None
 
     def _allowed(self, future: Future[Any]) -> frozenset[AclOperation] | None:
-        """Give what may be done with a topic or group; None: the broker does not tell. Raises KafkaUnavailable."""
+        """Return what may be done with a topic or group; None: the broker does not tell. Raises KafkaUnavailable."""
         try:
             operations = self._admission.result(future).authorized_operations
         except KafkaException as error:
@@ -120,7 +120,7 @@ class AclAdmin:
 
 
 def binding(right: Right, principal: str) -> AclBinding:
-    """Give the ACL that grants a right to a principal on every host."""
+    """Return the ACL that grants a right to a principal on every host."""
     return AclBinding(
         _TYPES[right.resource],
         right.name,

@@ -27,7 +27,7 @@ class Resource(Enum):
 
     @property
     def words(self) -> str:
-        """Give it for people."""
+        """Return it for people."""
         return self.value.replace("-", " ")
 
 
@@ -83,7 +83,7 @@ class Right:
 
 
 def rights(service: Service, application: str, role: Role) -> tuple[Right, ...]:
-    """Give the rights that `role` needs, none of them dispensable.
+    """Return the rights that `role` needs, none of them dispensable.
 
     Args:
         application: the job's application id.
@@ -117,7 +117,7 @@ def missing_kind(cause: str) -> Resource | None:
 
 
 def as_commands(granted: Iterable[Right], principal: str, connection: str) -> list[str]:
-    """Give kafka-acls commands that grant the rights to a principal, such as User:job.
+    """Return kafka-acls commands that grant the rights to a principal, such as User:job.
 
     Args:
         connection: the options that reach the broker as an administrator.

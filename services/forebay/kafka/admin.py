@@ -52,12 +52,12 @@ class TopicAdmin:
         return created
 
     def differences(self, specs: Iterable[TopicSpec]) -> tuple[TopicDifference, ...]:
-        """Give all in which existing topics are not as declared; topics that don't exist are left out."""
+        """Return all in which existing topics are not as declared; topics that don't exist are left out."""
         wanted = {spec.name: spec for spec in specs}
         return tuple(line for name, topic in self.describe(wanted).items() for line in differences(wanted[name], topic))
 
     def describe(self, names: Iterable[str]) -> dict[str, TopicDescription]:
-        """Give the topics that exist, by name in the order asked for."""
+        """Return the topics that exist, by name in the order asked for."""
         found = self._found(names)
         configs = self._configs(list(found))
         return {
@@ -74,11 +74,11 @@ class TopicAdmin:
         }
 
     def partitions(self, names: Iterable[str]) -> dict[str, int]:
-        """Give the number of partitions of the topics that exist; needs no right to see configuration."""
+        """Return the number of partitions of the topics that exist; needs no right to see configuration."""
         return {name: len(topic.partitions) for name, topic in self._found(names).items()}
 
     def topic_ids(self, names: Sequence[str]) -> dict[str, str]:
-        """Give the broker's id of each topic. Raises TopicMissing for one that does not exist."""
+        """Return the broker's id of each topic. Raises TopicMissing for one that does not exist."""
         found = self._found(names)
         missing = [name for name in names if name not in found]
         if missing:
@@ -109,7 +109,7 @@ class TopicAdmin:
         return tuple(created)
 
     def _found(self, names: Iterable[str]) -> dict[str, Any]:
-        """Give librdkafka's description of the topics that exist, by name in the order asked for."""
+        """Return librdkafka's description of the topics that exist, by name in the order asked for."""
         asked = list(names)
         if not asked:
             return {}
@@ -124,7 +124,7 @@ class TopicAdmin:
         return {name: list(entries.values()) for name, entries in answers.items() if entries is not None}
 
     def _if_exists(self, future: Future[Any], name: str) -> Any:
-        """Give the answer, or None if the topic does not exist."""
+        """Return the answer, or None if the topic does not exist."""
         try:
             return self._admission.result(future)
         except KafkaException as error:

@@ -58,13 +58,13 @@ class Admission:
         return future.result(longest - first)
 
     def failure(self, error: KafkaException, doing: str) -> Exception:
-        """Give the error to raise for a request that failed, as from_kafka; one without an answer is a silence."""
+        """Return the error to raise for a request that failed, as from_kafka; one without an answer is a silence."""
         if error.args[0].code() == KafkaError._TIMED_OUT:
             return self.silence()
         return from_kafka(error, doing)
 
     def silence(self) -> KafkaUnavailable:
-        """Give the error to raise for a request without an answer: the refusal, if there was one."""
+        """Return the error to raise for a request without an answer: the refusal, if there was one."""
         cause = self._cause or why_silent(self._settings)
         silent = f"{self.servers} does not answer within {self.timeout_s:.0f} s"
         return self._refused() or KafkaUnavailable(f"no answer from the broker: {cause}" if cause else silent)

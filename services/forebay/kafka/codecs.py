@@ -25,7 +25,7 @@ def register_contract(registry: SchemaRegistry, service: str, name: str, topic: 
 
 
 def registry_codec(settings: KafkaSettings, service: str, record_type: type[T], schema_id: int) -> AvroCodec[T]:
-    """Give the codec of a record type whose contract, of the same name, is registered as `schema_id`.
+    """Return the codec of a record type whose contract, of the same name, is registered as `schema_id`.
 
     Raises:
         ContractMissing, InvalidSchema, ContractMismatch: contract and record type don't go together.
@@ -35,5 +35,5 @@ def registry_codec(settings: KafkaSettings, service: str, record_type: type[T], 
 
 
 def reading_codec(settings: KafkaSettings, service: str, record_type: type[T]) -> AvroCodec[T]:
-    """Give a codec that only decodes: it needs no id of its own, and registers nothing. Raises as `registry_codec`."""
+    """Return a codec that only decodes: it needs no id of its own, registers nothing. Raises as `registry_codec`."""
     return registry_codec(settings, service, record_type, _NO_ID)

@@ -90,13 +90,13 @@ def is_group_refusal(error: KafkaError) -> bool:
 
 
 def failed(error: KafkaError, doing: str) -> Unavailable:
-    """Give the error to raise in a job, which tries again after anything: NotAuthorized where a right is missing."""
+    """Return the error to raise in a job, which tries again after anything: NotAuthorized where a right is missing."""
     kind = NotAuthorized if is_forbidden(error) else Unavailable
     return kind(f"{doing}: {error}")
 
 
 def from_kafka(exception: KafkaException, doing: str) -> Exception:
-    """Give the error to raise for librdkafka's: KafkaUnavailable if trying again may help, else KafkaRefused."""
+    """Return the error to raise for librdkafka's: KafkaUnavailable if trying again may help, else KafkaRefused."""
     error: KafkaError = exception.args[0]
     reason = f"{doing}: {error.str()} ({error.name()})"
     if is_forbidden(error):

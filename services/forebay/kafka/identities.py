@@ -4,12 +4,12 @@ from __future__ import annotations
 
 
 def marker_group(application: str) -> str:
-    """Give the consumer group that holds the markers: read back, reserved."""
+    """Return the consumer group that holds the markers: read back, reserved."""
     return f"{application}-marker"
 
 
 def probe_group(application: str) -> str:
-    """Give the consumer group that looks into partitions: a name only, it needs no right."""
+    """Return the consumer group that looks into partitions: a name only, it needs no right."""
     return f"{application}-probe"
 
 
@@ -29,22 +29,22 @@ def control_group(application: str) -> str:
 
 
 def restore_group(application: str) -> str:
-    """Give the consumer group that tells how far a restore has read."""
+    """Return the consumer group that tells how far a restore has read."""
     return f"{application}-restore"
 
 
 def standby_group(application: str) -> str:
-    """Give the consumer group of the job's standbys."""
+    """Return the consumer group of the job's standbys."""
     return f"{application}-standby"
 
 
 def queries_group(application: str) -> str:
-    """Give the consumer group of the job's query servers."""
+    """Return the consumer group of the job's query servers."""
     return f"{application}-queries"
 
 
 def rescale_topic(application: str) -> str:
-    """Give the name of the topic that holds a job's state while its number of tasks changes."""
+    """Return the name of the topic that holds a job's state while its number of tasks changes."""
     return f"{application}-rescale"
 
 

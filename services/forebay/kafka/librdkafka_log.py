@@ -83,12 +83,12 @@ class OutageLog:
 
 
 def log_options() -> dict[str, Any]:
-    """Give the options that bring librdkafka's log lines into ours. They come when the client is polled."""
+    """Return the options that bring librdkafka's log lines into ours. They come when the client is polled."""
     return {"log_level": _LOG_LEVEL, "logger": _LIBRDKAFKA}
 
 
 def outage_options(client: str, servers: str) -> dict[str, Any]:
-    """Give the options that log outages of the broker, once each. They are noticed when the client is polled."""
+    """Return the options that log outages of the broker, once each. They are noticed when the client is polled."""
     outage = OutageLog(client, servers)
     return {
         "error_cb": outage.on_error,

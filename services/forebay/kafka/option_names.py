@@ -69,6 +69,6 @@ def is_secret(name: str) -> bool:
 
 
 def from_environment(name: str) -> str:
-    """Give the option that an environment variable means: SSL_CA_LOCATION is ssl.ca.location, LOG_LEVEL log_level."""
+    """Return the option that an environment variable means: SSL_CA_LOCATION is ssl.ca.location, LOG_LEVEL log_level."""
     dotted = name.lower().replace("_", ".")
     return next((known for known in ALL if known.replace("_", ".") == dotted), dotted)

@@ -35,12 +35,12 @@ RESERVED: Mapping[str, str] = MappingProxyType(
 
 
 def plain(value: str | SecretStr) -> str:
-    """Give an option's value as librdkafka takes it."""
+    """Return an option's value as librdkafka takes it."""
     return value.get_secret_value() if isinstance(value, SecretStr) else value
 
 
 def as_text(options: object) -> dict[str, str | SecretStr]:
-    """Give options with their values as text. Raises ValueError for anything but a mapping."""
+    """Return options with their values as text. Raises ValueError for anything but a mapping."""
     if not isinstance(options, Mapping):
         raise ValueError("Kafka options are a mapping from names to values")
     return {
@@ -54,7 +54,7 @@ def as_text(options: object) -> dict[str, str | SecretStr]:
 
 
 def hide_secrets(options: Options) -> dict[str, str | SecretStr]:
-    """Give the options with the values of secret ones wrapped, so that no repr shows them."""
+    """Return the options with the values of secret ones wrapped, so that no repr shows them."""
     return {
         name: SecretStr(value) if is_secret(name) and isinstance(value, str) else value
         for name, value in options.items()
@@ -62,17 +62,17 @@ def hide_secrets(options: Options) -> dict[str, str | SecretStr]:
 
 
 def for_consumer(options: Options) -> dict[str, Any]:
-    """Give what a consumer takes of the options."""
+    """Return what a consumer takes of the options."""
     return {name: plain(value) for name, value in options.items() if name not in PRODUCER}
 
 
 def for_producer(options: Options) -> dict[str, Any]:
-    """Give what a producer takes of the options."""
+    """Return what a producer takes of the options."""
     return {name: plain(value) for name, value in options.items() if name not in CONSUMER}
 
 
 def for_admin(options: Options) -> dict[str, Any]:
-    """Give what an admin client takes of the options."""
+    """Return what an admin client takes of the options."""
     return {name: plain(value) for name, value in options.items() if name not in CONSUMER | PRODUCER}
 
 
@@ -106,7 +106,7 @@ _silent.propagate = False
 
 
 def _reason_against(config: dict[str, Any]) -> str:
-    """Give why librdkafka refuses a configuration, or nothing."""
+    """Return why librdkafka refuses a configuration, or nothing."""
     client = Consumer if "group.id" in config else Producer
     try:
         made = client({**config, "log_level": config.get("log_level", 0), "logger": _silent})

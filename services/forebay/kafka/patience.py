@@ -24,7 +24,7 @@ def keep_trying(
     clock: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
 ) -> T:
-    """Give what `action` gives, calling it again while it raises Unavailable.
+    """Return what `action` gives, calling it again while it raises Unavailable.
 
     Args:
         for_seconds: how long to go on; then the last Unavailable is raised.

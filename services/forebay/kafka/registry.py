@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 def subject_of(topic: str) -> str:
-    """Give the subject of a topic's values (TopicNameStrategy); keys are plain strings and have none."""
+    """Return the subject of a topic's values (TopicNameStrategy); keys are plain strings and have none."""
     return f"{topic}-value"
 
 
@@ -50,7 +50,7 @@ class SchemaRegistry:
         self._unknown = UnknownIds(clock)
 
     def register(self, subject: str, schema: Schema) -> RegisteredSchema:
-        """Give the schema with its id under `subject`; register it if it is new there.
+        """Return the schema with its id under `subject`; register it if it is new there.
 
         Raises:
             RegistryRefused: it is incompatible with what the subject holds, invalid, or the subject's rule is too weak.
@@ -68,7 +68,7 @@ class SchemaRegistry:
         return registered
 
     def schema(self, schema_id: int) -> Schema:
-        """Give the schema of an id, from memory if it was asked for before.
+        """Return the schema of an id, from memory if it was asked for before.
 
         Raises:
             UnknownSchemaId: the registry is sure that there is none (asked again after a while).
@@ -88,7 +88,7 @@ class SchemaRegistry:
             return self._schemas.setdefault(schema_id, Schema(self._told(answer, "schema", str, path)))
 
     def compatibility(self, subject: str) -> Compatibility | None:
-        """Give the subject's own rule, or None if it has none."""
+        """Return the subject's own rule, or None if it has none."""
         answer = self._send("GET", f"/config/{quote(subject, safe='')}")
         level = answer.content.get("compatibilityLevel") if answer.status == 200 else None
         return None if level is None else Compatibility(level)
@@ -137,7 +137,7 @@ class SchemaRegistry:
 
 @lru_cache(maxsize=16)
 def shared_registry(settings: RegistrySettings) -> SchemaRegistry:
-    """Give this process's client for a registry, so that ids are asked for once."""
+    """Return this process's client for a registry, so that ids are asked for once."""
     return SchemaRegistry(settings)
 
 

@@ -140,7 +140,7 @@ def _is_refusal(status: int, content: dict[str, Any]) -> bool:
 
 
 def _cause(error: BaseException) -> str:
-    """Give the innermost reason: requests wraps it three times."""
+    """Return the innermost reason: requests wraps it three times."""
     while True:
         inner = error.__cause__ or getattr(error, "reason", None) or next(iter(error.args), None)
         if not isinstance(inner, BaseException):

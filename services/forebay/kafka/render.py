@@ -20,7 +20,7 @@ class Renderer:
         self._with_headers = with_headers
 
     def line(self, record: Message) -> str:
-        """Give the record as one line of JSON. Raises RegistryUnavailable."""
+        """Return the record as one line of JSON. Raises RegistryUnavailable."""
         shown: dict[str, Any] = {
             "partition": record.partition(),
             "offset": record.offset(),
@@ -48,7 +48,7 @@ def _headers(record: Message) -> list[tuple[str, str | bytes | None]]:
 
 
 def _readable(value: Any) -> Any:
-    """Give bytes as text if they are printable text, else as hexadecimal digits; anything else as it prints."""
+    """Return bytes as text if they are printable text, else as hexadecimal digits; anything else as it prints."""
     if value is None or not isinstance(value, bytes):
         return value if value is None or isinstance(value, str) else str(value)
     return value.decode() if _kind(value) == "text" else value.hex()

@@ -86,20 +86,20 @@ class KafkaSettings(BaseSettings):
         check_options(self.kafka)
 
     def consumer(self, **overrides: Any) -> dict[str, Any]:
-        """Give a consumer's configuration: committed records only, nothing committed or skipped by itself."""
+        """Return a consumer's configuration: committed records only, nothing committed or skipped by itself."""
         return {**self._base("consumer"), **_CONSUMER, **for_consumer(self.kafka), **overrides}
 
     def producer(self, **overrides: Any) -> dict[str, Any]:
-        """Give a producer's configuration: idempotent, keys partitioned as by Kafka's own clients."""
+        """Return a producer's configuration: idempotent, keys partitioned as by Kafka's own clients."""
         return {**self._base("producer"), **_PRODUCER, **for_producer(self.kafka), **overrides}
 
     def admin(self, **overrides: Any) -> dict[str, Any]:
-        """Give an admin client's configuration."""
+        """Return an admin client's configuration."""
         base = {"bootstrap.servers": self.bootstrap_servers, **_EVERY, **log_options()}
         return {**base, **for_admin(self.kafka), **overrides}
 
     def registry(self) -> RegistrySettings:
-        """Give the part that concerns the schema registry."""
+        """Return the part that concerns the schema registry."""
         return RegistrySettings(
             url=self.schema_registry_url,
             username=self.schema_registry_username,

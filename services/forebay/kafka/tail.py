@@ -70,7 +70,7 @@ class Tail:
         self._consumer.close()
 
     def read(self, start: Start, follow: bool, seconds: float | None = None) -> Iterator[Message]:
-        """Give records as they come in; for ever, or up to what is there now.
+        """Yield records as they come in; for ever, or up to what is there now.
 
         Args:
             seconds: after which waiting ends; None: never.

@@ -75,7 +75,7 @@ class TopicDifference:
 
 
 def spec_of(topic: Topic, replication_factor: int = BROKER_DEFAULT) -> TopicSpec:
-    """Give the declaration of a topic of the table of services."""
+    """Return the declaration of a topic of the table of services."""
     return TopicSpec(topic.name, topic.partitions, topic.config, replication_factor, may_grow=not topic.own)
 
 
@@ -85,7 +85,7 @@ def alter_command(topic: str, name: str, value: str) -> str:
 
 
 def differences(spec: TopicSpec, existing: TopicDescription) -> tuple[TopicDifference, ...]:
-    """Give all in which `existing` is not as declared, with what to do about each."""
+    """Return all in which `existing` is not as declared, with what to do about each."""
     found: list[TopicDifference] = []
 
     def add(what: str, declared: object, actual: object, remedy: str) -> None:

@@ -59,7 +59,7 @@ class Node:
         return None if found is None else bool(found.value)
 
     def items(self) -> Iterator[tuple[str, Node]]:
-        """Give keys and values in order."""
+        """Return keys and values in order."""
         return iter(self.value.items()) if isinstance(self.value, dict) else iter(())
 
     def entries(self, key: str) -> list[Node]:

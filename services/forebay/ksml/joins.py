@@ -145,7 +145,7 @@ def _pairs(build: Build, node: Node, piece: Piece, other: Piece) -> Any:
 
 
 def merged(build: Build, node: Node, piece: StreamPiece, other: Piece) -> StreamPiece:
-    """Give the records of two streams as one; the other's have this one's types. Raises KsmlError."""
+    """Return the records of two streams as one; the other's have this one's types. Raises KsmlError."""
     if not isinstance(other, StreamPiece):
         raise node.refuse(f"merge takes a stream, not {NAMES[type(other)]}: name one")
     alike = converted(build, node, other, piece.key, piece.value)

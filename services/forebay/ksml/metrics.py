@@ -84,7 +84,7 @@ class Metrics:
         return Timer(self._of("timer", name, tags))
 
     def figures(self) -> Iterator[Figure]:
-        """Give what was told so far, by kind, name and tags."""
+        """Yield what was told so far, by kind, name and tags."""
         with self._lock:
             told = sorted(self._told.items())
         for (kind, name, tags), each in told:

@@ -105,7 +105,7 @@ def _kinds(result: Type) -> tuple[Type, Type]:
 
 
 def _pairs(found: Any) -> Iterator[Any]:
-    """Give the messages in what a generator returned: one tuple, or a list of them; others are left out."""
+    """Return the messages in what a generator returned: one tuple, or a list of them; others are left out."""
     many = found if isinstance(found, list) and all(isinstance(each, list | tuple) for each in found) else [found]
     return (each for each in many if isinstance(each, list | tuple) and len(each) == 2)
 

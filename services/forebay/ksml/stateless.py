@@ -53,7 +53,7 @@ def for_each(build: Build, node: Node, piece: StreamPiece) -> None:
 
 
 def value_mapped(build: Build, node: Node, piece: StreamPiece) -> StreamPiece:
-    """Give each record another value."""
+    """Return each record another value."""
     source = _function(build, node, "mapper", "valueTransformer")
     value = build.format(source.result, node)
 
@@ -68,12 +68,12 @@ def value_mapped(build: Build, node: Node, piece: StreamPiece) -> StreamPiece:
 
 
 def key_mapped(build: Build, node: Node, piece: StreamPiece) -> StreamPiece:
-    """Give each record another key."""
+    """Return each record another key."""
     return rekeyed(build, node, piece, _function(build, node, "mapper", "keyTransformer"), "select key")
 
 
 def rekeyed(build: Build, node: Node, piece: StreamPiece, source: Source, name: str) -> StreamPiece:
-    """Give each record the key that a function makes of it; None is a key, too."""
+    """Return each record the key that a function makes of it; None is a key, too."""
     key = build.key_format(source.result, node)
     row = writer_of_rows(key)
 
@@ -140,13 +140,13 @@ def values_flat_mapped(build: Build, node: Node, piece: StreamPiece) -> StreamPi
 
 
 def metadata_mapped(build: Build, node: Node, piece: StreamPiece) -> StreamPiece:
-    """Give each record other headers, or another time."""
+    """Return each record other headers, or another time."""
     source = _function(build, node, "mapper", "metadataTransformer")
     return _same(build, node, piece, "transform metadata", source, metadata_flow)
 
 
 def converted(build: Build, node: Node, piece: StreamPiece, key: Type | None, value: Type | None) -> StreamPiece:
-    """Give keys or values another type; None: they keep it."""
+    """Return keys or values another type; None: they keep it."""
     change_key = None if key is None else converter(piece.key, key, build.formats)
     change = None if value is None else converter(piece.value, value, build.formats)
     old_key = piece.stream.node.key

@@ -34,7 +34,7 @@ def value_mapped(build: Build, node: Node, piece: TablePiece) -> TablePiece:
 
 
 def converted(build: Build, node: Node, piece: TablePiece, value: Type) -> TablePiece:
-    """Give values another type."""
+    """Return values another type."""
     from forebay.ksml.convert import converter  # noqa: PLC0415 (only this operation converts)
 
     change = converter(piece.value, value, build.formats)
@@ -45,7 +45,7 @@ def converted(build: Build, node: Node, piece: TablePiece, value: Type) -> Table
 
 
 def to_stream(piece: TablePiece) -> StreamPiece:
-    """Give a table's changes as a stream."""
+    """Return a table's changes as a stream."""
     return StreamPiece(piece.key, piece.value, piece.table.to_stream())
 
 

@@ -27,7 +27,7 @@ class Deduplicate(Generic[V]):
         self._id_of = id_of
 
     def process(self, key: str, value: V | None, timestamp: int) -> list[Result[V]]:
-        """Give the record (timestamp in ms), or nothing if it is a repetition. A tombstone goes through."""
+        """Return the record (timestamp in ms), or nothing if it is a repetition. A tombstone goes through."""
         ident = None if value is None else self._id_of(key, value)
         if value is None or ident is None:
             return [Result(key, value, timestamp)]

@@ -29,7 +29,7 @@ class Fold(NamedTuple, Generic[V, A]):
 
 
 def counting(record: type[A]) -> Fold[Any, A]:
-    """Give the fold that counts records in `record`, a record with one field, an int.
+    """Return the fold that counts records in `record`, a record with one field, an int.
 
     Raises:
         TypeError: it is another kind of record.
@@ -51,7 +51,7 @@ def counting(record: type[A]) -> Fold[Any, A]:
 
 
 def reducing(reducer: Callable[[V, V], V], remover: Callable[[V, V], V] | None = None) -> Fold[V, V]:
-    """Give the fold that combines values of one type; the first value is the aggregate of itself.
+    """Return the fold that combines values of one type; the first value is the aggregate of itself.
 
     Args:
         reducer: called with the aggregate so far and the next value.

@@ -36,7 +36,7 @@ class GlobalTable(Generic[R]):
         self._store.put(key, value)
 
     def get(self, key: str) -> R | None:
-        """Give the row, or None."""
+        """Return the row, or None."""
         return self._store.get(key)
 
 

@@ -100,7 +100,7 @@ class SessionAggregate(Generic[V, A]):
         return Outcome(tuple(updates), finals, closes_at=closes_at, before=(*before, None))
 
     def close(self, now: int) -> list[WindowResult[A]]:
-        """Give the sessions that became final by closing time `now`, each once: by end, start, key.
+        """Return the sessions that became final by closing time `now`, each once: by end, start, key.
 
         Sessions that end before the store's mark were given; the rest end at it or later.
         """
@@ -116,7 +116,7 @@ class SessionAggregate(Generic[V, A]):
         return finals
 
     def next_close(self) -> int | None:
-        """Give the closing time (ms) at which `close` may next give a session, or None if none is open.
+        """Return the closing time (ms) at which `close` may next give a session, or None if none is open.
 
         Right after `close` it is exactly when the earliest open session closes, unless that one grows.
         """

@@ -83,7 +83,7 @@ class SlidingAggregate(Generic[V, A]):
         return Outcome(tuple(updates), finals, refused, late_by, closes_at, tuple(before))
 
     def close(self, now: int) -> list[WindowResult[A]]:
-        """Give the windows that became final by closing time `now`, each once: by start, then key."""
+        """Return the windows that became final by closing time `now`, each once: by start, then key."""
         last = now - self.windows.grace_ms - self.windows.difference_ms - 1
         done = self.store.marks.get(_CLOSED)
         if self._emission is Emission.UPDATES or last <= done:
@@ -95,7 +95,7 @@ class SlidingAggregate(Generic[V, A]):
         ]
 
     def next_close(self) -> int | None:
-        """Give the closing time at which the first window becomes final that `close` has not given yet; None: none."""
+        """Return the closing time at which the first window `close` has not given becomes final; None: none."""
         if self._emission is Emission.UPDATES:
             return None
         start = self.store.first_start(self.store.marks.get(_CLOSED) + 1)
@@ -105,7 +105,7 @@ class SlidingAggregate(Generic[V, A]):
         return self.store.fetch(key, max(0, timestamp - self.windows.difference_ms), timestamp)
 
     def _new(self, key: str, timestamp: int, found: Mapping[int, A]) -> Iterator[int]:
-        """Give the starts of the windows that the record makes: its own, one behind it, one behind its predecessor."""
+        """Yield the starts of the windows that the record makes: its own, one behind it, one behind its predecessor."""
         difference = self.windows.difference_ms
         own = self.windows.window_ending(timestamp).start
         if own not in found:

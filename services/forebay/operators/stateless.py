@@ -21,7 +21,7 @@ class Filter(Generic[V]):
         self._keeps = keeps
 
     def process(self, key: str, value: V | None, timestamp: int) -> list[Result[V]]:
-        """Give the record (timestamp in ms), or nothing."""
+        """Return the record (timestamp in ms), or nothing."""
         return [Result(key, value, timestamp)] if value is None or self._keeps(key, value) else []
 
 
@@ -32,7 +32,7 @@ class Map(Generic[V, O]):
         self._mapper = mapper
 
     def process(self, key: str, value: V | None, timestamp: int) -> list[Result[O]]:
-        """Give the changed record (timestamp in ms)."""
+        """Return the changed record (timestamp in ms)."""
         return [Result(key, None if value is None else self._mapper(key, value), timestamp)]
 
 
@@ -43,7 +43,7 @@ class FlatMap(Generic[V, O]):
         self._mapper = mapper
 
     def process(self, key: str, value: V | None, timestamp: int) -> list[Result[O]]:
-        """Give the records (timestamp in ms), in the mapper's order."""
+        """Return the records (timestamp in ms), in the mapper's order."""
         if value is None:
             return [Result(key, None, timestamp)]
         return [Result(key, each, timestamp) for each in self._mapper(key, value)]
@@ -59,5 +59,5 @@ class Rekey(Generic[V]):
         self._key_of = key_of
 
     def process(self, key: str, value: V | None, timestamp: int) -> list[Result[V]]:
-        """Give the record under its new key (timestamp in ms)."""
+        """Return the record under its new key (timestamp in ms)."""
         return [] if value is None else [Result(self._key_of(key, value), value, timestamp)]

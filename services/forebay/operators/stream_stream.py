@@ -99,7 +99,7 @@ class StreamStreamJoin(Generic[L, R, O]):
         return results
 
     def release(self, now: int) -> list[Result[O]]:
-        """Give results for records whose window closed without a partner: by time, left side first, then key."""
+        """Return results for records whose window closed without a partner: by time, left side first, then key."""
         until = now - self._windows.grace_ms - 1
         after, before = until - self._windows.after_ms, until - self._windows.before_ms
         left = self._alone(self._left_waiting, after, 0, lambda value: self._joiner(value, None))
@@ -107,7 +107,7 @@ class StreamStreamJoin(Generic[L, R, O]):
         return [result for _, _, result in heapq.merge(left, right, key=lambda found: found[:2])]
 
     def next_release(self) -> int | None:
-        """Give the closing time (ms) at which the first waiting record is given a result of its own; None: none waits.
+        """Return the closing time (ms) at which the first waiting record gets a result of its own; None: none waits.
 
         It may be too early, once, after a record that waited found its partner.
         """

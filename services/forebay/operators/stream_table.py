@@ -76,7 +76,7 @@ class StreamTableJoin(Generic[L, R, O]):
         return -1 if self._buffer is None else self._buffer.stream_time
 
     def next_release(self) -> int | None:
-        """Give the time of the stream's side at which the first waiting record is let go; None: none waits."""
+        """Return the time of the stream's side at which the first waiting record is let go; None: none waits."""
         first = None if self._buffer is None else self._buffer.first_time()
         return None if first is None else first + self._grace_ms
 

@@ -29,15 +29,15 @@ class Until(Protocol):
     """When a buffered update is let through."""
 
     def time(self, window: Window | None, timestamp: int) -> int:
-        """Give the time (ms) that places an update in the buffer."""
+        """Return the time (ms) that places an update in the buffer."""
         ...
 
     def due(self, now: int) -> int:
-        """Give the last place (ms) that is let through when the closing time is `now`."""
+        """Return the last place (ms) that is let through when the closing time is `now`."""
         ...
 
     def closes_at(self, time: int) -> int:
-        """Give the closing time (ms) at which an update at that place is let through."""
+        """Return the closing time (ms) at which an update at that place is let through."""
         ...
 
     @property
@@ -133,7 +133,7 @@ class Suppress(Generic[V]):
         return released
 
     def release(self, now: int) -> list[Suppressed[V]]:
-        """Give what is let through at closing time `now` (ms), in order of time, then key."""
+        """Return what is let through at closing time `now` (ms), in order of time, then key."""
         return self._buffer.release(self._until.due(now))
 
     def _is_over(self) -> bool:

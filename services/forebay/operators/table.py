@@ -29,7 +29,7 @@ class TableView(Protocol[V]):
     """Where a join looks up the other side."""
 
     def get(self, key: str) -> Stamped[V] | None:
-        """Give the key's latest value and its timestamp, or None."""
+        """Return the key's latest value and its timestamp, or None."""
         ...
 
 
@@ -51,11 +51,11 @@ class Table(Protocol[V]):
         ...
 
     def get(self, key: str) -> Stamped[V] | None:
-        """Give the key's latest value and its timestamp, or None."""
+        """Return the key's latest value and its timestamp, or None."""
         ...
 
     def get_as_of(self, key: str, timestamp: int) -> V | None:
-        """Give the value that a record at `timestamp` (ms) meets, or None."""
+        """Return the value that a record at `timestamp` (ms) meets, or None."""
         ...
 
 

@@ -56,7 +56,7 @@ class TableTableJoin(Generic[L, R, O]):
         other_alone: bool,
         joiner: Callable[..., O],
     ) -> Change[O] | None:
-        """Give the joined change.
+        """Return the joined change.
 
         Args:
             alone: whether the changed side gives a result without the other; other_alone: the reverse.
@@ -82,7 +82,7 @@ class JoinedTable(Generic[L, R, O]):
         self._joiner = joiner
 
     def get(self, key: str) -> Stamped[O] | None:
-        """Give the joined value of `key` and the larger of both timestamps, or None."""
+        """Return the joined value of `key` and the larger of both timestamps, or None."""
         left, right = self._left.get(key), self._right.get(key)
         if left is None and (right is None or self._kind is not Join.OUTER):
             return None
@@ -93,5 +93,5 @@ class JoinedTable(Generic[L, R, O]):
 
 
 def result_of(change: Change[O] | None) -> list[Result[O]]:
-    """Give a change as the record to send."""
+    """Return a change as the record to send."""
     return [] if change is None else [Result(change.key, change.new, change.timestamp)]

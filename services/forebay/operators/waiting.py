@@ -36,7 +36,7 @@ class Waiting(Generic[L, R, O]):
         return results
 
     def fired(self, ctx: Context[Any]) -> list[Result[O]]:
-        """Give what has waited long enough by the stream's time and the time idle since."""
+        """Return what has waited long enough by the stream's time and the time idle since."""
         results = self.join.release(self.join.stream_time + ctx.closing_time - ctx.stream_time)
         self._set(ctx)
         return results

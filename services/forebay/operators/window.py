@@ -68,7 +68,7 @@ class WindowAggregate(Generic[V, A]):
         return Outcome(shown, tuple(finals), refused, late_by, closes_at, tuple(before) if shown else ())
 
     def close(self, now: int) -> list[WindowResult[A]]:
-        """Give the windows that became final by closing time `now`, each once: by start, then key."""
+        """Return the windows that became final by closing time `now`, each once: by start, then key."""
         if self._emission is Emission.UPDATES:
             return []
         size, advance = self.windows.size_ms, self.windows.advance_ms
@@ -83,7 +83,7 @@ class WindowAggregate(Generic[V, A]):
         ]
 
     def next_close(self) -> int | None:
-        """Give the closing time at which the first window becomes final that `close` has not given yet; None: none."""
+        """Return the closing time at which the first window `close` has not given becomes final; None: none."""
         if self._emission is Emission.UPDATES:
             return None
         start = self.store.first_start(self.store.marks.get(_CLOSED) + 1)

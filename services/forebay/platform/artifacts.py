@@ -35,13 +35,13 @@ _CREDENTIALS = re.compile(r"://[^/@\s]+@")
 
 
 def cache_directory() -> Path:
-    """Give the directory for what is kept between runs of all platforms of this user."""
+    """Return the directory for what is kept between runs of all platforms of this user."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "forebay"
 
 
 def kafka_classpath(progress: Progress) -> tuple[Path, ...]:
-    """Give the broker's jars; they are downloaded at the first call and found in Maven's local repository later.
+    """Return the broker's jars; they are downloaded at the first call and found in Maven's local repository later.
 
     Raises:
         PlatformError: a jar can't be downloaded or stored.
@@ -53,7 +53,7 @@ def kafka_classpath(progress: Progress) -> tuple[Path, ...]:
 
 
 def registry_jar(progress: Progress) -> Path:
-    """Give the registry's runnable jar; its archive is downloaded and unpacked at the first call.
+    """Return the registry's runnable jar; its archive is downloaded and unpacked at the first call.
 
     Raises:
         PlatformError: the archive can't be downloaded, stored or unpacked.
@@ -69,7 +69,7 @@ def registry_jar(progress: Progress) -> Path:
 
 
 def kafka_artifacts(download: Download) -> list[Artifact]:
-    """Give the broker's jars as Maven resolves them."""
+    """Return the broker's jars as Maven resolves them."""
     context = _context(download)
     inputs, transitive = context.resolver.resolve([context.create_dependency(KAFKA)])
     needed = [*inputs, *(found for found in transitive if found.scope in ("compile", "runtime"))]
@@ -78,7 +78,7 @@ def kafka_artifacts(download: Download) -> list[Artifact]:
 
 
 def registry_artifact(download: Download) -> Artifact:
-    """Give the registry's archive as Maven resolves it."""
+    """Return the registry's archive as Maven resolves it."""
     group, name, version = REGISTRY.split(":")
     return _context(download).project(group, name).at_version(version).artifact("all", "tar.gz")
 
@@ -100,7 +100,7 @@ def _remembered(index: Path) -> tuple[Path, ...]:
 
 
 def _genuine(artifact: Artifact) -> Path:
-    """Give the artifact's file, downloaded again if it is not the recorded one. Raises PlatformError."""
+    """Return the artifact's file, downloaded again if it is not the recorded one. Raises PlatformError."""
     file = Path(artifact.resolve())
     if not is_recorded(file):
         file.unlink()
@@ -174,7 +174,7 @@ def _alone(progress: Progress) -> Iterator[None]:
 def _found_or_fetched(
     label: str, progress: Progress, find: Callable[[], T | None], fetch: Callable[[Download], T]
 ) -> T:
-    """Give what is there, or fetch it unless another process has done so meanwhile."""
+    """Return what is there, or fetch it unless another process has done so meanwhile."""
     found = find()
     if found:
         return found

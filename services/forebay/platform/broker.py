@@ -30,7 +30,7 @@ class Broker(Component):
         self._additions = additions or Additions()
 
     def endpoint(self) -> str:
-        """Give bootstrap.servers."""
+        """Return bootstrap.servers."""
         return f"{HOST}:{self.record.port}"
 
     def prepare(self, java: Path, progress: Progress) -> list[str]:

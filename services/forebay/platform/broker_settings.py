@@ -72,7 +72,7 @@ class Listeners:
     others: tuple[Listener, ...] = ()
 
     def settings(self) -> dict[str, object]:
-        """Give the broker's settings."""
+        """Return the broker's settings."""
         listeners = {"PLAINTEXT": f"{self.bind}:{self.port}", "CONTROLLER": f"{HOST}:{self.controller_port}"}
         advertised = {"PLAINTEXT": f"{self.advertised}:{self.port}"}
         if self.forwarded_port:
@@ -90,7 +90,7 @@ class Listeners:
 
 
 def server_properties(listeners: Listeners, data: Path, further: Mapping[str, str] = _NO_SETTINGS) -> str:
-    """Give server.properties of the broker; `further` settings win."""
+    """Return server.properties of the broker; `further` settings win."""
     settings: dict[str, object] = {
         **_controller(listeners.controller_port, data),
         **listeners.settings(),
@@ -122,7 +122,7 @@ def server_properties(listeners: Listeners, data: Path, further: Mapping[str, st
 
 
 def read_properties(file: Path) -> dict[str, str]:
-    """Give the settings of a file like server.properties: a `name=value` each line, or a `#` comment.
+    """Return the settings of a file like server.properties: a `name=value` each line, or a `#` comment.
 
     Raises:
         PlatformError: the file can't be read, or a line is neither.
@@ -143,7 +143,7 @@ def read_properties(file: Path) -> dict[str, str]:
 
 
 def recovery_properties(controller_port: int, data: Path) -> str:
-    """Give server.properties of the controller alone, that soon gives a crashed broker up."""
+    """Return server.properties of the controller alone, that soon gives a crashed broker up."""
     settings: dict[str, object] = {
         **_controller(controller_port, data),
         "process.roles": "controller",

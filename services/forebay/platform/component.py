@@ -45,7 +45,7 @@ class Component(ABC):
         return process.find(self.record.process) is not None
 
     def status(self) -> ComponentStatus:
-        """Give pid, port and memory."""
+        """Return pid, port and memory."""
         return component_status(self.name, self.record, self.endpoint())
 
     def start(self, progress: Progress | None = None) -> None:
@@ -108,7 +108,7 @@ class Component(ABC):
 
     @abstractmethod
     def endpoint(self) -> str:
-        """Give the address clients are configured with."""
+        """Return the address clients are configured with."""
 
     @abstractmethod
     def prepare(self, java: Path, progress: Progress) -> list[str]:

@@ -17,7 +17,7 @@ NEEDED_BYTES = 512 * 1024 * 1024
 
 
 def default_home() -> Path:
-    """Give FOREBAY_HOME, or .forebay in the working directory."""
+    """Return FOREBAY_HOME, or .forebay in the working directory."""
     return Path(os.environ.get("FOREBAY_HOME") or ".forebay").absolute()
 
 
@@ -44,7 +44,7 @@ def make_home(home: Path) -> None:
 
 
 def unwritable(home: Path, error: OSError) -> PlatformError:
-    """Give the error to raise when writing under `home` failed."""
+    """Return the error to raise when writing under `home` failed."""
     return PlatformError(
         f"can't write under {home} ({error.strerror}): "
         "make it writable, or choose another directory with --home or FOREBAY_HOME."

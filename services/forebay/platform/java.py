@@ -17,7 +17,7 @@ _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 
 
 def find_java() -> Path:
-    """Give the java executable: JAVA_HOME's if that is set, else the one on PATH.
+    """Return the java executable: JAVA_HOME's if that is set, else the one on PATH.
 
     Raises:
         PlatformError: there is none, it doesn't run, or it is older than Java 17.

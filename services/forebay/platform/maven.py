@@ -19,7 +19,7 @@ _COVERS_CENTRAL = frozenset({"*", "external:*", _CENTRAL})
 
 
 def remote_repositories(settings_xml: Path | None = None) -> dict[str, str]:
-    """Give the repositories to ask, by name: those of jgo's configuration file, then central or its mirror.
+    """Return the repositories to ask, by name: those of jgo's configuration file, then central or its mirror.
 
     A mirror in ~/.m2/settings.xml that covers central takes its place, as it does for Maven.
 
@@ -31,7 +31,7 @@ def remote_repositories(settings_xml: Path | None = None) -> dict[str, str]:
 
 
 def local_repository() -> Path:
-    """Give Maven's local repository: M2_REPO, jgo's setting, or ~/.m2/repository."""
+    """Return Maven's local repository: M2_REPO, jgo's setting, or ~/.m2/repository."""
     return Path(GlobalSettings.load().repo_cache)
 
 

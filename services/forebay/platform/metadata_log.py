@@ -12,12 +12,12 @@ _DELTA_AT = 23
 
 
 def metadata_log(data: Path) -> Path:
-    """Give the log's folder in a broker's data directory."""
+    """Return the log's folder in a broker's data directory."""
     return data / _FOLDER
 
 
 def end_offset(data: Path) -> int:
-    """Give the offset after the last record batch that is whole; 0 for an empty log."""
+    """Return the offset after the last record batch that is whole; 0 for an empty log."""
     end = 0
     for segment in sorted(metadata_log(data).glob("*.log")):
         end = max(end, int(segment.stem))
@@ -33,6 +33,6 @@ def end_offset(data: Path) -> int:
 
 
 def snapshot_offset(data: Path) -> int:
-    """Give the offset up to which the latest snapshot tells all; 0 without one."""
+    """Return the offset up to which the latest snapshot tells all; 0 without one."""
     names = (file.name for file in metadata_log(data).glob("*.checkpoint"))
     return max((int(name.partition("-")[0]) for name in names), default=0)

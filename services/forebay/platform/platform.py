@@ -88,7 +88,7 @@ class Platform:
         delete_home(self.home)
 
     def status(self) -> PlatformStatus:
-        """Give what runs and where."""
+        """Return what runs and where."""
         if self._state.load() is None:
             return PlatformStatus(str(self.home), ())
         return PlatformStatus(str(self.home), tuple(component.status() for component in self.components))

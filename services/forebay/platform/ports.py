@@ -30,7 +30,7 @@ def is_free(port: int) -> bool:
 
 
 def free_port(taken: frozenset[int] = frozenset()) -> int:
-    """Give a free port that is not in `taken`.
+    """Return a free port that is not in `taken`.
 
     Raises:
         PlatformError: no free port was found.

@@ -53,7 +53,7 @@ def _await_arguments(process: subprocess.Popen[bytes], record: ProcessRecord) ->
 
 
 def find(record: ProcessRecord | None) -> psutil.Process | None:
-    """Give the recorded process if it still runs; a later process that got the same pid is not it."""
+    """Return the recorded process if it still runs; a later process that got the same pid is not it."""
     if record is None:
         return None
     try:
@@ -94,7 +94,7 @@ def kill(record: ProcessRecord | None) -> None:
 
 
 def log_tail(log: Path) -> str:
-    """Give the last lines of a log, or nothing if there is none."""
+    """Return the last lines of a log, or nothing if there is none."""
     try:
         with log.open("rb") as file:
             size = file.seek(0, 2)

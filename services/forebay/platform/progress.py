@@ -124,7 +124,7 @@ class _RichDownload:
 
 
 def progress_for(console: Console) -> Progress:
-    """Give bars for a terminal, plain lines for anything else."""
+    """Return bars for a terminal, plain lines for anything else."""
     return RichProgress(console) if console.is_terminal else PlainProgress(console)
 
 

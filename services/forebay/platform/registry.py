@@ -46,7 +46,7 @@ class Registry(Component):
     port_option = "--registry-port"
 
     def endpoint(self) -> str:
-        """Give schema.registry.url."""
+        """Return schema.registry.url."""
         return f"http://{HOST}:{self.record.port}/apis/ccompat/v7"
 
     def prepare(self, java: Path, progress: Progress) -> list[str]:

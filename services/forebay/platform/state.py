@@ -55,7 +55,7 @@ class StateFile:
         self.path = path
 
     def load(self) -> PlatformRecord | None:
-        """Give the record, or None if the platform was never started.
+        """Return the record, or None if the platform was never started.
 
         Raises:
             PlatformError: the file can't be read or understood.

@@ -172,7 +172,7 @@ class Processor(abc.ABC, Generic[E, O]):
     """How often `on_wall_clock` is called; 0: never."""
 
     def timestamp(self, event: E) -> int:
-        """Give the event time of an input record, in ms since the epoch; a forwarded record brings its own."""
+        """Return the event time of an input record, in ms since the epoch; a forwarded record brings its own."""
         return int(event.timestamp)  # type: ignore[attr-defined]
 
     def event_id(self, event: E) -> str | None:
@@ -183,7 +183,7 @@ class Processor(abc.ABC, Generic[E, O]):
         return getattr(event, "event_id", None)
 
     def reading(self, topic: str) -> Reading[E]:
-        """Give how records of `topic` are read; by default by `timestamp` and `event_id`."""
+        """Return how records of `topic` are read; by default by `timestamp` and `event_id`."""
         return Reading(self.timestamp, self.event_id)
 
     def figures(self) -> Mapping[str, float]:
@@ -194,7 +194,7 @@ class Processor(abc.ABC, Generic[E, O]):
         """Prepare what works on stores (operators): they are bound to their task now."""
 
     def record_key(self, name: str, key: str) -> str | bytes | None:
-        """Give the key of the records that a store's entry, or a timer, belongs to; None: to the task as a whole.
+        """Return the key of the records that a store's entry, or a timer, belongs to; None: to the task as a whole.
 
         Bytes are the key's own; text stands for its UTF-8 bytes.
 

@@ -59,7 +59,7 @@ class Plan(NamedTuple):
 def arrivals(
     streams: Sequence[Iterable[Message]], plan: Plan, times: EventTimes, counts: dict[str, int]
 ) -> Iterator[Arrival]:
-    """Give the records of all streams by event time (semantics.md, order of processing).
+    """Yield the records of all streams by event time (semantics.md, order of processing).
 
     Of equal times tables come first, then the order of the streams counts. A record that can't be used comes right
     after its predecessor in its own stream.

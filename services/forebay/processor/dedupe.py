@@ -60,7 +60,7 @@ class Dedupe:
         self._set_oldest()
 
     def digest(self, event_id: str) -> bytes:
-        """Give the 16 bytes an id is known by."""
+        """Return the 16 bytes an id is known by."""
         return hashlib.blake2b(event_id.encode(), digest_size=ID_BYTES).digest()
 
     def seen(self, digest: bytes, stream_time: int) -> bool:
@@ -81,7 +81,7 @@ class Dedupe:
             self._expire(stream_time)
 
     def changes(self, batch: int) -> Iterator[Change]:
-        """Give this batch's changes as table rows; `batch` (the batch's number) makes their keys."""
+        """Yield this batch's changes as table rows; `batch` (the batch's number) makes their keys."""
         for row_key in self._dropped_rows:
             yield row_key, None
         for bucket, ids in self._added.items():

@@ -193,7 +193,7 @@ class TaskEngine:
         return self.table.footprint_bytes + self.dedupe.footprint_bytes + self.timers.footprint_bytes
 
     def store_calls(self) -> dict[str, tuple[int, int]]:
-        """Give how often each store's rows were put and read by key."""
+        """Return how often each store's rows were put and read by key."""
         return {rows.store: (rows.puts, rows.gets) for rows in self._stores if not rows.store.startswith("\x01")}
 
     def load(self, position: Position) -> None:
@@ -324,7 +324,7 @@ class TaskEngine:
         return self.position.stream_time + max(idle_ms, idle.horizon_ms)
 
     def finish(self, batch: int) -> BatchResult:
-        """Give the batch's result; `batch` is its number. Raises StoreEncodeError (see StateEncoding)."""
+        """Return the batch's result; `batch` is its number. Raises StoreEncodeError (see StateEncoding)."""
         result = self._result
         if self._repartitions:
             result.onward = [output for output in result.outputs if output.target in self._repartitions]
@@ -445,7 +445,7 @@ def _latest(outputs: list[Output], tables: frozenset[str]) -> list[Output]:
 
 
 def declared_stores(processor: object) -> Iterator[tuple[str, Store[Any]]]:
-    """Give (attribute, declaration) of every store of a processor, or of its class, in order of declaration."""
+    """Yield (attribute, declaration) of every store of a processor, or of its class, in order of declaration."""
     kind = processor if isinstance(processor, type) else type(processor)
     found: dict[str, Store[Any]] = {}
     for holder in (*reversed(kind.__mro__), *(() if isinstance(processor, type) else (processor,))):

@@ -54,7 +54,7 @@ class HandedRecord:
 
 
 def by_task(onward: Iterable[Output], partitioner: Partitioner) -> list[list[Output]]:
-    """Give what each task of the next stage is handed, in order."""
+    """Return what each task of the next stage is handed, in order."""
     blocks: list[list[Output]] = [[] for _ in range(partitioner.partitions)]
     for output in onward:
         blocks[partitioner(output.key or b"")].append(output)
@@ -62,5 +62,5 @@ def by_task(onward: Iterable[Output], partitioner: Partitioner) -> list[list[Out
 
 
 def handed(stage: str, source: int, block: Sequence[tuple[bytes | None, bytes | None, int]]) -> list[HandedRecord]:
-    """Give the records of a block of (key, value, timestamp in ms) that task `source` handed over."""
+    """Return the records of a block of (key, value, timestamp in ms) that task `source` handed over."""
     return [HandedRecord(stage, source, offset, *record) for offset, record in enumerate(block)]

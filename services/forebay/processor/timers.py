@@ -90,7 +90,7 @@ class Timers:
         return None
 
     def changes(self) -> Iterator[Change]:
-        """Give this batch's changes as table rows."""
+        """Yield this batch's changes as table rows."""
         for name, key in self._dirty:
             due = self._due.get((name, key))
             yield PREFIX + f"{name}\0{key}".encode(), None if due is None else _DUE.pack(due)

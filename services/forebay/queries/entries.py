@@ -38,7 +38,7 @@ class Entry:
     valid_to: int | None = None
 
     def shown(self) -> dict[str, Any]:
-        """Give it as JSON can hold it: what is None is left out, but for the value; a joined key with its parts."""
+        """Return it as JSON can hold it: what is None is left out, but for the value; a joined key with its parts."""
         times = {name: getattr(self, name) for name in ("start", "end", "timestamp", "valid_to")}
         parts = {"key_parts": split_key(self.key)} if "\0\1" in self.key else {}
         given = {name: time for name, time in times.items() if time is not None}
@@ -46,14 +46,14 @@ class Entry:
 
 
 def shown_value(value: Any) -> Any:
-    """Give a record as JSON can hold it: bytes as hexadecimal digits; decimals, NaN and infinities as text."""
+    """Return a record as JSON can hold it: bytes as hexadecimal digits; decimals, NaN and infinities as text."""
     if value is None:
         return None
     return _plain(as_dict(value))
 
 
 def changed_entry(store: Store[Any], row: bytes, data: bytes | None, codec: Codec[Any]) -> Entry:
-    """Give the entry of one of the store's own rows.
+    """Return the entry of one of the store's own rows.
 
     Args:
         row: the row's key, without the store's name.

@@ -108,7 +108,7 @@ class QueryPages:
 
 
 def _joined(parts: list[str]) -> str:
-    """Give the key of a path: several parts are a key of several fields (`forebay.stores.keys.join_key`)."""
+    """Return the key of a path: several parts are a key of several fields (`forebay.stores.keys.join_key`)."""
     return parts[0] if len(parts) == 1 else join_key(*parts)
 
 

@@ -34,14 +34,14 @@ READ = (*_KEYS, *_TIMES, "order", "limit", "at_least", "wait_ms")
 
 
 def bounds_of(parameters: Parameters) -> Bounds:
-    """Give the bounds asked for. Raises WrongQuery."""
+    """Return the bounds asked for. Raises WrongQuery."""
     given: dict[str, Any] = {field: _one(parameters, name) for name, field in _KEYS.items() if name in parameters}
     given |= {field: _time(parameters, name) for name, field in _TIMES.items() if name in parameters}
     return Bounds(**given, descending=choice(parameters, "order", ("asc", "desc")) == "desc")
 
 
 def choice(parameters: Parameters, name: str, values: tuple[str, ...]) -> str:
-    """Give a parameter that is one of `values`, the first by default. Raises WrongQuery."""
+    """Return a parameter that is one of `values`, the first by default. Raises WrongQuery."""
     found = _one(parameters, name) if name in parameters else values[0]
     if found not in values:
         raise WrongQuery(f"{name}={found}: choose from {', '.join(values)}")
@@ -49,7 +49,7 @@ def choice(parameters: Parameters, name: str, values: tuple[str, ...]) -> str:
 
 
 def number(parameters: Parameters, name: str, default: int, least: int, most: int) -> int:
-    """Give a number. Raises WrongQuery."""
+    """Return a number. Raises WrongQuery."""
     if name not in parameters:
         return default
     text = _one(parameters, name)
@@ -59,7 +59,7 @@ def number(parameters: Parameters, name: str, default: int, least: int, most: in
 
 
 def reached(parameters: Parameters) -> list[Reached]:
-    """Give the offsets that a read must contain. Raises WrongQuery."""
+    """Return the offsets that a read must contain. Raises WrongQuery."""
     found = []
     for text in parameters.get("at_least", ()):
         match = _REACHED.fullmatch(text)

@@ -83,7 +83,7 @@ class Reads:
 
 
 def reads_of(store: Store[Any]) -> Reads:
-    """Give how a store is read. Raises WrongQuery: it can't be."""
+    """Return how a store is read. Raises WrongQuery: it can't be."""
     for kind, reads in _READS.items():
         if isinstance(store, kind):
             return reads

@@ -74,11 +74,11 @@ class TaskReplica(FollowedTask):
         return self.batch
 
     def get(self, store: str, key: str, bounds: Bounds, limit: int) -> tuple[int, list[Entry]]:
-        """Give the batch it stands at, and the entries of a key, `limit` at most."""
+        """Return the batch it stands at, and the entries of a key, `limit` at most."""
         return self._read(store, lambda bound: islice(reads_of(bound).lookup(bound, key, bounds), limit))
 
     def scan(self, store: str, bounds: Bounds, limit: int) -> tuple[int, list[Entry]]:
-        """Give the batch it stands at, and the entries of all keys in order, `limit` at most."""
+        """Return the batch it stands at, and the entries of all keys in order, `limit` at most."""
         return self._read(store, lambda bound: islice(reads_of(bound).scan(bound, bounds), limit))
 
     def subscribe(self, subscription: Subscription, snapshot: bool) -> list[Change]:

@@ -147,7 +147,7 @@ class QueryServer:
         return f"{self._application}-queries"
 
     def _begin(self) -> Follower:
-        """Give what follows the changelogs, into stores that are empty yet."""
+        """Return what follows the changelogs, into stores that are empty yet."""
         try:
             tasks = count_followed(self._kafka, self._logs[0])
         except Exception as error:

@@ -77,7 +77,7 @@ class JobStores:
         return len(self._subscriptions)
 
     def stage(self, store: str) -> int:
-        """Give the number of a store's stage."""
+        """Return the number of a store's stage."""
         return self._stages[store]
 
     @property
@@ -90,7 +90,7 @@ class JobStores:
         reads_of(self._declared(store))
 
     def get(self, store: str, key: str, bounds: Bounds, limit: int) -> Found:
-        """Give the entries of a key, `limit` at most. Raises UnknownStore, WrongQuery, NotCurrent."""
+        """Return the entries of a key, `limit` at most. Raises UnknownStore, WrongQuery, NotCurrent."""
         declared = self._declared(store)
         check_bounds(declared, bounds, reads_of(declared).by_key, "a key")
         batches, found = {}, []
@@ -100,7 +100,7 @@ class JobStores:
         return Found(found[:limit], batches, len(found) > limit)
 
     def scan(self, store: str, bounds: Bounds, limit: int) -> Found:
-        """Give the entries of all keys in order, `limit` at most. Raises UnknownStore, WrongQuery, NotCurrent."""
+        """Return the entries of all keys in order, `limit` at most. Raises UnknownStore, WrongQuery, NotCurrent."""
         declared = self._declared(store)
         reads = reads_of(declared)
         check_bounds(declared, bounds, reads.in_all, "all keys")

@@ -21,7 +21,7 @@ class Change:
     entry: Entry
 
     def shown(self) -> dict[str, Any]:
-        """Give it as JSON can hold it."""
+        """Return it as JSON can hold it."""
         return {"task": self.task, "batch": self.batch, **self.entry.shown()}
 
 
@@ -70,7 +70,7 @@ class Subscription:
             self._arrived.notify()
 
     def changes(self, silent_seconds: float) -> Iterator[list[Change]]:
-        """Give changes as they come, and an empty list whenever none came for so long, until the end."""
+        """Yield changes as they come, and an empty list whenever none came for so long, until the end."""
         while True:
             with self._arrived:
                 self._arrived.wait_for(lambda: self._changes or self.end, silent_seconds)

@@ -107,12 +107,12 @@ class JobApplication:
 
     @property
     def application(self) -> str:
-        """Give the application id."""
+        """Return the application id."""
         return self._application
 
     @property
     def kafka(self) -> KafkaSettings:
-        """Give the connection settings."""
+        """Return the connection settings."""
         return self._options.kafka
 
     def stop(self) -> None:

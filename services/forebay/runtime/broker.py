@@ -45,7 +45,7 @@ class BrokerView:
         self._looked_at = 0.0
 
     def topic_ids(self) -> dict[str, str]:
-        """Give the broker's id of each topic, the job's own included. Raises TopicChanged for one that is not there."""
+        """Return the broker's id of each topic, the job's own included. Raises TopicChanged where one is not there."""
         ids = {}
         for topic, future in self._admin.describe_topics(TopicCollection([*self._topics, *self._own])).items():
             try:
@@ -63,7 +63,7 @@ class BrokerView:
         return ids
 
     def latest(self) -> Ends:
-        """Give the last stable offset of every partition."""
+        """Return the last stable offset of every partition."""
         return self._offsets(
             lambda places: partition_ends(
                 self._admin, places, IsolationLevel.READ_COMMITTED, "the inputs'", self._timeout
@@ -71,18 +71,18 @@ class BrokerView:
         )
 
     def earliest(self) -> Ends:
-        """Give the first offset of every partition."""
+        """Return the first offset of every partition."""
         return self._offsets(lambda places: partition_begins(self._admin, places, "the inputs'", self._timeout))
 
     def from_time(self, timestamp_ms: int) -> Ends:
-        """Give the first offset at or after a time in every partition; its end where there is none."""
+        """Return the first offset at or after a time in every partition; its end where there is none."""
         latest = self.latest()
         wanted = {(topic, p): timestamp_ms for topic, ends in latest.items() for p in range(len(ends))}
         found = self.offsets_for(wanted)
         return {topic: tuple(found[topic, p] for p in range(len(ends))) for topic, ends in latest.items()}
 
     def offsets_for(self, times: Mapping[Partition, int]) -> dict[Partition, int]:
-        """Give the first offset at or after each time (ms); the end where there is none."""
+        """Return the first offset at or after each time (ms); the end where there is none."""
         asked = [TopicPartition(topic, partition, at) for (topic, partition), at in times.items()]
         try:
             answers = self._consumer.offsets_for_times(asked, self._timeout)
@@ -104,7 +104,7 @@ class BrokerView:
 
 
 def topic_gone(topic: str) -> str:
-    """Give what to say of a topic the job writes that is not there any more."""
+    """Return what to say of a topic the job writes that is not there any more."""
     return (
         f"the job's topic {topic} does not exist any more: `forebay topics create` makes it anew, empty; a changelog "
         "must come back as it was, or the job starts over (`forebay reset`)"

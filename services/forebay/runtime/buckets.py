@@ -10,7 +10,7 @@ _SEED = 42
 
 
 def spark_hash(value: int) -> int:
-    """Give Spark's hash of an int column: Murmur3_x86_32 with seed 42, as a signed int."""
+    """Return Spark's hash of an int column: Murmur3_x86_32 with seed 42, as a signed int."""
     k = (value & _MASK) * 0xCC9E2D51 & _MASK
     k = (k << 15 | k >> 17) & _MASK
     k = k * 0x1B873593 & _MASK
@@ -28,7 +28,7 @@ def spark_hash(value: int) -> int:
 
 @cache
 def bucket_ids(tasks: int, partitions: int) -> tuple[int, ...]:
-    """Give one int per task; task t's lands in Spark's state partition t % `partitions`."""
+    """Return one int per task; task t's lands in Spark's state partition t % `partitions`."""
     spare: dict[int, list[int]] = {}
     for candidate in count():
         spare.setdefault(spark_hash(candidate) % partitions, []).append(candidate)

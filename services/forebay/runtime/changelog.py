@@ -46,11 +46,11 @@ class ChangelogRouter:
         self.partition = partition
 
     def destinations(self) -> set[str]:
-        """Give the changelogs' names."""
+        """Return the changelogs' names."""
         return {self.internal, *self._topics.values()}
 
     def route(self, changes: Sequence[Change], timestamp: int) -> Iterator[tuple[str, bytes, bytes | None, int]]:
-        """Give (topic, key, value, timestamp in ms) of every change that is logged, in order.
+        """Yield (topic, key, value, timestamp in ms) of every change that is logged, in order.
 
         Args:
             timestamp: of rows that carry none.
@@ -72,12 +72,12 @@ class ChangelogRouter:
 
 
 def changelog_topic(application: str, store: str) -> str:
-    """Give the name of a store's changelog topic."""
+    """Return the name of a store's changelog topic."""
     return f"{application}-{store}-changelog"
 
 
 def internal_topic(application: str, stage: int) -> str:
-    """Give the name of a stage's internal changelog topic."""
+    """Return the name of a stage's internal changelog topic."""
     return f"{application}-{stage}-task"
 
 
@@ -87,5 +87,5 @@ def repartition_topic(application: str, name: str) -> str:
 
 
 def changelog_topics(application: str, stores: Iterable[str]) -> dict[str, str]:
-    """Give the changelog topic of each store."""
+    """Return the changelog topic of each store."""
     return {store: changelog_topic(application, store) for store in stores}

@@ -48,7 +48,7 @@ class ChangelogRows:
         return ChangelogRows(self._topics, self.internal, {**self._formats, **recorded})
 
     def row(self, topic: str, key: bytes, value: bytes | None, timestamp: int) -> Change:
-        """Give the table row of a record; `timestamp` in ms."""
+        """Return the table row of a record; `timestamp` in ms."""
         prefix, stamped = self._prefixes[topic]
         if stamped and value is not None:
             return prefix + key, pack_time(timestamp) + value

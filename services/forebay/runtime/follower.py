@@ -74,7 +74,7 @@ class FollowedTask(abc.ABC):
         """Rows held."""
 
     def _newest(self, ends: Offsets) -> TaskPosition | None:
-        """Give the position of the last batch before `ends`, unless it was given before."""
+        """Return the position of the last batch before `ends`, unless it was given before."""
         found = None
         while self._positions and self._positions[0][0] < ends[self.internal]:
             found = self._positions.popleft()[1]
@@ -199,7 +199,7 @@ class Follower:
 
 
 def count_followed(kafka: KafkaSettings, log: StageLog) -> int:
-    """Give the number of a job's tasks: the partitions of an internal changelog. Raises TopicMissing."""
+    """Return the number of a job's tasks: the partitions of an internal changelog. Raises TopicMissing."""
     tasks = TopicAdmin(kafka).partitions([log.internal]).get(log.internal)
     if tasks is None:
         raise TopicMissing(f"there is no topic {log.internal}: `forebay topics create` makes a service's topics")
@@ -207,7 +207,7 @@ def count_followed(kafka: KafkaSettings, log: StageLog) -> int:
 
 
 def follower_of(kafka: KafkaSettings, group: str, tasks: Iterable[tuple[int, FollowedTask]]) -> Follower:
-    """Give what follows the tasks, connected under a consumer group's name (it commits nothing)."""
+    """Return what follows the tasks, connected under a consumer group's name (it commits nothing)."""
     followed = list(tasks)
     watch = TombstoneWatch(kept_seconds(kafka, {topic for _, task in followed for topic in task.topics}))
     return Follower(Consumer(kafka.consumer(**{"group.id": group})), AdminClient(kafka.admin()), followed, watch)

@@ -60,7 +60,7 @@ class ExecutorPods:
         return cls(name, driver_host, namespace, secret)
 
     def settings(self) -> dict[str, str]:
-        """Give Spark's settings: master, addresses, nothing made or deleted by Spark itself."""
+        """Return Spark's settings: master, addresses, nothing made or deleted by Spark itself."""
         return {
             "spark.master": "k8s://https://kubernetes.default.svc",
             "spark.app.id": self.name,

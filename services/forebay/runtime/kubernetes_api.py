@@ -17,7 +17,7 @@ _TIMEOUT_SECONDS = 5.0
 
 
 def wanted_executors(pods: ExecutorPods) -> int | None:
-    """Give the StatefulSet's replicas, or None when the API can't be asked now."""
+    """Return the StatefulSet's replicas, or None when the API can't be asked now."""
     address = f"{os.environ['KUBERNETES_SERVICE_HOST']}:{os.environ['KUBERNETES_SERVICE_PORT']}"
     url = f"https://{address}/apis/apps/v1/namespaces/{pods.namespace}/statefulsets/{pods.name}"
     try:

@@ -15,7 +15,7 @@ class WrongSettings(ValueError):
 
 
 def parse_logic(service: Service, given: Mapping[str, str]) -> dict[str, Any]:
-    """Give the logic's settings from text. Raises WrongSettings."""
+    """Return the logic's settings from text. Raises WrongSettings."""
     kind = load_job(service.job).settings
     defaults = kind()
     names = list(kind.__dataclass_fields__)

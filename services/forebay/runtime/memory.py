@@ -20,7 +20,7 @@ _LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory
 
 
 def memory_bytes(limits: Iterable[Path] = _LIMITS) -> int:
-    """Give the machine's memory, or what the container may have of it.
+    """Return the machine's memory, or what the container may have of it.
 
     Args:
         limits: files of the control group, of either version.
@@ -36,7 +36,7 @@ def memory_bytes(limits: Iterable[Path] = _LIMITS) -> int:
 
 
 def batch_bytes(memory: int) -> int:
-    """Give the default limit of a batch's records where there is that much memory (bytes)."""
+    """Return the default limit of a batch's records where there is that much memory (bytes)."""
     return min(MOST_BATCH_BYTES, memory // SHARE_OF_MEMORY)
 
 

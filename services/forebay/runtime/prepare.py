@@ -32,7 +32,7 @@ class TopicsUnfit(StopJob):
 def count_tasks(
     kafka: KafkaSettings, service: Service, application: str, tasks: int, global_tables: Collection[str] = ()
 ) -> int:
-    """Give the job's number of tasks: as asked for, or the partitions of its changelogs, which one task each has.
+    """Return the job's number of tasks: as asked for, or the partitions of its changelogs, which one task each has.
 
     Args:
         global_tables: inputs that every task reads whole, whatever their partitions.

@@ -230,7 +230,7 @@ def _stop_message(text: str) -> str | None:
 
 
 def cause_of(text: str) -> str:
-    """Give the line of a Python or Java failure that says most, in at most 500 characters."""
+    """Return the line of a Python or Java failure that says most, in at most 500 characters."""
     lines = [
         line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("at ", "File "))
     ]

@@ -13,7 +13,7 @@ PASSING = tuple(_REMEDIES)
 
 
 def explained(cause: str, failure: str) -> str:
-    """Give a failure's cause with the remedy, if there is one.
+    """Return a failure's cause with the remedy, if there is one.
 
     Args:
         cause: the line that says most.

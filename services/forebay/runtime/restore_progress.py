@@ -46,7 +46,7 @@ class RestoreWatch:
         self._consumer.commit(offsets=offsets, asynchronous=False)
 
     def look(self) -> RestoreProgress | None:
-        """Give the progress; None where the broker does not answer."""
+        """Return the progress; None where the broker does not answer."""
         try:
             told = self._consumer.committed([TopicPartition(*place) for place in self._places], _SECONDS)
         except KafkaException:

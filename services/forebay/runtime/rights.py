@@ -45,7 +45,7 @@ class JobRights:
             raise NotAuthorized(self._told(lacking))
 
     def trouble(self) -> str:
-        """Give what an operator must know if the broker tells that we lack a right; nothing else is looked for."""
+        """Return what an operator must know if the broker tells that we lack a right; nothing else is looked for."""
         try:
             lacking = self._lacking()
         except Unavailable:
@@ -53,7 +53,7 @@ class JobRights:
         return self._told(lacking) if lacking else ""
 
     def explain(self, cause: str) -> str:
-        """Give what an operator must know of a failure: a broker's refusal with the rights that lack, else `cause`."""
+        """Return what an operator must know of a failure: a broker's refusal with the missing rights, else `cause`."""
         kind = missing_kind(cause)
         if kind is None and not any(sign in cause for sign in _HIDDEN):
             return cause
@@ -69,7 +69,7 @@ class JobRights:
 
     @property
     def principal(self) -> str:
-        """Give our principal as far as the settings tell, else a description of it."""
+        """Return our principal as far as the settings tell, else a description of it."""
         user = self._kafka.kafka.get("sasl.username")
         if user is not None:
             return f"User:{plain(user)}"

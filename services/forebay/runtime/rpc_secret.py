@@ -36,17 +36,17 @@ def local_settings(slots: int) -> dict[str, str]:
 
 
 def driver_settings(file: Path) -> dict[str, str]:
-    """Give a driver's settings of Spark, which reads the file by itself."""
+    """Return a driver's settings of Spark, which reads the file by itself."""
     return {**ENCRYPTED, "spark.authenticate.secret.file": str(file)}
 
 
 def executor_environment(file: Path) -> dict[str, str]:
-    """Give what an executor's process is told by its environment. Raises NoSecret."""
+    """Return what an executor's process is told by its environment. Raises NoSecret."""
     return {ENVIRONMENT: read_secret(file)}
 
 
 def read_secret(file: Path) -> str:
-    """Give the secret as Spark reads it from a file: its bytes in base 64. Raises NoSecret."""
+    """Return the secret as Spark reads it from a file: its bytes in base 64. Raises NoSecret."""
     try:
         content = file.read_bytes()
     except OSError as error:

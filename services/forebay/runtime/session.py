@@ -78,12 +78,12 @@ class SparkOptions:
 
     @property
     def master(self) -> str:
-        """Give the master URL."""
+        """Return the master URL."""
         return "local[1,4]" if self.slots == 1 else f"local-cluster[{self.slots},1,{_megabytes(self.memory)}]"
 
 
 def checkpoint_settings(checkpoint: str) -> dict[str, str]:
-    """Give the settings that fit where a checkpoint is.
+    """Return the settings that fit where a checkpoint is.
 
     Without Hadoop's native library, each file that Spark's usual manager writes to a local file system starts 20
     processes (chmod, ls, readlink ...): 45 ms, three times a batch and once more per state partition. The other manager
@@ -96,7 +96,7 @@ def checkpoint_settings(checkpoint: str) -> dict[str, str]:
 
 
 def archive_file() -> Path:
-    """Give where the archive of Spark's classes is, if there is one (`python -m forebay.runtime.class_archive`)."""
+    """Return where the archive of Spark's classes is, if there is one (`python -m forebay.runtime.class_archive`)."""
     return Path(sys.prefix, "share", "forebay", f"spark-{pyspark.__version__}.jsa")
 
 
@@ -143,7 +143,7 @@ def build_session(
 
 
 def java_settings(java: str, conf: Mapping[str, str]) -> dict[str, str]:
-    """Give the settings with the JVMs' options: the job's own, then those given, of which Java takes the last.
+    """Return the settings with the JVMs' options: the job's own, then those given, of which Java takes the last.
 
     Two collectors would end the JVM: a given one replaces the job's.
     """
@@ -156,7 +156,7 @@ def java_settings(java: str, conf: Mapping[str, str]) -> dict[str, str]:
 
 
 def archive_options() -> str:
-    """Give the JVM's options that use the archive, and keep silent about one that does not fit; "" without one."""
+    """Return the JVM's options that use the archive, and keep silent about one that does not fit; "" without one."""
     file = archive_file()
     return f'"-XX:SharedArchiveFile={file}" -Xlog:cds=off -Xlog:cds+dynamic=off' if file.exists() else ""
 

@@ -33,28 +33,28 @@ class StageLog:
 
     @property
     def formats(self) -> dict[str, RowValue]:
-        """Give what the rows of each store consist of."""
+        """Return what the rows of each store consist of."""
         return {store.name: store.row_value for store in self.stores}
 
     def router(self, task: int) -> ChangelogRouter:
-        """Give what turns a task's rows into records."""
+        """Return what turns a task's rows into records."""
         without = unlogged(store for _, store in declared_stores(self.processor))
         return ChangelogRouter(self.topics, self.internal, task, self.formats, without)
 
     def rows(self) -> ChangelogRows:
-        """Give what turns records into rows."""
+        """Return what turns records into rows."""
         return ChangelogRows(self.topics, self.internal, self.formats)
 
 
 def stage_log(application: str, stage: int, processor: AnyProcessor) -> StageLog:
-    """Give the changelogs of a stage that `processor` declares the stores of."""
+    """Return the changelogs of a stage that `processor` declares the stores of."""
     stores = tuple(store for _, store in declared_stores(processor) if store.kept.logging)
     topics = changelog_topics(application, (store.name for store in stores))
     return StageLog(processor, stores, topics, internal_topic(application, stage))
 
 
 def stage_logs(service: Service, application: str, logic: Mapping[str, Any]) -> list[StageLog]:
-    """Give the changelogs of every stage of a job; `logic` holds the logic's settings."""
+    """Return the changelogs of every stage of a job; `logic` holds the logic's settings."""
     job = load_job(service.job)
     settings = job.settings(**logic)
     return [stage_log(application, stage, job.logic(stage)(settings)) for stage in range(service.stages)]

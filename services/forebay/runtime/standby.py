@@ -42,7 +42,7 @@ class TaskCopy(FollowedTask):
 def standby_of(
     kafka: KafkaSettings, service: Service, application: str, logic: Mapping[str, Any], directory: str
 ) -> Follower:
-    """Give the standby of a job, its copies in `directory`. Raises TopicMissing: there are no changelogs."""
+    """Return the standby of a job, its copies in `directory`. Raises TopicMissing: there are no changelogs."""
     logs = stage_logs(service, application, logic)
     copies = [
         (task, TaskCopy(open_copy(copy_file(directory, application, stage, task)), log.rows()))
@@ -53,7 +53,7 @@ def standby_of(
 
 
 def open_copy(file: Path) -> CopyTable:
-    """Give an empty copy in `file`, whatever was there."""
+    """Return an empty copy in `file`, whatever was there."""
     for leftover in (file, file.with_name(f"{file.name}-wal"), file.with_name(f"{file.name}-shm")):
         leftover.unlink(missing_ok=True)
     return CopyTable(file)

@@ -42,14 +42,14 @@ class TaskSnapshot:
 
 
 def encode_block(changes: list[Change]) -> bytes:
-    """Give the bytes of one block."""
+    """Return the bytes of one block."""
     out = io.BytesIO()
     fastavro.schemaless_writer(out, _BLOCK, [{"key": key, "value": value} for key, value in changes])
     return out.getvalue()
 
 
 def decode_block(data: bytes) -> Iterable[Change]:
-    """Give a block's changes in order."""
+    """Return a block's changes in order."""
     rows: Any = fastavro.schemaless_reader(io.BytesIO(data), _BLOCK, None)
     return [(row["key"], row["value"]) for row in rows]
 

@@ -102,7 +102,7 @@ def forecast(kafka: KafkaSettings, service: Service, application: str, logic: Ma
 def needed_settings(
     kafka: KafkaSettings, service: Service, application: str, logic: Mapping[str, Any]
 ) -> list[TopicChange]:
-    """Give what the changelogs of versioned stores lack: no version may be compacted within its history."""
+    """Return what the changelogs of versioned stores lack: no version may be compacted within its history."""
     lags = {
         log.topics[store.name]: store.history_retention_ms + LAG_BUFFER_MS
         for log in stage_logs(service, application, logic)
@@ -117,7 +117,7 @@ def needed_settings(
 
 
 def _read(kafka: KafkaSettings, topic: str) -> dict[int, dict[bytes, _Row]]:
-    """Give what a changelog says in the end, by partition; nothing where it does not exist."""
+    """Return what a changelog says in the end, by partition; nothing where it does not exist."""
     if not TopicAdmin(kafka).describe([topic]):
         return {}
     found: dict[int, dict[bytes, _Row]] = {}

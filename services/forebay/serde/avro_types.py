@@ -106,7 +106,7 @@ AvroType: TypeAlias = Primitive | Fixed | DecimalType | Enumeration | Array | Ma
 
 
 def describe(avro: AvroType) -> str:
-    """Give the type as people write it: `long`, `map of long`, `null | string`, a named type's name."""
+    """Return the type as people write it: `long`, `map of long`, `null | string`, a named type's name."""
     match avro:
         case Primitive(name) | Fixed(name) | Enumeration(name) | Record(name):
             return name

@@ -31,7 +31,7 @@ class ContractMismatch(Exception):
 
 
 def bind(record_type: type, schema: Schema) -> Mapping[str, type]:
-    """Give the dataclass of each record in `schema`, by the record's full name.
+    """Return the dataclass of each record in `schema`, by the record's full name.
 
     Raises:
         ContractMismatch: names or types of fields differ.

@@ -22,7 +22,7 @@ class ContractMissing(Exception):
 
 
 def contracts_root() -> Traversable:
-    """Give the folder of contracts: the one packed into `forebay/contracts`, else the checkout's.
+    """Return the folder of contracts: the one packed into `forebay/contracts`, else the checkout's.
 
     An installed package is never asked for a checkout: any folder named `avro` may lie where that would be.
     """
@@ -31,7 +31,7 @@ def contracts_root() -> Traversable:
 
 
 def list_contracts(service: str, root: Traversable | None = None) -> tuple[str, ...]:
-    """Give the names of a service's contracts in order; none if the service has no folder."""
+    """Return the names of a service's contracts in order; none if the service has no folder."""
     folder = contracts_folder(service, root)
     if not folder.is_dir():
         return ()
@@ -39,7 +39,7 @@ def list_contracts(service: str, root: Traversable | None = None) -> tuple[str, 
 
 
 def load_contract(service: str, name: str, root: Traversable | None = None) -> Schema:
-    """Give the contract `name` of `service`, checked.
+    """Return the contract `name` of `service`, checked.
 
     Raises:
         ContractMissing: no such file.
@@ -57,7 +57,7 @@ def load_contract(service: str, name: str, root: Traversable | None = None) -> S
 
 
 def contracts_folder(service: str, root: Traversable | None = None) -> Traversable:
-    """Give the folder of a service's contracts, whether or not it is there."""
+    """Return the folder of a service's contracts, whether or not it is there."""
     base = root or contracts_root()
     folder = base / service
     brought = all_services().get(service) if root is None and not folder.is_dir() else None

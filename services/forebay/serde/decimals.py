@@ -12,7 +12,7 @@ from forebay.serde.varint import Malformed
 
 
 def decimal_writer(avro: DecimalType) -> Callable[[Any], bytes]:
-    """Give a function from a Decimal to its bytes, without their length; nothing is ever rounded.
+    """Return a function from a Decimal to its bytes, without their length; nothing is ever rounded.
 
     It raises EncodeError: no Decimal, not finite, more digits than the contract has room for.
     """
@@ -36,7 +36,7 @@ def decimal_writer(avro: DecimalType) -> Callable[[Any], bytes]:
 
 
 def decimal_reader(writer: DecimalType, scale: int) -> Callable[[bytes], Decimal]:
-    """Give a function from a decimal's bytes to the Decimal, with `scale` digits behind the point (at least its own).
+    """Return a function from a decimal's bytes to the Decimal, with `scale` digits behind the point (at least its own).
 
     It raises Malformed: more digits than the writer's precision.
     """

@@ -10,12 +10,12 @@ _MAX_ID = 2**31 - 1
 
 
 def header(schema_id: int) -> bytes:
-    """Give the 5 bytes in front of a body written under `schema_id`."""
+    """Return the 5 bytes in front of a body written under `schema_id`."""
     return bytes((_MAGIC,)) + schema_id.to_bytes(4, "big")
 
 
 def schema_id_of(data: bytes | None) -> int:
-    """Give the id of the schema that framed bytes were written under.
+    """Return the id of the schema that framed bytes were written under.
 
     Raises:
         DecodeError: null, too short, another first byte than zero, or an id no registry gives.

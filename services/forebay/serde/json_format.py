@@ -73,7 +73,7 @@ def _plain(value: Any) -> Any:
 
 
 def _of_hint(hint: Any, value: Any, where: str) -> Any:
-    """Give a JSON value as a field's type has it. Raises TypeError naming the field."""
+    """Return a JSON value as a field's type has it. Raises TypeError naming the field."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
         return _of_union(arguments, value, where)
@@ -123,7 +123,7 @@ JSON: Format[Any] = Format("JSON", object, lambda _: _CODEC, _ROW, _OF_ROW)
 
 
 def json_of(record: type[T]) -> Format[T]:
-    """Give the format of a frozen dataclass as a JSON object: its fields and their types are the schema.
+    """Return the format of a frozen dataclass as a JSON object: its fields and their types are the schema.
 
     Raises:
         TypeError: the dataclass could be changed in place.

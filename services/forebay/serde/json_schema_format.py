@@ -63,7 +63,7 @@ def json_schema(schema: Mapping[str, Any] | str, *, schema_id: int | None = None
 @overload
 def json_schema(schema: Mapping[str, Any] | str, record: type[T], *, schema_id: int | None = None) -> Format[T]: ...
 def json_schema(schema: Mapping[str, Any] | str, record: Any = None, *, schema_id: int | None = None) -> Any:
-    """Give the format of JSON that fits a schema.
+    """Return the format of JSON that fits a schema.
 
     Args:
         schema: JSON Schema (its `$schema` says which draft), as text or read.

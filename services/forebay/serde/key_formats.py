@@ -61,7 +61,7 @@ class _OneSchema:
 
 
 def composite(record: type[T]) -> Format[T]:
-    """Give the format of keys of several fields, for repartitions and stores: text, bytes, numbers, booleans, uuids.
+    """Return the format of keys of several fields, for repartitions and stores: text, bytes, numbers, booleans, uuids.
 
     Raises:
         TypeError: a field has another type, or may be null.
@@ -71,7 +71,7 @@ def composite(record: type[T]) -> Format[T]:
 
 
 def avro_key(record: type[T], schema: str, schema_id: int) -> Format[T]:
-    """Give the format of Avro keys in Confluent framing.
+    """Return the format of Avro keys in Confluent framing.
 
     Args:
         schema: as registered under the topic's `-key` subject, JSON.

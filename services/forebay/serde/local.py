@@ -14,7 +14,7 @@ _codecs: dict[tuple[str, type[Any]], AvroCodec[Any]] = {}
 
 
 def local_codec(service: str, record_type: type[T]) -> AvroCodec[T]:
-    """Give the codec of a record type by the service's contract of the same name.
+    """Return the codec of a record type by the service's contract of the same name.
 
     Raises:
         ContractMissing, InvalidSchema, ContractMismatch: contract and record type don't go together.

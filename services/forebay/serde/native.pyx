@@ -154,7 +154,7 @@ cdef class _Plan:
         self.kept = []
 
     cdef void *take(self, Py_ssize_t size) except NULL:
-        """Give zeroed memory that lives as long as this plan."""
+        """Return zeroed memory that lives as long as this plan."""
         block = PyBytes_FromStringAndSize(NULL, size + 1)
         memset(PyBytes_AS_STRING(block), 0, size)
         self.kept.append(block)
@@ -172,7 +172,7 @@ cdef class _Plan:
 
 
 cdef Py_ssize_t _slot(object record_type, object name) except 0:
-    """Give where instances keep a field. `record_type` has a slot for it."""
+    """Return where instances keep a field. `record_type` has a slot for it."""
     member = getattr_static(record_type, name)
     if Py_TYPE(member) is not &PyMemberDescr_Type:
         raise TypeError(f"{record_type.__name__}.{name} is no slot")
@@ -351,7 +351,7 @@ cdef inline Py_ssize_t _read_length(Cursor *c) except -1:
 
 
 cdef inline Py_ssize_t _read_count(Cursor *c) except -1:
-    """Give the number of items in the next block of an array or map, 0 at its end."""
+    """Return the number of items in the next block of an array or map, 0 at its end."""
     cdef int64_t count
     _read_long(c, &count)
     if count < 0:
@@ -464,7 +464,7 @@ cdef object _read_record(Node *node, Cursor *c):
 
 
 cdef object _read_array(Node *item, Cursor *c):
-    """Give the items as a tuple, in place where they come in one block, as nearly always."""
+    """Return the items as a tuple, in place where they come in one block, as nearly always."""
     cdef Py_ssize_t count = _read_count(c), index
     if count == 0:
         return _empty
@@ -501,7 +501,7 @@ cdef object _read_map(Node *item, Cursor *c):
 
 
 cdef char *_room(Buffer *b, Py_ssize_t size) except NULL:
-    """Give where the next `size` bytes go. The caller counts those it writes as used."""
+    """Return where the next `size` bytes go. The caller counts those it writes as used."""
     cdef Py_ssize_t room
     cdef char *heap
     if b.room - b.used < size:
@@ -619,7 +619,7 @@ cdef int _write(Node *node, object value, Buffer *b) except -1:
 
 
 cdef Py_ssize_t _branch_of(Node *node, object value) except -1:
-    """Give the index of the first branch whose Python type is the value's."""
+    """Return the index of the first branch whose Python type is the value's."""
     cdef Py_ssize_t index
     cdef Kind kind
     cdef PyObject *its_type = <PyObject *>Py_TYPE(value)
@@ -791,7 +791,7 @@ cdef class Codec:
             return False
 
     def encode(self, record):
-        """Give the record's framed bytes. Raises EncodeError."""
+        """Return the record's framed bytes. Raises EncodeError."""
         cdef char first[FIRST_ROOM]
         cdef Buffer b
         b.start, b.used, b.room, b.heap = first, 0, FIRST_ROOM, NULL
@@ -806,7 +806,7 @@ cdef class Codec:
         return self._explain_encode(record)
 
     def decode(self, data):
-        """Give the record in framed bytes. Raises DecodeError, Unavailable."""
+        """Return the record in framed bytes. Raises DecodeError, Unavailable."""
         cdef _Plan plan
         cdef Cursor c
         try:
@@ -826,7 +826,7 @@ cdef class Codec:
         return self._explain_decode(data)
 
     cdef _Plan _reader_of(self, object data):
-        """Give the plan for framed bytes; None if there is none yet, or these are none."""
+        """Return the plan for framed bytes; None if there is none yet, or these are none."""
         cdef const unsigned char *head
         cdef uint32_t schema_id
         if not PyBytes_CheckExact(data) or PyBytes_GET_SIZE(data) < 5:

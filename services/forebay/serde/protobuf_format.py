@@ -33,7 +33,7 @@ class _ProtobufCodec:
 
 
 def protobuf(message: type[T]) -> Format[T]:
-    """Give the format of a generated message class. No key can have it: other writers' bytes may differ.
+    """Return the format of a generated message class. No key can have it: other writers' bytes may differ.
 
     A message can be changed in place: take a copy (`CopyFrom`) before changing one that a store gave.
     """

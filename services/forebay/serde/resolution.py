@@ -49,7 +49,7 @@ _PROMOTIONS: Mapping[tuple[str, str], Conversion] = {
 
 
 def resolve(writer: AvroType, reader: AvroType, classes: Mapping[str, type]) -> ReadPlan:
-    """Give the plan that reads what `writer` describes as `reader`, records as their `classes` (see bind).
+    """Return the plan that reads what `writer` describes as `reader`, records as their `classes` (see bind).
 
     What does not resolve becomes a Refuse where it stands: in a union, only for the branch concerned.
     Source: Avro specification, Schema Resolution.
@@ -142,7 +142,7 @@ def _default(field: Field, classes: Mapping[str, type]) -> Any:
 
 
 def from_json(value: Any, avro: AvroType, classes: Mapping[str, type]) -> Any:
-    """Give a field's default, as a schema's JSON states it, as a value of ours."""
+    """Return a field's default, as a schema's JSON states it, as a value of ours."""
     match avro:
         case Primitive("bytes"):
             return value.encode("latin-1")

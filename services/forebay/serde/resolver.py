@@ -20,7 +20,7 @@ class SchemaResolver(Protocol):
     """Gives schemas by id. An id means the same schema for ever."""
 
     def schema(self, schema_id: int) -> Schema:
-        """Give the schema. Raises UnknownSchemaId, RegistryUnavailable."""
+        """Return the schema. Raises UnknownSchemaId, RegistryUnavailable."""
         ...
 
 
@@ -32,13 +32,13 @@ class LocalSchemas:
         self._ids: dict[Schema, int] = {}
 
     def register(self, schema: Schema) -> RegisteredSchema:
-        """Give the schema with its id, the same each time."""
+        """Return the schema with its id, the same each time."""
         schema_id = self._ids.setdefault(schema, len(self._ids) + 1)
         self._schemas[schema_id] = schema
         return RegisteredSchema(schema_id, schema)
 
     def schema(self, schema_id: int) -> Schema:
-        """Give the schema. Raises UnknownSchemaId."""
+        """Return the schema. Raises UnknownSchemaId."""
         try:
             return self._schemas[schema_id]
         except KeyError:

@@ -71,7 +71,7 @@ class Schema:
 
     @cached_property
     def canonical(self) -> str:
-        """Give Avro's parsing canonical form: without docs, defaults, aliases. Raises InvalidSchema."""
+        """Return Avro's parsing canonical form: without docs, defaults, aliases. Raises InvalidSchema."""
         try:
             return fastavro.schema.to_parsing_canonical_form(json.loads(self.text))
         except _PARSE_ERRORS as error:
@@ -79,7 +79,7 @@ class Schema:
 
     @property
     def name(self) -> str:
-        """Give the full name of the record, or the kind of a schema without a name. Raises InvalidSchema."""
+        """Return the full name of the record, or the kind of a schema without a name. Raises InvalidSchema."""
         return getattr(self.type, "name", type(self.type).__name__.lower())
 
 
@@ -186,7 +186,7 @@ def _size(parsed: dict[str, Any]) -> int:
 
 
 def _decimal(parsed: dict[str, Any]) -> DecimalType | None:
-    """Give the decimal that bytes or a fixed type stand for; None if none, or one without a precision."""
+    """Return the decimal that bytes or a fixed type stand for; None if none, or one without a precision."""
     kind, precision, scale = parsed["type"], parsed.get("precision"), parsed.get("scale", 0)
     if kind not in ("bytes", "fixed") or parsed.get("logicalType") != "decimal":
         return None

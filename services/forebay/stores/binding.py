@@ -76,7 +76,7 @@ class TaskStores:
         return Marks(self.internal(store, "marks", NumberCodec()))
 
     def beside(self) -> TaskStores:
-        """Give other rows over the same table, with changes of their own that no record undoes."""
+        """Return other rows over the same table, with changes of their own that no record undoes."""
         return TaskStores(self._table, Journal(), self.clock, self._cached, self._rooms)
 
     def _open(self, store: str, name: str, codec: Codec[T], room: Room) -> Rows[T]:
@@ -95,7 +95,7 @@ class Marks:
         self._rows = rows
 
     def get(self, name: bytes, default: int = -1) -> int:
-        """Give a mark, or `default` if it was never set."""
+        """Return a mark, or `default` if it was never set."""
         value = self._rows.get(name)
         return default if value is None else value
 
@@ -137,7 +137,7 @@ class Store(Generic[V]):
             check_record_type(self.value)
 
     def bind(self, task: TaskStores, codec: Codec[V]) -> Self:
-        """Give a store of the same declaration that works on a task's rows."""
+        """Return a store of the same declaration that works on a task's rows."""
         bound = copy.copy(self)
         bound._open(task, codec)
         return bound

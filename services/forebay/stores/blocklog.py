@@ -27,7 +27,7 @@ class BlockStorage(Protocol):
     """Where blocks are kept (Spark's state)."""
 
     def get_block(self, number: int) -> bytes:
-        """Give a block. Raises KeyError."""
+        """Return a block. Raises KeyError."""
         ...
 
     def put_block(self, number: int, data: bytes) -> None: ...

@@ -78,7 +78,7 @@ class JoinBuffer(Store[V]):
             self._marks.set(_FIRST, time)
 
     def first_time(self) -> int | None:
-        """Give the time of the first record, in ms; None: there is none."""
+        """Return the time of the first record, in ms; None: there is none."""
         return _first_time(self._rows, self._marks)
 
     def remove(self, time: int, key: str) -> None:
@@ -139,7 +139,7 @@ class SuppressBuffer(Store[V]):
         return self._marks
 
     def first_time(self) -> int | None:
-        """Give the time of the first update, in ms; None: there is none."""
+        """Return the time of the first update, in ms; None: there is none."""
         return _first_time(self._rows, self._marks)
 
     @property

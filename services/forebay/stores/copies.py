@@ -71,7 +71,7 @@ class CopyTable(DiskTable):
 
 
 def copy_file(directory: str, application: str, stage: int, task: int) -> Path:
-    """Give the file of a task's warm copy."""
+    """Return the file of a task's warm copy."""
     return Path(directory) / f"{application}-{stage}-{task}.sqlite"
 
 

@@ -61,7 +61,7 @@ class Directory:
         return self.deltas[-1].sequence if self.deltas else -1
 
     def after(self, tag: bytes) -> tuple[Delta, ...] | None:
-        """Give the deltas that bring a table from `tag` up to date, or None if they are gone."""
+        """Return the deltas that bring a table from `tag` up to date, or None if they are gone."""
         for index in range(len(self.deltas) - 1, -1, -1):
             if self.deltas[index].tag == tag:
                 return self.deltas[index + 1 :]
@@ -69,14 +69,14 @@ class Directory:
 
 
 def folded_at(chunks: Sequence[Chunk], starts: Sequence[bytes], key: bytes) -> int:
-    """Give the sequence up to which `key`'s chunk contains every change."""
+    """Return the sequence up to which `key`'s chunk contains every change."""
     return chunks[bisect_right(starts, key) - 1].folded
 
 
 def replace_range(
     chunks: tuple[Chunk, ...], start: bytes, end: bytes | None, folded: int, block: int
 ) -> tuple[Chunk, ...]:
-    """Give the chunks with [start, end) (None: to the end) taken over by a new chunk."""
+    """Return the chunks with [start, end) (None: to the end) taken over by a new chunk."""
     before = [chunk for chunk in chunks if chunk.start < start]
     after = [chunk for chunk in chunks if end is not None and chunk.start >= end]
     if end is not None and (not after or after[0].start > end):

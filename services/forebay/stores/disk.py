@@ -162,7 +162,7 @@ def _is_another(process: int) -> bool:
 
 
 def _pages() -> Iterator[int]:
-    """Give the sizes of a scan's pages: small ones first, for many scans end after a row or two."""
+    """Yield the sizes of a scan's pages: small ones first, for many scans end after a row or two."""
     size = _FIRST_PAGE
     while True:
         yield size

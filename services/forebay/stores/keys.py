@@ -28,14 +28,14 @@ class NullKeyError(TypeError):
 
 
 def encode_key(store: str, key: str | None) -> bytes:
-    """Give a key's bytes. Raises NullKeyError."""
+    """Return a key's bytes. Raises NullKeyError."""
     if key is None:
         raise NullKeyError(f"store {store}: the key is null; drop such records or give them a key before the store")
     return key.encode()
 
 
 def pack_time(ts: int) -> bytes:
-    """Give 8 bytes that sort like `ts` (ms, any sign); times beyond 64 bits become the nearest that fits."""
+    """Return 8 bytes that sort like `ts` (ms, any sign); times beyond 64 bits become the nearest that fits."""
     return _PART.pack(min(max(ts + _OFFSET, 0), _LARGEST))
 
 
@@ -46,7 +46,7 @@ def unpack_time(data: bytes, at: int = 0) -> int:
 
 
 def terminated(key: bytes) -> bytes:
-    """Give a key as a part that others can follow."""
+    """Return a key as a part that others can follow."""
     return (key.replace(b"\0", b"\0\xff") if b"\0" in key else key) + _TERMINATOR
 
 
@@ -58,16 +58,16 @@ def split_text(data: bytes, at: int = 0) -> tuple[str, int]:
 
 
 def join_key(*parts: str) -> str:
-    """Give one store key from several fields: keys sort by their parts, whatever characters these hold."""
+    """Return one store key from several fields: keys sort by their parts, whatever characters these hold."""
     return "".join([part.replace("\0", "\0\2") + "\0\1" for part in parts])
 
 
 def split_key(key: str) -> tuple[str, ...]:
-    """Give the fields of a key made by `join_key`."""
+    """Return the fields of a key made by `join_key`."""
     return tuple(part.replace("\0\2", "\0") for part in key.split("\0\1")[:-1])
 
 
 def after(prefix: bytes) -> bytes:
-    """Give the smallest row key above all that start with `prefix` (which ends with a terminator or a time)."""
+    """Return the smallest row key above all that start with `prefix` (which ends with a terminator or a time)."""
     end = prefix_end(prefix)
     return b"\xff" * (len(prefix) + 1) if end is None else end

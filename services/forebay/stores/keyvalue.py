@@ -40,7 +40,7 @@ class KeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
         self._rows = task.rows(self.name, codec)
 
     def get(self, key: str) -> V | None:
-        """Give the value of `key`, or None."""
+        """Return the value of `key`, or None."""
         return self._rows.get(encode_key(self.name, key))
 
     def put(self, key: str, value: V | None) -> None:

@@ -88,7 +88,7 @@ class Kinds:
             self._old.extend(old)
 
     def changes(self) -> Iterator[Change]:
-        """Give this batch's changes as table rows."""
+        """Yield this batch's changes as table rows."""
         for rows in self._old:
             yield from rows.changes()
         for name in self._changed():

@@ -27,7 +27,7 @@ class KeyPlace:
     ending: Ending
 
     def key(self, row: bytes) -> str:
-        """Give the key of a row."""
+        """Return the key of a row."""
         at = self.times * WIDTH
         return row[at:].decode() if self.ending is Ending.NOTHING else split_text(row, at)[0]
 

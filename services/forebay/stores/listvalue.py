@@ -53,12 +53,12 @@ class ListValueStore(Store[V]):
         self._rows.put(prefix + pack_time(number), value)
 
     def get(self, key: str) -> tuple[V, ...]:
-        """Give the list of `key`, empty if there is none."""
+        """Return the list of `key`, empty if there is none."""
         prefix = terminated(encode_key(self.name, key))
         return tuple(value for _, value in self._rows.scan(prefix, after(prefix)))
 
     def all(self) -> Iterator[tuple[str, V]]:
-        """Give every value with its key, in key order, then in order of putting."""
+        """Return every value with its key, in key order, then in order of putting."""
         return ((split_text(row)[0], value) for row, value in self._rows.scan(b"", None))
 
     def approximate_num_entries(self) -> int:

@@ -54,7 +54,7 @@ class LruStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
         self._marks = task.marks(self.name)
 
     def get(self, key: str) -> V | None:
-        """Give the value of `key`, or None."""
+        """Return the value of `key`, or None."""
         encoded = encode_key(self.name, key)
         value = self._rows.get(encoded)
         if value is not None:
@@ -112,7 +112,7 @@ class LruStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
         return evicted
 
     def _oldest(self) -> bytes:
-        """Give the key used least recently: uses are numbered, and those before the mark are all taken out."""
+        """Return the key used least recently: uses are numbered, and those before the mark are all taken out."""
         start, width = self._marks.get(_FIRST, 0), 1
         while True:
             found = next(self._by_use.scan(pack_time(start), pack_time(start + width)), None)

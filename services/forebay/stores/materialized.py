@@ -27,7 +27,7 @@ class Materialized(str):
     def __new__(
         cls, name: str, *, caching: bool | None = None, logging: bool = True, persistent: bool | None = None
     ) -> Self:
-        """Give a name that says so."""
+        """Return a name that says so."""
         made = super().__new__(cls, name)
         made.caching, made.logging, made.persistent = caching, logging, persistent
         return made

@@ -55,5 +55,5 @@ class Purge:
 
 
 def step_of(retention_ms: int) -> int:
-    """Give how far time moves between two walks of a store with this retention."""
+    """Return how far time moves between two walks of a store with this retention."""
     return max(1, retention_ms // PURGES_PER_RETENTION)

@@ -14,7 +14,7 @@ class KeyPuts(abc.ABC, Generic[V]):
 
     @abc.abstractmethod
     def get(self, key: str) -> V | None:
-        """Give the value of `key`, or None."""
+        """Return the value of `key`, or None."""
 
     @abc.abstractmethod
     def put(self, key: str, value: V | None) -> None:

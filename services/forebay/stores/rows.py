@@ -75,7 +75,7 @@ class Rows(Generic[V]):
         """Reads and changes by key since the task was opened, those of attempts that were undone among them."""
 
     def get(self, key: bytes) -> V | None:
-        """Give the row's value, or None."""
+        """Return the row's value, or None."""
         self.gets += 1
         value = self._objects.get(key, _MISSING)
         return self._load(key) if value is _MISSING else value
@@ -101,13 +101,13 @@ class Rows(Generic[V]):
             self._note(key)
 
     def scan(self, start: bytes, end: bytes | None) -> Iterator[tuple[bytes, V]]:
-        """Give rows with start <= key < end (None: to the store's end) in key order."""
+        """Return rows with start <= key < end (None: to the store's end) in key order."""
         table_end = prefix_end(self.prefix) if end is None else self.prefix + end
         confirmed = self._table.scan(self.prefix + start, table_end)
         return self._merge(confirmed, start, end, descending=False)
 
     def scan_reverse(self, start: bytes, end: bytes | None) -> Iterator[tuple[bytes, V]]:
-        """Give rows with start <= key < end (None: to the store's end) in reverse key order."""
+        """Return rows with start <= key < end (None: to the store's end) in reverse key order."""
         table_end = prefix_end(self.prefix) if end is None else self.prefix + end
         confirmed = self._table.scan_reverse(self.prefix + start, table_end)
         return self._merge(confirmed, start, end, descending=True)
@@ -125,7 +125,7 @@ class Rows(Generic[V]):
             self._note(key)
 
     def confirmed_keys(self) -> Iterator[bytes]:
-        """Give the keys of the rows in the table, whatever this batch changed."""
+        """Return the keys of the rows in the table, whatever this batch changed."""
         cut = len(self.prefix)
         return (key[cut:] for key, _ in self._table.scan(self.prefix, prefix_end(self.prefix)))
 
@@ -141,7 +141,7 @@ class Rows(Generic[V]):
             self._encoded(key, value)
 
     def changes(self) -> Iterator[Change]:
-        """Give this batch's changes, one per row, in order of first change. Raises StoreEncodeError."""
+        """Yield this batch's changes, one per row, in order of first change. Raises StoreEncodeError."""
         encode, objects, prefix = self._encoded, self._objects, self.prefix
         for key in self._dirty:
             value = objects[key]
@@ -211,7 +211,7 @@ class Rows(Generic[V]):
     def _merge(
         self, confirmed: Iterator[tuple[bytes, bytes]], low: bytes, high: bytes | None, descending: bool
     ) -> Iterator[tuple[bytes, V]]:
-        """Give the rows as they are when each is reached: a put behind the scan is not seen, one ahead of it is."""
+        """Yield the rows as they are when each is reached: a put behind the scan is not seen, one ahead of it is."""
         cut, dirty = len(self.prefix), self._dirty
         table_key, dirty_key = _key_of(confirmed, cut), None
         changed: Iterator[bytes] | None = None

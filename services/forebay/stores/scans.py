@@ -22,30 +22,30 @@ class KeyOrderReads(abc.ABC, Generic[T]):
 
     @abc.abstractmethod
     def _scan(self, start: bytes, end: bytes | None) -> Iterator[tuple[bytes, T]]:
-        """Give entries with start <= key < end (None: to the store's end) in key order."""
+        """Return entries with start <= key < end (None: to the store's end) in key order."""
 
     @abc.abstractmethod
     def _scan_reverse(self, start: bytes, end: bytes | None) -> Iterator[tuple[bytes, T]]:
-        """Give entries with start <= key < end (None: to the store's end) in reverse key order."""
+        """Return entries with start <= key < end (None: to the store's end) in reverse key order."""
 
     def all(self) -> Iterator[tuple[str, T]]:
-        """Give every entry in key order."""
+        """Return every entry in key order."""
         return self.range(None, None)
 
     def reverse_all(self) -> Iterator[tuple[str, T]]:
-        """Give every entry in reverse key order."""
+        """Return every entry in reverse key order."""
         return self.reverse_range(None, None)
 
     def range(self, start: str | None, end: str | None) -> Iterator[tuple[str, T]]:
-        """Give entries with start <= key <= end (None: open) in key order."""
+        """Return entries with start <= key <= end (None: open) in key order."""
         return _decoded(self._scan(*key_bounds(self.name, start, end)))
 
     def reverse_range(self, start: str | None, end: str | None) -> Iterator[tuple[str, T]]:
-        """Give entries with start <= key <= end (None: open) in reverse key order."""
+        """Return entries with start <= key <= end (None: open) in reverse key order."""
         return _decoded(self._scan_reverse(*key_bounds(self.name, start, end)))
 
     def prefix_scan(self, prefix: str) -> Iterator[tuple[str, T]]:
-        """Give entries whose key starts with `prefix`, in key order."""
+        """Return entries whose key starts with `prefix`, in key order."""
         encoded = encode_key(self.name, prefix)
         return _decoded(self._scan(encoded, prefix_end(encoded)))
 
@@ -55,7 +55,7 @@ class KeyOrderReads(abc.ABC, Generic[T]):
 
 
 def key_bounds(store: str, start: str | None, end: str | None) -> tuple[bytes, bytes | None]:
-    """Give the row bounds of start <= key <= end; an empty range, with a warning, if start lies above end."""
+    """Return the row bounds of start <= key <= end; an empty range, with a warning, if start lies above end."""
     low = b"" if start is None else start.encode()
     if start is not None and end is not None and low > end.encode():
         log.warning("store %s: range from %r to %r is empty: from lies above to", store, start, end)

@@ -122,24 +122,24 @@ class SessionStore(Store[V]):
         self._remove(prefix + bounds, bounds + prefix)
 
     def fetch_session(self, key: str, start: int, end: int) -> V | None:
-        """Give the value of exactly that session, or None."""
+        """Return the value of exactly that session, or None."""
         prefix = terminated(encode_key(self.name, key))
         if end < self._visible(_BEGINNING):
             return None
         return self._rows.get(prefix + pack_time(end) + pack_time(start))
 
     def fetch(self, key: str) -> Iterator[SessionEntry[V]]:
-        """Give every session of `key`, by end, then start."""
+        """Return every session of `key`, by end, then start."""
         return self.find_sessions(key, _BEGINNING, FOREVER)
 
     def backward_fetch(self, key: str) -> Iterator[SessionEntry[V]]:
-        """Give what `fetch` gives, backwards."""
+        """Return what `fetch` gives, backwards."""
         return self.backward_find_sessions(key, _BEGINNING, FOREVER)
 
     def find_sessions(
         self, key: str, earliest_end: int, latest_start: int, open_from: int = FOREVER
     ) -> Iterator[SessionEntry[V]]:
-        """Give sessions of `key` with end >= earliest_end and start <= latest_start, by end, then start.
+        """Return sessions of `key` with end >= earliest_end and start <= latest_start, by end, then start.
 
         Args:
             open_from: sessions ending here or later count as visible whatever the retention says.
@@ -147,33 +147,33 @@ class SessionStore(Store[V]):
         return self._entries(key, latest_start, self._rows.scan(*self._bounds(key, earliest_end, open_from)))
 
     def backward_find_sessions(self, key: str, earliest_end: int, latest_start: int) -> Iterator[SessionEntry[V]]:
-        """Give what `find_sessions` gives, backwards."""
+        """Return what `find_sessions` gives, backwards."""
         return self._entries(key, latest_start, self._rows.scan_reverse(*self._bounds(key, earliest_end, FOREVER)))
 
     def find_sessions_key_range(
         self, key_from: str | None, key_to: str | None, earliest_end: int, latest_start: int
     ) -> Iterator[SessionEntry[V]]:
-        """Give sessions as `find_sessions` does, of keys in [key_from, key_to] (None: open), by end, start, key."""
+        """Return sessions as `find_sessions` does, of keys in [key_from, key_to] (None: open), by end, start, key."""
         return iter(self._key_range(key_from, key_to, earliest_end, latest_start))
 
     def backward_find_sessions_key_range(
         self, key_from: str | None, key_to: str | None, earliest_end: int, latest_start: int
     ) -> Iterator[SessionEntry[V]]:
-        """Give what `find_sessions_key_range` gives, backwards."""
+        """Return what `find_sessions_key_range` gives, backwards."""
         return reversed(self._key_range(key_from, key_to, earliest_end, latest_start))
 
     def fetch_key_range(self, key_from: str | None, key_to: str | None) -> Iterator[SessionEntry[V]]:
-        """Give every session of keys in [key_from, key_to] (None: open), by end, start, key."""
+        """Return every session of keys in [key_from, key_to] (None: open), by end, start, key."""
         return self.find_sessions_key_range(key_from, key_to, _BEGINNING, FOREVER)
 
     def backward_fetch_key_range(self, key_from: str | None, key_to: str | None) -> Iterator[SessionEntry[V]]:
-        """Give what `fetch_key_range` gives, backwards."""
+        """Return what `fetch_key_range` gives, backwards."""
         return self.backward_find_sessions_key_range(key_from, key_to, _BEGINNING, FOREVER)
 
     def find_sessions_by_end(
         self, earliest_end: int, latest_end: int, open_from: int = FOREVER
     ) -> Iterator[SessionEntry[V]]:
-        """Give sessions of every key with earliest_end <= end <= latest_end, by end, start, key.
+        """Yield sessions of every key with earliest_end <= end <= latest_end, by end, start, key.
 
         Args:
             open_from: as in `find_sessions`.
@@ -186,13 +186,13 @@ class SessionStore(Store[V]):
             yield SessionEntry(split_text(prefix)[0], unpack_time(bounds, WIDTH), unpack_time(bounds), value)
 
     def first_end(self, earliest_end: int) -> int | None:
-        """Give the smallest end >= earliest_end of any session whose row is there, visible or not; None without one."""
+        """Return the smallest end >= earliest_end of any session whose row is there, visible or not; None: none."""
         for row, _ in self._by_end.scan(pack_time(earliest_end), None):
             return unpack_time(row)
         return None
 
     def all(self) -> Iterator[SessionEntry[V]]:
-        """Give every session, by end, start, key."""
+        """Return every session, by end, start, key."""
         return self.find_sessions_by_end(_BEGINNING, FOREVER)
 
     def adapt(self) -> None:

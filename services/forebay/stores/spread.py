@@ -64,7 +64,7 @@ class Spreader:
         self._before, self._after = Partitioner(before), Partitioner(after)
 
     def spread(self, tables: Sequence[Iterable[Row]]) -> list[dict[bytes, bytes]]:
-        """Give the rows of each new task; `tables` holds those of each task so far. Raises NotSpreadable."""
+        """Return the rows of each new task; `tables` holds those of each task so far. Raises NotSpreadable."""
         new: list[dict[bytes, bytes]] = [{} for _ in range(self._after.partitions)]
         holders: dict[tuple[int, bytes], int] = {}
         for task, rows in enumerate(tables):
@@ -82,12 +82,12 @@ class Spreader:
         return [_with_ids_joined(rows) for rows in new]
 
     def heirs(self, task: int) -> list[int]:
-        """Give the new tasks that get keys of a task."""
+        """Return the new tasks that get keys of a task."""
         step = gcd(self._before.partitions, self._after.partitions)
         return list(range(task % step, self._after.partitions, step))
 
     def ancestors(self, task: int) -> list[int]:
-        """Give the tasks whose keys a new task gets."""
+        """Return the tasks whose keys a new task gets."""
         step = gcd(self._before.partitions, self._after.partitions)
         return list(range(task % step, self._before.partitions, step))
 
@@ -134,7 +134,7 @@ def _with_ids_joined(rows: dict[bytes, bytes]) -> dict[bytes, bytes]:
 
 
 def _parts(row: bytes) -> tuple[str, str, bytes]:
-    """Give a row's kind, its store and the rest."""
+    """Return a row's kind, its store and the rest."""
     if not row.startswith(b"\x01"):
         store, _, rest = row.partition(b"\0")
         return OWN, store.decode(), rest

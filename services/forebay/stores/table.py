@@ -34,21 +34,21 @@ class Table(Protocol):
         ...
 
     def store_sizes(self) -> dict[str, tuple[int, int]]:
-        """Give rows and bytes by store."""
+        """Return rows and bytes by store."""
         ...
 
     def __len__(self) -> int: ...
 
     def get(self, key: bytes) -> bytes | None:
-        """Give the value of `key`, or None."""
+        """Return the value of `key`, or None."""
         ...
 
     def scan(self, start: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
-        """Give entries with start <= key < end (None: open) in key order."""
+        """Return entries with start <= key < end (None: open) in key order."""
         ...
 
     def scan_reverse(self, start: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
-        """Give entries with start <= key < end (None: open) in reverse key order."""
+        """Return entries with start <= key < end (None: open) in reverse key order."""
         ...
 
     def apply(self, changes: Iterable[Change], tag: bytes) -> None:
@@ -65,7 +65,7 @@ class Table(Protocol):
 
 
 def prefix_end(prefix: bytes) -> bytes | None:
-    """Give the smallest key above all keys that start with `prefix`, or None when there is none."""
+    """Return the smallest key above all keys that start with `prefix`, or None when there is none."""
     stripped = prefix.rstrip(b"\xff")
     return stripped[:-1] + bytes([stripped[-1] + 1]) if stripped else None
 

@@ -40,7 +40,7 @@ class TimestampedKeyValueStore(Store[V], KeyOrderReads[Stamped[V]]):
         self._rows = task.rows(self.name, StampedCodec(codec))
 
     def get(self, key: str) -> Stamped[V] | None:
-        """Give the value of `key` and its timestamp, or None."""
+        """Return the value of `key` and its timestamp, or None."""
         return self._rows.get(encode_key(self.name, key))
 
     def put(self, key: str, value: V | None, timestamp: int) -> None:

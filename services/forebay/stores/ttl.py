@@ -56,7 +56,7 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
         self._marks = task.marks(self.name)
 
     def get(self, key: str) -> V | None:
-        """Give the value of `key`, or None."""
+        """Return the value of `key`, or None."""
         found = self._rows.get(encode_key(self.name, key))
         return None if found is None or self._is_expired(found) else found.value
 
@@ -106,12 +106,12 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
             self._look_at(key, found.timestamp + self.ttl_ms)
 
     def next_expiry(self) -> int | None:
-        """Give a time (ms) before which no entry expires, or None if there are no entries: schedule a timer then."""
+        """Return a time (ms) before which no entry expires, or None if there are no entries: schedule a timer then."""
         first = self._marks.get(_FIRST, FOREVER)
         return None if first == FOREVER else first
 
     def _first_from(self, start: int, end: int) -> int:
-        """Give the first due time in [start, end], or FOREVER: by ranges that grow, for a range costs its changes."""
+        """Return the first due time in [start, end], or FOREVER: by ranges that grow, for a range costs its changes."""
         width = 1
         while start <= end:
             first = next(self._due.scan(pack_time(start), pack_time(start + width)), None)

@@ -62,7 +62,7 @@ class Entry:
 
 
 def described(store: Store[Any]) -> str:
-    """Give a declaration as it is recorded: its kind, then the settings that matter to its rows."""
+    """Return a declaration as it is recorded: its kind, then the settings that matter to its rows."""
     return " ".join([store.kind, *(f"{name}={_text(store, name)}" for name in (*store.fixed, *store.limits))])
 
 

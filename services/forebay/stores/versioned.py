@@ -129,7 +129,7 @@ class VersionedKeyValueStore(Store[V]):
         return Put(None if latest is None or timestamp >= latest else self._next(prefix, timestamp))
 
     def get(self, key: str, as_of: int | None = None) -> Version[V] | None:
-        """Give the version valid at `as_of` (ms, inclusive; None: the latest), or None."""
+        """Return the version valid at `as_of` (ms, inclusive; None: the latest), or None."""
         prefix = terminated(encode_key(self.name, key))
         latest = self._latest.get(prefix)
         if latest is None:
@@ -148,7 +148,7 @@ class VersionedKeyValueStore(Store[V]):
         time_to: int | None = None,
         order: Order = Order.NEWEST_FIRST,
     ) -> Iterator[Version[V]]:
-        """Give the versions whose validity overlaps [time_from, time_to] (ms, inclusive; None: open)."""
+        """Return the versions whose validity overlaps [time_from, time_to] (ms, inclusive; None: open)."""
         low = _BEGINNING if time_from is None else time_from
         high = FOREVER if time_to is None else time_to
         if low > high:
@@ -160,7 +160,7 @@ class VersionedKeyValueStore(Store[V]):
         return versions if order is Order.NEWEST_FIRST else reversed(list(versions))
 
     def history(self) -> Iterator[tuple[str, V | None, int]]:
-        """Give every version kept and every tombstone (None) with its key and timestamp, by key, oldest first."""
+        """Return every version kept and every tombstone (None) with its key and timestamp, by key, oldest first."""
         return ((split_text(row)[0], held.value, _timestamp(row)) for row, held in self._rows.scan(b"", None))
 
     def delete(self, key: str, timestamp: int) -> Version[V] | None:
@@ -173,7 +173,7 @@ class VersionedKeyValueStore(Store[V]):
         return time < self.stream_time - self.history_retention_ms
 
     def _next(self, prefix: bytes, timestamp: int) -> int | None:
-        """Give the timestamp of the key's next version or tombstone, or None."""
+        """Return the timestamp of the key's next version or tombstone, or None."""
         found = next(self._rows.scan(prefix + pack_time(timestamp + 1), after(prefix)), None)
         return None if found is None else _timestamp(found[0])
 
@@ -198,7 +198,7 @@ class VersionedKeyValueStore(Store[V]):
         self._purge_key(row[WIDTH:], (unpack_time(row) + 1) * self._segment_ms)
 
     def _last_past(self, stream_time: int) -> int:
-        """Give the last segment that ended a segment or more before the history."""
+        """Return the last segment that ended a segment or more before the history."""
         return (stream_time - self.history_retention_ms) // self._segment_ms - 2
 
     def _purge_key(self, prefix: bytes, end: int) -> None:

@@ -150,7 +150,7 @@ class WindowStore(Store[V]):
         self._purge.restart()
 
     def fetch_one(self, key: str, start: int) -> WindowEntry[V] | None:
-        """Give the entry of `key` and `start`, the newest of several, or None."""
+        """Return the entry of `key` and `start`, the newest of several, or None."""
         if self.duplicates is Duplicates.KEEP:
             return next(self.backward_fetch(key, start, start), None)
         if start < self._visible(start):
@@ -159,17 +159,17 @@ class WindowStore(Store[V]):
         return None if found is None else WindowEntry(key, start, found.value, found.timestamp)
 
     def fetch(self, key: str, start_from: int, start_to: int) -> Iterator[WindowEntry[V]]:
-        """Give the entries of `key` with start_from <= start <= start_to, by start, then in order of putting."""
+        """Return the entries of `key` with start_from <= start <= start_to, by start, then in order of putting."""
         return self._entries(key, self._rows.scan(*self._bounds(key, start_from, start_to)))
 
     def backward_fetch(self, key: str, start_from: int, start_to: int) -> Iterator[WindowEntry[V]]:
-        """Give what `fetch` gives, backwards."""
+        """Return what `fetch` gives, backwards."""
         return self._entries(key, self._rows.scan_reverse(*self._bounds(key, start_from, start_to)))
 
     def fetch_key_range(
         self, key_from: str | None, key_to: str | None, start_from: int, start_to: int
     ) -> Iterator[WindowEntry[V]]:
-        """Give entries with start in [start_from, start_to], key in [key_from, key_to] (None: open), by start, key."""
+        """Return entries with start in [start_from, start_to], key in [key_from, key_to] (None: open), by both."""
         if key_from is None and key_to is None:
             return self.fetch_all(start_from, start_to)
         return iter(self._key_range(key_from, key_to, start_from, start_to))
@@ -177,29 +177,29 @@ class WindowStore(Store[V]):
     def backward_fetch_key_range(
         self, key_from: str | None, key_to: str | None, start_from: int, start_to: int
     ) -> Iterator[WindowEntry[V]]:
-        """Give what `fetch_key_range` gives, backwards."""
+        """Return what `fetch_key_range` gives, backwards."""
         if key_from is None and key_to is None:
             return self.backward_fetch_all(start_from, start_to)
         return reversed(self._key_range(key_from, key_to, start_from, start_to))
 
     def fetch_all(self, start_from: int, start_to: int) -> Iterator[WindowEntry[V]]:
-        """Give the entries of every key with start_from <= start <= start_to, by start, then key."""
+        """Return the entries of every key with start_from <= start <= start_to, by start, then key."""
         return self._indexed(self._by_start.scan(*self._index_bounds(start_from, start_to)))
 
     def backward_fetch_all(self, start_from: int, start_to: int) -> Iterator[WindowEntry[V]]:
-        """Give what `fetch_all` gives, backwards."""
+        """Return what `fetch_all` gives, backwards."""
         return self._indexed(self._by_start.scan_reverse(*self._index_bounds(start_from, start_to)))
 
     def all(self) -> Iterator[WindowEntry[V]]:
-        """Give every entry, by start, then key."""
+        """Return every entry, by start, then key."""
         return self.fetch_all(_BEGINNING, FOREVER)
 
     def backward_all(self) -> Iterator[WindowEntry[V]]:
-        """Give every entry, backwards."""
+        """Return every entry, backwards."""
         return self.backward_fetch_all(_BEGINNING, FOREVER)
 
     def first_start(self, start_from: int) -> int | None:
-        """Give the smallest start >= start_from of any entry, or None."""
+        """Return the smallest start >= start_from of any entry, or None."""
         low, high = self._index_bounds(start_from, FOREVER)
         found = next(self._by_start.scan(low, high), None)
         return None if found is None else unpack_time(found[0])
@@ -269,7 +269,7 @@ class WindowStore(Store[V]):
 
 
 def text_bounds(store: str, key_from: str | None, key_to: str | None) -> tuple[bytes, bytes | None]:
-    """Give the bounds of rows that begin with a terminated key in [key_from, key_to]."""
+    """Return the bounds of rows that begin with a terminated key in [key_from, key_to]."""
     if key_bounds(store, key_from, key_to) == (b"", b""):
         return b"", b""
     low = b"" if key_from is None else terminated(key_from.encode())

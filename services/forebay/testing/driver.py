@@ -127,7 +127,7 @@ class TestDriver(Generic[E, O]):
         return self._run([])
 
     def store(self, name: str) -> dict[str, Any]:
-        """Give a key-value store's content as it was last committed, by key in order."""
+        """Return a key-value store's content as it was last committed, by key in order."""
         for _, store in declared_stores(self._processor):
             if store.name == name:
                 return dict(store.all())  # type: ignore[attr-defined]
@@ -164,7 +164,7 @@ class TestDriver(Generic[E, O]):
 
 
 def shown(output: Output, codecs: Codecs) -> Forwarded[Any]:
-    """Give an output decoded."""
+    """Return an output decoded."""
     value = None if output.value is None else codecs.outputs[output.target].decode(output.value)
     kind = codecs.keys.get(output.target)
     read = bytes.decode if kind is None else kind.codec(no_contracts).decode
@@ -173,6 +173,6 @@ def shown(output: Output, codecs: Codecs) -> Forwarded[Any]:
 
 
 def failure(record: SideRecord) -> Failure:
-    """Give a side record with its headers as text."""
+    """Return a side record with its headers as text."""
     headers = {name: (value or b"").decode(errors="backslashreplace") for name, value in record.headers}
     return Failure(record.key, record.value, headers)

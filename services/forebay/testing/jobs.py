@@ -132,7 +132,7 @@ class JobDriver:
         return self._run([])
 
     def store(self, name: str) -> Any:
-        """Give what a store holds, over all tasks: by key for key-value kinds, else the list of its entries."""
+        """Return what a store holds, over all tasks: by key for key-value kinds, else the list of its entries."""
         for stage in self.stages:
             entries = stage.store(name)
             if entries is not None:
@@ -210,5 +210,5 @@ class JobDriver:
         return sent
 
     def _sender(self, stage: StageTasks, task: int) -> int:
-        """Give a number of a task among those of all sub-topologies: several may send to one repartition."""
+        """Return a number of a task among those of all sub-topologies: several may send to one repartition."""
         return self.stages.index(stage) * self._tasks + task

@@ -14,7 +14,7 @@ class KeptRecords:
         self._records: list[Any] = []
 
     def codec(self, record: type[Any]) -> KeptCodec:
-        """Give a codec of one class of records."""
+        """Return a codec of one class of records."""
         return KeptCodec(record, self._records)
 
 

@@ -89,7 +89,7 @@ class StageTasks:
     def streams(
         self, arrived: Mapping[tuple[str, int], list[Message]], crossing: Crossing
     ) -> list[list[list[Message]]]:
-        """Give each task its streams: those of input partitions, then those of repartitions by sender.
+        """Return each task its streams: those of input partitions, then those of repartitions by sender.
 
         Args:
             arrived: records by topic and partition.
@@ -120,11 +120,11 @@ class StageTasks:
             engine.load(engine.position)
 
     def positions(self) -> list[Position]:
-        """Give the time of each task."""
+        """Return the time of each task."""
         return [engine.position for engine in self.engines]
 
     def store(self, name: str) -> list[Any] | None:
-        """Give what a store's tasks hold, one after the other; None where there is no such store."""
+        """Return what a store's tasks hold, one after the other; None where there is no such store."""
         found = [
             store for processor in self.processors for _, store in declared_stores(processor) if store.name == name
         ]
@@ -132,7 +132,7 @@ class StageTasks:
 
 
 def crossing_of(results: Iterable[BatchResult]) -> Crossing:
-    """Give what the tasks of a sub-topology send to repartitions."""
+    """Return what the tasks of a sub-topology send to repartitions."""
     crossing: Crossing = {}
     for task, result in enumerate(results):
         for output in result.onward:

@@ -30,7 +30,7 @@ class SessionWindows:
         return self.gap_ms + self.grace_ms
 
     def reach(self, ts: int) -> Window:
-        """Give (earliest end, latest start), both inclusive, of the sessions a record at `ts` belongs to."""
+        """Return (earliest end, latest start), both inclusive, of the sessions a record at `ts` belongs to."""
         return Window(ts - self.gap_ms, ts + self.gap_ms)
 
     def merges(self, session: Window, ts: int) -> bool:
@@ -38,7 +38,7 @@ class SessionWindows:
         return session.end >= ts - self.gap_ms and session.start <= ts + self.gap_ms
 
     def open_from(self, now: int) -> int:
-        """Give the first end of a session that is not closed when the closing time is `now`."""
+        """Return the first end of a session that is not closed when the closing time is `now`."""
         return now - self.grace_ms - self.gap_ms
 
     def is_closed(self, session: Window, now: int) -> bool:
@@ -46,10 +46,10 @@ class SessionWindows:
         return session.end < self.open_from(now)
 
     def closes_at(self, session: Window) -> int:
-        """Give the closing time at which the session becomes final."""
+        """Return the closing time at which the session becomes final."""
         return session.end + self.gap_ms + self.grace_ms + 1
 
 
 def merge(a: Window, b: Window) -> Window:
-    """Give the session that covers both."""
+    """Return the session that covers both."""
     return Window(min(a.start, b.start), max(a.end, b.end))

@@ -44,7 +44,7 @@ class TimeWindows:
         return self.size_ms + self.grace_ms
 
     def windows_for(self, ts: int) -> list[Window]:
-        """Give the windows a record at `ts` belongs to, by start. Raises ValueError for a negative time."""
+        """Return the windows a record at `ts` belongs to, by start. Raises ValueError for a negative time."""
         if ts < 0:
             raise ValueError(f"the time {ts} is negative: windows start at 0")
         size, advance = self.size_ms, self.advance_ms
@@ -60,21 +60,21 @@ class TimeWindows:
         return window.end <= now - self.grace_ms
 
     def closed_until(self, now: int) -> int:
-        """Give the last end of a closed window when the closing time is `now`."""
+        """Return the last end of a closed window when the closing time is `now`."""
         return now - self.grace_ms
 
     def closes_at(self, window: Window) -> int:
-        """Give the closing time at which the window's result becomes final."""
+        """Return the closing time at which the window's result becomes final."""
         return window.end + self.grace_ms
 
 
 def tumbling(size_ms: int, grace_ms: int = 0) -> TimeWindows:
-    """Give windows that touch: each record belongs to one."""
+    """Return windows that touch: each record belongs to one."""
     return TimeWindows(size_ms, size_ms, grace_ms)
 
 
 def hopping(size_ms: int, advance_ms: int, grace_ms: int = 0) -> TimeWindows:
-    """Give windows that overlap: each record belongs to size / advance of them."""
+    """Return windows that overlap: each record belongs to size / advance of them."""
     return TimeWindows(size_ms, advance_ms, grace_ms)
 
 
@@ -105,15 +105,15 @@ class UnlimitedWindows:
         return FOREVER
 
     def windows_for(self, ts: int) -> list[Window]:
-        """Give the window if a record at `ts` belongs to it."""
+        """Return the window if a record at `ts` belongs to it."""
         return [Window(self.start_ms, FOREVER)] if ts >= self.start_ms else []
 
     def closed_until(self, now: int) -> int:
-        """Give the last end of a closed window when the closing time is `now`."""
+        """Return the last end of a closed window when the closing time is `now`."""
         return -1
 
     def closes_at(self, window: Window) -> int:
-        """Give the closing time at which the window becomes final: never."""
+        """Return the closing time at which the window becomes final: never."""
         return FOREVER
 
 
@@ -139,15 +139,15 @@ class SlidingWindows:
         return 2 * self.difference_ms + self.grace_ms + 2
 
     def window_ending(self, ts: int) -> Window:
-        """Give the window that ends with a record at `ts`; it starts at 0 at the earliest."""
+        """Return the window that ends with a record at `ts`; it starts at 0 at the earliest."""
         return self.window_from(max(0, ts - self.difference_ms))
 
     def window_from(self, start: int) -> Window:
-        """Give the window that starts at `start`."""
+        """Return the window that starts at `start`."""
         return Window(start, start + self.difference_ms)
 
     def closes_at(self, window: Window) -> int:
-        """Give the closing time at which the window becomes final."""
+        """Return the closing time at which the window becomes final."""
         return window.end + self.grace_ms + 1
 
     def contains(self, window: Window, ts: int) -> bool:
@@ -181,11 +181,11 @@ class JoinWindows:
         return self.before_ms + self.after_ms + self.grace_ms
 
     def of_left(self, ts: int) -> Window:
-        """Give the times (both inclusive) of right records that meet a left record at `ts`."""
+        """Return the times (both inclusive) of right records that meet a left record at `ts`."""
         return Window(ts - self.before_ms, ts + self.after_ms)
 
     def of_right(self, ts: int) -> Window:
-        """Give the times (both inclusive) of left records that meet a right record at `ts`."""
+        """Return the times (both inclusive) of left records that meet a right record at `ts`."""
         return Window(ts - self.after_ms, ts + self.before_ms)
 
     def is_closed(self, window: Window, now: int) -> bool:
@@ -194,7 +194,7 @@ class JoinWindows:
 
 
 def within(difference_ms: int, grace_ms: int = 0) -> JoinWindows:
-    """Give the join window of records at most `difference_ms` apart."""
+    """Return the join window of records at most `difference_ms` apart."""
     if difference_ms < 0:
         raise ValueError(f"a time difference of {difference_ms} ms: give at least 0 ms")
     return JoinWindows(difference_ms, difference_ms, grace_ms)

@@ -27,7 +27,7 @@ _TOTALS: Mapping[type, tuple[str, Mapping[str, str]]] = types.MappingProxyType(
 
 
 def contracts_of(job: Job, namespace: str) -> Iterator[tuple[str, str]]:
-    """Give name and text of each contract that a views job needs besides its source's: rows, stores, repartitions.
+    """Yield name and text of each contract that a views job needs besides its source's: rows, stores, repartitions.
 
     A stored row's fields have no defaults: a view that gets another column can't go on with rows that never counted it,
     so the registry shall refuse it.

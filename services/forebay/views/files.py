@@ -11,7 +11,7 @@ _SUFFIX = ".sql"
 
 
 def load_views(folder: Traversable, source: Source) -> tuple[View, ...]:
-    """Give the views of a folder in order of their files' names.
+    """Return the views of a folder in order of their files' names.
 
     Raises:
         ViewError: a file is no view, two have one name, or there is none.

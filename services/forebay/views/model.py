@@ -104,7 +104,7 @@ class Aggregate:
 
     @property
     def text(self) -> str:
-        """Give it as it is written in SQL."""
+        """Return it as it is written in SQL."""
         return f"{self.function}({'*' if self.column is None else self.column.name})"
 
     @property
@@ -158,7 +158,7 @@ class View:
 
 
 def camel_case(*names: str) -> str:
-    """Give snake_case names as the name of a class."""
+    """Return snake_case names as the name of a class."""
     return "".join(part.capitalize() for name in names for part in name.split("_"))
 
 

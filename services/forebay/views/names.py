@@ -34,7 +34,7 @@ class Names:
         raise ViewError(f"{self._file}: {message}")
 
     def own(self, node: exp.Expr | None, of: str) -> str:
-        """Give a name the view defines: a topic's, a column's."""
+        """Return a name the view defines: a topic's, a column's."""
         name = text_of(node)
         if not _USABLE.fullmatch(name):
             self.fail(f"{name!r} can't be the name of {of}: use a-z, 0-9 and _, a letter first")
@@ -47,7 +47,7 @@ class Names:
         self._qualifiers = {name}
 
     def column(self, node: exp.Expr) -> Column:
-        """Give the source's column that a node names."""
+        """Return the source's column that a node names."""
         if not isinstance(node, exp.Column):
             self.fail(f"{node.sql()} stands where a column of {self.source.topic} must: {self.columns_there_are()}")
         name, columns = text_of(node.this), self.source.columns
@@ -65,7 +65,7 @@ class Names:
 
 
 def text_of(node: exp.Expr | None) -> str:
-    """Give an identifier's name; "" for none."""
+    """Return an identifier's name; "" for none."""
     identifier = node if isinstance(node, exp.Identifier) else None if node is None else node.this
     if not isinstance(identifier, exp.Identifier):
         return "" if node is None else node.sql()

@@ -60,7 +60,7 @@ def crossing_record(source: Source, name: str, columns: Iterable[str]) -> type[A
 
 
 def _adding(view: View, stored: type[Any], kept: Mapping[Aggregate, Accumulator]) -> Callable[[str, Any, Any], Any]:
-    """Give what makes the next stored row of a source record and the last one (None: there is none)."""
+    """Return what makes the next stored row of a source record and the last one (None: there is none)."""
     groups, steps = [], []
     for position, each in enumerate(view.select):
         if isinstance(each, Group):

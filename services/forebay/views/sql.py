@@ -29,7 +29,7 @@ _CLAUSES = MappingProxyType({"joins": "JOIN", "with_": "WITH", "distinct": "SELE
 
 
 def parse_view(sql: str, file: str, source: Source) -> View:
-    """Give the view that the text of a file describes.
+    """Return the view that the text of a file describes.
 
     Args:
         file: its name, for messages.

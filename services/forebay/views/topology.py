@@ -33,13 +33,13 @@ class _Grouping(NamedTuple):
 
 
 def views_job(settings: type[S], source: Source, views: Sequence[View]) -> Job:
-    """Give the job that keeps views: each leaves as rows to the topic of its name, keyed by group."""
+    """Return the job that keeps views: each leaves as rows to the topic of its name, keyed by group."""
     plan = _Plan(source, views)
     return job(settings, lambda _: plan.topology())
 
 
 def views_topology(source: Source, views: Sequence[View]) -> Topology:
-    """Give the topology that keeps views."""
+    """Return the topology that keeps views."""
     return _Plan(source, views).topology()
 
 
@@ -112,7 +112,7 @@ def _groupings(source: Source, views: Iterable[View]) -> list[_Grouping]:
 
 
 def _usable(source: Source, views: Iterable[View]) -> Callable[[str, Any], bool]:
-    """Give a filter that refuses what no view may count: before any of them has counted it."""
+    """Return a filter that refuses what no view may count: before any of them has counted it."""
     used = sorted({name for view in views for name in view.uses})
     doubles = [name for name in used if source.columns[name].type is float]
 
@@ -138,7 +138,7 @@ def _projection(crossing: type[Any]) -> Callable[[str, Any], Any]:
 
 
 def _key_of(columns: tuple[str, ...]) -> Callable[[str, Any], str]:
-    """Give a record's group as a key; one that belongs to no group crosses under the key it has."""
+    """Return a record's group as a key; one that belongs to no group crosses under the key it has."""
     if len(columns) == 1:
         get = attrgetter(columns[0])
 

@@ -52,7 +52,7 @@ class Accumulator(NamedTuple):
 
 
 def accumulator(aggregate: Aggregate) -> Accumulator:
-    """Give an aggregate's accumulator."""
+    """Return an aggregate's accumulator."""
     doubles = aggregate.column is not None and aggregate.column.type is float
     match aggregate.function:
         case Function.COUNT:
@@ -99,21 +99,21 @@ def add_long(total: LongTotal, value: int) -> LongTotal:
 
 
 def total_of(total: DoubleTotal) -> float | None:
-    """Give the double nearest to the sum; None of no values."""
+    """Return the double nearest to the sum; None of no values."""
     if not total.count:
         return None
     return total.sum[0] if total.sum else 0.0
 
 
 def mean_of(total: DoubleTotal) -> float | None:
-    """Give the average; None of no values."""
+    """Return the average; None of no values."""
     if not total.count:
         return None
     return total.sum[0] / total.count if total.sum else 0.0
 
 
 def mean_of_longs(total: LongTotal) -> float | None:
-    """Give the average; None of no values."""
+    """Return the average; None of no values."""
     return total.sum / total.count if total.count else None
 
 

@@ -31,7 +31,7 @@ class _Operand(NamedTuple):
 
 
 def predicate(node: exp.Expr, names: Names) -> Predicate:
-    """Give the condition that a WHERE states. Raises ViewError, naming what it can't be."""
+    """Return the condition that a WHERE states. Raises ViewError, naming what it can't be."""
     match node:
         case exp.Paren():
             return predicate(node.this, names)

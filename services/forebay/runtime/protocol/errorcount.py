@@ -21,12 +21,12 @@ class ErrorCount:
     errors: int = 0
 
     def after(self, result: BatchResult) -> ErrorCount:
-        """Give the count with a batch's records added."""
+        """Return the count with a batch's records added."""
         records = self.records + sum(result.records_by_topic.values())
         return ErrorCount(records, self.errors + len(result.errors))
 
     def faded(self) -> ErrorCount:
-        """Give the count scaled down to the window."""
+        """Return the count scaled down to the window."""
         if self.records <= WINDOW:
             return self
         return ErrorCount(WINDOW, self.errors * WINDOW // self.records)
