@@ -68,7 +68,7 @@ def explained(program: Program, command: Command, name: str) -> list[str]:
             raise SqlError(command.place, f"there is no query {name}: write one of {named or 'none'}")
     lines = [line for query in queries for line in query.lines()]
     parts = components(topology_of(program).graph) if program.queries else ()
-    return [*lines, f"one job of {len(parts)} sub-topologies runs {len(program.queries)} queries"]
+    return [*lines, f"one job: sub-topologies {len(parts)}, queries {len(program.queries)}"]
 
 
 def _source(source: Source) -> dict[str, Any]:
