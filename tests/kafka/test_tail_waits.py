@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import OFFSET_END, TopicPartition
 
 from forebay.kafka.settings import KafkaSettings
-from forebay.kafka.tail import End, NothingCame, Tail
+from forebay.kafka.tail import Beginning, End, NothingCame, Tail
 
 
 class Silent:
@@ -30,11 +30,31 @@ class Silent:
     def close(self) -> None: ...
 
 
+def record(partition: int, offset: int) -> Any:
+    """Give a record as the client does."""
+    return SimpleNamespace(error=lambda: None, partition=lambda: partition, offset=lambda: offset)
+
+
 class Told(Silent):
     """Likewise, but for one record."""
 
     def consume(self, _count: int, _seconds: float) -> list[Any]:
-        return [SimpleNamespace(error=lambda: None)]
+        return [record(0, 0)]
+
+
+class Busy(Silent):
+    """A consumer of a topic that is written all the time; the client hands over one record twice."""
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        super().__init__(settings)
+        self._offsets = iter([0, 1, 1, *range(2, 1_000)])
+
+    def get_watermark_offsets(self, _place: TopicPartition, _seconds: float) -> tuple[int, int]:
+        return 0, 3
+
+    def consume(self, _count: int, _seconds: float) -> list[Any]:
+        offset = next(self._offsets)
+        return [record(0, offset), record(1, offset)]
 
 
 def tail(monkeypatch: pytest.MonkeyPatch, consumer: type[Silent]) -> Tail:
@@ -52,3 +72,8 @@ def test_it_fails_when_nothing_new_comes_and_says_where(monkeypatch: pytest.Monk
 
 def test_what_comes_in_time_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     assert next(tail(monkeypatch, Told).read(End(), follow=True, seconds=60)).error() is None
+
+
+def test_what_is_there_now_ends_though_more_comes_and_nothing_is_given_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [(m.partition(), m.offset()) for m in tail(monkeypatch, Busy).read(Beginning(), follow=False)]
+    assert found == [(partition, offset) for offset in range(3) for partition in range(2)]

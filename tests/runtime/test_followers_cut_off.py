@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from forebay.runtime import tombstones
 from forebay.runtime.changelog_reader import ChangelogRows
 from forebay.runtime.follower import ChangelogsAnew, FollowedTask, Follower, Offsets
 from forebay.runtime.tombstones import TombstoneWatch, kept_seconds
+from forebay.testing.driver import PipedRecord
 
 DAY = 86_400.0
 
@@ -154,3 +156,30 @@ def test_the_shortest_time_of_all_changelogs_counts_and_kafkas_default_where_it_
     with caplog.at_level(logging.INFO):
         assert kept_seconds(kafka, ["a", "b"]) == seconds
     assert len(caplog.messages) == (kept is None)
+
+
+def delivered(record: PipedRecord) -> Any:
+    """Give a record as the client does: without an error."""
+    return SimpleNamespace(
+        error=lambda: None,
+        **{name: getattr(record, name) for name in ("topic", "partition", "offset", "key", "value", "timestamp")},
+    )
+
+
+class Gathering(Task):
+    """Notes what it is given."""
+
+    def __init__(self) -> None:
+        super().__init__(ChangelogRows({}, "app-0-task"))
+        self.taken: list[int] = []
+
+    def take(self, topic: str, offset: int, key: bytes, value: bytes | None, timestamp: int) -> None:
+        self.taken.append(offset)
+
+
+def test_what_the_client_hands_over_once_more_is_passed_over() -> None:
+    records = [PipedRecord("app-0-task", offset, b"k", b"v", 5, []) for offset in (0, 1, 2, 1, 2, 3)]
+    consumer: Any = SimpleNamespace(assign=lambda _: None, consume=lambda *_: [delivered(r) for r in records])
+    task = Gathering()
+    Follower(consumer, consumer, [(0, task)], Clocks().watch())._read_to({("app-0-task", 0): 4}, threading.Event())
+    assert task.taken == [0, 1, 2, 3]

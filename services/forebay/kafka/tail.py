@@ -82,11 +82,13 @@ class Tail:
         """
         try:
             places = self._places(start)
+            ends = {} if follow else self._ends(places)
         except KafkaException as error:
             failure = from_kafka(error, f"can't read {self._topic} at {self._servers}")
             cause = why_silent(self._settings) if isinstance(failure, KafkaUnavailable) else ""
             raise (KafkaUnavailable(f"can't read {self._topic}: {cause}") if cause else failure) from error
         self._consumer.assign(places)
+        read: dict[int | None, int] = {}
         reading: set[int | None] = {place.partition for place in places}
         deadline = None if seconds is None else time.monotonic() + seconds
         while reading:
@@ -98,7 +100,15 @@ class Tail:
             for message in self._consumer.consume(_FETCH, _POLL_S):
                 trouble = message.error()
                 if trouble is None:
-                    yield message
+                    partition, offset = message.partition(), message.offset() or 0
+                    if offset < read.get(partition, 0):
+                        continue  # after another leader's election the client may hand over records once more
+                    read[partition] = offset + 1
+                    if offset < ends.get(partition, offset + 1):
+                        yield message
+                    # The end of a partition that is written all the time is never reported.
+                    if read[partition] >= ends.get(partition, offset + 2):
+                        reading.discard(partition)
                 elif trouble.code() == KafkaError._PARTITION_EOF:
                     if not follow:
                         reading.discard(message.partition())
@@ -120,6 +130,9 @@ class Tail:
             case Since(timestamp_ms):
                 asked = [TopicPartition(self._topic, partition, timestamp_ms) for partition in partitions]
                 return self._consumer.offsets_for_times(asked, _TIMEOUT_S)
+
+    def _ends(self, places: list[TopicPartition]) -> dict[int | None, int]:
+        return {place.partition: self._consumer.get_watermark_offsets(place, _TIMEOUT_S)[1] for place in places}
 
     def _refuse(self, error: KafkaError) -> None:
         if is_forbidden(error):

@@ -52,7 +52,7 @@ class Tail:
         return places
 
     def __iter__(self) -> Iterator[tuple[Any, Any, int] | None]:
-        silent = 0
+        silent, read = 0, dict[int | None, int]()
         while True:
             message = self._consumer.poll(_POLL_SECONDS)
             if message is None:
@@ -66,6 +66,10 @@ class Tail:
                 if error.fatal():
                     raise Unavailable(str(error))
                 continue
+            partition, offset = message.partition(), message.offset() or 0
+            if offset < read.get(partition, 0):
+                continue  # after another leader's election the client may hand over records once more
+            read[partition] = offset + 1
             key, value = message.key(), message.value()
             try:
                 yield (

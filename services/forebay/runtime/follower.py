@@ -191,6 +191,8 @@ class Follower:
         if topic is None or number is None or offset is None:
             return
         if error is None:
+            if offset < self._read.get((topic, number), 0):
+                return  # after another leader's election the client may hand over records once more
             self._read[topic, number] = offset + 1
             key, value, timestamp = message.key() or b"", message.value(), message.timestamp()[1]
             self._of_place[topic, number].take(topic, offset, key, value, timestamp)
