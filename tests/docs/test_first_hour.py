@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
+from forebay.cli.main import COMMANDS
 from tests.docs import first_hour, walkthrough
 
 
-@pytest.fixture
-def service(tmp_path: Path) -> Path:
-    folder, done = first_hour.make(tmp_path)
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder, done = first_hour.make(tmp_path_factory.mktemp("first-hour"))
     assert done.returncode == 0, done.stdout + done.stderr
     assert first_hour.of("text")[0] in done.stdout
     assert "5 passed" in done.stdout
     return folder
+
+
+@pytest.fixture
+def service(made: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(made, tmp_path / made.name)
 
 
 def test_the_change_and_its_test_work(service: Path) -> None:
@@ -36,13 +43,11 @@ def test_the_mistake_is_told_as_the_page_says(service: Path) -> None:
     assert done.stderr.split() == first_hour.of("text")[1].split()
 
 
-def test_every_command_of_the_page_is_one(service: Path) -> None:
+def test_every_command_of_the_page_is_one() -> None:
     named = {
         line.split()[1]
         for text in first_hour.of("bash") + first_hour.of("sh")
         for line in text.splitlines()
         if line.startswith("forebay ")
     }
-    done = walkthrough.shell(service, "; ".join(f"forebay {name} --help >/dev/null" for name in sorted(named)))
-    assert done.returncode == 0, done.stderr
-    assert {"new", "check", "demo", "up", "produce", "run", "tail", "queries"} <= named
+    assert {"new", "check", "demo", "up", "produce", "run", "tail", "queries"} <= named <= COMMANDS.keys()
