@@ -172,7 +172,8 @@ def test_older_and_newer_producers_are_read(seen: Seen) -> None:
 
 def test_an_incompatible_contract_stops_the_start_with_the_registrys_reason(bench: Bench, tmp_path: Path) -> None:
     changelogs = SERVICE.changelogs("incompatible", 4)
-    TopicAdmin(bench.settings).create(spec_of(topic) for topic in changelogs)
+    service = SERVICE.as_application("incompatible")
+    TopicAdmin(bench.settings).create(spec_of(topic) for topic in (*changelogs, service.errors, service.late))
     profile = {"type": "record", "name": "UserProfile", "namespace": "forebay.user_sessions", "fields": []}
     theirs = {**profile, "fields": [{"name": "total_sessions", "type": "string"}]}
     SchemaRegistry(bench.settings.registry()).register(subject_of(changelogs[0].name), Schema(json.dumps(theirs)))

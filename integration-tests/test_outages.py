@@ -42,7 +42,7 @@ def load(bench: Bench, platform: Platform) -> Iterator[Feeder]:
 def test_the_job_outlives_every_outage(bench: Bench, platform: Platform, load: Feeder) -> None:
     platform.broker.stop()
     job = bench.job()
-    until_told(job, "does not answer|not reachable", 0)
+    until_told(job, "no answer from the broker|not reachable", 0)
     assert job.http("/healthz")[0] == 200
     status, body = job.http("/readyz")
     assert (status, json.loads(body)["ok"]) == (503, False)

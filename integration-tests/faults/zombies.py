@@ -74,6 +74,8 @@ def jvm_outlives_its_driver(life: Life) -> float:
     try:
         first.process.kill()
         first.process.wait(30)
+        # The kernel wakes what is stopped in a process group whose last outside parent ends.
+        jvm.suspend()
         life.until(lambda: life.job is not first and _WAITS in life.job.text(), "the next driver waits", END_SECONDS)
     finally:
         jvm.resume()
