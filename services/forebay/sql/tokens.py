@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar, NamedTuple
 
+from sqlglot import tokens
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import TokenType
-from sqlglot.tokens import Tokenizer
 
 from forebay.sql.errors import Place, SqlError
 
@@ -15,7 +15,7 @@ from forebay.sql.errors import Place, SqlError
 class Ksql(Dialect):
     """ksqlDB: names in backticks or double quotes, texts in single quotes."""
 
-    class Tokenizer(Tokenizer):
+    class Tokenizer(tokens.Tokenizer):
         """Its words; SHOW and the like are words as any others."""
 
         IDENTIFIERS: ClassVar[list[str | tuple[str, str]]] = ["`", '"']
