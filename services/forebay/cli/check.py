@@ -7,7 +7,7 @@ import click
 from forebay.catalog import Service, all_services
 from forebay.check.service import check_service
 from forebay.check.trial import Trial
-from forebay.cli.job_options import pairs
+from forebay.cli.job_options import logic_option
 from forebay.cli.names import services_argument
 from forebay.runtime.logic_settings import WrongSettings
 
@@ -20,14 +20,7 @@ Examples:
   forebay check                                every service of the table"""
 )
 @services_argument
-@click.option(
-    "--set",
-    "logic",
-    multiple=True,
-    metavar="NAME=VALUE",
-    callback=pairs,
-    help="A setting of the service's logic; `forebay services SERVICE` lists them.",
-)
+@logic_option
 def check(services: tuple[Service, ...], logic: dict[str, str]) -> None:
     """Load SERVICES' entries, jobs, settings and contracts, and run their producers' first hundred records.
 

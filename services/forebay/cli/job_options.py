@@ -29,6 +29,16 @@ def pairs(_context: click.Context, parameter: click.Parameter, texts: tuple[str,
     return found
 
 
+logic_option = click.option(
+    "--set",
+    "logic",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=pairs,
+    help="A setting of the service's logic; `forebay services SERVICE` lists them.",
+)
+
+
 def _start(_context: click.Context, parameter: click.Parameter, text: str) -> StartFrom:
     if text in ("earliest", "latest"):
         return StartFrom(text)
@@ -63,14 +73,7 @@ _OPTIONS = (
         callback=_start,
         help="earliest, latest, or a time in ms since the epoch; counts at first start only.",
     ),
-    click.option(
-        "--set",
-        "logic",
-        multiple=True,
-        metavar="NAME=VALUE",
-        callback=pairs,
-        help="A setting of the service's logic; `forebay services SERVICE` lists them.",
-    ),
+    logic_option,
     _choice(
         "--emit", [emit.value for emit in Emit], "Every output, or of tables' rows the last one per key and commit."
     ),

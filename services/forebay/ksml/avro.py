@@ -24,18 +24,8 @@ from forebay.serde.avro_types import (
     Record,
     Union,
 )
+from forebay.serde.binding import PYTHON_TYPES
 from forebay.serde.schema import InvalidSchema, Schema
-
-_HINTS = {
-    "null": None,
-    "boolean": bool,
-    "int": int,
-    "long": int,
-    "float": float,
-    "double": float,
-    "bytes": bytes,
-    "string": str,
-}
 
 
 class _Way(NamedTuple):
@@ -108,12 +98,12 @@ def _way(kind: AvroType) -> _Way:
 
 
 def _primitive(name: str) -> _Way:
-    hint = _HINTS[name]
+    hint = PYTHON_TYPES[name]
     if name in ("float", "double"):
         return _Way(float, float, _same, lambda value: type(value) in (int, float))
     if name in ("int", "long"):
         return _Way(int, _whole, _same, lambda value: type(value) is int)
-    return _Way(hint, _same, _same, lambda value: value is None if hint is None else type(value) is hint)
+    return _Way(hint, _same, _same, lambda value: type(value) is hint)
 
 
 def _same(value: Any) -> Any:

@@ -12,7 +12,7 @@ from forebay.records import FrozenMap, check_record_type, fields_of, is_record_t
 from forebay.serde.avro_types import Array, AvroType, DecimalType, Enumeration, Map, Primitive, Record, Union, describe
 from forebay.serde.schema import Schema
 
-_PYTHON_TYPES: Mapping[str, type] = types.MappingProxyType(
+PYTHON_TYPES: Mapping[str, type] = types.MappingProxyType(
     {
         "null": type(None),
         "boolean": bool,
@@ -24,6 +24,7 @@ _PYTHON_TYPES: Mapping[str, type] = types.MappingProxyType(
         "string": str,
     }
 )
+"""What holds a value of each primitive type."""
 
 
 class ContractMismatch(Exception):
@@ -52,7 +53,7 @@ class _Binder:
     def match(self, hint: Any, avro: AvroType, path: str) -> None:
         """Check one type against its contract; note the dataclasses on the way."""
         match avro:
-            case Primitive(name) if hint is _PYTHON_TYPES[name] or (name == "null" and hint is None):
+            case Primitive(name) if hint is PYTHON_TYPES[name] or (name == "null" and hint is None):
                 pass
             case Enumeration() if hint is str:
                 pass
@@ -105,7 +106,7 @@ class _Binder:
 def _stands_for(member: Any, avro: AvroType) -> bool:
     match avro:
         case Primitive(name):
-            return member is _PYTHON_TYPES[name]
+            return member is PYTHON_TYPES[name]
         case Enumeration():
             return member is str
         case DecimalType():

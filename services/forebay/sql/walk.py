@@ -51,14 +51,7 @@ def rebuilt(expression: Expression, change: Callable[[Expression], Expression]) 
 def parts(expression: Expression) -> Iterator[Expression]:
     """Return the expression and everything in it, outermost first."""
     yield expression
-    found: list[Expression] = []
-
-    def note(part: Expression) -> Expression:
-        found.append(part)
-        return part
-
-    rebuilt(expression, note)
-    for part in found:
+    for part in _inner(expression):
         yield from parts(part)
 
 
@@ -71,14 +64,7 @@ def columns(expression: Expression, bound: frozenset[str] = frozenset()) -> Iter
     if isinstance(expression, Lambda):
         yield from columns(expression.body, bound | set(expression.parameters))
         return
-    found: list[Expression] = []
-
-    def note(part: Expression) -> Expression:
-        found.append(part)
-        return part
-
-    rebuilt(expression, note)
-    for part in found:
+    for part in _inner(expression):
         yield from columns(part, bound)
 
 
@@ -90,3 +76,15 @@ def with_columns(
         return expression if not expression.source and expression.name in bound else change(expression)
     inner = bound | set(expression.parameters) if isinstance(expression, Lambda) else bound
     return rebuilt(expression, lambda part: with_columns(part, change, inner))
+
+
+def _inner(expression: Expression) -> list[Expression]:
+    """Return what an expression is made of, without what that is made of."""
+    found: list[Expression] = []
+
+    def note(part: Expression) -> Expression:
+        found.append(part)
+        return part
+
+    rebuilt(expression, note)
+    return found

@@ -14,15 +14,28 @@ class StoreSizes:
         self._of: dict[bytes, list[int]] = {}
 
     def add(self, key: bytes, rows: int, size: int) -> None:
-        """Count rows that came (or went) and bytes of the store that `key` belongs to, if there is one."""
+        """Count rows that came (or went) and bytes of the store that `key` belongs to."""
+        _, held = self.held_by(key)
+        held[0] += rows
+        held[1] += size
+
+    def held_by(self, key: bytes) -> tuple[bytes, list[int]]:
+        """Return what the keys of the same store begin with, and its rows and bytes, to count in.
+
+        A key of no store is counted under no name, and begins like itself.
+        """
         name, separator, _ = key.partition(b"\0")
-        if not separator:
-            return
+        prefix = name + separator
+        name = name if separator else b""
         held = self._of.get(name)
         if held is None:
             held = self._of[name] = [0, 0]
-        held[0] += rows
-        held[1] += size
+        return prefix, held
+
+    @property
+    def total(self) -> int:
+        """Bytes of all rows."""
+        return sum(size for _, size in self._of.values())
 
     def clear(self) -> None:
         """Begin with an empty table."""
@@ -31,5 +44,7 @@ class StoreSizes:
     def of_stores(self) -> dict[str, tuple[int, int]]:
         """Return rows and bytes by store; what stores keep beside their rows is left out."""
         return {
-            name.decode(): (rows, size) for name, (rows, size) in self._of.items() if not name.startswith(_INTERNAL)
+            name.decode(): (rows, size)
+            for name, (rows, size) in self._of.items()
+            if name and not name.startswith(_INTERNAL)
         }

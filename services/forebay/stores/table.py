@@ -81,7 +81,6 @@ class MemoryTable:
         self._rows: dict[bytes, bytes] = {}
         self._keys: SortedList = SortedList()
         self._tag = NO_TAG
-        self._bytes = 0
         self._sizes = StoreSizes()
         self.get = self._rows.get
 
@@ -91,11 +90,11 @@ class MemoryTable:
 
     @property
     def size_bytes(self) -> int:
-        return self._bytes
+        return self._sizes.total
 
     @property
     def footprint_bytes(self) -> int:
-        return self._bytes + ROW_BYTES * len(self._rows)
+        return self._sizes.total + ROW_BYTES * len(self._rows)
 
     def store_sizes(self) -> dict[str, tuple[int, int]]:
         return self._sizes.of_stores()
@@ -114,26 +113,29 @@ class MemoryTable:
             yield key, rows[key]
 
     def apply(self, changes: Iterable[Change], tag: bytes) -> None:
-        rows, count = self._rows, self._sizes.add
+        rows, held_by = self._rows, self._sizes.held_by
         added: list[bytes] = []
+        prefix, held = b"", [0, 0]
         for key, value in changes:
+            # A store's rows come together: its counts are looked up once for them.
+            if not prefix or not key.startswith(prefix):
+                prefix, held = held_by(key)
             old = rows.get(key)
             if value is None:
                 if old is not None:
                     del rows[key]
-                    self._bytes -= len(key) + len(old)
-                    count(key, -1, -len(key) - len(old))
+                    held[0] -= 1
+                    held[1] -= len(key) + len(old)
                     self._keys.update(added)
                     added.clear()
                     self._keys.remove(key)
                 continue
             if old is None:
                 added.append(key)
-                self._bytes += len(key) + len(value)
-                count(key, 1, len(key) + len(value))
-            elif len(value) != len(old):
-                self._bytes += len(value) - len(old)
-                count(key, 0, len(value) - len(old))
+                held[0] += 1
+                held[1] += len(key) + len(value)
+            else:
+                held[1] += len(value) - len(old)
             rows[key] = value
         self._keys.update(added)
         self._tag = tag
@@ -141,7 +143,6 @@ class MemoryTable:
     def clear(self) -> None:
         self._rows.clear()
         self._keys.clear()
-        self._bytes = 0
         self._sizes.clear()
         self._tag = NO_TAG
 

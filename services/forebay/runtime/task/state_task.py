@@ -162,8 +162,10 @@ class StateTask:
         """Take in that a commit is through. Raises TaskTooLarge."""
         self.table.apply(commit.result.changes, commit.position.tag)
         self.engine.settle(commit.position.n)
-        changed, without = (key for key, _ in commit.result.changes), self._unlogged
-        self.dirty.update(dict.fromkeys(key for key in changed if not without or store_of(key) not in without))
+        changed = (key for key, _ in commit.result.changes)
+        if self._unlogged:
+            changed = (key for key in changed if store_of(key) not in self._unlogged)
+        self.dirty.update(dict.fromkeys(changed))
         self.position, self._noted = commit.position, self.input.passed
         for _, time in commit.times:
             self._announcer.told(time)
