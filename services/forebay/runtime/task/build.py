@@ -159,7 +159,8 @@ def build_codecs(spec: JobSpec, service: Service, job: Job, topology: SubTopolog
     topics = repartition_topics(spec.application, job)
 
     def topic(name: str, record: type[Any]) -> Codec[Any]:
-        return registry_codec(spec.kafka, service.name, record, spec.schema_ids[name])
+        others = name if name in topology.inputs else ""
+        return registry_codec(spec.kafka, service.name, record, spec.schema_ids[name], others)
 
     without = unlogged(declared for _, declared in declared_stores(processor))
 
