@@ -25,6 +25,7 @@ def produce(
     *,
     on_progress: Callable[[int], None] = lambda _: None,
     should_stop: Callable[[], bool] = lambda: False,
+    to: str = "",
 ) -> Sent:
     """Send what `options` ask for, and wait until the broker has it all.
 
@@ -38,6 +39,7 @@ def produce(
             subject.
         on_progress: told the number of records sent so far, from 5 to a few hundred times a second.
         should_stop: asked as often.
+        to: the topic they are sent to; "": `topic`.
     """
     source = source_of(topic)
     contract = load_contract(source.service, source.contract)
@@ -45,13 +47,13 @@ def produce(
         codec.encode,
         contract.text,
         source.required_field,
-        lambda kind, text: register(f"{topic}.malformed.{kind}-value", text),
+        lambda kind, text: register(f"{to or topic}.malformed.{kind}-value", text),
     )
     if options.malformed:
         frames.prepare()
     sender = Sender(
         Producer({**PRODUCER_CONFIG, **client}),
-        topic,
+        to or topic,
         frames.frame,
         on_progress=on_progress,
         should_stop=should_stop,

@@ -31,6 +31,7 @@ class ResultReader:
 
     def __init__(self, settings: KafkaSettings, service: Service, partitions: Mapping[str, int]) -> None:
         self._latest: dict[str, deque[Record]] = {topic.name: deque(maxlen=_KEPT_RESULTS) for topic in service.outputs}
+        self._declared = {topic.name: topic.declared for topic in service.outputs}
         self._decoder = GenericDecoder(shared_registry(settings.registry()))
         self._consumer = Consumer(settings.consumer(**{"group.id": "forebay-demo"}))
         self._ends = [
@@ -45,7 +46,7 @@ class ResultReader:
     def results(self) -> tuple[Results, ...]:
         """Some of the latest results of each output topic, newest first."""
         return tuple(
-            Results(topic, columns_of(topic, latest[0] if latest else {}), tuple(latest))
+            Results(topic, columns_of(self._declared[topic], latest[0] if latest else {}), tuple(latest))
             for topic, latest in self._latest.items()
         )
 
