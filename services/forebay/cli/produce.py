@@ -13,7 +13,7 @@ from forebay.cli.created import create_input
 from forebay.cli.names import topics_option
 from forebay.cli.sending import Sending, sending_for
 from forebay.cli.signals import stop_requests
-from forebay.codec import Unavailable
+from forebay.codec import Codec, Unavailable
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.codecs import register_contract, registry_codec
 from forebay.kafka.registry import shared_registry
@@ -165,8 +165,10 @@ def _require_named(source: Source, topics: dict[str, str]) -> None:
 def _send(source: Source, topic: str, options: Options, settings: KafkaSettings, sending: Sending) -> Sent:
     TopicAdmin(settings, _ANSWER_S).topic_ids([topic])
     registry = shared_registry(settings.registry())
-    contract = register_contract(registry, source.service, source.contract, topic)
-    codec = registry_codec(settings, source.service, source.record_type, contract.schema_id)
+    codec: Codec[Any] | None = None
+    if source.contract:
+        contract = register_contract(registry, source.service, source.contract, topic)
+        codec = registry_codec(settings, source.service, source.record_type, contract.schema_id)
     with stop_requests() as stop:
 
         def should_stop() -> bool:
