@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from forebay.agreement import check_agreement
 from forebay.catalog import Service, find_service
+from forebay.flags import Flag
 from forebay.job import global_tables, load_job
 from forebay.kafka.acls import Role
 from forebay.kafka.patience import keep_trying
@@ -101,7 +101,7 @@ class JobApplication:
         check_agreement(declared, job, job.settings(**self._logic))
         self.metrics = JobMetrics(self._service.name)
         self.health = Health()
-        self._stopping = threading.Event()
+        self._stopping = Flag()
         self._runner: JobRunner | None = None
         self._logged: dict[str, int] = {}
         self._logged_at = 0.0

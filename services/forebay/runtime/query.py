@@ -18,6 +18,7 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from forebay.flags import Flag
 from forebay.runtime.errors import STOP_MARK
 from forebay.runtime.own_workers import own_workers
 from forebay.runtime.protocol.lease import OTHER_RELEASE
@@ -94,7 +95,7 @@ class JobRunner:
         self._plan = plan
         self._observer = observer
         self._failed = failed
-        self._stopping = threading.Event()
+        self._stopping = Flag()
         self._rebalancing = threading.Event()
         self._abandoning = threading.Event()
         self._progressed = threading.Event()

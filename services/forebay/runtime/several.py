@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from forebay.flags import Flag
 from forebay.runtime.health import Health
 
 log = logging.getLogger(__name__)
@@ -96,7 +97,7 @@ class SeveralJobs:
         self._running = [_Running(job) for job in jobs]
         self._close = close
         self._at_once = at_once or starts_at_once()
-        self._stopping = threading.Event()
+        self._stopping = Flag()
 
     def stop(self) -> None:
         """Ask all jobs to end once their running leases have; safe in a signal handler."""
