@@ -57,6 +57,14 @@ def taken_names(services: Sequence[Service], names: Mapping[str, str]) -> dict[s
     return {service: {name: names[name] for name in names if name in own} for service, own in declared.items()}
 
 
+def require_apart(services: Sequence[Service]) -> None:
+    """Refuse names by which two services would write one topic, though they declare two. Raises WrongTopics."""
+    written: dict[str, str] = {}
+    for topic in (topic for service in services for topic in service.outputs):
+        if written.setdefault(topic.name, topic.declared) != topic.declared:
+            raise WrongTopics(f"two services would write {topic.name}: give each output a name of its own")
+
+
 def _named(topics: tuple[Topic, ...], names: Mapping[str, str]) -> tuple[Topic, ...]:
     try:
         return tuple(replace(each, name=names.get(each.declared, each.name), alias=each.declared) for each in topics)

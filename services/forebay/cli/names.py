@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from forebay.catalog import Service, UnknownService, find_service
-from forebay.renaming import WrongTopics, renamed, taken_names
+from forebay.renaming import WrongTopics, renamed, require_apart, taken_names
 
 
 class ServiceType(click.ParamType[Service]):
@@ -64,7 +64,9 @@ def named(services: Iterable[Service], topics: Mapping[str, str]) -> tuple[Servi
     chosen = tuple(services)
     try:
         taken = taken_names(chosen, topics)
-        return tuple(renamed(service, taken[service.name]) for service in chosen)
+        found = tuple(renamed(service, taken[service.name]) for service in chosen)
+        require_apart(found)
+        return found
     except WrongTopics as error:
         raise click.UsageError(f"--topic: {error}") from error
 
