@@ -43,6 +43,7 @@ class Topic:
         partitions: how many it is created with.
         config: topic configuration it is created with.
         own: whether it is a job's own, with a partition for each task and never another number.
+        alias: what job and logic call it; "": by its name (see forebay.renaming).
 
     Raises:
         IllegalName: Kafka has no topics of that name. ValueError: it would have no partition.
@@ -53,6 +54,12 @@ class Topic:
     partitions: int = 4
     config: Mapping[str, str] = field(default_factory=lambda: KEEP_FOREVER)
     own: bool = False
+    alias: str = ""
+
+    @property
+    def declared(self) -> str:
+        """Its name in the table and in the job."""
+        return self.alias or self.name
 
     def __post_init__(self) -> None:
         check_name(self.name)

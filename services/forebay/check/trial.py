@@ -15,7 +15,8 @@ from forebay.mistakes import Mistake, mistake
 from forebay.processor.api import AnyProcessor, LateRecord, RejectedRecord
 from forebay.testing import JobDriver
 from producers.base import Event, Options
-from producers.catalog import all_sources, generate
+from producers.catalog import all_sources, generate, source_of
+from producers.frames import json_bytes
 
 RECORDS = 100
 _KEYS = 10
@@ -120,7 +121,10 @@ def _made(service: Service, topic: str, count: int) -> Iterator[tuple[str, Event
 
 def _pipe(service: Service, driver: JobDriver, topic: str, event: Event[Any]) -> None:
     try:
-        driver.pipe(event.key, event.value, topic, event.timestamp)
+        if source_of(topic).contract:
+            driver.pipe(event.key, event.value, topic, event.timestamp)
+        else:
+            driver.pipe_bytes(event.key.encode(), json_bytes(event.value), event.timestamp, topic)
     except (Unavailable, MemoryError):
         raise
     except Exception as error:  # whatever encoding it, or reading its time, raises

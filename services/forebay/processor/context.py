@@ -30,7 +30,7 @@ class TaskContext:
         max_bytes: largest output value.
         timers: what the topic of the task's timers takes.
         write_key: what makes a key's bytes of its row text, by target; UTF-8 unless named.
-        names: of repartitions, by topic.
+        names: by topic, where its records are known by another.
     """
 
     __slots__ = (

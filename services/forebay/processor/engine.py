@@ -79,7 +79,7 @@ class Codecs:
         repartitions: of what is forwarded to other sub-topologies, by name; the first is the default if there is one.
         tables: inputs in which a record without value deletes its key.
         handed: repartitions that are read: their records' event time is the Kafka timestamp.
-        names: of the repartitions that are read, by topic.
+        names: of inputs and of the repartitions that are read, by topic, where the topic is called otherwise.
         nullable: inputs whose records may have neither key nor value.
         timeless: inputs whose records move no time: global tables.
         keys: formats of keys by input, repartition and output; text unless named.

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from forebay.catalog import Service, find_service
 from forebay.kafka import identities
 from forebay.kafka.settings import KafkaSettings
 from forebay.limits import TopicLimits
 from forebay.processor.engine import Emit
+from forebay.renaming import renamed
 from forebay.runtime.broker_findings import Needs
 from forebay.runtime.task.pacing import Limits
 from forebay.stores.kinds import OnChange
@@ -53,6 +55,7 @@ class JobSpec:
         restore_only: whether it ends once the states are restored.
         align: whether a job that ends by itself first moves all closing times of a stage on to the latest of them.
         tombstone_ms: how long the changelogs keep deletes.
+        topics: the broker's names of inputs and outputs, where the service declares others.
     """
 
     service: str
@@ -83,6 +86,12 @@ class JobSpec:
     restore_only: bool = False
     align: bool = False
     tombstone_ms: int = 86_400_000
+    topics: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def entry(self) -> Service:
+        """The service as this job sees it: its own side topics, topics as the broker calls them."""
+        return renamed(find_service(self.service).as_application(self.application), self.topics)
 
     @property
     def marker_group(self) -> str:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from forebay.catalog import find_service
 from forebay.runtime.broker import BrokerView
 from forebay.runtime.errors import StopJob, Unavailable
 from forebay.runtime.health import Health
@@ -38,10 +37,11 @@ class Watcher:
         rights: JobRights,
         seconds: float = 2.0,
     ) -> None:
-        topics = tuple(topic.name for topic in find_service(spec.service).inputs)
+        topics = tuple(topic.name for topic in spec.entry.inputs)
         probe = Consumer(spec.kafka.consumer(**{"group.id": spec.probe_group}))
         self._broker = BrokerView(AdminClient(spec.kafka.admin()), probe, topics, timeout=5.0)
         self._metrics, self._health, self._seconds = metrics, health, seconds
+        self._application = spec.application
         self._markers = Consumer(spec.kafka.consumer(**{"group.id": spec.marker_group}))
         self._rights, self._told = rights, ""
         self._rights_looked_at = time.monotonic()
@@ -77,7 +77,7 @@ class Watcher:
         if trouble:
             self._health.failing(trouble)
         if trouble != self._told:
-            log.warning("%s", trouble or "the broker lets us do everything again")
+            log.warning("%s: %s", self._application, trouble or "the broker lets us do everything again")
             self._told = trouble
 
     def _look_at_lag(self) -> None:
