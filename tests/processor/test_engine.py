@@ -24,8 +24,8 @@ class Strict(Sum):
         super().process(event, ctx)
         if event.amount == 13:
             raise RejectedRecord("thirteen is not taken")
-        if event.timestamp < ctx.stream_time - 100:
-            raise LateRecord(ctx.stream_time - 100 - event.timestamp)
+        if event.timestamp < ctx.current_stream_time - 100:
+            raise LateRecord(ctx.current_stream_time - 100 - event.timestamp)
 
 
 class Exploding(Sum):

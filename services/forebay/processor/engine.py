@@ -235,7 +235,7 @@ class TaskEngine:
         Raises:
             Unavailable: the batch can't be computed now.
         """
-        result = self._result = BatchResult(outputs=self._reset_context())
+        result = self._result = BatchResult(outputs=self._reset_context(clock))
         self._encoding = encoding
         self._rooms.begin(clock)
         times = self._rooms.event_times(clock, self.settings.max_future_ms)
@@ -341,8 +341,9 @@ class TaskEngine:
         result.position = self.position
         return result
 
-    def _reset_context(self) -> list[Output]:
+    def _reset_context(self, clock: int) -> list[Output]:
         context = self._context
+        context.current_system_time = clock
         context.outputs = []
         context.timer_ops.clear()
         context.late_by = IN_TIME
