@@ -21,7 +21,7 @@ from forebay.formats import key_writer
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.settings import KafkaSettings
 from forebay.platform import Endpoints
-from forebay.testing import JobDriver
+from forebay.testing import TestDriver
 from tests.dsl.every_operator import JOB, TASKS, records
 
 SERVICE = "every-operator"
@@ -60,7 +60,7 @@ def connection(endpoints: Endpoints, tmp_path: Path, monkeypatch: pytest.MonkeyP
     sys.modules.pop("every_operator_entry")
 
 
-def produce(settings: KafkaSettings, driver: JobDriver) -> None:
+def produce(settings: KafkaSettings, driver: TestDriver) -> None:
     producer = Producer(settings.producer(partitioner="murmur2_random"))
     for topic, key, value, at in records(RECORDS):
         (stage, *_) = (each for each in driver.stages if topic in each.part.inputs)
@@ -69,7 +69,7 @@ def produce(settings: KafkaSettings, driver: JobDriver) -> None:
     assert producer.flush(30) == 0
 
 
-def expected(driver: JobDriver) -> Sent:
+def expected(driver: TestDriver) -> Sent:
     for topic, key, value, at in records(RECORDS):
         driver.pipe(key, value, topic, at)
     assert driver.errors == []
@@ -95,7 +95,7 @@ def committed(settings: KafkaSettings) -> Sent:
 def test_killed_while_it_runs_it_gives_what_the_driver_gives(
     endpoints: Endpoints, connection: list[str], tmp_path: Path
 ) -> None:
-    settings, driver = settings_of(endpoints), JobDriver(JOB, tasks=TASKS)
+    settings, driver = settings_of(endpoints), TestDriver(JOB, tasks=TASKS)
     produce(settings, driver)
     given = [SERVICE, *connection, "--max-records-per-commit", "30", "--trigger", "available-now"]
     path = os.pathsep.join([str(tmp_path), PYTHON_PATH])

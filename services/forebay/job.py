@@ -55,7 +55,8 @@ class SubTopology:
         inputs: record type by external topic that it reads itself.
         repartitions: record type by name of each repartition that it reads.
         sends: names of the repartitions that it forwards to.
-        tables: inputs in which a record without value deletes its key.
+        tables: inputs in which a record without value deletes its key, and repartitions that are kept as tables: of
+            records of one time theirs come first.
         nullable: inputs and repartitions whose records may have neither key nor value.
         global_tables: inputs of which every task reads every partition; their records move no time.
     """

@@ -10,7 +10,7 @@ import pytest
 from forebay.agreement import Disagreement
 from forebay.builder import Topology
 from forebay.catalog import Service, Topic
-from forebay.testing import JobDriver
+from forebay.testing import TestDriver
 from tests.dsl.driving import Driven
 
 
@@ -21,7 +21,7 @@ def counting() -> Topology:
 
 
 def test_a_topology_is_driven_as_it_is() -> None:
-    driver = JobDriver(counting(), tasks=3)
+    driver = TestDriver(counting(), tasks=3)
     for key in "abc":
         driver.pipe(key, "word", timestamp=1)
     assert [(sent.key, sent.value) for sent in driver.outputs] == [("word", 1), ("word", 2), ("word", 3)]
@@ -34,9 +34,9 @@ def test_an_entry_need_not_be_registered_and_is_checked(monkeypatch: pytest.Monk
     module.JOB = Driven(lambda t: t.stream("in", str).to("out")).job  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "unregistered", module)
     entry = Service("unregistered", "", (Topic("in"),), (Topic("out"),), {}, "unregistered")
-    assert [sent.value for sent in JobDriver(entry).pipe("k", "v")] == ["v"]
+    assert [sent.value for sent in TestDriver(entry).pipe("k", "v")] == ["v"]
     with pytest.raises(Disagreement, match="inputs are"):
-        JobDriver(Service("unregistered", "", (Topic("other"),), (Topic("out"),), {}, "unregistered"))
+        TestDriver(Service("unregistered", "", (Topic("other"),), (Topic("out"),), {}, "unregistered"))
 
 
 def through(t: Topology) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from forebay.testing import JobDriver
+from forebay.testing import TestDriver
 from tests.dsl.every_operator import JOB, TASKS, records
 
 Sent = dict[tuple[str, str], list[Any]]
 
 
 def outputs(tasks: int, restart_every: int = 0) -> Sent:
-    driver = JobDriver(JOB, tasks=tasks)
+    driver = TestDriver(JOB, tasks=tasks)
     for number, (topic, key, value, at) in enumerate(records(300)):
         driver.pipe(key, value, topic, at)
         if restart_every and number % restart_every == 0:

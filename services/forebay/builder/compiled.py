@@ -170,6 +170,14 @@ class CompiledSubTopology(Processor[Any, Any]):
             return owner_of(node.parents[0].key)(owner_of_subscription(key))
         return owner_of(node.parents[0].key)(key)
 
+    def keys_of(self, store: str) -> Callable[[str], Any]:
+        """Return what makes a key of its text in a store; of a processor's stores texts are keys."""
+        node = self._of_store[store]
+        is_own = node.name.startswith("process ") or node.value.type is Subscription
+        if is_own or isinstance(self.store(self._declared(store)), TtlKeyValueStore):
+            return str
+        return (node.parents[0].key if node.parents else node.key).of_row or str
+
     def _declared(self, name: str) -> Store[Any]:
         return next(s for node in self.nodes for s in node.stores if s.name == name)
 

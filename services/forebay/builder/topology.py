@@ -236,7 +236,8 @@ def _sub_topology(part: Component, logic: Logic) -> SubTopology:
         inputs=_records(sources),
         repartitions={node.name: node.value.type for node in part.reads},
         sends=frozenset(node.name for node in part.of_kind(Kind.REPARTITION)),
-        tables=frozenset(topic for node in sources if node.is_table for topic in node.topics),
+        tables=frozenset(topic for node in sources if node.is_table for topic in node.topics)
+        | {node.name for node in part.reads if any(node in each.parents and each.is_table for each in part.nodes)},
         nullable=frozenset(topic for node in sources if node.is_nullable for topic in node.topics)
         | {node.name for node in part.reads},
         global_tables=frozenset(topic for node in sources if node.is_global for topic in node.topics),

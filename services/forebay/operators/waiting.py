@@ -44,4 +44,6 @@ class Waiting(Generic[L, R, O]):
     def _set(self, ctx: Context[Any]) -> None:
         due = self.join.next_release()
         if due is not None:
-            ctx.schedule(self.timer, max(due + ctx.current_stream_time - self.join.stream_time, ctx.closing_time + 1), _TASK)
+            ctx.schedule(
+                self.timer, max(due + ctx.current_stream_time - self.join.stream_time, ctx.closing_time + 1), _TASK
+            )

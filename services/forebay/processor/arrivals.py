@@ -78,7 +78,7 @@ def arrivals(
         records = _decoded(stream, plan, times, counts)
         first = next(records, None)
         if first is not None:
-            heap.append((first.timestamp, first.message.topic() not in plan.tables, index, first, records))
+            heap.append((first.timestamp, _name(first, plan) not in plan.tables, index, first, records))
     heapq.heapify(heap)
     while heap:
         timestamp, rank, index, record, records = heap[0]
@@ -90,6 +90,11 @@ def arrivals(
         else:
             at = following.timestamp if following.failure is None else last[index]
             heapq.heapreplace(heap, (at, rank, index, following, records))
+
+
+def _name(record: Arrival, plan: Plan) -> str:
+    topic = record.message.topic()
+    return plan.names.get(topic, topic)
 
 
 def _decoded(stream: Iterable[Message], plan: Plan, times: EventTimes, counts: dict[str, int]) -> Iterator[Arrival]:

@@ -77,7 +77,7 @@ class Codecs:
         stores: by name.
         outputs: by topic; the first is the default.
         repartitions: of what is forwarded to other sub-topologies, by name; the first is the default if there is one.
-        tables: inputs in which a record without value deletes its key.
+        tables: inputs and repartitions in which a record without value deletes its key; theirs come first.
         handed: repartitions that are read: their records' event time is the Kafka timestamp.
         names: of the repartitions that are read, by topic.
         nullable: inputs whose records may have neither key nor value.
