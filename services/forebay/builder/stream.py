@@ -183,9 +183,8 @@ class Stream(Joining[K, V]):
                 default the hash of the key.
         """
         chosen = None if partitioner is None else on_keys(self.node.key, partitioner)
-        return Stream(
-            self.graph, self.graph.repartition(self.node, name, spreading(self.node, chosen, name, partitions))
-        )
+        spread = spreading(self.node, chosen, name, partitions)
+        return Stream(self.graph, self.graph.repartition(self.node, name, spread))
 
     def to(self, topic: str | Callable[[K, V | None], str], topics: Sequence[str] = ()) -> None:
         """Send the records to a topic, or each to the one of `topics` that a function chooses."""

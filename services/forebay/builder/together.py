@@ -35,11 +35,9 @@ class Side(NamedTuple):
         """Return the same records, or rows, behind a repartition by their key."""
         if self.is_table:
             return table_along(graph, self.node, self.name)
-        return (
-            self.node
-            if self.node.kind is Kind.REPARTITION
-            else graph.repartition(self.node, graph.unused_name(self.name))
-        )
+        if self.node.kind is Kind.REPARTITION:
+            return self.node
+        return graph.repartition(self.node, graph.unused_name(self.name))
 
 
 def first_that_runs(graph: Graph, plans: Sequence[Plan]) -> tuple[Node, ...]:

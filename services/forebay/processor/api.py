@@ -73,7 +73,7 @@ class Context(Protocol[O_contra]):
 
     @property
     def current_system_time(self) -> int:
-        """Wall-clock time as the commit began that this belongs to, in ms (currentSystemTimeMs); a test driver's own."""
+        """Wall-clock time (ms) as the commit began that this belongs to; a test driver's own."""
         ...
 
     @property
