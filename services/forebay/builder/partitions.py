@@ -24,9 +24,7 @@ def spreading(parent: Node, partitioner: Partitioner | None, name: str, partitio
         TopologyError: a number of partitions that is none.
     """
     if partitions.__class__ is not int or partitions < 0:
-        raise TopologyError(
-            f"repartition {name}: partitions={partitions!r}: give a whole number from 1, or leave it out"
-        )
+        raise TopologyError(f"repartition {name}: partitions={partitions!r}: write a whole number from 1, or none")
     if partitioner is None and not partitions:
         return None
     if partitioner is None:
