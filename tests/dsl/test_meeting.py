@@ -47,15 +47,16 @@ def test_the_copy_of_a_versioned_table_has_its_history(tasks: int) -> None:
     def build(t: Topology) -> None:
         prices = t.table("prices", int, store="prices", history_retention_ms=100)
         prices.to_stream().to("changes")
-        by_value(prices.to_stream().map_values(lambda key, _: key, str)).left_join(prices, pair, str).to("own")
-        orders = by_value(t.stream("orders", str))
-        orders.join(prices, pair, str, grace_ms=10, waiting="waiting").to("out")
+        orders = t.stream("orders", str)
+        orders.left_join(prices, pair, str).to("by-order")
+        by_value(orders).join(prices, pair, str, grace_ms=10, waiting="waiting").to("out")
 
     run = Driven(build, tasks=tasks)
     run.feed("prices", ("tea", 2, 10), ("tea", 4, 30), ("tea", 3, 20))
-    assert run.by_topic("own")[0] == ("tea", "tea+2", 10)
-    run.pipe("orders", "o", "tea", 25)
-    assert run.pipe("orders", "o", "tea", 40) == [("tea", "tea+3", 25)]
+    assert names(run) == ["", "prices-along"]
+    assert run.by_topic("changes") == [("tea", 2, 10), ("tea", 4, 30)]
+    run.feed("orders", ("o", "tea", 25), ("o", "tea", 40))
+    assert run.by_topic("out") == [("tea", "tea+3", 25)]
 
 
 @TASKS
@@ -136,8 +137,10 @@ def test_streams_on_both_sides_of_a_repartition_merge_and_aggregate(tasks: int) 
 
 
 def aggregates_of_windows(t: Topology) -> None:
-    counts = t.stream("in", str).group_by_key().windowed_by(tumbling(10)).count(store="n")
-    again = counts.to_stream().repartition("by-window").to_table(store="again")
+    counts, others = (
+        t.stream(topic, str).group_by_key().windowed_by(tumbling(10)).count(store=topic) for topic in ("in", "other")
+    )
+    again = others.to_stream().repartition("by-window").to_table(store="again")
     counts.join(again, pair, str).to_stream().to("out")
 
 
@@ -146,6 +149,7 @@ def test_keys_with_a_window_meet_where_both_go_by_all_their_bytes() -> None:
     run = Driven(aggregates_of_windows, tasks=3)
     for number in range(9):
         run.pipe("in", f"k{number}", "v", number)
+        run.pipe("other", f"k{number}", "v", number)
     assert len({key for key, _, _ in run.by_topic("out")}) == 9
 
 

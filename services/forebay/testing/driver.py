@@ -148,6 +148,10 @@ class TestDriver:
         self._idle_ms += ms
         return self._run([])
 
+    def advance_stream_time(self, to: int) -> list[Forwarded[Any]]:
+        """Close everything up to `to` (ms), as a record of then would in every task; give the outputs."""
+        return self._run([], to)
+
     def store(self, name: str) -> Any:
         """Return what a store holds as it was last committed, over all tasks (see `contents`). Raises KeyError."""
         for stage in self.stages:
@@ -189,11 +193,11 @@ class TestDriver:
         self._offsets += 1
         return PipedRecord(topic, self._offsets - 1, key, value, timestamp, headers)
 
-    def _run(self, records: list[PipedRecord]) -> list[Forwarded[Any]]:
+    def _run(self, records: list[PipedRecord], close_until: int = -1) -> list[Forwarded[Any]]:
         """Run a batch, then what it sent to topics that the service reads itself, until that is nothing."""
         begun = len(self.outputs)
         for _ in range(_MOST_ROUNDS):
-            records = self._sent_to_itself(self._batch_of(records))
+            records = self._sent_to_itself(self._batch_of(records, close_until))
             if not records:
                 return self.outputs[begun:]
         raise RuntimeError(
@@ -208,7 +212,7 @@ class TestDriver:
             if sent.target in self._job.inputs
         ]
 
-    def _batch_of(self, records: list[PipedRecord]) -> list[Output]:
+    def _batch_of(self, records: list[PipedRecord], close_until: int) -> list[Output]:
         if records:
             self._idle_ms = 0
         arrived: dict[tuple[str, int], list[Message]] = {}
@@ -218,7 +222,7 @@ class TestDriver:
         sent: list[Output] = []
         crossing: Crossing = {}
         for stage in self.stages:
-            results = stage.run(stage.streams(arrived, crossing), self._clock, self._idle_ms, self._batch)
+            results = stage.run(stage.streams(arrived, crossing), self._clock, self._idle_ms, self._batch, close_until)
             for result in results:
                 sent += result.outputs
                 self.outputs.extend(shown(output, stage.codecs) for output in result.outputs)

@@ -67,9 +67,18 @@ class StageTasks:
         return self.part.name
 
     def run(
-        self, streams: Sequence[Sequence[Sequence[Message]]], clock: int, idle_ms: int, batch: int
+        self,
+        streams: Sequence[Sequence[Sequence[Message]]],
+        clock: int,
+        idle_ms: int,
+        batch: int,
+        close_until: int = -1,
     ) -> list[BatchResult]:
-        """Run a batch; `streams` by task, one per input partition and per sender of a repartition."""
+        """Run a batch; `streams` by task, one per input partition and per sender of a repartition.
+
+        Args:
+            close_until: what the closing time is moved on to (ms); -1: nothing.
+        """
         results = []
         interval = self.processors[0].wall_clock_interval_ms
         punctuates = 0 < interval <= clock - self._punctuated_at
@@ -81,6 +90,8 @@ class StageTasks:
                 engine.run(streams[task], clock, encoding)
                 if punctuates:
                     engine.punctuate(clock)
+                if close_until >= 0:
+                    engine.close(close_until, clock)
                 if not any(streams[task]):
                     engine.tick(idle_ms, clock)
                 return engine.finish(batch)
