@@ -174,7 +174,7 @@ class Stream(Joining[K, V]):
         """Send the records through a repartition: each key to the task it belongs to.
 
         What is behind one with partitions or a partitioner of its own can't be joined with what is partitioned
-        otherwise, and the job can be given another number of tasks only where that moves no key.
+        otherwise, and the job can't be given another number of tasks.
 
         Args:
             partitions: how many the records are spread over, as many tasks at most have them; 0: as many as tasks
