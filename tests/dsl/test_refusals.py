@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -63,10 +62,6 @@ def grouped(t: Topology) -> Any:
 
 
 REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
-    "a pattern of topics": (
-        lambda t: t.stream(re.compile("orders-.*"), str),  # type: ignore[call-overload]
-        "the pattern 'orders-.*': rights, topic ids and positions of a job go by its topics' names",
-    ),
     "streams of other keys": (
         lambda t: words(t).join(numbered(t), pair, str, windows=within(5), store="j"),
         r"join j: keys are text on one side and long on the other.* give one side the other's keys with select_key",

@@ -57,7 +57,8 @@ def pipe(to: Driver, at: int, session: str = "s1", key: str = "ann", **fields: A
     (output,) = to.pipe(key, activity(at, session, **fields))
     assert output.key == key
     assert output.timestamp == START + at
-    return output.value
+    value: UserSessionStats = output.value
+    return value
 
 
 def profile(of: Driver, key: str = "ann") -> UserProfile:

@@ -137,6 +137,11 @@ def _circle(groups: Iterable[Members]) -> TopologyError:
     return TopologyError(f"the repartitions {names} send to each other in a circle: read one of their tables anew")
 
 
+def _first_of(source: Node) -> str:
+    """Return the name of a source as a part of topics' names: of a pattern not one of those that match today."""
+    return source.name if source.pattern else source.topics[0]
+
+
 def _component(graph: Graph, number: int, members: Members) -> Component:
     nodes, reads = members
     shared: set[Node] = set()
@@ -145,5 +150,5 @@ def _component(graph: Graph, number: int, members: Members) -> Component:
             if _is_shared(table):
                 shared |= {table, *table.parents}
     kept = tuple(node for node in graph.nodes if node in shared or node in nodes)
-    name = "" if number == 0 else reads[0].name if reads else next(n for n in kept if n.kind is Kind.SOURCE).topics[0]
+    name = "" if number == 0 else reads[0].name if reads else next(_first_of(n) for n in kept if n.kind is Kind.SOURCE)
     return Component(name, kept, tuple(reads))

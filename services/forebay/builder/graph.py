@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -112,7 +112,8 @@ class Node:
         asks_old: whether it needs the old values of the table before it.
         history: what it does with changes that are not the latest of their key.
         gives_rows: whether what it gives are rows of a table: the last one of a key stands for those before.
-        topics: of a source or a sink.
+        topics: of a source or a sink; of a source with a pattern: those that match, once they are known.
+        pattern: of a source: what the names of its topics match as a whole.
         choose: of a sink to several topics: gives the topic of a record.
         reading: of a source.
         is_global: whether every task has it whole.
@@ -135,6 +136,7 @@ class Node:
     gives_rows: bool = False
     history: History = History.IGNORES
     topics: tuple[str, ...] = ()
+    pattern: str = ""
     choose: Callable[[Any, Any], str] | None = None
     reading: Reading[Any] | None = None
     is_table: bool = False
@@ -233,6 +235,12 @@ class Graph:
         kept = Node(Kind.REPARTITION, name, key, parent.value, (parent,), is_nullable=True, partitioner=numbers)
         self._repartitions[name] = kept
         return self.add(kept)
+
+    def match(self, found: Mapping[str, Sequence[str]]) -> None:
+        """Have sources read the topics that match their patterns."""
+        for node in self.of_kind(Kind.SOURCE):
+            if node.pattern:
+                object.__setattr__(node, "topics", tuple(found.get(node.pattern, ())))
 
     def settle(self) -> None:
         """Rename repartitions that have a topic's name: both are targets of the same processor."""

@@ -30,6 +30,7 @@ from forebay.runtime.jvmlock import held_by_jvm
 from forebay.runtime.jvmlog import quiet_children
 from forebay.runtime.kubernetes_members import following_executors
 from forebay.runtime.logic_settings import parse_logic
+from forebay.runtime.matched import find_matches
 from forebay.runtime.metrics import JobMetrics
 from forebay.runtime.positions import committed_positions
 from forebay.runtime.prepare import check_topics, code_version, count_tasks, register_contracts
@@ -146,6 +147,11 @@ class JobApplication:
     def _prepare(self) -> JobSpec:
         options, service = self._options, self._service
         try:
+            matched = find_matches(options.kafka, service, self._application)
+            if matched:
+                service = self._service = find_service(options.service)
+                self._rights = JobRights(options.kafka, service, self._application, (Role.RUN,))
+                log.info("%s reads %s", self._application, ", ".join(topic.name for topic in service.inputs))
             self._rights.require()
             whole = global_tables(load_job(service.job))
             tasks = count_tasks(options.kafka, service, self._application, options.tasks, whole)
@@ -172,6 +178,7 @@ class JobApplication:
             code_version=code_version(service, self._logic),
             restore=restore,
             restore_only=options.restore is Restore.ONLY,
+            matched=matched,
             **options.engine,
         )
 

@@ -12,6 +12,7 @@ from forebay.catalog import Service, find_service
 from forebay.formats import key_writer
 from forebay.job import Job, load_job
 from forebay.limits import TaskLimits
+from forebay.names import matching
 from forebay.partitioner import partition_of
 from forebay.processor.api import AnyProcessor
 from forebay.processor.engine import Codecs, EngineSettings
@@ -71,6 +72,7 @@ class TestDriver:
         partitions: of every input; a multiple of the tasks; as many as tasks by default.
         settings: of the logic; its defaults unless given.
         clock: the wall clock to begin with, in ms.
+        topics: names of the topics that there are, for sources that read what matches a pattern.
         engine: fields of EngineSettings that differ from their defaults.
 
     Raises:
@@ -88,13 +90,17 @@ class TestDriver:
         partitions: int = 0,
         settings: Any = None,
         clock: int = 1 << 52,
+        topics: Iterable[str] = (),
         **engine: Any,
     ) -> None:
         self._job, self._name = _job_of(what, codecs), what if isinstance(what, str) else "driven"
         self._partitions = partitions or tasks
         self._tasks = tasks
         chosen = self._job.settings() if settings is None else settings
-        if isinstance(what, (str, Service)):
+        if self._job.matched is not None and self._job.patterns:
+            there = list(topics)
+            self._job = self._job.matched({pattern: matching(pattern, there) for pattern in self._job.patterns})
+        elif isinstance(what, (str, Service)):
             check_agreement(find_service(what) if isinstance(what, str) else what, self._job, chosen)
         how, contract = replace(EngineSettings(service=self._name), **engine), _contracts_of(what)
         self.stages = [
@@ -178,7 +184,9 @@ class TestDriver:
         return replace(engine, limits=task_limits(find_service(what), stage=stage))
 
     def _encoded(self, topic: str, key: Any, event: Any, timestamp: int, headers: Headers | None) -> PipedRecord:
-        (stage, *_) = (each for each in self.stages if topic in each.part.inputs)
+        stage = next((each for each in self.stages if topic in each.part.inputs), None)
+        if stage is None:
+            raise KeyError(f"{self._name} reads no topic {topic!r}: choose from {', '.join(self._job.inputs)}")
         kind = self._job.format_of(topic).key
         time_of = stage.processors[0].reading(topic).timestamp
         at = timestamp if time_of is None or event is None else time_of(event)
