@@ -17,7 +17,8 @@ from forebay.catalog import Service, Topic, find_service
 from forebay.job import load_job, match_topics
 from forebay.kafka.acls import Role, rights
 from forebay.runtime.errors import StopJob
-from forebay.runtime.matched import matches
+from forebay.runtime.matched import MatchWatch, matches
+from forebay.runtime.spec import JobSpec, recall_matches
 from forebay.testing import TestDriver
 from tests.dsl.driving import Driven
 
@@ -112,3 +113,14 @@ def test_a_pattern_that_cant_be_read_is_refused(what: str) -> None:
     describe, message = REFUSED[what]
     with pytest.raises(TopologyError, match=rf"^test_patterns.py:\d+: .*{re.escape(message)}"):
         describe(Topology())
+
+
+def test_a_topic_that_matches_later_is_told_of_once(service: Service) -> None:
+    kafka: Any = None
+    found = {PATTERN: ("orders-eu",)}
+    spec = JobSpec("all-orders", "all-orders", 1, 1, kafka, {}, {}, "1", matched=found)
+    recall_matches(spec)
+    watch = MatchWatch(spec)
+    assert watch.look(["orders-eu", "prices"]) == []
+    assert watch.look(["orders-eu", "orders-us", "orders-out"]) == ["orders-us"]
+    assert watch.look(["orders-eu", "orders-us"]) == []
