@@ -19,7 +19,7 @@ from forebay.processor.engine import EngineSettings, TaskEngine
 from forebay.processor.messages import Message
 from forebay.serde import local_codec
 from forebay.stores.table import MemoryTable
-from forebay.testing.driver import PipedRecord
+from forebay.testing.shown import PipedRecord
 from forebay.wiring import task_codecs
 from price_join.model import FoodBill, FoodOrder, MenuPrice
 from price_join.settings import PriceJoinSettings

@@ -22,7 +22,7 @@ from forebay.kafka.registry import SchemaRegistry
 from forebay.limits import AFTER_MAX, MAX_BYTES, SIDE_MAX_BYTES, UNLIMITED
 from forebay.platform import Platform
 from forebay.serde import Schema
-from forebay.testing import JobDriver
+from forebay.testing import TestDriver
 from producers.base import FIXED_START_MS, Event, Options
 from producers.catalog import generate, source_of
 from tests.poisons import POISONS, Fate, Maker, Sent
@@ -134,7 +134,7 @@ def goods(service: str, seed: int, start_ms: int = FIXED_START_MS) -> Records:
 
 def undisturbed(service: str, records: Records) -> list[Result]:
     """Return what the engine alone makes of the records."""
-    driver = JobDriver(service, clock=NOW)
+    driver = TestDriver(service, clock=NOW)
     for topic, event in records:
         driver.pipe(event.key, event.value, topic)
     assert driver.errors == []

@@ -16,7 +16,7 @@ from forebay.renaming import WrongTopics, actual_names, actual_topics, renamed, 
 from forebay.runtime.task.partition_queue import InputPartition
 from forebay.stores.table import MemoryTable
 from forebay.task_limits import task_limits
-from forebay.testing.driver import PipedRecord
+from forebay.testing.shown import PipedRecord
 from tests.runtime.task_records import CODECS, Number, Sum
 
 SERVICE = SERVICES["order-payments"]

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from forebay.job import load_job
+from forebay.job import Matched, load_job, matched_topics
 from forebay.limits import CHANGELOG_MAX_BYTES, SIDE_MAX_BYTES
 from forebay.names import check_name
 from forebay.plugins import PluginError, brought, package_of
@@ -82,6 +82,7 @@ class Service:
         stages: number of processors in a chain, each behind a repartition of what the one before forwards.
         producers: modules that make events for its inputs (`SOURCE`); none where producers/catalog.py has them.
         application: id of the job that it is looked at for; "" for its name (see as_application).
+        patterns: contracts of records by the pattern of topics that it reads besides its inputs (Topology.stream).
         contracts: folder of its contracts' files; "": avro/<name>/, or of another package's service beside its job.
 
     Raises:
@@ -98,6 +99,7 @@ class Service:
     producers: tuple[str, ...] = ()
     application: str = ""
     contracts: str = ""
+    patterns: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in (self.name, *self.stores):
@@ -129,6 +131,11 @@ class Service:
         """Return the service as that job sees it: records that it can't use are its own."""
         return self if application == self.application else dataclasses.replace(self, application=application)
 
+    def matched(self, found: Matched) -> Service:
+        """Return the service with the topics that match its patterns among its inputs."""
+        more = tuple(Topic(name, self.patterns[pattern]) for pattern, names in found.items() for name in names)
+        return dataclasses.replace(self, inputs=(*self.inputs, *more)) if more else self
+
     def changelogs(self, application: str, tasks: int) -> tuple[Topic, ...]:
         """Return the changelog topics of a job with that application id: one partition per task."""
         stores = [
@@ -155,7 +162,7 @@ class Service:
 
     def topics(self, application: str = "", tasks: int = 0) -> tuple[Topic, ...]:
         """Return every topic of a job, its own with a partition per task (0: as many as its first input has)."""
-        own = self.own_topics(application or self.name, tasks or self.inputs[0].partitions)
+        own = self.own_topics(application or self.name, tasks or (self.inputs[0].partitions if self.inputs else 1))
         sides = self.as_application(application)
         return (*self.inputs, *self.outputs, sides.errors, sides.late, *own)
 
@@ -290,9 +297,7 @@ def all_services() -> Mapping[str, Service]:
 
 def find_service(name: str) -> Service:
     """Return a service of the table. Raises UnknownService, PluginError."""
-    if name in SERVICES:
-        return SERVICES[name]
-    table = all_services()
+    table = SERVICES if name in SERVICES else all_services()
     if name not in table:
         raise UnknownService(f"there is no service {name!r}: choose one of {', '.join(table)}")
-    return table[name]
+    return table[name].matched(matched_topics(table[name].job))

@@ -7,7 +7,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forebay.testing import JobDriver
+from forebay.testing import TestDriver
 from order_stores.model import OrderEvent, Status
 from producers.base import Event, Options
 from producers.catalog import generate
@@ -37,7 +37,7 @@ def of_order(order_id: str, event: OrderEvent) -> OrderEvent:
     return msgspec.structs.replace(event, order_id=order_id)
 
 
-def results(of: JobDriver) -> list[Output]:
+def results(of: TestDriver) -> list[Output]:
     return [(output.key, plain(output.value), output.timestamp) for output in of.outputs]
 
 

@@ -13,7 +13,7 @@ from forebay.codec import Unavailable
 from forebay.job import load_job
 from forebay.mistakes import Mistake, mistake
 from forebay.processor.api import AnyProcessor, LateRecord, RejectedRecord
-from forebay.testing import JobDriver
+from forebay.testing import TestDriver
 from producers.base import Event, Options
 from producers.catalog import all_sources, generate, source_of
 from producers.frames import json_bytes
@@ -75,9 +75,9 @@ def try_records(service: Service, settings: Any, count: int = RECORDS) -> Trial:
 
     Raises:
         Mistake: the logic failed on a record, or refused all of them; or a producer makes what its contract refuses.
-        PluginError: a producer can't be used. Whatever making the driver raises (JobDriver).
+        PluginError: a producer can't be used. Whatever making the driver raises (TestDriver).
     """
-    driver = JobDriver(service.name, settings=settings)
+    driver = TestDriver(service.name, settings=settings)
     witness = _Witness()
     for stage in driver.stages:
         for processor in stage.processors:
@@ -119,7 +119,7 @@ def _made(service: Service, topic: str, count: int) -> Iterator[tuple[str, Event
         raise mistake(error, service.package, f"the producer of {topic}") from error
 
 
-def _pipe(service: Service, driver: JobDriver, topic: str, event: Event[Any]) -> None:
+def _pipe(service: Service, driver: TestDriver, topic: str, event: Event[Any]) -> None:
     try:
         if source_of(topic).contract:
             driver.pipe(event.key, event.value, topic, event.timestamp)
@@ -131,7 +131,7 @@ def _pipe(service: Service, driver: JobDriver, topic: str, event: Event[Any]) ->
         raise mistake(error, service.package, f"what the producer of {topic} makes") from error
 
 
-def _require_no_mistake(service: Service, driver: JobDriver, witness: _Witness, record: str) -> None:
+def _require_no_mistake(service: Service, driver: TestDriver, witness: _Witness, record: str) -> None:
     if witness.error is not None:
         found = mistake(witness.error, service.package, f"the logic of {service.name}")
         raise Mistake(f"{found} ({record}): mend it, then `forebay check {service.name}`", found.log_tail)

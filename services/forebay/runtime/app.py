@@ -28,6 +28,7 @@ from forebay.runtime.health import Health, health_server
 from forebay.runtime.jvmlock import held_by_jvm
 from forebay.runtime.kubernetes_members import following_executors
 from forebay.runtime.logic_settings import parse_logic
+from forebay.runtime.matched import find_matches
 from forebay.runtime.metrics import JobMetrics
 from forebay.runtime.positions import committed_positions
 from forebay.runtime.prepare import check_topics, code_version, count_tasks, register_contracts
@@ -94,7 +95,7 @@ class JobApplication:
         self._sessions = sessions or own_session(options.spark)
         declared = find_service(options.service)
         self._application = options.application or declared.name
-        self._service: Service = renamed(declared.as_application(self._application), options.topics)
+        self._service = self._named(declared)
         self._rights = JobRights(options.kafka, self._service, self._application, (Role.RUN,))
         self._logic = parse_logic(self._service, options.logic)
         job = load_job(self._service.job)
@@ -146,6 +147,10 @@ class JobApplication:
             if server is not None:
                 server.close()
 
+    def _named(self, declared: Service) -> Service:
+        """Return the service as this application sees it: its own side topics, topics as the broker calls them."""
+        return renamed(declared.as_application(self._application), self._options.topics)
+
     def _pause(self, seconds: float) -> None:
         if self._stopping.wait(seconds):
             raise _Stopped
@@ -153,6 +158,11 @@ class JobApplication:
     def _prepare(self) -> JobSpec:
         options, service = self._options, self._service
         try:
+            matched = find_matches(options.kafka, service, self._application)
+            if matched:
+                service = self._service = self._named(find_service(options.service))
+                self._rights = JobRights(options.kafka, service, self._application, (Role.RUN,))
+                log.info("%s reads %s", self._application, ", ".join(topic.name for topic in service.inputs))
             self._rights.require()
             whole = actual_topics(service.inputs, global_tables(load_job(service.job)))
             tasks = count_tasks(options.kafka, service, self._application, options.tasks, whole)
@@ -180,6 +190,7 @@ class JobApplication:
             code_version=code_version(service, self._logic),
             restore=restore,
             restore_only=options.restore is Restore.ONLY,
+            matched=matched,
             **options.engine,
         )
 

@@ -25,7 +25,7 @@ from forebay.runtime.errors import StateConflict, TopicChanged, Unavailable
 from forebay.runtime.logs import configure_logging
 from forebay.runtime.positions import closing_times, committed_positions
 from forebay.runtime.protocol.lease import SENTINEL, LeaseOffset, Partitioned
-from forebay.runtime.spec import JobSpec
+from forebay.runtime.spec import JobSpec, recall_matches
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +38,7 @@ class LeasePlanner:
     """Plans leases for a job. Lives in Spark's source process."""
 
     def __init__(self, spec: JobSpec) -> None:
+        recall_matches(spec)
         self.spec = spec
         service = spec.entry
         topics = tuple(sorted(topic.name for topic in service.inputs))

@@ -105,7 +105,8 @@ class GroupSurroundings:
             parts = [at for at, sending in enumerate(self._job.topology) if name in sending.sends]
             senders = [sender_name(at, task) for at in parts for task in range(lease.tasks)]
             begin = ends.get((topic, number), 0)
-            repartitions.append(RepartitionPartition(topic, number, senders, position.senders, begin))
+            rank = 0 if name in topology.tables else 1
+            repartitions.append(RepartitionPartition(topic, number, senders, position.senders, begin, rank))
         return TaskInput(partitions, repartitions)
 
     def check_topics(self, lease: Lease) -> None:
