@@ -23,7 +23,10 @@ PIPELINE = "pipelines:\n  main:\n    from: numbers\n"
         (f"{NUMBERS}{PIPELINE}    to: nowhere\n", "test.yaml:8: there is no stream or table 'nowhere'"),
         ("pipelines:\n  main:\n    from: numbers\n", "test.yaml:3: there is no stream, table or pipeline 'numbers'"),
         ("streams:\n  a: {topic: t, keyType: strin, valueType: json}\n", "'strin' is no type"),
-        ("streams:\n  a: {topic: t, keyType: string, valueType: avro}\n", "write avro:NameOfTheSchema"),
+        (
+            "streams:\n  a: {topic: t, keyType: string, valueType: avro}\npipelines:\n  p: {from: a}\n",
+            "test.yaml:2: the schema of t-value is the registry's, and none is named: write avro:NameOfTheSchema",
+        ),
         ("stores:\n  a: {type: keyvalue}\n", "'keyvalue' is no type of stores: write keyValue"),
         ("stores:\n  a: {type: window, retention: soon}\n", "'soon' is no duration: write a number and one of ms s m"),
         ("functions:\n  f: {type: predikate, expression: 1}\n", "'predikate' is no type of functions: write predicate"),
@@ -51,7 +54,7 @@ def test_a_refusal_names_place_and_remedy(text: str, message: str) -> None:
         ("- {type: peek, forEach: f}", "there is no function 'f' (none is defined)"),
         ("- {type: merge, stream: other}", "there is no stream 'other'"),
         ("- {type: join, valueJoiner: {expression: value1}}", "a join has one other side"),
-        ("- {type: repartition, partitioner: {expression: 1}}", "partitioners are not supported"),
+        ("- {type: convertKey, into: protobuf:Gone}", "there is no schema Gone.proto in no folder"),
     ],
 )
 def test_an_operation_that_does_not_fit_names_its_line(via: str, message: str) -> None:

@@ -42,9 +42,9 @@ def run(
     Its application id is the first file's name unless --application says otherwise. Started again it goes on where it
     stopped.
     """
-    service = mount_files(files, schemas, modules, options["application"] or "").service
+    settings = connect(home=home, **{name: options[name] for name in _CONNECTION})
+    service = mount_files(files, schemas, modules, settings, options["application"] or "").service
     if create:
-        settings = connect(home=home, **{name: options[name] for name in _CONNECTION})
         application = options["application"] or service.name
         for line in created(settings, service.topics(application, options["tasks"])):
             click.echo(line)

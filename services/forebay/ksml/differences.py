@@ -44,20 +44,10 @@ def _all(definition: Definition) -> Iterator[tuple[Node, str]]:
 
 def _stores(definition: Definition) -> Iterator[Node]:
     yield from definition.section("stores").values()
-    for node in _walk(definition.root):
+    for node in definition.root.walk():
         held = node.get("store")
         if held is not None and held.is_object:
             yield held
-
-
-def _walk(node: Node) -> Iterator[Node]:
-    if node.is_object:
-        yield node
-        for _, child in node.items():
-            yield from _walk(child)
-    elif node.is_list:
-        for child in node.value:
-            yield from _walk(child)
 
 
 def _of_store(node: Node) -> Iterator[tuple[Node, str]]:

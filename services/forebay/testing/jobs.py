@@ -46,7 +46,7 @@ class JobDriver:
         service: name in the table of services, or one that is in no table and needs no contracts either: an entry, a
             job, a topology.
         tasks: number of state tasks.
-        partitions: of every input; a multiple of the tasks; as many as tasks by default.
+        partitions: of every input and output; a multiple of the tasks; as many as tasks by default.
         settings: of the logic; its defaults unless given.
         clock: the wall clock to begin with, in ms.
         engine: fields of EngineSettings that differ from their defaults.
@@ -145,12 +145,18 @@ class JobDriver:
         for stage in self.stages:
             stage.restart()
 
-    @staticmethod
-    def _limited(service: str | Service | Job | Topology, engine: EngineSettings, stage: int) -> EngineSettings:
+    def _limited(self, service: str | Service | Job | Topology, engine: EngineSettings, stage: int) -> EngineSettings:
         """Return the settings with what the topics take as they are created, unless others are given."""
-        if not isinstance(service, str) or engine.limits != TaskLimits():
-            return engine
-        return replace(engine, limits=task_limits(find_service(service), stage=stage))
+        limits = engine.limits
+        if isinstance(service, str) and limits == TaskLimits():
+            limits = task_limits(find_service(service), stage=stage)
+        outputs = {name: replace(limits.output(name), partitions=self._partitions) for name in self._job.outputs}
+        onward = {
+            name: replace(limits.onward(name), partitions=self._tasks)
+            for part in self._job.topology
+            for name in part.repartitions
+        }
+        return replace(engine, limits=replace(limits, outputs={**outputs, **onward}))
 
     def _encoded(self, topic: str, key: Any, event: Any, timestamp: int, headers: Headers | None) -> PipedRecord:
         (stage, *_) = (each for each in self.stages if topic in each.part.inputs)

@@ -182,8 +182,10 @@ class GroupProducer:
         for start in range(0, len(result.outputs), _BATCH):
             queue.make_room()
             produce = queue.produce
-            for key, value, timestamp, topic, headers, _ in result.outputs[start : start + _BATCH]:
-                if headers:
+            for key, value, timestamp, topic, headers, chosen in result.outputs[start : start + _BATCH]:
+                if chosen is not None:
+                    produce(topic, value, key, chosen, timestamp=timestamp, headers=headers or [])
+                elif headers:
                     produce(topic, value, key, timestamp=timestamp, headers=headers)
                 else:
                     produce(topic, value, key, timestamp=timestamp)
