@@ -37,3 +37,23 @@ def test_what_is_partitioned_otherwise_cant_be_joined() -> None:
         TopologyError, match=r"join j: keys are text \(partitioned by the partitioner of r\) on one side"
     ):
         words.repartition("r", partitioner=lambda *_: 0).join(words, "{}{}".format, str, windows=within(5), store="j")
+
+
+def test_a_record_goes_to_the_partition_of_a_topic_that_the_partitioner_says() -> None:
+    def by_length(_key: str, word: str | None) -> int | None:
+        return len(word or "") or None
+
+    run = Driven(lambda t: t.stream("in", str).to("out", partitioner=by_length), tasks=3)
+    for word in ("ab", "", "x"):
+        run.driver.pipe("k", word, "in")
+    assert [sent.partition for sent in run.driver.outputs] == [2, None, 1]
+
+
+def test_a_partition_that_the_topic_has_not_sends_the_record_to_errors() -> None:
+    run = Driven(lambda t: t.stream("in", str).to("out", partitioner=lambda _, __: 3), tasks=3)
+    run.driver.pipe("k", "v", "in")
+    (refused,) = run.driver.errors
+    assert refused.headers["error.message"] == (
+        "the partitioner of out gave 3, but out has 3 partitions: give one of 0 to 2, or add partitions and start again"
+    )
+    assert not run.driver.outputs

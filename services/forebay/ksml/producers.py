@@ -16,8 +16,9 @@ from forebay.ksml.functions import Functions
 from forebay.ksml.partitions import partitions_of
 from forebay.ksml.stores import read_type
 from forebay.ksml.types import ANY, STRING, Type, UnknownType
-from forebay.ksml.values import giver_of
+from forebay.ksml.values import WrongType, giver_of
 from forebay.ksml.watch import Watch
+from forebay.processor.api import RejectedRecord
 
 Contract = Callable[[type[Any]], Codec[Any]]
 """Gives the codec of a record class by its contract."""
@@ -101,10 +102,14 @@ class Producer:
         return self._place is not None
 
     def partitions(self, record: Generated, count: int) -> list[int | None]:
-        """Return the partitions, of `count`, that a record goes to; None: as the key's hash says."""
+        """Return the partitions, of `count`, that a record goes to; None: as its key says. Raises RejectedRecord."""
         if self._place is None:
             return [None]
-        return partitions_of(self._place(record.topic, record.key, record.value, count), record.topic, count)
+        found = self._place(record.topic, record.key, record.value, count)
+        try:
+            return partitions_of(found, record.topic, count)
+        except WrongType as error:
+            raise RejectedRecord(f"producer {self.name}: {error}") from error
 
     def codecs(self, contracts: Contract = no_contracts) -> tuple[Codec[Any], Codec[Any]]:
         """Return the codecs of keys and values."""
