@@ -50,7 +50,7 @@ def main(events: int, keys: int) -> None:
         )
         for name, topic, encode, command in (
             ("by hand", TOPIC, codec.encode, ("run", SERVICE)),
-            ("definition", KSML_TOPIC, as_json, ("ksml", "run", str(DEFINITION), "--tasks", "4")),
+            ("definition", KSML_TOPIC, as_json, ("ksml", "run", str(DEFINITION), "--application", "ksml", "--tasks", "4")),
         ):
             figures.append(measure(home, kafka, name, topic, encode, command, records))
     hand, definition = figures

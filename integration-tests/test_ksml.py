@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from job_process import JobProcess
-from ksml_records import Records, by_key, records_of
+from ksml_records import by_key, records_of
 from topic_reading import read_topic
 
 from forebay.cli.main import run
