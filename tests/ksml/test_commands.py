@@ -25,6 +25,27 @@ def test_check_says_what_differs(capsys: pytest.CaptureFixture[str]) -> None:
     assert "records are repartitioned before this function uses its store" in out
 
 
+def test_check_says_what_differs_for_types_and_partitioners(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "Place.avsc").write_text('{"type": "record", "name": "Place", "fields": []}')
+    file = tmp_path / "keyed.yaml"
+    file.write_text(
+        """
+streams:
+  visits: {topic: visits, keyType: avro:Place, valueType: xml, partitioner: place}
+functions:
+  place: {type: streamPartitioner, expression: 0}
+pipelines:
+  main: {from: visits, via: [{type: repartition, partitioner: place}], to: visits}
+"""
+    )
+    assert run(["ksml", "check", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert "  3: Avro keys are written under the schema's id in the registry" in out
+    assert "  3: an .xsd is not read" in out
+    assert "  3: the partitioner counts where the topic is written" in out
+    assert "  7: the partitioner is told the repartition's name" in out
+
+
 def test_check_fails_with_every_problem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "bad.yaml"
     file.write_text("streams:\n  a: {topic: t, keyTyp: string}\npipelines:\n  p: {form: a}\n")
