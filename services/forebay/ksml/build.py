@@ -9,7 +9,7 @@ from forebay.builder import Topology
 from forebay.builder.graph import Bound, Flow, Kind, Made, TopologyError
 from forebay.builder.graph import Node as Step
 from forebay.builder.keys import reader_of_rows, writer_of_rows
-from forebay.formats import Format
+from forebay.formats import Format, key_writer
 from forebay.ksml.code import Source
 from forebay.ksml.definition import Definition
 from forebay.ksml.document import Node
@@ -68,6 +68,11 @@ class Build:
         found = self.format(kind, node)
         if found.row is None:
             raise node.refuse(f"keys can't be {kind}: convert them to string or json")
+        try:
+            # Of Avro, asks the registry for the schema's id: at the start, not with the first record.
+            key_writer(found)
+        except UnknownType as error:
+            raise node.refuse(str(error)) from error
         return found
 
     def function(self, node: Node, kind: str) -> Source:

@@ -128,8 +128,8 @@ def _of_pipeline(node: Node, definition: Definition) -> Iterator[tuple[Node, str
         if kind == "repartition" and each.get("partitioner") is not None:
             yield (
                 each.value["partitioner"],
-                "the partitioner is told the repartition's name and as many partitions as there are tasks, whose number "
-                "can't be changed later",
+                "the partitioner is told the repartition's name and as many partitions as there are tasks, whose "
+                "number can't be changed later",
             )
         for key in ("partitioner", "otherPartitioner") if kind in _JOINS else ():
             if each.get(key) is not None:

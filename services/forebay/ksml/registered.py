@@ -39,9 +39,16 @@ NEEDED = Registered()
 """What the processes of a job ask: all of them must have the same ids."""
 
 
+class _Asked(NoRegistry):
+    """The registry of the environment for who starts nothing: it is asked for schemas, and told none."""
+
+    def latest(self, subject: str) -> str:
+        return NEEDED.latest(subject)
+
+
 def registry_if_any() -> Registry:
-    """Return the environment's registry; one that has nothing where it names none."""
-    return NEEDED if os.environ.get(URL) else NoRegistry()
+    """Return the environment's registry, to ask; one that has nothing where it names none."""
+    return _Asked() if os.environ.get(URL) else NoRegistry()
 
 
 def _registry() -> SchemaRegistry:
