@@ -97,7 +97,7 @@ def as_json(record: UserActivity) -> bytes:
             "action": record.action,
             "session_id": record.session_id,
             "duration_ms": record.duration_ms,
-            "page": record.page,
+            "page": record.page or "/",
             "device": record.device_type,
             "timestamp": record.timestamp,
         }
