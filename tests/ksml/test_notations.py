@@ -36,7 +36,11 @@ PRICE = {
 READING = {
     "title": "Reading",
     "type": "object",
-    "properties": {"value": {"type": "number"}, "unit": {"enum": ["C", "F"]}, "tags": {"items": {"type": "string"}}},
+    "properties": {
+        "value": {"type": ["number", "null"]},
+        "unit": {"enum": ["C", "F"]},
+        "tags": {"items": {"type": "string"}},
+    },
     "required": ["value"],
 }
 PROTO = """

@@ -41,15 +41,16 @@ def fitted(value: Any, schema: Any) -> Any:
     """Return a value with texts as numbers, and numbers as texts, where the schema says so: KSML converts them, too."""
     if not isinstance(schema, dict):
         return value
-    kind = schema.get("type")
+    said = schema.get("type")
+    kinds = said if isinstance(said, list) else [said]
     if isinstance(value, dict):
         fields = schema.get("properties", {})
         return {name: fitted(each, fields.get(name)) for name, each in value.items() if not name.startswith("@")}
     if isinstance(value, list | tuple):
         return [fitted(each, schema.get("items")) for each in value]
-    if isinstance(value, str) and kind in ("number", "integer"):
-        return _number(value, int if kind == "integer" else float)
-    if isinstance(value, int | float) and not isinstance(value, bool) and kind == "string":
+    if isinstance(value, str) and "string" not in kinds and not {"number", "integer"}.isdisjoint(kinds):
+        return _number(value, float if "number" in kinds else int)
+    if isinstance(value, int | float) and not isinstance(value, bool) and kinds == ["string"]:
         return str(value)
     return value
 
