@@ -20,7 +20,7 @@ from forebay.ksml.proxies import proxy_of
 from forebay.ksml.proxy import Proxy
 from forebay.ksml.stores import StoreSpec, store_node
 from forebay.ksml.types import Type, UnknownType
-from forebay.ksml.values import giver_of
+from forebay.ksml.values import giver_of, viewer_of
 from forebay.stores.binding import Store
 
 Called = Callable[[Any, Any], Any]
@@ -126,7 +126,8 @@ class Build:
                 return Made((body(_nothing, out),))
             proxies = {name: self._proxy(bound, spec, step) for name, (spec, step) in used.items()}
             called = self.functions.function(source, proxies)
-            return Made((body(of_record(called, parent.key, types), out),))
+            only_looks = source is not None and source.only_looks
+            return Made((body(of_record(called, parent.key, types, only_looks=only_looks), out),))
 
         return self.graph.add(
             Step(
@@ -186,9 +187,15 @@ class Build:
         return found
 
 
-def of_record(called: Callable[..., Any], key: Format[Any], types: tuple[Type, Type]) -> Callable[..., Any]:
-    """Return a function of key and value (and more) as one of row texts; it gets copies of its own."""
-    give_key, give = giver_of(types[0]), giver_of(types[1])
+def of_record(
+    called: Callable[..., Any], key: Format[Any], types: tuple[Type, Type], *, only_looks: bool = False
+) -> Callable[..., Any]:
+    """Return a function of key and value (and more) as one of row texts; it gets copies of its own.
+
+    Args:
+        only_looks: whether it changes neither, so that it needs no copies.
+    """
+    give_key, give = (viewer_of(kind) if only_looks else giver_of(kind) for kind in types)
     if key.is_text and give is None:
         return called
     if key.is_text and give is not None:
