@@ -11,7 +11,7 @@ import pytest
 
 from forebay.agreement import disagreements
 from forebay.cli.main import run
-from forebay.ksml.mounting import environment, mount, mounted
+from forebay.ksml.mounting import environment, files_of, mount, mounted
 from tests.ksml.bodies import DEFINITIONS
 
 ORDERS = DEFINITIONS / "order-stores.yaml"
@@ -76,6 +76,12 @@ def test_a_folder_is_all_its_definitions_as_one_job() -> None:
     found = mounted(environment("all", [DEFINITIONS]))
     assert len(found.service.inputs) == 5
     assert set(found.service.stores) >= {"orders", "inventory", "customers", "metric_windows"}
+
+
+def test_the_runner_s_configuration_beside_definitions_is_left_out(tmp_path: Path) -> None:
+    for name, text in (("one.yaml", "streams: {}"), ("ksml-runner.yaml", "ksml:\n  definitions: {a: one.yaml}\n")):
+        (tmp_path / name).write_text(text)
+    assert files_of([tmp_path]) == [tmp_path / "one.yaml"]
 
 
 def test_other_processes_find_the_service_by_the_environment() -> None:

@@ -43,17 +43,25 @@ class Mounted(NamedTuple):
 
 
 def files_of(paths: Sequence[Path]) -> list[Path]:
-    """Return the definition files that paths name: of a folder those in it, by name. Raises KsmlError."""
+    """Return the definition files that paths name: of a folder those in it, by name. Raises KsmlError.
+
+    The configuration of KSML's runner, which often lies beside them, is none of them.
+    """
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
             inside = sorted(each for each in path.iterdir() if each.suffix in _SUFFIXES and each.is_file())
+            inside = [each for each in inside if not _is_of_runner(each)]
             if not inside:
                 raise refusal(str(path), 1, "there is no definition in the folder: put a file name.yaml into it")
             found += inside
         else:
             found.append(path)
     return found
+
+
+def _is_of_runner(file: Path) -> bool:
+    return re.search(r"^ksml:", file.read_text(encoding="utf-8", errors="replace"), re.MULTILINE) is not None
 
 
 def read_all(
