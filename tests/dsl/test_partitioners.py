@@ -57,3 +57,14 @@ def test_a_partition_that_the_topic_has_not_sends_the_record_to_errors() -> None
         "the partitioner of out gave 3, but out has 3 partitions: give one of 0 to 2, or add partitions and start again"
     )
     assert not run.driver.outputs
+
+
+def test_what_a_job_reads_itself_comes_to_the_task_of_the_partition() -> None:
+    def build(t: Topology) -> None:
+        t.stream("in", str).to("own", partitioner=lambda _, word: int(word or "0"))
+        t.stream("own", str).group_by_key().count(store="counts")
+
+    run = Driven(build, tasks=3)
+    run.feed("in", *(("k", str(n % 3), n) for n in range(6)))
+    counts = [dict(store.all()) for p in run.driver.stages[-1].processors for store in [p.store0]]  # type: ignore[attr-defined]
+    assert [sorted(row) for row in counts] == [["k"]] * 3

@@ -51,12 +51,13 @@ class PipedRecord:
     value_: bytes | None
     timestamp_: int
     headers_: Headers
+    partition_: int | None = None
 
     def topic(self) -> str:
         return self.source
 
     def partition(self) -> int:
-        return 0
+        return self.partition_ or 0
 
     def offset(self) -> int:
         return self.offset_

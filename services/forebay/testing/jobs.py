@@ -169,10 +169,16 @@ class JobDriver:
         return self._record(topic, data, value, at, headers or [])
 
     def _record(
-        self, topic: str, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp: int,
+        headers: Headers,
+        partition: int | None = None,
     ) -> PipedRecord:
         self._offsets += 1
-        return PipedRecord(topic, self._offsets - 1, key, value, timestamp, headers)
+        return PipedRecord(topic, self._offsets - 1, key, value, timestamp, headers, partition)
 
     def _run(self, records: list[PipedRecord]) -> list[Forwarded[Any]]:
         """Run a batch, then what it sent to topics that the service reads itself, until that is nothing."""
@@ -188,7 +194,7 @@ class JobDriver:
 
     def _sent_to_itself(self, outputs: list[Output]) -> list[PipedRecord]:
         return [
-            self._record(sent.target, sent.key, sent.value, sent.timestamp, list(sent.headers or []))
+            self._record(sent.target, sent.key, sent.value, sent.timestamp, list(sent.headers or []), sent.partition)
             for sent in outputs
             if sent.target in self._job.inputs
         ]
@@ -198,7 +204,9 @@ class JobDriver:
             self._idle_ms = 0
         arrived: dict[tuple[str, int], list[Message]] = {}
         for record in records:
-            place = (record.topic(), partition_of(record.key() or b"", self._partitions))
+            chosen = record.partition_
+            number = partition_of(record.key() or b"", self._partitions) if chosen is None else chosen
+            place = (record.topic(), number)
             arrived.setdefault(place, []).append(record)
         sent: list[Output] = []
         crossing: Crossing = {}
