@@ -126,8 +126,8 @@ class Build:
                 return Made((body(_nothing, out),))
             proxies = {name: self._proxy(bound, spec, step) for name, (spec, step) in used.items()}
             called = self.functions.function(source, proxies)
-            only_looks = source is not None and source.only_looks
-            return Made((body(of_record(called, parent.key, types, only_looks=only_looks), out),))
+            shown = of_record(called, parent.key, types, only_looks=source.only_looks)
+            return Made((body(shown, out),))
 
         return self.graph.add(
             Step(
