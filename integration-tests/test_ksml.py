@@ -102,7 +102,7 @@ VISIT = {"type": "record", "name": "Visit", "fields": [{"name": "guest", "type":
 VISIT_PROTO = 'syntax = "proto3"; message Visit { string guest = 1; }'
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 def test_keys_of_avro_and_partitioners_on_a_broker(endpoints: Endpoints, tmp_path: Path) -> None:
     broker = ["--bootstrap-servers", endpoints.bootstrap_servers, "--schema-registry-url", endpoints.registry_url]
     settings = KafkaSettings(bootstrap_servers=endpoints.bootstrap_servers, schema_registry_url=endpoints.registry_url)
