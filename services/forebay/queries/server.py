@@ -15,6 +15,7 @@ from forebay.catalog import Service
 from forebay.kafka.codecs import reading_codec
 from forebay.kafka.identities import queries_group
 from forebay.kafka.patience import keep_trying
+from forebay.kafka.registry import shared_registry
 from forebay.kafka.settings import KafkaSettings
 from forebay.queries.gate import Gate
 from forebay.queries.pages import QueryPages
@@ -27,6 +28,7 @@ from forebay.runtime.follower import ChangelogsAnew, Follower, count_followed, f
 from forebay.runtime.health import Health, health_page
 from forebay.runtime.http import Answer, HttpServer, Request
 from forebay.runtime.stage_log import stage_logs
+from forebay.serde.subjects import connect
 from forebay.sql.service import MODULE as SQL_MODULE
 from forebay.sql.service import program
 
@@ -81,6 +83,7 @@ class QueryServer:
         self._kafka = kafka
         self._service = service
         self._application = application
+        connect(shared_registry(kafka.registry()))
         self._logs = stage_logs(service, application, logic)
         self._codecs = [
             {

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from forebay.sql.catalog import Encoding, Header, Named, Source, Windowing
+from forebay.sql.catalog import NAMED, Encoding, Header, Named, Source, Windowing
 from forebay.sql.errors import Place, SqlError
+from forebay.sql.schemas.inference import Asked, Lookup, chosen, completed
+from forebay.sql.schemas.lookup import ask
 from forebay.sql.syntax import CreateAs, CreateSource, Options
 from forebay.sql.types import BIGINT, STRING, TIMESTAMP
 
@@ -30,6 +32,7 @@ _KNOWN = frozenset(
         "VALUE_SCHEMA_ID",
         "KEY_SCHEMA_ID",
         "VALUE_SCHEMA_FULL_NAME",
+        "KEY_AVRO_SCHEMA_FULL_NAME",
         "KEY_SCHEMA_FULL_NAME",
         "CLEANUP_POLICY",
         "VALUE_AVRO_SCHEMA_FULL_NAME",
@@ -54,7 +57,7 @@ def key_format(given: Options, settings: dict[str, str]) -> str:
     return str(given.get("KEY_FORMAT", given.get("FORMAT", ""))).upper()
 
 
-def declared(statement: CreateSource, settings: dict[str, str]) -> Source:
+def declared(statement: CreateSource, settings: dict[str, str], lookup: Lookup = ask) -> Source:
     """Return the source that a CREATE STREAM or TABLE declares. Raises SqlError."""
     place, given = statement.place, checked(statement.options, statement.place)
     topic = given.get("KAFKA_TOPIC")
@@ -71,21 +74,27 @@ def declared(statement: CreateSource, settings: dict[str, str]) -> Source:
             headers.append(Header(column.name, column.header))
         else:
             values.append(Named(column.name, column.type))
-    if statement.is_table and not keys:
-        raise SqlError(place, "a table needs a key: write PRIMARY KEY behind a column")
     encoding = _encoding(given, settings, Encoding("", ""), place)
     if not encoding.value:
         raise SqlError(place, f"the format is missing: write VALUE_FORMAT = one of {', '.join(FORMATS)}")
+    encoding = encoding if encoding.key else replace(encoding, key="KAFKA")
+    key, key_form = completed(Asked("KEY", encoding.key, given, str(topic), place), tuple(keys), encoding, lookup)
+    value, form = completed(Asked("VALUE", encoding.value, given, str(topic), place), tuple(values), encoding, lookup)
+    if statement.is_table and not key:
+        raise SqlError(place, "a table needs a key: write PRIMARY KEY behind a column")
     return Source(
         statement.name,
         statement.is_table,
-        tuple(keys),
-        tuple(values),
+        key,
+        value,
         str(topic),
-        encoding if encoding.key else replace(encoding, key="KAFKA"),
+        encoding,
         _windowing(given, place),
-        _timestamp(given, (*keys, *values), place),
+        _timestamp(given, (*key, *value), place),
         tuple(headers),
+        is_framed=encoding.key in NAMED,
+        key_form=key_form,
+        value_form=form,
         place=place,
     )
 
@@ -98,6 +107,9 @@ def target(
     columns: tuple[tuple[Named, ...], tuple[Named, ...]],
     windowing: Windowing | None,
     key: str,
+    lookup: Lookup = ask,
+    *,
+    is_framed: bool = False,
 ) -> Source:
     """Return the source that a CREATE ... AS computes. Raises SqlError."""
     keys, values = columns
@@ -105,6 +117,10 @@ def target(
     encoding = _encoding(given, settings, replace(source.encoding, key=key, wraps=None), statement.place)
     if len(values) != 1 and given.get("WRAP_SINGLE_VALUE") is not None and given["WRAP_SINGLE_VALUE"] is False:
         raise SqlError(statement.place, "WRAP_SINGLE_VALUE is for a single column: leave it out")
+    forms = [
+        chosen(Asked(part, kind, given, named, statement.place), found, encoding, lookup)
+        for part, kind, found in (("KEY", encoding.key, keys), ("VALUE", encoding.value, values))
+    ]
     return Source(
         statement.name,
         statement.is_table,
@@ -115,6 +131,9 @@ def target(
         windowing,
         _timestamp(given, values, statement.place),
         is_derived=True,
+        is_framed=is_framed,
+        key_form=forms[0],
+        value_form=forms[1],
         place=statement.place,
     )
 

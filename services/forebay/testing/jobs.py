@@ -16,6 +16,7 @@ from forebay.partitioner import partition_of
 from forebay.processor.engine import EngineSettings
 from forebay.processor.messages import Headers, Message, Output
 from forebay.serde import local_codec
+from forebay.serde.subjects import connect_nowhere
 from forebay.task_limits import task_limits
 from forebay.testing.driver import Failure, Forwarded, PipedRecord, failure, shown
 from forebay.testing.kept import KeptRecords
@@ -66,6 +67,7 @@ class JobDriver:
         **engine: Any,
     ) -> None:
         contract: Contract
+        connect_nowhere()
         if not isinstance(service, str):
             kept = KeptRecords()
             self._job, self._name, contract = _described(service), "driven", lambda _, record: kept.codec(record)
