@@ -144,8 +144,8 @@ class Follower:
     def catch_up(self, stop: threading.Event) -> int:
         """Read what there is, and apply it as far as batches are whole; give the newest one's number, -1 for none.
 
-        A task's batches end at the last stable offsets, unless a transaction was being committed just then: each
-        writes to the internal changelog before its commit, so one that is seen nowhere there is seen nowhere.
+        A task's batches end at the last stable offsets, unless a transaction was under way just then in any of its
+        changelogs. Its end is written to one partition after the other: a position may be there before its rows are.
 
         Raises:
             Unavailable: the broker can't be reached. ChangelogsAnew: nothing that was read counts.
@@ -153,7 +153,7 @@ class Follower:
         asked = self._watch.now()
         before = self._ends(self._internal, IsolationLevel.READ_COMMITTED)
         ends = self._ends(self._of_place, IsolationLevel.READ_COMMITTED)
-        after = self._ends(self._internal, IsolationLevel.READ_UNCOMMITTED)
+        after = self._ends(self._of_place, IsolationLevel.READ_UNCOMMITTED)
         self._known = ends
         self._read_to(ends, stop)
         if stop.is_set():
@@ -168,6 +168,7 @@ class Follower:
             task.batches_end({topic: ends[topic, number] for topic in task.topics})
             for number, task in self._tasks
             if before[task.internal, number] == after[task.internal, number]
+            and all(ends[topic, number] == after[topic, number] for topic in task.topics)
         ]
         return max(batches, default=-1)
 
