@@ -51,14 +51,16 @@ class FollowedTask(abc.ABC):
         self.topics = rows.topics
         self._rows = rows
         self._waiting: dict[str, deque[tuple[int, Change]]] = {topic: deque() for topic in rows.topics}
-        self._positions: deque[tuple[int, TaskPosition]] = deque()
+        self._positions: deque[tuple[int, TaskPosition, int]] = deque()
+        self.committed_ms = -1
+        """When the newest batch that was applied was written, in ms; -1: none was."""
 
     def take(self, topic: str, offset: int, key: bytes, value: bytes | None, timestamp: int) -> None:
         """Take a record; each topic's in order of offset. `timestamp` in ms."""
         if topic != self.internal or key != POSITION:
             self._waiting[topic].append((offset, self._rows.row(topic, key, value, timestamp)))
         elif value is not None:
-            self._positions.append((offset, TaskPosition.from_json(value)))
+            self._positions.append((offset, TaskPosition.from_json(value), timestamp))
 
     @abc.abstractmethod
     def batches_end(self, ends: Offsets) -> int:
@@ -77,7 +79,7 @@ class FollowedTask(abc.ABC):
         """Return the position of the last batch before `ends`, unless it was given before."""
         found = None
         while self._positions and self._positions[0][0] < ends[self.internal]:
-            found = self._positions.popleft()[1]
+            _, found, self.committed_ms = self._positions.popleft()
         return found
 
     def _changes(self, until: Offsets) -> dict[bytes, bytes | None]:

@@ -50,6 +50,8 @@ class Analysis:
         self.is_aggregate = bool(query.group_by) or any(
             aggregation.is_aggregate(part) for item in query.select for part in parts(item.expression)
         )
+        if query.as_of is not None:
+            raise SqlError(query.place, "FOR SYSTEM_TIME AS OF is for a query of a table: leave it out here")
         if query.window and not query.group_by:
             raise SqlError(query.place, "a WINDOW needs GROUP BY: add it, or leave WINDOW out")
         if query.emit == "FINAL" and not query.window:

@@ -96,6 +96,7 @@ class Source:
     Args:
         timestamp: column that event time is taken from, and how it is written.
         is_derived: whether a statement computes it.
+        history_ms: how long former rows of a table are kept; 0: not at all.
         is_framed: whether its rows' keys name their schema, so that equal keys may lie in different partitions.
         key_form, value_form: schemas of its topic.
     """
@@ -111,6 +112,7 @@ class Source:
     headers: tuple[Header, ...] = ()
     is_derived: bool = False
     is_framed: bool = False
+    history_ms: int = 0
     key_form: Form = Form()
     value_form: Form = Form()
     place: Place = field(default=Place(), compare=False)

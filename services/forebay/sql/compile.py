@@ -127,8 +127,16 @@ class Compiler:
             make = readable.row_maker(query.step, windowed)
         inner = key_format(query.target.keys, key_kind(key)) if windowed and base is not None else key
         self.readable[query.target.name] = Readable(
-            query.target, store, reader_of_rows(inner), writer_of_rows(inner), make
+            query.target, store, reader_of_rows(inner), writer_of_rows(inner), make, self._history(query.target, found)
         )
+
+    def _history(self, target: Source, found: Table[Any, Any]) -> str:
+        """Keep a table's former rows beside it, if that is wanted; give the name of their store."""
+        if not target.history_ms:
+            return ""
+        store = self.name(f"{target.name} history")
+        found.to_stream().to_table(store=store, history_retention_ms=target.history_ms)
+        return store
 
     def _store_of(self, base: Step) -> str | None:
         if isinstance(base, Scan) and not base.source.is_derived:

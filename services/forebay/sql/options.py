@@ -35,6 +35,7 @@ _KNOWN = frozenset(
         "KEY_AVRO_SCHEMA_FULL_NAME",
         "KEY_SCHEMA_FULL_NAME",
         "CLEANUP_POLICY",
+        "HISTORY_RETENTION",
         "VALUE_AVRO_SCHEMA_FULL_NAME",
         "KEY_PROTOBUF_NULLABLE_REPRESENTATION",
         "VALUE_PROTOBUF_NULLABLE_REPRESENTATION",
@@ -77,6 +78,8 @@ def declared(statement: CreateSource, settings: dict[str, str], lookup: Lookup =
     encoding = _encoding(given, settings, Encoding("", ""), place)
     if not encoding.value:
         raise SqlError(place, f"the format is missing: write VALUE_FORMAT = one of {', '.join(FORMATS)}")
+    if "HISTORY_RETENTION" in given:
+        raise SqlError(place, "HISTORY_RETENTION is for CREATE TABLE ... AS SELECT: write it there")
     encoding = encoding if encoding.key else replace(encoding, key="KAFKA")
     key, key_form = completed(Asked("KEY", encoding.key, given, str(topic), place), tuple(keys), encoding, lookup)
     value, form = completed(Asked("VALUE", encoding.value, given, str(topic), place), tuple(values), encoding, lookup)
@@ -131,6 +134,7 @@ def target(
         windowing,
         _timestamp(given, values, statement.place),
         is_derived=True,
+        history_ms=_history(given, statement, windowing),
         is_framed=is_framed,
         key_form=forms[0],
         value_form=forms[1],
@@ -161,20 +165,29 @@ def _windowing(given: Options, place: Place) -> Windowing | None:
         raise SqlError(place, f"WINDOW_TYPE is {kind}: write TUMBLING, HOPPING or SESSION")
     size = given.get("WINDOW_SIZE", 0)
     if isinstance(size, str):
-        size = _duration(size, place)
+        size = _duration("WINDOW_SIZE", size, place)
     if named != "SESSION" and not size:
         raise SqlError(place, f"{named} windows have a size: write WINDOW_SIZE = '30 SECONDS'")
     return Windowing(named, int(size))
 
 
-def _duration(text: str, place: Place) -> int:
+def _history(given: Options, statement: CreateAs, windowing: Windowing | None) -> int:
+    wanted = given.get("HISTORY_RETENTION")
+    if wanted is None:
+        return 0
+    if not statement.is_table or windowing is not None:
+        raise SqlError(statement.place, "HISTORY_RETENTION is for a TABLE without windows: leave it out")
+    return _duration("HISTORY_RETENTION", str(wanted), statement.place)
+
+
+def _duration(name: str, text: str, place: Place) -> int:
     from forebay.sql.reader import Reader  # noqa: PLC0415 (only sources with windows need it)
     from forebay.sql.tokens import tokens_of  # noqa: PLC0415
 
     try:
         return Reader(text, tokens_of(text)).duration()
     except SqlError as error:
-        raise SqlError(place, f"WINDOW_SIZE {text!r}: {error.reason}") from error
+        raise SqlError(place, f"{name} {text!r}: {error.reason}") from error
 
 
 def _timestamp(given: Options, columns: tuple[Named, ...], place: Place) -> tuple[str, str] | None:
