@@ -13,6 +13,7 @@ from forebay.cli.following import following_options, job_settings
 from forebay.cli.names import service_argument
 from forebay.cli.signals import stop_requests
 from forebay.queries.gate import NoToken, read_token
+from forebay.queries.kept import FilesInUse
 from forebay.queries.server import QueryServer
 from forebay.runtime.logs import configure_logging
 
@@ -45,6 +46,11 @@ Examples:
     callback=_token,
     help="File with a token that queries must send: Authorization: Bearer TOKEN.",
 )
+@click.option(
+    "--store-directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Keep rows in files there: little memory, and a start goes on where the last one ended. Default: in memory.",
+)
 def queries(
     service: Service,
     home: Path,
@@ -55,17 +61,21 @@ def queries(
     http_port: int,
     log_format: str,
     token: bytes | None,
+    store_directory: Path | None,
     **connection: Any,
 ) -> None:
     """Answer queries of SERVICE's stores over HTTP, until Ctrl-C or SIGTERM.
 
-    It follows the job's changelogs and holds the rows in memory, each task's as of one commit. GET /stores
+    It follows the job's changelogs and holds the rows, each task's as of one commit. GET /stores
     lists the stores, /stores/STORE and /stores/STORE/KEY read them, /changes/STORE follows one (docs/queries.md).
     With --token-file whoever sends no token gets 401; /healthz, /readyz and /metrics stay open.
     """
     configure_logging(log_format)
     kafka = connect(home=home, **connection)
     settings = job_settings(service, logic)
-    server = QueryServer(kafka, service, application or service.name, settings, token)
+    try:
+        server = QueryServer(kafka, service, application or service.name, settings, token, store_directory)
+    except FilesInUse as error:
+        raise click.BadParameter(str(error), param_hint="--store-directory") from error
     with stop_requests() as stop:
         server.serve(http_host, http_port, every_ms / 1000, stop)

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -18,6 +19,7 @@ from forebay.kafka.patience import keep_trying
 from forebay.kafka.registry import shared_registry
 from forebay.kafka.settings import KafkaSettings
 from forebay.queries.gate import Gate
+from forebay.queries.kept import Files
 from forebay.queries.pages import QueryPages
 from forebay.queries.push import Tail
 from forebay.queries.replica import TaskReplica
@@ -28,6 +30,7 @@ from forebay.runtime.follower import ChangelogsAnew, Follower, count_followed, f
 from forebay.runtime.health import Health, health_page
 from forebay.runtime.http import Answer, HttpServer, Request
 from forebay.runtime.stage_log import stage_logs
+from forebay.runtime.tombstones import kept_seconds
 from forebay.serde.subjects import connect
 from forebay.sql.service import MODULE as SQL_MODULE
 from forebay.sql.service import program
@@ -70,6 +73,10 @@ class QueryServer:
     Args:
         logic: settings that the job is run with: they shape its stores.
         token: what queries must send; None: nothing. Health and metrics are open.
+        directory: where rows are kept in files, of this process alone; None: they are in memory.
+
+    Raises:
+        FilesInUse: another process has the directory.
     """
 
     def __init__(
@@ -79,7 +86,10 @@ class QueryServer:
         application: str,
         logic: Mapping[str, Any],
         token: bytes | None = None,
+        directory: Path | None = None,
     ) -> None:
+        self._files = None if directory is None else Files(directory, application)
+        self._goes_on = True
         self._kafka = kafka
         self._service = service
         self._application = application
@@ -124,6 +134,8 @@ class QueryServer:
         finally:
             self._stores.close()
             server.close()
+            if self._files is not None:
+                self._files.close()
 
     def answer(self, request: Request) -> Answer:
         """Answer one request."""
@@ -156,14 +168,25 @@ class QueryServer:
         except Exception as error:
             self.health.failing(str(error))
             raise
+        kept_s = self._kept_seconds()
         replicas = [
-            [TaskReplica(task, item, codecs) for task in range(tasks)]
-            for item, codecs in zip(self._logs, self._codecs, strict=True)
+            [
+                TaskReplica(task, item, codecs, None if self._files is None else self._files.table(stage, task), kept_s)
+                for task in range(tasks)
+            ]
+            for stage, (item, codecs) in enumerate(zip(self._logs, self._codecs, strict=True))
         ]
+        self._goes_on = False
         previous, self._stores = self._stores, JobStores([item.stores for item in self._logs], replicas)
         previous.close()
         followed = [(replica.task, replica) for stage in replicas for replica in stage]
         return follower_of(self._kafka, queries_group(self._application), followed)
+
+    def _kept_seconds(self) -> float:
+        """Return how old files may be to be gone on with, in seconds; 0: none is."""
+        if self._files is None or not self._goes_on:
+            return 0.0
+        return kept_seconds(self._kafka, {topic for item in self._logs for topic in item.rows().topics})
 
     def _follow(
         self, follower: Follower, every_seconds: float, stop: threading.Event, pause: Callable[[float], None]

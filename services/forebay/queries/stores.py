@@ -170,6 +170,9 @@ class JobStores:
         """End all subscriptions: whoever reads on begins with what comes instead."""
         for subscription in list(self._subscriptions):
             subscription.close(End.RESTART)
+        for tasks in self._replicas:
+            for replica in tasks:
+                replica.close()
 
     def _declared(self, store: str) -> Store[Any]:
         if store not in self._stores:
