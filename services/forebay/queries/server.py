@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from forebay.kafka.registry import shared_registry
 from forebay.kafka.settings import KafkaSettings
 from forebay.queries.gate import Gate
 from forebay.queries.kept import Files
+from forebay.queries.openapi import openapi
 from forebay.queries.pages import QueryPages
 from forebay.queries.push import Tail
 from forebay.queries.replica import TaskReplica
@@ -28,7 +29,7 @@ from forebay.queries.stores import JobStores
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.follower import ChangelogsAnew, Follower, count_followed, follower_of
 from forebay.runtime.health import Health, health_page
-from forebay.runtime.http import Answer, HttpServer, Request
+from forebay.runtime.http import Answer, HttpServer, Limits, Request, Tls
 from forebay.runtime.stage_log import stage_logs
 from forebay.runtime.tombstones import kept_seconds
 from forebay.serde.subjects import connect
@@ -72,7 +73,8 @@ class QueryServer:
 
     Args:
         logic: settings that the job is run with: they shape its stores.
-        token: what queries must send; None: nothing. Health and metrics are open.
+        token, logins: what queries must send, the token or one of the logins; without both nothing. Health and
+            metrics are open.
         directory: where rows are kept in files, of this process alone; None: they are in memory.
 
     Raises:
@@ -87,6 +89,7 @@ class QueryServer:
         logic: Mapping[str, Any],
         token: bytes | None = None,
         directory: Path | None = None,
+        logins: Collection[bytes] = (),
     ) -> None:
         self._files = None if directory is None else Files(directory, application)
         self._goes_on = True
@@ -105,12 +108,20 @@ class QueryServer:
         self._stores = JobStores([item.stores for item in self._logs], [[] for _ in self._logs])
         self._registry = CollectorRegistry()
         self._metrics = QueryMetrics(service.name, self._registry)
-        self._gate = Gate(token)
+        self._gate = Gate(token, logins)
         self._pages = QueryPages(lambda: self._stores)
         self._sql = self._sql_pages() if service.job == SQL_MODULE else None
         self.health = Health()
 
-    def serve(self, host: str, port: int, every_seconds: float, stop: threading.Event) -> None:
+    def serve(
+        self,
+        host: str,
+        port: int,
+        every_seconds: float,
+        stop: threading.Event,
+        limits: Limits = Limits(),  # noqa: B008 (it does not change)
+        tls: Tls | None = None,
+    ) -> None:
         """Serve until `stop` is set.
 
         Args:
@@ -119,8 +130,9 @@ class QueryServer:
         Raises:
             PortInUse: the port is taken. TopicMissing: the job has no changelogs.
         """
-        server = HttpServer(self.answer, host, port)
-        log.info("%s: http://%s:%d has /stores, /changes, /healthz, /readyz, /metrics", self._name, host, server.port)
+        server = HttpServer(self.answer, host, port, limits, tls)
+        place = f"{'http' if tls is None else 'https'}://{host}:{server.port}"
+        log.info("%s: %s has /stores, /changes, /openapi.json, /healthz, /readyz, /metrics", self._name, place)
 
         def pause(seconds: float) -> None:
             stop.wait(seconds)
@@ -150,6 +162,8 @@ class QueryServer:
         return found
 
     def _answered(self, request: Request) -> Answer:
+        if request.path == ("openapi.json",):
+            return openapi(self._sql is not None)
         if request.path == ("sql",) and self._sql is not None:
             return self._sql.answer(request)
         return self._pages.answer(request)
