@@ -16,7 +16,11 @@ from confluent_kafka import Producer
 from job_process import JobProcess
 from own_topics import settings_of
 
+from forebay.kafka.registry import SchemaRegistry
 from forebay.platform import Platform
+from forebay.serde.framing import header
+from forebay.serde.schema import Schema
+from forebay.serde.varint import integer_bytes
 
 STATEMENTS = """
 CREATE STREAM readings (sensor VARCHAR KEY, area VARCHAR, reading DOUBLE)
@@ -27,7 +31,14 @@ CREATE TABLE avg_readings AS SELECT sensor, AVG(reading) AS avg FROM readings GR
 CREATE TABLE part_avg AS SELECT area, AVG(reading) AS avg FROM readings GROUP BY area EMIT CHANGES;
 CREATE TABLE movie_tickets_sold AS SELECT title, COUNT(*) AS tickets_sold FROM movie_ticket_sales
   GROUP BY title EMIT CHANGES;
+CREATE STREAM clicks WITH (KAFKA_TOPIC='sql_clicks', PARTITIONS=2, FORMAT='AVRO');
+CREATE TABLE clicks_per_page WITH (KAFKA_TOPIC='sql_clicks_per_page', FORMAT='PROTOBUF') AS
+  SELECT page, COUNT(*) AS clicks FROM clicks GROUP BY page;
+CREATE TABLE clicks_per_user WITH (KAFKA_TOPIC='sql_clicks_per_user', VALUE_FORMAT='JSON_SR') AS
+  SELECT rowkey AS user_id, COUNT(*) AS clicks FROM clicks GROUP BY rowkey;
 """
+CLICK = {"type": "record", "name": "Click", "fields": [{"name": "page", "type": "string"}]}
+CLICKS = [(1, "home"), (2, "home"), (1, "cart")]
 READINGS = [("sensor-1", "hall", 45.0), ("sensor-2", "hall", 41.0), ("sensor-1", "hall", 92.0)]
 SALES = ["Aliens", "Die Hard", "Die Hard", "The Godfather", "Die Hard"]
 
@@ -56,6 +67,11 @@ def settled(url: str, sql: str, wanted: list[dict[str, Any]], seconds: float) ->
 def test_a_file_runs_as_a_job_and_is_queried(platform: Platform, tmp_path: Path) -> None:
     endpoints = platform.up()
     settings = settings_of(endpoints)
+    registry = SchemaRegistry(settings.registry())
+    key, click = (
+        registry.register(f"sql_clicks-{part}", Schema(json.dumps(schema))).schema_id
+        for part, schema in (("key", {"type": "long"}), ("value", CLICK))
+    )
     file = tmp_path / "first-bar.sql"
     file.write_text(STATEMENTS)
     broker = ["--bootstrap-servers", endpoints.bootstrap_servers, "--schema-registry-url", endpoints.registry_url]
@@ -84,6 +100,13 @@ def test_a_file_runs_as_a_job_and_is_queried(platform: Platform, tmp_path: Path)
         for number, title in enumerate(SALES):
             value = json.dumps({"TITLE": title, "SALE_TS": "2019-07-18T10:00:00Z", "TICKET_TOTAL_VALUE": 12})
             producer.produce("sql_movie_ticket_sales", value, timestamp=2_000 + number)
+        for number, (user, page) in enumerate(CLICKS):
+            producer.produce(
+                "sql_clicks",
+                header(click) + integer_bytes(len(page)) + page.encode(),
+                header(key) + integer_bytes(user),
+                timestamp=3_000 + number,
+            )
         assert producer.flush(30) == 0
 
         one = "SELECT * FROM avg_readings WHERE sensor = 'sensor-1';"
@@ -91,6 +114,13 @@ def test_a_file_runs_as_a_job_and_is_queried(platform: Platform, tmp_path: Path)
         sold = "SELECT title, tickets_sold FROM movie_tickets_sold WHERE tickets_sold > 1;"
         settled(url, sold, [{"TITLE": "Die Hard", "TICKETS_SOLD": 3}], 60)
         settled(url, "SELECT avg FROM part_avg WHERE area = 'hall';", [{"AVG": 178.0 / 3}], 60)
+        settled(url, "SELECT * FROM clicks_per_page WHERE page = 'home';", [{"PAGE": "home", "CLICKS": 2}], 60)
+        settled(url, "SELECT * FROM clicks_per_user WHERE user_id = 1;", [{"USER_ID": 1, "CLICKS": 2}], 60)
+        changes = "SELECT * FROM clicks_per_page WHERE page = 'cart' EMIT CHANGES LIMIT 1;"
+        assert rows(url, changes, from_beginning=True) == [{"PAGE": "cart", "CLICKS": 1}]
+        written = registry.newest("sql_clicks_per_page-key")
+        assert written is not None
+        assert "string PAGE = 1" in written.schema.text
         follower.join(30)
         assert pushed == [{"SENSOR": "sensor-1", "AVG": 45.0}, {"SENSOR": "sensor-1", "AVG": 68.5}]
         with pytest.raises(HTTPError) as refused:

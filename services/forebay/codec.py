@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
 
@@ -33,6 +33,14 @@ class Codec(Protocol[T]):
     def decode(self, data: bytes) -> T:
         """Return the record. Raises DecodeError."""
         ...
+
+
+def registering(codec: Any) -> Callable[[], object] | None:
+    """Return what registers the schema that a codec writes under; None: it has none of its own.
+
+    A codec whose bytes name a schema has it as `register`.
+    """
+    return getattr(codec, "register", None)
 
 
 def canonical_of(codec: Codec[T]) -> Callable[[T], T] | None:

@@ -43,7 +43,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Asked]:
     def send(_: RegistryHttp, method: str, path: str, body: Any = None) -> Answer:
         found.append((method, path))
         if path == "/subjects/visits-value/versions/latest":
-            return Answer(200, {"schema": PLACE})
+            return Answer(200, {"schema": PLACE, "id": 11})
         return Answer(404, {}) if path.endswith("latest") else Answer(200, {"id": 12})
 
     monkeypatch.setattr(RegistryHttp, "send", send)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,8 @@ import pytest
 
 from forebay.catalog import find_service
 from forebay.kafka.settings import KafkaSettings
-from forebay.queries.gate import Gate, NoToken, read_token
+from forebay.queries.gate import Gate, NoToken, read_logins, read_token
+from forebay.queries.openapi import openapi
 from forebay.queries.server import QueryServer
 from forebay.runtime.http import HttpServer, Request
 
@@ -88,3 +90,49 @@ def test_a_file_without_a_token_is_refused(tmp_path: Path, content: str) -> None
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(NoToken, match="nowhere can't be read: No such file"):
         read_token(tmp_path / "nowhere")
+
+
+def basic(login: str) -> str:
+    return f"Basic {base64.b64encode(login.encode()).decode()}"
+
+
+@pytest.mark.parametrize(
+    ("authorization", "status"),
+    [
+        (basic("ann:long-enough"), None),
+        (basic("bob:also:long"), None),
+        (f"Bearer {TOKEN}", None),
+        (basic("ann:also:long"), 401),
+        (basic("ann:"), 401),
+        ("Bearer ann:long-enough", 401),
+        ("Basic !", 401),
+        ("Digest x", 401),
+        ("", 401),
+    ],
+)
+def test_a_login_of_the_file_will_do_as_well(authorization: str, status: int | None, tmp_path: Path) -> None:
+    (tmp_path / "logins").write_text("# who may query\nann:long-enough\n\nbob:also:long\n")
+    gate = Gate(TOKEN.encode(), read_logins(tmp_path / "logins"))
+    answer = gate.refused(Request(("stores",), authorization=authorization))
+    assert (None if answer is None else answer.status) == status
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [("", "has no login"), ("ann", ":1: write name:password"), ("a:long-enough\nb:short", ":2: write name:password")],
+)
+def test_a_file_that_holds_no_logins_is_refused(text: str, reason: str, tmp_path: Path) -> None:
+    (tmp_path / "logins").write_text(text)
+    with pytest.raises(NoToken, match=reason):
+        read_logins(tmp_path / "logins")
+
+
+def test_the_paths_are_told_as_openapi(url: str) -> None:
+    with urlopen(Ask(f"{url}/openapi.json", headers={"Authorization": f"Bearer {TOKEN}"}), timeout=10) as response:
+        document = json.load(response)
+    assert document["openapi"] == "3.1.0"
+    assert "/stores/{store}/{key}" in document["paths"]
+    assert "/sql" not in document["paths"]
+    told = json.loads(openapi(True).body)  # type: ignore[arg-type]
+    limits = told["paths"]["/sql"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert limits["properties"]["sql"]["maxLength"] == 65_536

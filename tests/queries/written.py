@@ -46,9 +46,9 @@ CODECS = {store.name: CellCodec() for store in LOG.stores}
 class WrittenTask:
     """Writes a task's stores batch by batch; its replica takes what the changelogs would hold."""
 
-    def __init__(self, task: int = 0) -> None:
+    def __init__(self, task: int = 0, replica: TaskReplica | None = None) -> None:
         self.task = task
-        self.replica = TaskReplica(task, LOG, CODECS)
+        self.replica = TaskReplica(task, LOG, CODECS) if replica is None else replica
         self._bench = Bench(MemoryTable())
         self._stores = {
             declared.name: self._bench.open(declared, CODECS[declared.name])

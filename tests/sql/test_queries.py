@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from forebay.processor.engine import declared_stores
 from forebay.queries.entries import Entry
 from forebay.queries.sql_pages import SqlPages
 from forebay.queries.stores import Found
@@ -20,6 +21,7 @@ STATEMENTS = stream("id STRING KEY, n INT") + (
     "CREATE TABLE totals AS SELECT id, COUNT(*) AS c, SUM(n) AS total FROM s GROUP BY id HAVING COUNT(*) < 5;"
     "CREATE TABLE hours AS SELECT id, COUNT(*) AS c FROM s WINDOW TUMBLING (SIZE 10 MILLISECONDS) GROUP BY id;"
     "CREATE TABLE people (id STRING PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='people', VALUE_FORMAT='JSON');"
+    "CREATE TABLE kept WITH (HISTORY_RETENTION='1 DAY') AS SELECT id, COUNT(*) AS c FROM s GROUP BY id;"
     "CREATE TABLE named AS SELECT totals.id, name, total FROM totals JOIN people ON totals.id = people.id;"
 )
 
@@ -33,6 +35,9 @@ class DrivenStores:
     def wait_for(self, store: str, wanted: Any, seconds: float) -> None:
         return
 
+    def ages(self, store: str) -> dict[str, int]:
+        return {"commit_age_ms": 7, "checked_age_ms": 3}
+
     def scan(self, store: str, bounds: Any, limit: int) -> Found:
         held = self._driver.store(store)
         if isinstance(held, dict):
@@ -43,7 +48,15 @@ class DrivenStores:
             found = [each for each in found if each.start is not None and low <= each.start <= high]
         return Found(found[:limit], {0: 3}, len(found) > limit)
 
+    def _versions(self, name: str) -> Any:
+        processors = (each for stage in self._driver.stages for each in stage.processors)
+        return next(store for each in processors for _, store in declared_stores(each) if store.name == name)
+
     def get(self, store: str, key: str, bounds: Any, limit: int) -> Found:
+        if bounds.as_of is not None:
+            version = self._versions(store).get(key, bounds.as_of)
+            found = [] if version is None else [Entry(key, version.value, timestamp=version.timestamp)]
+            return Found(found, {0: 3})
         found = [entry for entry in self.scan(store, bounds, limit).entries if entry.key == key]
         return Found(found, {0: 3})
 
@@ -104,6 +117,10 @@ PULLS: dict[str, list[Any]] = {
     "SELECT id, ROWTIME AS t FROM totals LIMIT 2;": [{"ID": "a", "T": 10}, {"ID": "b", "T": 5}],
     "SELECT id, c, WINDOWSTART AS at FROM hours WHERE id = 'a' AND WINDOWSTART >= 10;": [{"ID": "a", "C": 1, "AT": 10}],
     "SELECT id FROM hours WHERE WINDOWSTART < '1970-01-01T00:00:00.010';": [{"ID": "a"}, {"ID": "b"}],
+    "SELECT * FROM kept FOR SYSTEM_TIME AS OF 9 WHERE id = 'a';": [{"ID": "a", "C": 1}],
+    "SELECT * FROM kept FOR SYSTEM_TIME AS OF '1970-01-01T00:00:00.010' WHERE id = 'a';": [{"ID": "a", "C": 2}],
+    "SELECT * FROM kept FOR SYSTEM_TIME AS OF 4 WHERE id IN ('a', 'b');": [{"ID": "a", "C": 1}],
+    "SELECT * FROM kept WHERE id = 'a';": [{"ID": "a", "C": 2}],
     "SELECT * FROM named;": [{"TOTALS_ID": "a", "NAME": "anna", "TOTAL": 4}],
 }
 
@@ -118,7 +135,7 @@ def test_a_pull(pages: SqlPages, sql: str) -> None:
 def test_a_pull_tells_its_columns_and_how_far_it_is(pages: SqlPages) -> None:
     _, lines = asked(pages, "SELECT id, c FROM totals LIMIT 1;")
     assert lines[0] == {"columns": [{"name": "ID", "type": "STRING"}, {"name": "C", "type": "BIGINT"}]}
-    assert lines[-1] == {"end": {"rows": 1, "more": True, "batches": {"0": 3}}}
+    assert lines[-1] == {"end": {"rows": 1, "more": True, "batches": {"0": 3}, "commit_age_ms": 7, "checked_age_ms": 3}}
 
 
 def test_a_push_gives_each_change_once_and_ends_at_its_limit(pages: SqlPages, tail: DrivenTail) -> None:
@@ -138,7 +155,7 @@ def test_a_push_as_events(pages: SqlPages) -> None:
 
 
 def test_show_describe_explain(pages: SqlPages) -> None:
-    assert [row["name"] for row in rows(pages, "SHOW TABLES;")] == ["TOTALS", "HOURS", "PEOPLE", "NAMED"]
+    assert [row["name"] for row in rows(pages, "SHOW TABLES;")] == ["TOTALS", "HOURS", "PEOPLE", "KEPT", "NAMED"]
     assert rows(pages, "DESCRIBE totals;")[0] == {"column": "ID", "type": "STRING", "role": "key"}
     plan = [row["plan"] for row in rows(pages, "EXPLAIN totals;")]
     assert plan[2:5] == [
@@ -156,6 +173,16 @@ REFUSED: dict[Any, tuple[int, str]] = {
     "SELECT id FROM totals; SELECT id FROM totals;": (400, "send one at a time"),
     "CREATE TABLE x AS SELECT id FROM totals;": (400, "change them and start it anew"),
     "TERMINATE totals;": (400, "run as one job"),
+    "SELECT * FROM totals FOR SYSTEM_TIME AS OF 9 WHERE id = 'a';": (
+        400,
+        "write CREATE TABLE TOTALS WITH (HISTORY_RETENTION",
+    ),
+    "SELECT * FROM kept FOR SYSTEM_TIME AS OF 9;": (400, "former rows by key: write WHERE key"),
+    "SELECT * FROM kept FOR SYSTEM_TIME AS OF 'noon' WHERE id = 'a';": (400, "<request>:1:42: 'noon' is no time"),
+    "SELECT * FROM kept FOR SYSTEM_TIME AS OF 9 EMIT CHANGES;": (400, "leave FOR SYSTEM_TIME AS OF out"),
+    f"SELECT * FROM totals WHERE c = {'(' * 20_000}1;": (400, "nested too deeply"),
+    f"SELECT * FROM totals WHERE id IN ({', '.join(f'{n!r}' for n in map(str, range(1_001)))});": (400, "1001 keys"),
+    b'{"sql": ' + b"[" * 60_000: (400, "nested too deeply"),
     b"\xff": (400, "no UTF-8"),
     b'{"sql": 1}': (400, "the body has sql"),
     b'{"sql": "SHOW TABLES;", "sort": 1}': (400, "sort: the body has"),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from forebay.codec import Codec
+from forebay.codec import Codec, registering
 from forebay.formats import Format, key_reader, key_writer, owner_of
 from forebay.stores.keys import join_key, split_key
 from forebay.time.windows import Window
@@ -76,6 +76,7 @@ def windowed(inner: Format[K], size_ms: int) -> Format[Windowed[K]]:
     class Codec_:
         def __init__(self, keys: Codec[K]) -> None:
             self._keys = keys
+            self.register = registering(keys)
 
         def encode(self, record: Windowed[K]) -> bytes:
             return self._keys.encode(record.key) + _TIME.pack(record.window.start)
@@ -93,6 +94,7 @@ def session_windowed(inner: Format[K]) -> Format[Windowed[K]]:
     class Codec_:
         def __init__(self, keys: Codec[K]) -> None:
             self._keys = keys
+            self.register = registering(keys)
 
         def encode(self, record: Windowed[K]) -> bytes:
             return self._keys.encode(record.key) + _TIME.pack(record.window.end) + _TIME.pack(record.window.start)

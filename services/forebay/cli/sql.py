@@ -9,13 +9,16 @@ from typing import Any
 
 import click
 
-from forebay.cli.connection import connection_options
+from forebay.cli.connection import connect, connection_options
 from forebay.cli.sql_client import FORMATS, SqlClient, show
 from forebay.cli.sql_shell import shell
+from forebay.kafka.registry import shared_registry
 from forebay.plugins import VARIABLE as SERVICES
+from forebay.serde.subjects import connect_when_asked
 from forebay.sql.describing import described
 from forebay.sql.errors import SqlError
 from forebay.sql.program import Program, program_of_statements
+from forebay.sql.schemas.lookup import Kept
 from forebay.sql.service import MODULE, VARIABLE, name_of, runnable, statements_of
 from forebay.sql.statements import parse
 from forebay.sql.syntax import Command, Select
@@ -65,6 +68,7 @@ def sql(
         raise click.UsageError("--run and --serve take the statements of a file: name it with -f")
     if runs and serves:
         raise click.UsageError("--run and --serve are processes of their own: start each in a terminal")
+    connect_when_asked(lambda: shared_registry(connect(**connection).registry()))
     try:
         if path is not None and (runs or serves):
             _as_service(path, ["run"] if runs else ["queries"], connection, context.args, token_file)
@@ -86,7 +90,8 @@ def sql(
 def _offline(path: Path, statement: str | None, how: str) -> None:
     """Answer of the file alone: its plan, or SHOW, DESCRIBE, EXPLAIN. Raises SqlError."""
     statements = statements_of(path)
-    program: Program = program_of_statements(each for each in statements if not isinstance(each, Select))
+    computed = (each for each in statements if not isinstance(each, Select))
+    program: Program = program_of_statements(computed, lookup=Kept(path))
     found = parse(statement, "-e") if statement is not None else [Command("EXPLAIN", "ALL")]
     for each in found:
         if not isinstance(each, Command):
@@ -111,7 +116,7 @@ def _as_service(
     from forebay.cli.main import cli  # noqa: PLC0415 (the group imports this module)
 
     whole = path.resolve()
-    runnable(statements_of(whole))
+    runnable(statements_of(whole), Kept(whole))
     os.environ[VARIABLE] = str(whole)
     others = [each for each in os.environ.get(SERVICES, "").split(",") if each and each != MODULE]
     os.environ[SERVICES] = ",".join([*others, MODULE])

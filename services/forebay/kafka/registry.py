@@ -16,6 +16,7 @@ from forebay.kafka.registry_settings import Compatibility, RegistrySettings
 from forebay.kafka.unknown_ids import UnknownIds
 from forebay.serde.resolver import RegistryUnavailable, UnknownSchemaId
 from forebay.serde.schema import RegisteredSchema, Schema
+from forebay.serde.subjects import AVRO
 
 _PATIENCE_S = 10.0
 
@@ -28,7 +29,7 @@ def subject_of(topic: str) -> str:
 
 
 class SchemaRegistry:
-    """A client that remembers schemas by id, and for some seconds the ids that are unknown (implements SchemaResolver).
+    """A client that remembers schemas by id, and for some seconds the ids that are unknown (implements Subjects).
 
     Args:
         settings: where it is.
@@ -49,19 +50,23 @@ class SchemaRegistry:
         self._schemas: dict[int, Schema] = {}
         self._unknown = UnknownIds(clock)
 
-    def register(self, subject: str, schema: Schema) -> RegisteredSchema:
+    def register(self, subject: str, schema: Schema, kind: str = AVRO) -> RegisteredSchema:
         """Return the schema with its id under `subject`; register it if it is new there.
+
+        Args:
+            kind: of schema: AVRO, PROTOBUF, JSON.
 
         Raises:
             RegistryRefused: it is incompatible with what the subject holds, invalid, or the subject's rule is too weak.
             RegistryUnavailable: not available for as long as we are patient.
         """
-        found = self._send("POST", _path(subject), {"schema": schema.text})
+        body = {"schema": schema.text} if kind == AVRO else {"schema": schema.text, "schemaType": kind}
+        found = self._send("POST", _path(subject), body)
         self.keep_compatibility(subject)
         if found.status != 200:
-            found = self._send("POST", f"{_path(subject)}/versions", {"schema": schema.text})
+            found = self._send("POST", f"{_path(subject)}/versions", body)
         if found.status != 200:
-            raise RegistryRefused(self._refusal(subject, schema, found))
+            raise RegistryRefused(self._refusal(subject, schema.name if kind == AVRO else "made of columns", found))
         self.keep_compatibility(subject)
         registered = RegisteredSchema(self._told(found, "id", int, _path(subject)), schema)
         self._schemas[registered.schema_id] = schema
@@ -91,30 +96,14 @@ class SchemaRegistry:
         """Tell whether a version of the subject has this schema, a deleted one too. Raises RegistryUnavailable."""
         return self._send("POST", f"{_path(subject)}?deleted=true", {"schema": schema.text}).status == 200
 
-    def latest(self, subject: str) -> str | None:
-        """Return the text of a subject's latest schema, of any kind; None: it has none."""
+    def newest(self, subject: str) -> RegisteredSchema | None:
+        """Return a subject's newest schema, of whatever kind; None: it has none. Raises RegistryUnavailable."""
         path = f"{_path(subject)}/versions/latest"
         answer = self._send("GET", path)
-        return None if answer.status == 404 else self._told(answer, "schema", str, path)
-
-    def id_under(self, subject: str, text: str, kind: str) -> int:
-        """Return the id of a schema under a subject; register it if it is new there.
-
-        Args:
-            kind: AVRO, JSON or PROTOBUF.
-
-        Raises:
-            RegistryRefused, RegistryUnavailable: see `register`.
-        """
-        body = {"schema": text, **({} if kind == "AVRO" else {"schemaType": kind})}
-        found = self._send("POST", _path(subject), body)
-        if found.status != 200:
-            found = self._send("POST", f"{_path(subject)}/versions", body)
-        if found.status != 200:
-            raise RegistryRefused(
-                f"the schema registry does not take the schema for {subject} (HTTP {found.status}): {found.reason}"
-            )
-        return self._told(found, "id", int, _path(subject))
+        if answer.status == 404:
+            return None
+        found = Schema(self._told(answer, "schema", str, path))
+        return RegisteredSchema(self._told(answer, "id", int, path), found)
 
     def compatibility(self, subject: str) -> Compatibility | None:
         """Return the subject's own rule, or None if it has none."""
@@ -152,13 +141,15 @@ class SchemaRegistry:
             )
         return value
 
-    def _refusal(self, subject: str, schema: Schema, answer: Answer) -> str:
+    def _refusal(self, subject: str, name: str, answer: Answer) -> str:
         if answer.status == 409:
             return (
-                f"the schema {schema.name} is incompatible with what {subject} holds: {answer.reason}; change the "
+                f"the schema {name} is incompatible with what {subject} holds: {answer.reason}; change the "
                 "contract (give new fields a default, keep the types of old ones), or write to a new topic"
             )
-        return f"the schema registry does not take {schema.name} for {subject} (HTTP {answer.status}): {answer.reason}"
+        return (
+            f"the schema registry does not take the schema {name} for {subject} (HTTP {answer.status}): {answer.reason}"
+        )
 
     def _no_schema(self, schema_id: int) -> UnknownSchemaId:
         return UnknownSchemaId(f"unknown schema id {schema_id}: {self._settings.url} has no schema with it")

@@ -10,6 +10,7 @@ from forebay.kafka.settings import KafkaSettings
 from forebay.ksml.schemas import NoRegistry, Registry
 from forebay.ksml.types import UnknownType
 from forebay.serde.resolver import RegistryUnavailable
+from forebay.serde.schema import Schema
 
 URL = "FOREBAY_SCHEMA_REGISTRY_URL"
 
@@ -19,18 +20,18 @@ class Registered:
 
     def latest(self, subject: str) -> str:
         try:
-            found = _registry().latest(subject)
+            found = _registry().newest(subject)
         except (RegistryRefused, RegistryUnavailable) as error:
             raise UnknownType(f"the schema of {subject} can't be asked for: {error}") from error
         if found is None:
             raise UnknownType(
                 f"the registry has no schema under {subject}: write avro:NameOfTheSchema, or register one"
             )
-        return found
+        return found.schema.text
 
     def id_of(self, subject: str, text: str, kind: str) -> int:
         try:
-            return _registry().id_under(subject, text, kind)
+            return _registry().register(subject, Schema(text), kind).schema_id
         except (RegistryRefused, RegistryUnavailable) as error:
             raise UnknownType(f"the schema of {subject} can't be registered: {error}") from error
 

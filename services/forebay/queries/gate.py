@@ -1,15 +1,19 @@
-"""Who may query: whoever sends the token, where one is asked for."""
+"""Who may query: whoever sends the token, or a name and password, where one is asked for."""
 
 from __future__ import annotations
 
+import base64
 import hmac
 import json
+from collections.abc import Collection
 from pathlib import Path
 
 from forebay.runtime.http import Answer, Request
 
 _LEAST_BYTES = 16
-_SCHEME = "Bearer"
+_SCHEME, _BASIC = "Bearer", "Basic"
+_LEAST_PASSWORD = 8
+_TOKEN = "a token is asked for: send it as `Authorization: Bearer TOKEN`"
 
 
 class NoToken(ValueError):
@@ -17,26 +21,48 @@ class NoToken(ValueError):
 
 
 class Gate:
-    """Refuses requests without the token.
+    """Refuses requests without the token, or a login.
 
     Args:
-        token: what is asked for; None lets everybody in.
+        token: what is asked for.
+        logins: `name:password`, each of which will do as well. Without both everybody is let in.
     """
 
-    def __init__(self, token: bytes | None = None) -> None:
-        self._token = token
+    def __init__(self, token: bytes | None = None, logins: Collection[bytes] = ()) -> None:
+        self._accepted = {
+            _SCHEME.lower(): [] if token is None else [token],
+            _BASIC.lower(): [base64.b64encode(login) for login in logins],
+        }
 
     def refused(self, request: Request) -> Answer | None:
         """Return the answer to who must stay out, None to who may come in."""
-        if self._token is None:
+        if not any(self._accepted.values()):
             return None
-        scheme, _, token = request.authorization.partition(" ")
-        # Compared in the same time wherever they differ.
-        if scheme.lower() == _SCHEME.lower() and hmac.compare_digest(token.strip().encode(), self._token):
+        scheme, _, sent = request.authorization.partition(" ")
+        # Compared in the same time wherever they differ, and with each.
+        given = sent.strip().encode()
+        if sum(hmac.compare_digest(given, each) for each in self._accepted.get(scheme.lower(), ())):
             return None
-        said = {"error": "a token is asked for: send it as `Authorization: Bearer TOKEN`"}
-        body = json.dumps(said).encode() + b"\n"
-        return Answer(401, "application/json", body, {"WWW-Authenticate": _SCHEME})
+        wants_token = bool(self._accepted[_SCHEME.lower()])
+        said = _TOKEN if wants_token else "a login is asked for: send name and password (HTTP Basic)"
+        body = json.dumps({"error": said}).encode() + b"\n"
+        return Answer(401, "application/json", body, {"WWW-Authenticate": _SCHEME if wants_token else _BASIC})
+
+
+def read_logins(file: Path) -> tuple[bytes, ...]:
+    """Return a file's logins, one `name:password` a line. Raises NoToken."""
+    try:
+        lines = [line.strip() for line in file.read_bytes().splitlines()]
+    except OSError as error:
+        raise NoToken(f"{file} can't be read: {error.strerror}") from error
+    found = tuple(line for line in lines if line and not line.startswith(b"#"))
+    for number, line in enumerate(lines, 1):
+        name, mark, password = line.partition(b":")
+        if line in found and not (name and mark and len(password) >= _LEAST_PASSWORD):
+            raise NoToken(f"{file}:{number}: write name:password, the password of {_LEAST_PASSWORD} bytes at least")
+    if not found:
+        raise NoToken(f"{file} has no login: write name:password, one a line")
+    return found
 
 
 def read_token(file: Path) -> bytes:

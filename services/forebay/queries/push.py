@@ -15,12 +15,12 @@ from forebay.sql.catalog import Source
 from forebay.sql.sources import formats_of
 
 _POLL_SECONDS = 0.1
-_SILENT_POLLS = 150
+_SILENT_POLLS = 20
 _SECONDS = 20
 
 
 class Tail:
-    """Records of a topic as key, row and timestamp in ms; None whenever none came for 15 seconds.
+    """Records of a topic as key, row and timestamp in ms; None whenever none came for 2 seconds.
 
     Raises:
         Unavailable: the broker can't be reached, or has no such topic.

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any, TypeVar
 
 from forebay.codec import Codec
 from forebay.queries.entries import Entry, changed_entry
+from forebay.queries.kept import Mark, mark_of, stores_of
 from forebay.queries.reads import Bounds, reads_of
 from forebay.queries.subscription import Change, Subscription
 from forebay.runtime.follower import ChangelogsAnew, FollowedTask, Offsets
 from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.stage_log import StageLog
 from forebay.stores.binding import Store, TaskStores
+from forebay.stores.copies import CopyTable
 from forebay.stores.rows import Journal
-from forebay.stores.table import MemoryTable, prefix_end
+from forebay.stores.table import MemoryTable, Table, prefix_end
 
 T = TypeVar("T")
+
+_AT_ONCE = 20_000
+_NOTE_SECONDS = 60.0
 
 
 class _Clock:
@@ -35,10 +41,21 @@ class TaskReplica(FollowedTask):
         task: its number.
         log: of the task's stage.
         codecs: of the stores' records, by store.
+        table: where the rows are; in memory unless given.
+        kept_s: how long the changelogs keep deletes: a table in a file that was not brought up to date for so long is
+            begun anew.
     """
 
-    def __init__(self, task: int, log: StageLog, codecs: Mapping[str, Codec[Any]]) -> None:
+    def __init__(
+        self,
+        task: int,
+        log: StageLog,
+        codecs: Mapping[str, Codec[Any]],
+        table: CopyTable | None = None,
+        kept_s: float = 0.0,
+    ) -> None:
         super().__init__(log.rows())
+        self._log = log
         self.task = task
         self.batch = -1
         self.is_current = False
@@ -46,12 +63,33 @@ class TaskReplica(FollowedTask):
         self.ends: dict[tuple[str, int], int] = {}
         """Input offsets that the rows stand for."""
         self._job = ""
+        self._position: TaskPosition | None = None
+        self._early = 0
         self._stores: dict[str, Store[Any]] = {store.name: store for store in log.stores}
         self._codecs = codecs
-        self._table = MemoryTable()
+        self._file = table
+        self._table: Table = MemoryTable() if table is None else table
         self._clock = _Clock()
         self._lock = threading.RLock()
         self._subscriptions: list[Subscription] = []
+        self._noted = 0.0
+        if table is not None:
+            self._go_on(table, kept_s)
+
+    def _go_on(self, table: CopyTable, kept_s: float) -> None:
+        """Stand where the table stands; a table that can't be gone on with is emptied."""
+        mark = mark_of(table, self._log, time.time() - kept_s)
+        if mark is None:
+            table.clear()
+            return
+        self._stand_at(mark.found)
+        self.begins, self.committed_ms = mark.offsets, mark.committed_ms
+
+    def close(self) -> None:
+        """Close the table."""
+        with self._lock:
+            if self._file is not None:
+                self._file.close()
 
     @property
     def row_count(self) -> int:
@@ -61,17 +99,42 @@ class TaskReplica(FollowedTask):
         """Apply every batch that has ended, and tell those who subscribed. Raises ChangelogsAnew."""
         found = self._newest(ends)
         if found is None:
+            self._note(ends)
             self.is_current = True
             return -1
         if self._job not in ("", found.checkpoint):
             raise ChangelogsAnew(f"{self.internal}-{self.task} goes on under another checkpoint")
         with self._lock:
             changes = self._changes(ends)
-            self._table.apply(changes.items(), found.tag)
+            self._position = found
+            self._table.apply(changes.items(), self._tag(ends))
             self._stand_at(found)
             self._publish(changes)
         self.is_current = True
         return self.batch
+
+    def take(self, topic: str, offset: int, key: bytes, value: bytes | None, timestamp: int) -> None:
+        """Take a record; a long way behind, rows go into a file before their batch is whole: nobody reads it yet."""
+        super().take(topic, offset, key, value, timestamp)
+        if self._file is None or self.is_current:
+            return
+        self._early += 1
+        if self._early % _AT_ONCE == 0:
+            with self._lock:
+                self._table.apply(self._changes(self._until).items(), b"reading")
+
+    def _tag(self, ends: Offsets) -> bytes:
+        if self._file is None or self._position is None:
+            return b"" if self._position is None else self._position.tag
+        self._noted = time.monotonic()
+        position = self._position.to_json().decode()
+        return Mark(stores_of(self._log), position, dict(ends), self.committed_ms, time.time()).tag
+
+    def _note(self, ends: Offsets) -> None:
+        """Write down now and then that everything was read, though nothing changed."""
+        if self._file is not None and self._position is not None and time.monotonic() - self._noted > _NOTE_SECONDS:
+            with self._lock:
+                self._table.apply((), self._tag(ends))
 
     def get(self, store: str, key: str, bounds: Bounds, limit: int) -> tuple[int, list[Entry]]:
         """Return the batch it stands at, and the entries of a key, `limit` at most."""
@@ -99,6 +162,7 @@ class TaskReplica(FollowedTask):
                 self._subscriptions.remove(subscription)
 
     def _stand_at(self, found: TaskPosition) -> None:
+        self._position = found
         self._job, self.batch = found.checkpoint, found.n
         self._clock.closing_time = max(found.stream_time, found.closing_time)
         self.ends = {(topic, partition): end for topic, partition, end in found.ends}

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -15,8 +16,11 @@ from forebay.catalog import Service
 from forebay.kafka.codecs import reading_codec
 from forebay.kafka.identities import queries_group
 from forebay.kafka.patience import keep_trying
+from forebay.kafka.registry import shared_registry
 from forebay.kafka.settings import KafkaSettings
 from forebay.queries.gate import Gate
+from forebay.queries.kept import Files
+from forebay.queries.openapi import openapi
 from forebay.queries.pages import QueryPages
 from forebay.queries.push import Tail
 from forebay.queries.replica import TaskReplica
@@ -25,8 +29,10 @@ from forebay.queries.stores import JobStores
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.follower import ChangelogsAnew, Follower, count_followed, follower_of
 from forebay.runtime.health import Health, health_page
-from forebay.runtime.http import Answer, HttpServer, Request
+from forebay.runtime.http import Answer, HttpServer, Limits, Request, Tls
 from forebay.runtime.stage_log import stage_logs
+from forebay.runtime.tombstones import kept_seconds
+from forebay.serde.subjects import connect
 from forebay.sql.service import MODULE as SQL_MODULE
 from forebay.sql.service import program
 
@@ -67,7 +73,12 @@ class QueryServer:
 
     Args:
         logic: settings that the job is run with: they shape its stores.
-        token: what queries must send; None: nothing. Health and metrics are open.
+        token, logins: what queries must send, the token or one of the logins; without both nothing. Health and
+            metrics are open.
+        directory: where rows are kept in files, of this process alone; None: they are in memory.
+
+    Raises:
+        FilesInUse: another process has the directory.
     """
 
     def __init__(
@@ -77,10 +88,15 @@ class QueryServer:
         application: str,
         logic: Mapping[str, Any],
         token: bytes | None = None,
+        directory: Path | None = None,
+        logins: Collection[bytes] = (),
     ) -> None:
+        self._files = None if directory is None else Files(directory, application)
+        self._goes_on = True
         self._kafka = kafka
         self._service = service
         self._application = application
+        connect(shared_registry(kafka.registry()))
         self._logs = stage_logs(service, application, logic)
         self._codecs = [
             {
@@ -92,12 +108,20 @@ class QueryServer:
         self._stores = JobStores([item.stores for item in self._logs], [[] for _ in self._logs])
         self._registry = CollectorRegistry()
         self._metrics = QueryMetrics(service.name, self._registry)
-        self._gate = Gate(token)
+        self._gate = Gate(token, logins)
         self._pages = QueryPages(lambda: self._stores)
         self._sql = self._sql_pages() if service.job == SQL_MODULE else None
         self.health = Health()
 
-    def serve(self, host: str, port: int, every_seconds: float, stop: threading.Event) -> None:
+    def serve(
+        self,
+        host: str,
+        port: int,
+        every_seconds: float,
+        stop: threading.Event,
+        limits: Limits = Limits(),  # noqa: B008 (it does not change)
+        tls: Tls | None = None,
+    ) -> None:
         """Serve until `stop` is set.
 
         Args:
@@ -106,8 +130,9 @@ class QueryServer:
         Raises:
             PortInUse: the port is taken. TopicMissing: the job has no changelogs.
         """
-        server = HttpServer(self.answer, host, port)
-        log.info("%s: http://%s:%d has /stores, /changes, /healthz, /readyz, /metrics", self._name, host, server.port)
+        server = HttpServer(self.answer, host, port, limits, tls)
+        place = f"{'http' if tls is None else 'https'}://{host}:{server.port}"
+        log.info("%s: %s has /stores, /changes, /openapi.json, /healthz, /readyz, /metrics", self._name, place)
 
         def pause(seconds: float) -> None:
             stop.wait(seconds)
@@ -121,6 +146,8 @@ class QueryServer:
         finally:
             self._stores.close()
             server.close()
+            if self._files is not None:
+                self._files.close()
 
     def answer(self, request: Request) -> Answer:
         """Answer one request."""
@@ -135,6 +162,8 @@ class QueryServer:
         return found
 
     def _answered(self, request: Request) -> Answer:
+        if request.path == ("openapi.json",):
+            return openapi(self._sql is not None)
         if request.path == ("sql",) and self._sql is not None:
             return self._sql.answer(request)
         return self._pages.answer(request)
@@ -153,14 +182,25 @@ class QueryServer:
         except Exception as error:
             self.health.failing(str(error))
             raise
+        kept_s = self._kept_seconds()
         replicas = [
-            [TaskReplica(task, item, codecs) for task in range(tasks)]
-            for item, codecs in zip(self._logs, self._codecs, strict=True)
+            [
+                TaskReplica(task, item, codecs, None if self._files is None else self._files.table(stage, task), kept_s)
+                for task in range(tasks)
+            ]
+            for stage, (item, codecs) in enumerate(zip(self._logs, self._codecs, strict=True))
         ]
+        self._goes_on = False
         previous, self._stores = self._stores, JobStores([item.stores for item in self._logs], replicas)
         previous.close()
         followed = [(replica.task, replica) for stage in replicas for replica in stage]
         return follower_of(self._kafka, queries_group(self._application), followed)
+
+    def _kept_seconds(self) -> float:
+        """Return how old files may be to be gone on with, in seconds; 0: none is."""
+        if self._files is None or not self._goes_on:
+            return 0.0
+        return kept_seconds(self._kafka, {topic for item in self._logs for topic in item.rows().topics})
 
     def _follow(
         self, follower: Follower, every_seconds: float, stop: threading.Event, pause: Callable[[float], None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,8 @@ from forebay.sql.statements import parse
 from forebay.sql.syntax import Command, Select, SetProperty, Statement
 from forebay.time.windows import Window
 
+LONGEST_SECONDS = 10
+"""That a pull may take to make its rows."""
 SCANNED = 10_000
 """Rows that a pull without a key reads at most, of any store."""
 
@@ -86,6 +89,8 @@ class SqlPages:
                 asked.statement.place,
                 "statements that compute belong to the job's files: change them and start it anew",
             )
+        except RecursionError:
+            return _error(400, "the statement is nested too deeply: split it")
         except (SqlError, WrongQuery, ValueError) as error:
             return _error(400, str(error))
         except UnknownStore as error:
@@ -102,12 +107,16 @@ class SqlPages:
                 f"{reading.source.name} is a {'table' if reading.source.is_table else 'stream'} that no query "
                 "here keeps: follow it with EMIT CHANGES, or query a TABLE ... AS SELECT of it",
             )
-        stores = self._stores()
+        stores, began = self._stores(), time.monotonic()
         wanted = parameters.reached({"at_least": asked.at_least})
         stores.wait_for(readable.store, wanted, asked.wait_ms / 1000)
         entries, batches, more = _entries(stores, readable, reading)
         rows: list[dict[str, Any]] = []
         for entry in entries:
+            if time.monotonic() - began > asked.wait_ms / 1000 + LONGEST_SECONDS:
+                raise WrongQuery(
+                    f"the query took longer than {LONGEST_SECONDS} s: name keys, add LIMIT, or compute it in a TABLE"
+                )
             row = _row(readable, reading, entry)
             if row is None:
                 continue
@@ -115,7 +124,7 @@ class SqlPages:
                 more = True
                 break
             rows.append({"row": reading.shown(row)})
-        end = {"end": {"rows": len(rows), "more": more, "batches": batches}}
+        end = {"end": {"rows": len(rows), "more": more, "batches": batches, **stores.ages(readable.store)}}
         return iter([_head(reading), *rows, end])
 
     def _push(self, reading: Reading, asked: Asked) -> Iterator[dict[str, Any] | None]:
@@ -152,16 +161,20 @@ class SqlPages:
 
 
 def _entries(stores: JobStores, readable: Readable, reading: Reading) -> tuple[list[Entry], dict[int, int], bool]:
-    low, high = reading.starts or (LOWEST, HIGHEST)
+    store, (low, high) = readable.store, reading.starts or (LOWEST, HIGHEST)
     bounds = Bounds(time_from=None if low == LOWEST else low, time_to=None if high == HIGHEST else high)
+    if reading.as_of is not None:
+        bounds, store = Bounds(as_of=reading.as_of), readable.history
+        if reading.keys is None:
+            raise WrongQuery("FOR SYSTEM_TIME AS OF reads former rows by key: write WHERE key = ... or IN (...)")
     if reading.keys is None:
-        found = stores.scan(readable.store, bounds, SCANNED)
+        found = stores.scan(store, bounds, SCANNED)
         return found.entries, found.batches, found.more
     entries: list[Entry] = []
     batches: dict[int, int] = {}
     more = False
     for key in reading.keys:
-        found = stores.get(readable.store, readable.row(key), bounds, SCANNED)
+        found = stores.get(store, readable.row(key), bounds, SCANNED)
         entries += found.entries
         batches |= found.batches
         more = more or found.more
@@ -173,7 +186,7 @@ def _row(readable: Readable, reading: Reading, entry: Entry) -> tuple[Any, ...] 
     if entry.start is not None and entry.end is not None:
         key = Windowed(key, Window(entry.start, entry.end))
     timestamp = entry.timestamp if entry.timestamp is not None else entry.end or 0
-    value = readable.make_row(key, entry.value, timestamp)
+    value = entry.value if reading.as_of is not None else readable.make_row(key, entry.value, timestamp)
     return None if value is None else reading.row(key, value, timestamp)
 
 

@@ -64,6 +64,7 @@ class JobStores:
         self._stages = {store.name: stage for stage, stores in enumerate(stages) for store in stores}
         self._stores = {store.name: store for stores in stages for store in stores}
         self._round = threading.Condition()
+        self._looked = time.monotonic()
         self._subscriptions: set[Subscription] = set()
 
     @property
@@ -111,6 +112,17 @@ class JobStores:
         found = list(heapq.merge(*parts, key=reads.order, reverse=bounds.descending))
         return Found(found[:limit], batches, len(found) > limit)
 
+    def ages(self, store: str) -> dict[str, int | None]:
+        """Return how old what a read gives may be.
+
+        Returns:
+            `commit_age_ms`, since the newest commit that the store's rows contain (None: there was none), which grows
+            while nothing changes; `checked_age_ms`, since all that was committed was read the last time.
+        """
+        newest = max((replica.committed_ms for replica in self._of(store)), default=-1)
+        age = None if newest < 0 else max(0, int(time.time() * 1000) - newest)
+        return {"commit_age_ms": age, "checked_age_ms": int((time.monotonic() - self._looked) * 1000)}
+
     def wait_for(self, store: str, wanted: Sequence[Reached], seconds: float) -> None:
         """Wait until a read of `store` contains what the job made of the records at these offsets.
 
@@ -151,12 +163,16 @@ class JobStores:
     def round_is_over(self) -> None:
         """Learn that the replicas were brought up to date: wake those who wait."""
         with self._round:
+            self._looked = time.monotonic()
             self._round.notify_all()
 
     def close(self) -> None:
         """End all subscriptions: whoever reads on begins with what comes instead."""
         for subscription in list(self._subscriptions):
             subscription.close(End.RESTART)
+        for tasks in self._replicas:
+            for replica in tasks:
+                replica.close()
 
     def _declared(self, store: str) -> Store[Any]:
         if store not in self._stores:

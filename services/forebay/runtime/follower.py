@@ -30,6 +30,8 @@ from forebay.stores.table import Change
 
 _FETCH = 10_000
 _POLL_SECONDS = 0.2
+_QUEUED_KB = 16_384
+"""Read ahead by the client: memory that a process with millions of rows shall not need."""
 
 Offsets = Mapping[str, int]
 """Ends by topic, of one task's partition."""
@@ -51,14 +53,23 @@ class FollowedTask(abc.ABC):
         self.topics = rows.topics
         self._rows = rows
         self._waiting: dict[str, deque[tuple[int, Change]]] = {topic: deque() for topic in rows.topics}
-        self._positions: deque[tuple[int, TaskPosition]] = deque()
+        self._positions: deque[tuple[int, TaskPosition, int]] = deque()
+        self.committed_ms = -1
+        """When the newest batch that was applied was written, in ms; -1: none was."""
+        self.begins: Mapping[str, int] = {}
+        """Offsets to go on from, by topic; none: from the beginning."""
+        self._until: Offsets = {}
+
+    def expect(self, ends: Offsets) -> None:
+        """Learn that everything up to `ends` is going to be taken."""
+        self._until = ends
 
     def take(self, topic: str, offset: int, key: bytes, value: bytes | None, timestamp: int) -> None:
         """Take a record; each topic's in order of offset. `timestamp` in ms."""
         if topic != self.internal or key != POSITION:
             self._waiting[topic].append((offset, self._rows.row(topic, key, value, timestamp)))
         elif value is not None:
-            self._positions.append((offset, TaskPosition.from_json(value)))
+            self._positions.append((offset, TaskPosition.from_json(value), timestamp))
 
     @abc.abstractmethod
     def batches_end(self, ends: Offsets) -> int:
@@ -77,7 +88,7 @@ class FollowedTask(abc.ABC):
         """Return the position of the last batch before `ends`, unless it was given before."""
         found = None
         while self._positions and self._positions[0][0] < ends[self.internal]:
-            found = self._positions.popleft()[1]
+            _, found, self.committed_ms = self._positions.popleft()
         return found
 
     def _changes(self, until: Offsets) -> dict[bytes, bytes | None]:
@@ -96,7 +107,7 @@ class Follower:
 
     Args:
         consumer: read_committed, with partition end events; assigned here.
-        tasks: by number, of every stage.
+        tasks: by number, of every stage; each goes on from its `begins`.
         watch: tells when it was cut off for too long to go on where it was.
     """
 
@@ -112,10 +123,14 @@ class Follower:
         self._tasks = list(tasks)
         self._of_place = {(topic, number): task for number, task in self._tasks for topic in task.topics}
         self._internal = [(task.internal, number) for number, task in self._tasks]
-        self._read: dict[Place, int] = {}
+        self._read: dict[Place, int] = {
+            (topic, number): offset for number, task in self._tasks for topic, offset in task.begins.items()
+        }
         self._known: Mapping[Place, int] = {}
         self._watch = watch
-        self._consumer.assign([TopicPartition(*place, OFFSET_BEGINNING) for place in self._of_place])
+        self._consumer.assign(
+            [TopicPartition(*place, self._read.get(place, OFFSET_BEGINNING)) for place in self._of_place]
+        )
 
     def follow(self, stop: threading.Event, seconds: float, told: Callable[[int, int], None]) -> None:
         """Catch up every `seconds` until `stop` is set. After Unavailable it can be called again, and goes on.
@@ -144,8 +159,8 @@ class Follower:
     def catch_up(self, stop: threading.Event) -> int:
         """Read what there is, and apply it as far as batches are whole; give the newest one's number, -1 for none.
 
-        A task's batches end at the last stable offsets, unless a transaction was being committed just then: each
-        writes to the internal changelog before its commit, so one that is seen nowhere there is seen nowhere.
+        A task's batches end at the last stable offsets, unless a transaction was under way just then in any of its
+        changelogs. Its end is written to one partition after the other: a position may be there before its rows are.
 
         Raises:
             Unavailable: the broker can't be reached. ChangelogsAnew: nothing that was read counts.
@@ -153,8 +168,10 @@ class Follower:
         asked = self._watch.now()
         before = self._ends(self._internal, IsolationLevel.READ_COMMITTED)
         ends = self._ends(self._of_place, IsolationLevel.READ_COMMITTED)
-        after = self._ends(self._internal, IsolationLevel.READ_UNCOMMITTED)
+        after = self._ends(self._of_place, IsolationLevel.READ_UNCOMMITTED)
         self._known = ends
+        for number, task in self._tasks:
+            task.expect({topic: ends[topic, number] for topic in task.topics})
         self._read_to(ends, stop)
         if stop.is_set():
             return -1
@@ -168,6 +185,7 @@ class Follower:
             task.batches_end({topic: ends[topic, number] for topic in task.topics})
             for number, task in self._tasks
             if before[task.internal, number] == after[task.internal, number]
+            and all(ends[topic, number] == after[topic, number] for topic in task.topics)
         ]
         return max(batches, default=-1)
 
@@ -212,4 +230,5 @@ def follower_of(kafka: KafkaSettings, group: str, tasks: Iterable[tuple[int, Fol
     """Return what follows the tasks, connected under a consumer group's name (it commits nothing)."""
     followed = list(tasks)
     watch = TombstoneWatch(kept_seconds(kafka, {topic for _, task in followed for topic in task.topics}))
-    return Follower(Consumer(kafka.consumer(**{"group.id": group})), AdminClient(kafka.admin()), followed, watch)
+    options = {"group.id": group, "queued.max.messages.kbytes": _QUEUED_KB}
+    return Follower(Consumer(kafka.consumer(**options)), AdminClient(kafka.admin()), followed, watch)

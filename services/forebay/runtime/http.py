@@ -1,18 +1,28 @@
-"""A small HTTP server: answers of a function, each given on a thread of its own."""
+"""A small HTTP server: requests are read and answers sent by uvicorn, answers are made on threads."""
 
 from __future__ import annotations
 
-import sys
+import asyncio
+import json
+import logging
+import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-_IDLE_SECONDS = 60.0
+import uvicorn
+
+log = logging.getLogger(__name__)
+
+_IDLE_SECONDS = 60
 """After which a connection without a request is closed."""
+_END_SECONDS = 2
+"""Given to answers that are being sent when the server is closed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,22 +71,143 @@ class Answer:
 MAX_BODY = 1 << 16
 """Bytes that a POST's body may have."""
 
-_TOO_LARGE = Answer(413, "application/json", b'{"error": "the body is larger than 65536 bytes: send less at once"}\n')
-_NO_LENGTH = Answer(411, "application/json", b'{"error": "send the body\'s length: Content-Length"}\n')
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a server takes at once; more is refused.
+
+    Args:
+        connections: open at the same time.
+        answers: made at the same time; further requests wait.
+        streams: answers in pieces that are followed at the same time.
+        seconds: for a request's body to arrive.
+    """
+
+    connections: int = 1_000
+    answers: int = 32
+    streams: int = 100
+    seconds: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """What a server proves itself with: PEM files."""
+
+    certificate: Path
+    key: Path
+
+
+def refusal(status: int, text: str) -> Answer:
+    """Return the answer to a request that can't be answered; the connection ends with it."""
+    body = json.dumps({"error": text}, ensure_ascii=False).encode() + b"\n"
+    return Answer(status, "application/json", body, {"Connection": "close"})
 
 
 class PortInUse(OSError):
     """The HTTP port is taken; the message names the option."""
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 128
+class _Application:
+    """Reads requests, sends answers (an ASGI application)."""
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Let a client that went away go; print a traceback of anything else."""
-        if not isinstance(sys.exception(), (ConnectionError, TimeoutError)):
-            super().handle_error(request, client_address)
+    def __init__(self, answer: Callable[[Request], Answer], limits: Limits) -> None:
+        self._answer = answer
+        self._limits = limits
+        self._threads = ThreadPoolExecutor(limits.answers, "http")
+        self._followers = ThreadPoolExecutor(limits.streams, "http-stream")
+        self._followed = 0
+        self.is_over = False
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        found = await self._answered(scope, receive)
+        if isinstance(found.body, bytes):
+            await self._begin(found, send, len(found.body))
+            await send({"type": "http.response.body", "body": found.body})
+        else:
+            await self._follow(found, found.body, receive, send)
+
+    async def _answered(self, scope: Any, receive: Any) -> Answer:
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        method = scope["method"]
+        if method not in ("GET", "POST"):
+            return refusal(405, "send GET, or POST with a body")
+        body = b""
+        if method == "POST":
+            length = headers.get("content-length", "")
+            if not length.isdecimal():
+                return refusal(411, "send the body's length: Content-Length")
+            if int(length) > MAX_BODY:
+                return refusal(413, f"the body is larger than {MAX_BODY} bytes: send less at once")
+            try:
+                body = await asyncio.wait_for(_body(receive), self._limits.seconds)
+            except TimeoutError:
+                return refusal(408, f"the body did not arrive within {self._limits.seconds:g} s")
+        target = scope["raw_path"].decode("latin-1") + "?" + scope["query_string"].decode("latin-1")
+        more = {"method": method, "body": body, "accept": headers.get("accept", "")}
+        request = Request.of(target, headers.get("authorization", ""), **more)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, self._answer, request)
+        except Exception:
+            log.exception("a request for %s could not be answered", "/".join(request.path))
+            return refusal(500, "this request could not be answered: the reason is in the server's log")
+
+    async def _begin(self, found: Answer, send: Any, length: int | None) -> None:
+        headers = {"Content-Type": found.content_type, **found.headers}
+        if length is None:
+            headers |= {"Cache-Control": "no-store", "Connection": "close"}
+        else:
+            headers["Content-Length"] = str(length)
+        sent = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": found.status, "headers": sent})
+
+    async def _follow(self, found: Answer, pieces: Iterator[bytes], receive: Any, send: Any) -> None:
+        """Send pieces as they come, until they end, the client is gone, or the server is closed."""
+        if self._followed >= self._limits.streams:
+            _end(pieces)
+            busy = refusal(503, f"{self._limits.streams} answers are being followed: end one, or ask another server")
+            assert isinstance(busy.body, bytes)
+            await self._begin(busy, send, len(busy.body))
+            await send({"type": "http.response.body", "body": busy.body})
+            return
+        self._followed += 1
+        loop = asyncio.get_running_loop()
+        gone = asyncio.ensure_future(_gone(receive))
+        try:
+            await self._begin(found, send, None)
+            while not gone.done() and not self.is_over:
+                piece = await loop.run_in_executor(self._followers, next, pieces, None)
+                if piece is None:
+                    break
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
+        finally:
+            self._followed -= 1
+            gone.cancel()
+            self._followers.submit(_end, pieces)
+
+    def close(self) -> None:
+        """Begin no further answers."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._followers.shutdown(wait=False, cancel_futures=True)
+
+
+async def _body(receive: Any) -> bytes:
+    parts = []
+    while True:
+        event = await receive()
+        parts.append(event.get("body", b""))
+        if not event.get("more_body", False):
+            return b"".join(parts)
+
+
+async def _gone(receive: Any) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _end(pieces: Iterator[bytes]) -> None:
+    with suppress(Exception):
+        pieces.close()  # type: ignore[attr-defined]
 
 
 class HttpServer:
@@ -84,63 +215,64 @@ class HttpServer:
 
     Args:
         port: 0 takes a free one; `port` tells which.
+        tls: None: without encryption.
+
+    Raises:
+        PortInUse: the port can't be opened. OSError: certificate or key can't be read.
     """
 
-    def __init__(self, answer: Callable[[Request], Answer], host: str, port: int) -> None:
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            timeout = _IDLE_SECONDS
-            # Header and body are two writes: without this the second waits for the client's delayed acknowledgement.
-            disable_nagle_algorithm = True
-
-            def do_GET(self) -> None:
-                with suppress(ConnectionError):
-                    self._send(answer(self._request()))
-
-            def do_POST(self) -> None:
-                with suppress(ConnectionError):
-                    length = self.headers.get("Content-Length", "")
-                    if not length.isdecimal() or int(length) > MAX_BODY:
-                        self.close_connection = True
-                        self._send(_TOO_LARGE if length.isdecimal() else _NO_LENGTH)
-                        return
-                    self._send(answer(self._request(method="POST", body=self.rfile.read(int(length)))))
-
-            def _request(self, **more: Any) -> Request:
-                sent = self.headers.get("Authorization", "")
-                return Request.of(self.path, sent, accept=self.headers.get("Accept", ""), **more)
-
-            def _send(self, found: Answer) -> None:
-                self.send_response(found.status)
-                self.send_header("Content-Type", found.content_type)
-                for name, value in found.headers.items():
-                    self.send_header(name, value)
-                if isinstance(found.body, bytes):
-                    self.send_header("Content-Length", str(len(found.body)))
-                    self.end_headers()
-                    self.wfile.write(found.body)
-                    return
-                self.send_header("Cache-Control", "no-store")
-                self.send_header("Connection", "close")
-                self.end_headers()
-                with closing(found.body) as pieces:  # type: ignore[type-var]
-                    for piece in pieces:
-                        self.wfile.write(piece)
-                        self.wfile.flush()
-
-            def log_message(self, format: str, *args: object) -> None:
-                return
-
-        try:
-            self._server = _Server((host, port), Handler)
-        except OSError as error:
-            raise PortInUse(
-                f"port {port} on {host} can't be opened ({error.strerror}): give another one with --http-port"
-            ) from error
-        self.port: int = self._server.server_address[1]
-        threading.Thread(target=self._server.serve_forever, name="http", daemon=True).start()
+    def __init__(
+        self,
+        answer: Callable[[Request], Answer],
+        host: str,
+        port: int,
+        limits: Limits = Limits(),
+        tls: Tls | None = None,
+    ) -> None:
+        self._application = _Application(answer, limits)
+        config = uvicorn.Config(
+            self._application,
+            http="h11",
+            ws="none",
+            lifespan="off",
+            loop="asyncio",
+            interface="asgi3",
+            log_config=None,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            limit_concurrency=limits.connections,
+            timeout_keep_alive=_IDLE_SECONDS,
+            timeout_graceful_shutdown=_END_SECONDS,
+            ssl_certfile=None if tls is None else str(tls.certificate),
+            ssl_keyfile=None if tls is None else str(tls.key),
+        )
+        config.load()
+        self._socket = _listening(host, port)
+        self.port: int = self._socket.getsockname()[1]
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, args=([self._socket],), name="http", daemon=True)
+        self._thread.start()
 
     def close(self) -> None:
         """Stop serving."""
-        self._server.shutdown()
-        self._server.server_close()
+        self._application.is_over = True
+        self._server.should_exit = True
+        self._thread.join(2 * _END_SECONDS)
+        self._application.close()
+        self._socket.close()
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((host, port))
+        made.listen(128)
+    except OSError as error:
+        made.close()
+        raise PortInUse(
+            f"port {port} on {host} can't be opened ({error.strerror}): give another one with --http-port"
+        ) from error
+    return made

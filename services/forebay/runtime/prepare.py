@@ -10,7 +10,9 @@ from typing import Any
 
 import forebay
 from forebay.catalog import Service, Topic
-from forebay.job import load_job
+from forebay.codec import registering
+from forebay.formats import contract_of, no_contracts
+from forebay.job import Job, load_job
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.codecs import register_contract
 from forebay.kafka.identities import rescale_topic
@@ -18,6 +20,7 @@ from forebay.kafka.registry import SchemaRegistry
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.changelog import internal_topic
 from forebay.runtime.errors import StopJob
+from forebay.serde.subjects import connect
 
 HASHED = (".py", ".sql", ".yaml")
 """Endings of the files that decide what a service computes."""
@@ -94,11 +97,23 @@ def register_contracts(kafka: KafkaSettings, service: Service, application: str)
         RegistryRefused: an incompatible contract, with the registry's reason. RegistryUnavailable.
     """
     registry = SchemaRegistry(kafka.registry())
+    connect(registry)
+    _register_formats(load_job(service.job))
     return {
         topic.name: register_contract(registry, service.name, topic.record, topic.name).schema_id
         for topic in service.topics(application)
         if topic.record
     }
+
+
+def _register_formats(job: Job) -> None:
+    """Register the schemas of outputs whose formats have their own. Raises as `register_contracts`."""
+    for topic in job.outputs:
+        for kind in job.format_of(topic):
+            if kind is not None and not contract_of(kind):
+                register = registering(kind.codec(no_contracts))
+                if register is not None:
+                    register()
 
 
 def code_version(service: Service, logic: Mapping[str, Any]) -> str:

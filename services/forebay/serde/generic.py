@@ -24,10 +24,15 @@ class _Writer(NamedTuple):
 
 
 class GenericDecoder:
-    """Turns framed bytes into dicts, lists and scalars."""
+    """Turns framed bytes into dicts, lists and scalars.
 
-    def __init__(self, resolver: SchemaResolver) -> None:
+    Args:
+        plain: whether dates and times stay the whole numbers they are written as.
+    """
+
+    def __init__(self, resolver: SchemaResolver, *, plain: bool = False) -> None:
         self._resolver = resolver
+        self._plain = plain
         self._writers: dict[int, _Writer] = {}
 
     def decode(self, data: bytes) -> Any:
@@ -64,5 +69,22 @@ class GenericDecoder:
                 plan: ReadPlan | None = skipping(schema.type)
             except RecursiveSchema:
                 plan = None
-            self._writers[schema_id] = _Writer(fastavro.parse_schema(json.loads(schema.text)), plan)
+            document = json.loads(schema.text)
+            self._writers[schema_id] = _Writer(
+                fastavro.parse_schema(without_times(document) if self._plain else document), plan
+            )
         return self._writers[schema_id]
+
+
+def without_times(document: Any) -> Any:
+    """Return a schema without its logical types, decimals aside."""
+    if isinstance(document, list):
+        return [without_times(each) for each in document]
+    if not isinstance(document, dict):
+        return document
+    kept = {name: without_times(each) for name, each in document.items() if name not in ("logicalType", "default")}
+    if "default" in document:
+        kept["default"] = document["default"]
+    if document.get("logicalType") == "decimal":
+        kept["logicalType"] = "decimal"
+    return kept

@@ -93,7 +93,7 @@ def aggregated(
     into = tuple(Named(name, each.type) for name, each in found)
     projected = Projected(step, tuple(each for _, each in found), into)
     windowing = None if window is None else Windowing(window.kind, 0 if window.kind == "SESSION" else window.size_ms)
-    last = Relation(projected, (), grouped.keys, grouped.format, True, windowing)
+    last = Relation(projected, (), grouped.keys, grouped.format, True, windowing, {}, grouped.is_framed)
     return projected, keys, into, last
 
 

@@ -50,6 +50,8 @@ class Analysis:
         self.is_aggregate = bool(query.group_by) or any(
             aggregation.is_aggregate(part) for item in query.select for part in parts(item.expression)
         )
+        if query.as_of is not None:
+            raise SqlError(query.place, "FOR SYSTEM_TIME AS OF is for a query of a table: leave it out here")
         if query.window and not query.group_by:
             raise SqlError(query.place, "a WINDOW needs GROUP BY: add it, or leave WINDOW out")
         if query.emit == "FINAL" and not query.window:
@@ -118,13 +120,23 @@ class Analysis:
                 slots.append(Slot(alias, name, kind))
         keys = tuple(KeyColumn(named, (Column(named.name, alias),)) for named in source.keys)
         step = Scan(source, alias, tuple(slots))
-        return Relation(step, tuple(slots), keys, source.encoding.key, source.is_table, source.windowing)
+        return Relation(
+            step,
+            tuple(slots),
+            keys,
+            source.encoding.key,
+            source.is_table,
+            source.windowing,
+            is_framed=source.is_framed,
+        )
 
     def _partitioned(self, relation: Relation, items: Sequence[Item]) -> Relation:
         if relation.is_table:
             raise SqlError(self.query.place, "a table can't be PARTITION BY: its key says which row it is; GROUP BY it")
         if any(isinstance(each, Literal) and each.value is None for each in self.partition_by):
-            return replace(relation, step=Rekeyed(relation.step, (), (), self.key_format), keys=(), windowing=None)
+            return replace(
+                relation, step=Rekeyed(relation.step, (), (), self.key_format), keys=(), windowing=None, is_framed=False
+            )
         return self.rekeyed(relation, self.partition_by, items)
 
     def rekeyed(
@@ -146,7 +158,8 @@ class Analysis:
         )
         into = tuple(key.named for key in keys)
         step = Rekeyed(relation.step, tuple(codes), into, self.key_format, stays, drops_null)
-        return replace(relation, step=step, keys=tuple(keys), format=self.key_format, windowing=None)
+        framed = relation.is_framed and stays
+        return replace(relation, step=step, keys=tuple(keys), format=self.key_format, windowing=None, is_framed=framed)
 
     def split(
         self, items: Sequence[Item], keys: Sequence[KeyColumn]

@@ -56,6 +56,31 @@ class Encoding:
     wraps: bool | None = None
 
 
+NAMED = ("AVRO", "PROTOBUF", "JSON_SR")
+"""Formats whose bytes name their schema by its id in a registry."""
+FRAMED = (*NAMED, "PROTOBUF_NOSR")
+"""Formats that follow a schema."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Which schema keys or values of a topic are written under.
+
+    Args:
+        name: full name of its record or message; "" the usual one.
+        nullable: how a message says that a scalar is null: OPTIONAL, WRAPPER; "": not at all.
+        text: of a schema that the registry gave; "" made of the columns.
+        schema_id: of that schema.
+        columns: the source's, as that schema spells them.
+    """
+
+    name: str = ""
+    nullable: str = ""
+    text: str = ""
+    schema_id: int = 0
+    columns: tuple[Named, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Header:
     """A column of a record's headers: one of them, or all (no name)."""
@@ -71,6 +96,9 @@ class Source:
     Args:
         timestamp: column that event time is taken from, and how it is written.
         is_derived: whether a statement computes it.
+        history_ms: how long former rows of a table are kept; 0: not at all.
+        is_framed: whether its rows' keys name their schema, so that equal keys may lie in different partitions.
+        key_form, value_form: schemas of its topic.
     """
 
     name: str
@@ -83,6 +111,10 @@ class Source:
     timestamp: tuple[str, str] | None = None
     headers: tuple[Header, ...] = ()
     is_derived: bool = False
+    is_framed: bool = False
+    history_ms: int = 0
+    key_form: Form = Form()
+    value_form: Form = Form()
     place: Place = field(default=Place(), compare=False)
 
     @property

@@ -36,6 +36,7 @@ from forebay.sql.plan import (
     QueryPlan,
     Rekeyed,
     Scan,
+    Settled,
     Step,
 )
 from forebay.sql.program import Program
@@ -126,8 +127,16 @@ class Compiler:
             make = readable.row_maker(query.step, windowed)
         inner = key_format(query.target.keys, key_kind(key)) if windowed and base is not None else key
         self.readable[query.target.name] = Readable(
-            query.target, store, reader_of_rows(inner), writer_of_rows(inner), make
+            query.target, store, reader_of_rows(inner), writer_of_rows(inner), make, self._history(query.target, found)
         )
+
+    def _history(self, target: Source, found: Table[Any, Any]) -> str:
+        """Keep a table's former rows beside it, if that is wanted; give the name of their store."""
+        if not target.history_ms:
+            return ""
+        store = self.name(f"{target.name} history")
+        found.to_stream().to_table(store=store, history_retention_ms=target.history_ms)
+        return store
 
     def _store_of(self, base: Step) -> str | None:
         if isinstance(base, Scan) and not base.source.is_derived:
@@ -148,6 +157,8 @@ class Compiler:
                 return rows.filter(keeps)
             case Rekeyed():
                 return self._rekeyed(step, name)
+            case Settled():
+                return self._settled(step, name)
             case Exploded(parent, arrays):
                 rows = self.step(parent, name)
                 assert isinstance(rows, Stream)
@@ -184,7 +195,17 @@ class Compiler:
     def _table_rekeyed(self, rows: Table[Any, Any], step: Rekeyed, name: str) -> Rows:
         """Return a table whose keys are written in another format, at the tasks they belong to by it."""
         stream = rows.to_stream()
-        node = stream.graph.add(under_format(stream.node, key_format(step.into, step.format)))
+        return self._moved(stream, key_format(step.into, step.format), name)
+
+    def _settled(self, step: Settled, name: str) -> Rows:
+        rows = self.step(step.parent, name)
+        key = sources.windowed(key_format(step.into, step.format), step.windowing)
+        if isinstance(rows, Table):
+            return self._moved(rows.to_stream(), key, name)
+        return Stream(rows.graph, rows.graph.add(under_format(rows.node, key)), True)
+
+    def _moved(self, stream: Stream[Any, Any], key: Any, name: str) -> Table[Any, Any]:
+        node = stream.graph.add(under_format(stream.node, key))
         moved = Stream[Any, Any](stream.graph, node, True).repartition(self.name(f"{name} by key"))
         return moved.to_table(store=self.name(f"{name} by key table"))
 

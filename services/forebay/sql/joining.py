@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from forebay.sql.catalog import Named, Source
 from forebay.sql.errors import SqlError
-from forebay.sql.plan import Code, Joined, Rekeyed
+from forebay.sql.plan import Code, Joined, Rekeyed, Settled
 from forebay.sql.relation import KeyColumn, Relation
 from forebay.sql.syntax import Call, Column, Expression, JoinClause
 from forebay.sql.walk import columns
@@ -34,6 +34,7 @@ def joined(left: Relation, right: Relation, join: JoinClause, on: Expression, ma
                 on.place, f"{_key_names(right)} is the other table's key: write ON ... = {_key_names(right)}"
             )
         if not _is_key(left, mine):
+            left, right = _settled(left), _settled(right)
             foreign = left.code(mine)
             if join.kind not in ("INNER", "LEFT"):
                 raise SqlError(on.place, f"a {join.kind} JOIN by a foreign key can't be computed: write INNER or LEFT")
@@ -148,7 +149,7 @@ def _key_names(side: Relation) -> str:
 def _keyed(side: Relation, expression: Expression, wanted: str) -> Relation:
     """Return a side under the key of the join: as it is where it is under it already."""
     if _is_key(side, expression) and side.format == wanted:
-        return side
+        return _settled(side)
     code = side.code(expression)
     equals = side.keys[0].equals if _is_key(side, expression) else (expression,)
     name = expression.name if isinstance(expression, Column) else "ROWKEY"
@@ -160,7 +161,16 @@ def _keyed(side: Relation, expression: Expression, wanted: str) -> Relation:
         keys=(KeyColumn(named, equals),),
         format=wanted,
         windowing=None,
+        is_framed=False,
     )
+
+
+def _settled(side: Relation) -> Relation:
+    """Return a side whose equal keys are equal bytes."""
+    if not side.is_framed:
+        return side
+    step = Settled(side.step, tuple(key.named for key in side.keys), side.format, side.windowing)
+    return replace(side, step=step, is_framed=False)
 
 
 def _check_types(left: Relation, right: Relation, on: Expression) -> None:

@@ -24,7 +24,9 @@ def joined(compiler: Compiler, step: Joined, name: str) -> Any:
     """Return the rows of both sides beside each other."""
     left, right = compiler.step(step.left, name), compiler.step(step.right, name)
     if step.window_ms and isinstance(right, Stream):
-        right = Stream(right.graph, right.graph.add(in_windows(right.node, step.window_ms)), right.is_rekeyed)
+        right = Stream(
+            right.graph, right.graph.add(in_windows(right.node, left.node.key, step.window_ms)), right.is_rekeyed
+        )
     into = _beside(left.node.value, right.node.value)
     joiner = _joiner(*step.lengths)
     store = compiler.name(f"{name} join")

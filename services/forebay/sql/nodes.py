@@ -110,9 +110,9 @@ def under_format(parent: Node, key: Format[Any]) -> Node:
     return Node(Kind.STEP, f"write key as {key}", key, parent.value, (parent,), make=make, gives_rows=parent.gives_rows)
 
 
-def in_windows(parent: Node, size_ms: int) -> Node:
-    """Return the node that gives the same keys in windows of another size."""
-    of_row, row = reader_of_rows(parent.key), writer_of_rows(parent.key)
+def in_windows(parent: Node, into: Format[Any], size_ms: int) -> Node:
+    """Return the node that gives the same keys in windows of another size, as `into` writes them."""
+    of_row, row = reader_of_rows(parent.key), writer_of_rows(into)
 
     def make(bound: Bound, out: Flow) -> Made:
         def flow(text: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
@@ -123,7 +123,7 @@ def in_windows(parent: Node, size_ms: int) -> Node:
 
         return Made((flow,))
 
-    return Node(Kind.STEP, f"windows of {size_ms} ms", parent.key, parent.value, (parent,), make=make)
+    return Node(Kind.STEP, f"windows of {size_ms} ms", into, parent.value, (parent,), make=make)
 
 
 def in_value_format(parent: Node, into: Format[Any]) -> Node:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from forebay.sql.catalog import Encoding, Header, Named, Source, Windowing
+from forebay.sql.catalog import NAMED, Encoding, Header, Named, Source, Windowing
 from forebay.sql.errors import Place, SqlError
+from forebay.sql.schemas.inference import Asked, Lookup, chosen, completed
+from forebay.sql.schemas.lookup import ask
 from forebay.sql.syntax import CreateAs, CreateSource, Options
 from forebay.sql.types import BIGINT, STRING, TIMESTAMP
 
@@ -30,8 +32,10 @@ _KNOWN = frozenset(
         "VALUE_SCHEMA_ID",
         "KEY_SCHEMA_ID",
         "VALUE_SCHEMA_FULL_NAME",
+        "KEY_AVRO_SCHEMA_FULL_NAME",
         "KEY_SCHEMA_FULL_NAME",
         "CLEANUP_POLICY",
+        "HISTORY_RETENTION",
         "VALUE_AVRO_SCHEMA_FULL_NAME",
         "KEY_PROTOBUF_NULLABLE_REPRESENTATION",
         "VALUE_PROTOBUF_NULLABLE_REPRESENTATION",
@@ -54,7 +58,7 @@ def key_format(given: Options, settings: dict[str, str]) -> str:
     return str(given.get("KEY_FORMAT", given.get("FORMAT", ""))).upper()
 
 
-def declared(statement: CreateSource, settings: dict[str, str]) -> Source:
+def declared(statement: CreateSource, settings: dict[str, str], lookup: Lookup = ask) -> Source:
     """Return the source that a CREATE STREAM or TABLE declares. Raises SqlError."""
     place, given = statement.place, checked(statement.options, statement.place)
     topic = given.get("KAFKA_TOPIC")
@@ -71,21 +75,29 @@ def declared(statement: CreateSource, settings: dict[str, str]) -> Source:
             headers.append(Header(column.name, column.header))
         else:
             values.append(Named(column.name, column.type))
-    if statement.is_table and not keys:
-        raise SqlError(place, "a table needs a key: write PRIMARY KEY behind a column")
     encoding = _encoding(given, settings, Encoding("", ""), place)
     if not encoding.value:
         raise SqlError(place, f"the format is missing: write VALUE_FORMAT = one of {', '.join(FORMATS)}")
+    if "HISTORY_RETENTION" in given:
+        raise SqlError(place, "HISTORY_RETENTION is for CREATE TABLE ... AS SELECT: write it there")
+    encoding = encoding if encoding.key else replace(encoding, key="KAFKA")
+    key, key_form = completed(Asked("KEY", encoding.key, given, str(topic), place), tuple(keys), encoding, lookup)
+    value, form = completed(Asked("VALUE", encoding.value, given, str(topic), place), tuple(values), encoding, lookup)
+    if statement.is_table and not key:
+        raise SqlError(place, "a table needs a key: write PRIMARY KEY behind a column")
     return Source(
         statement.name,
         statement.is_table,
-        tuple(keys),
-        tuple(values),
+        key,
+        value,
         str(topic),
-        encoding if encoding.key else replace(encoding, key="KAFKA"),
+        encoding,
         _windowing(given, place),
-        _timestamp(given, (*keys, *values), place),
+        _timestamp(given, (*key, *value), place),
         tuple(headers),
+        is_framed=encoding.key in NAMED,
+        key_form=key_form,
+        value_form=form,
         place=place,
     )
 
@@ -98,6 +110,9 @@ def target(
     columns: tuple[tuple[Named, ...], tuple[Named, ...]],
     windowing: Windowing | None,
     key: str,
+    lookup: Lookup = ask,
+    *,
+    is_framed: bool = False,
 ) -> Source:
     """Return the source that a CREATE ... AS computes. Raises SqlError."""
     keys, values = columns
@@ -105,6 +120,10 @@ def target(
     encoding = _encoding(given, settings, replace(source.encoding, key=key, wraps=None), statement.place)
     if len(values) != 1 and given.get("WRAP_SINGLE_VALUE") is not None and given["WRAP_SINGLE_VALUE"] is False:
         raise SqlError(statement.place, "WRAP_SINGLE_VALUE is for a single column: leave it out")
+    forms = [
+        chosen(Asked(part, kind, given, named, statement.place), found, encoding, lookup)
+        for part, kind, found in (("KEY", encoding.key, keys), ("VALUE", encoding.value, values))
+    ]
     return Source(
         statement.name,
         statement.is_table,
@@ -115,6 +134,10 @@ def target(
         windowing,
         _timestamp(given, values, statement.place),
         is_derived=True,
+        history_ms=_history(given, statement, windowing),
+        is_framed=is_framed,
+        key_form=forms[0],
+        value_form=forms[1],
         place=statement.place,
     )
 
@@ -142,20 +165,29 @@ def _windowing(given: Options, place: Place) -> Windowing | None:
         raise SqlError(place, f"WINDOW_TYPE is {kind}: write TUMBLING, HOPPING or SESSION")
     size = given.get("WINDOW_SIZE", 0)
     if isinstance(size, str):
-        size = _duration(size, place)
+        size = _duration("WINDOW_SIZE", size, place)
     if named != "SESSION" and not size:
         raise SqlError(place, f"{named} windows have a size: write WINDOW_SIZE = '30 SECONDS'")
     return Windowing(named, int(size))
 
 
-def _duration(text: str, place: Place) -> int:
+def _history(given: Options, statement: CreateAs, windowing: Windowing | None) -> int:
+    wanted = given.get("HISTORY_RETENTION")
+    if wanted is None:
+        return 0
+    if not statement.is_table or windowing is not None:
+        raise SqlError(statement.place, "HISTORY_RETENTION is for a TABLE without windows: leave it out")
+    return _duration("HISTORY_RETENTION", str(wanted), statement.place)
+
+
+def _duration(name: str, text: str, place: Place) -> int:
     from forebay.sql.reader import Reader  # noqa: PLC0415 (only sources with windows need it)
     from forebay.sql.tokens import tokens_of  # noqa: PLC0415
 
     try:
         return Reader(text, tokens_of(text)).duration()
     except SqlError as error:
-        raise SqlError(place, f"WINDOW_SIZE {text!r}: {error.reason}") from error
+        raise SqlError(place, f"{name} {text!r}: {error.reason}") from error
 
 
 def _timestamp(given: Options, columns: tuple[Named, ...], place: Place) -> tuple[str, str] | None:

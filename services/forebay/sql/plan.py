@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from forebay.sql.aggregates.registry import Aggregate
-from forebay.sql.catalog import Named, Source
+from forebay.sql.catalog import Named, Source, Windowing
 from forebay.sql.syntax import WindowClause
 from forebay.sql.types import SqlType
 
@@ -63,6 +63,19 @@ class Rekeyed:
     format: str
     stays: bool = False
     drops_null: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Rows under the same keys, written without the id of a schema, where such keys belong.
+
+    Equal keys that name different schemas are different bytes: their topics have them in different partitions.
+    """
+
+    parent: Step
+    into: tuple[Named, ...]
+    format: str
+    windowing: Windowing | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +141,7 @@ class Projected:
     into: tuple[Named, ...]
 
 
-Step = Scan | Rekeyed | Filtered | Exploded | Joined | Aggregated | Projected
+Step = Scan | Rekeyed | Settled | Filtered | Exploded | Joined | Aggregated | Projected
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +188,8 @@ def _line(step: Step) -> str:
         case Rekeyed():
             keys = ", ".join(code.shown for code in step.keys)
             return f"key {keys or 'none'} ({step.format}){'' if step.stays else ', repartition'}"
+        case Settled():
+            return f"key without its schema's id ({step.format}), repartition"
         case Filtered(_, condition):
             return f"keep where {condition.shown}"
         case Exploded(_, arrays):

@@ -11,6 +11,8 @@ from forebay.sql.casts import widens
 from forebay.sql.catalog import Catalog, Named
 from forebay.sql.errors import SqlError
 from forebay.sql.plan import QueryPlan
+from forebay.sql.schemas.inference import Lookup
+from forebay.sql.schemas.lookup import ask
 from forebay.sql.statements import parse
 from forebay.sql.syntax import (
     Command,
@@ -40,6 +42,7 @@ class Program:
 
     Args:
         queries: in their order.
+        lookup: gives the schemas of topics whose columns are left out.
         selects: queries alone, to be answered when the others run.
     """
 
@@ -47,6 +50,7 @@ class Program:
     queries: list[QueryPlan] = field(default_factory=list)
     selects: list[Select] = field(default_factory=list)
     settings: dict[str, str] = field(default_factory=dict)
+    lookup: Lookup = ask
 
     def add(self, statement: Statement) -> None:
         """Take one statement in. Raises SqlError."""
@@ -69,7 +73,7 @@ class Program:
     def _create(self, statement: CreateSource) -> None:
         if statement.if_not_exists and self.catalog.find(statement.name):
             return
-        made = options.declared(statement, self.settings)
+        made = options.declared(statement, self.settings, self.lookup)
         self.catalog.add(made, replaces=statement.or_replace)
 
     def _create_as(self, statement: CreateAs) -> None:
@@ -86,7 +90,15 @@ class Program:
         if relation.is_table and not keys:
             raise SqlError(statement.place, "a table needs a key: select it")
         target = options.target(
-            statement, chosen, self.settings, analysis.first, (keys, values), relation.windowing, relation.format
+            statement,
+            chosen,
+            self.settings,
+            analysis.first,
+            (keys, values),
+            relation.windowing,
+            relation.format,
+            self.lookup,
+            is_framed=relation.is_framed,
         )
         self.catalog.add(target, replaces=statement.or_replace)
         name = f"{'CTAS' if statement.is_table else 'CSAS'}_{statement.name}_{len(self.queries)}"
@@ -143,14 +155,18 @@ def _check_columns(statement: InsertInto, ours: tuple[Named, ...], theirs: tuple
         )
 
 
-def program_of(text: str, file: str = "<statement>", settings: dict[str, str] | None = None) -> Program:
+def program_of(
+    text: str, file: str = "<statement>", settings: dict[str, str] | None = None, lookup: Lookup = ask
+) -> Program:
     """Return the program that a text is. Raises SqlError."""
-    return program_of_statements(parse(text, file), settings)
+    return program_of_statements(parse(text, file), settings, lookup)
 
 
-def program_of_statements(statements: Iterable[Statement], settings: dict[str, str] | None = None) -> Program:
+def program_of_statements(
+    statements: Iterable[Statement], settings: dict[str, str] | None = None, lookup: Lookup = ask
+) -> Program:
     """Return the program of parsed statements. Raises SqlError."""
-    made = Program(settings=dict(settings or {}))
+    made = Program(settings=dict(settings or {}), lookup=lookup)
     for statement in statements:
         made.add(statement)
     return made

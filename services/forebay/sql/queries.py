@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from forebay.sql.errors import SqlError
 from forebay.sql.expressions import expression
+from forebay.sql.instants import timestamp_of
 from forebay.sql.reader import Reader
 from forebay.sql.syntax import Expression, From, JoinClause, Query, Selected, WindowClause
 
@@ -25,6 +27,7 @@ _BEHIND_SOURCE = frozenset(
         "LIMIT",
         "GRACE",
         "ORDER",
+        "FOR",
     ]
 )
 
@@ -38,6 +41,7 @@ def query(read: Reader) -> Query:
         select.append(_selected(read))
     read.expect("FROM")
     source = _source(read)
+    as_of = _as_of(read) if read.take("FOR", "SYSTEM_TIME", "AS", "OF") else None
     joins = _joins(read)
     window = _window(read) if read.take("WINDOW") else None
     where = expression(read) if read.take("WHERE") else None
@@ -63,7 +67,7 @@ def query(read: Reader) -> Query:
             read.fail("CHANGES or FINAL")
         emit = read.step().text
     limit = read.whole() if read.take("LIMIT") else None
-    return Query(tuple(select), source, joins, window, where, group, partition, having, emit, limit, place)
+    return Query(tuple(select), source, joins, window, where, group, partition, having, emit, limit, place, as_of)
 
 
 def _selected(read: Reader) -> Selected:
@@ -114,6 +118,17 @@ def _source(read: Reader) -> From:
     if token.kind == "name" or (token.kind == "word" and token.text not in _BEHIND_SOURCE):
         return From(name, read.name(), place)
     return From(name, name, place)
+
+
+def _as_of(read: Reader) -> int:
+    wanted = "ms since 1970, or a text such as '2024-01-31T10:00:00'"
+    if read.token.kind == "number":
+        return read.whole(wanted)
+    place, text = read.place, read.string(wanted)
+    try:
+        return timestamp_of(text)
+    except ValueError as error:
+        raise SqlError(place, f"{text!r} is no time: write {wanted}") from error
 
 
 def _joins(read: Reader) -> tuple[JoinClause, ...]:

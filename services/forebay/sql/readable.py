@@ -22,6 +22,7 @@ class Readable:
         store: name of the store.
         of_row: gives the key's columns of a row text of the store.
         row: gives the key's row text.
+        history: name of the store that keeps former rows; "" none does.
     """
 
     source: Source
@@ -29,6 +30,7 @@ class Readable:
     of_row: Callable[[str], Any]
     row: Callable[[Any], str]
     make_row: MakeRow
+    history: str = ""
 
 
 def base_of(step: Step) -> Step | None:

@@ -17,6 +17,8 @@ from forebay.sql.relation import FUNCTIONS, Relation
 from forebay.sql.syntax import Call, Column, Expression, Literal, Query
 from forebay.sql.types import BIGINT
 
+MOST_KEYS = 1_000
+"""Keys that one query may name."""
 LOWEST, HIGHEST = -(1 << 62), (1 << 62) - 1
 _TURNED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
@@ -29,6 +31,7 @@ class Reading:
         columns: of the result.
         keys: those it asks for; None: all.
         starts: earliest and latest start of windows, in ms, both inclusive; None: all.
+        as_of: ms since 1970; rows as they were valid then.
         row: gives the result of a row's key (perhaps with a window), value and timestamp; None: not wanted.
     """
 
@@ -38,6 +41,7 @@ class Reading:
     starts: tuple[int, int] | None
     limit: int | None
     row: Callable[[Any, Any, int], tuple[Any, ...] | None]
+    as_of: int | None = None
 
     def shown(self, row: Sequence[Any]) -> dict[str, Any]:
         """Return a row of the result as JSON can hold it."""
@@ -73,7 +77,20 @@ def reading_of(query: Query, catalog: Catalog) -> Reading:
         _starts(source, alias, conditions),
         query.limit,
         _maker(codes, None if where is None else relation.condition(where)),
+        _as_of(query, source),
     )
+
+
+def _as_of(query: Query, source: Source) -> int | None:
+    if query.as_of is not None and not source.history_ms:
+        raise SqlError(
+            query.place,
+            f"{source.name} keeps no former rows: write CREATE TABLE {source.name} WITH (HISTORY_RETENTION = '1 DAY') "
+            "AS SELECT",
+        )
+    if query.as_of is not None and query.emit:
+        raise SqlError(query.place, "EMIT CHANGES begins now: leave FOR SYSTEM_TIME AS OF out")
+    return query.as_of
 
 
 def _relation(source: Source, alias: str) -> Relation:
@@ -124,6 +141,7 @@ def _constant(value: Expression, like: Named) -> Any:
 def _keys(source: Source, alias: str, conditions: Sequence[Expression]) -> tuple[tuple[Any, ...], ...] | None:
     """Return the keys that conditions name: an equality for each key column, or IN for a single one."""
     wanted: list[list[Any]] = []
+    number = 1
     for named in source.keys:
         column, found = Column(named.name, alias), None
         for condition in conditions:
@@ -138,6 +156,9 @@ def _keys(source: Source, alias: str, conditions: Sequence[Expression]) -> tuple
         if found is None:
             return None
         wanted.append(found)
+        number *= len(found)
+        if number > MOST_KEYS:
+            raise SqlError(conditions[0].place, f"these are {number} keys: ask for {MOST_KEYS} at most in one query")
     keys: list[tuple[Any, ...]] = [()]
     for choices in wanted:
         keys = [(*key, choice) for key in keys for choice in dict.fromkeys(choices)]

@@ -36,6 +36,7 @@ class Relation:
     Args:
         slots: columns of a row.
         format: name of the key's format.
+        is_framed: whether keys name their schema, so that equal ones may lie in different partitions.
         exploded: sources of what table functions gave, by their call.
     """
 
@@ -46,6 +47,7 @@ class Relation:
     is_table: bool
     windowing: Windowing | None = None
     replaced: dict[Expression, Typed] = field(default_factory=dict)
+    is_framed: bool = False
 
     def generator(self) -> Generator:
         """Return what makes code of expressions over the rows."""

@@ -21,12 +21,13 @@ from forebay.job import Job
 from forebay.sql.compile import Compiler
 from forebay.sql.errors import Place, SqlError
 from forebay.sql.program import Program, program_of_statements
+from forebay.sql.schemas.inference import Lookup
+from forebay.sql.schemas.lookup import Kept, ask
 from forebay.sql.statements import parse
 from forebay.sql.syntax import CreateAs, CreateSource, Select, Statement
 
 VARIABLE = "FOREBAY_SQL"
 MODULE = "forebay.sql.service"
-_WITHOUT_CONTRACT = frozenset({"JSON", "DELIMITED", "KAFKA", "NONE"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,29 +51,25 @@ def statements_of(path: Path) -> list[Statement]:
     return found
 
 
-def runnable(statements: list[Statement]) -> Program:
-    """Return the program of statements that can run as a job. Raises SqlError."""
-    made = program_of_statements(statement for statement in statements if not isinstance(statement, Select))
+def runnable(statements: list[Statement], lookup: Lookup = ask) -> Program:
+    """Return the program of statements that can run as a job. Raises SqlError.
+
+    Args:
+        lookup: gives the schemas of topics whose columns are left out.
+    """
+    made = program_of_statements((each for each in statements if not isinstance(each, Select)), lookup=lookup)
     if not made.queries:
         place = statements[0].place if statements else Place()
         raise SqlError(place, "nothing is computed: write CREATE STREAM or TABLE ... AS SELECT")
-    for source in made.catalog:
-        for kind in (source.encoding.key, source.encoding.value):
-            if kind not in _WITHOUT_CONTRACT:
-                raise SqlError(
-                    source.place,
-                    f"{source.name}: {kind} needs a contract in the registry, which a job of SQL does not make yet: "
-                    "write JSON, DELIMITED or KAFKA",
-                )
     return made
 
 
-def job_of(statements: list[Statement]) -> Job:
+def job_of(statements: list[Statement], lookup: Lookup = ask) -> Job:
     """Return the job of statements. Raises SqlError."""
-    runnable(statements)
+    runnable(statements, lookup)
 
     def build(_settings: NoSettings) -> Topology:
-        return Compiler(runnable(statements)).run()
+        return Compiler(runnable(statements, lookup)).run()
 
     return job(NoSettings, build)
 
@@ -82,10 +79,10 @@ def name_of(path: Path) -> str:
     return re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-") or "sql"
 
 
-def service_of(path: Path, statements: list[Statement], made: Job) -> Service:
+def service_of(path: Path, statements: list[Statement], made: Job, lookup: Lookup = ask) -> Service:
     """Return the entry of a job in the table of services."""
     partitions = _partitions(statements)
-    program = runnable(statements)
+    program = runnable(statements, lookup)
     tables = {query.target.topic for query in program.queries if query.is_table}
     tables |= {source.topic for source in program.catalog if source.is_table}
     few = min((partitions.get(topic, 4) for topic in made.inputs), default=4)
@@ -124,14 +121,14 @@ def path_of() -> Path:
 
 @cache
 def _loaded(path: Path) -> tuple[list[Statement], Job, Service]:
-    statements = statements_of(path)
-    made = job_of(statements)
-    return statements, made, service_of(path, statements, made)
+    statements, lookup = statements_of(path), Kept(path)
+    made = job_of(statements, lookup)
+    return statements, made, service_of(path, statements, made, lookup)
 
 
 def program() -> Program:
     """Return the program that this process runs. Raises SqlError."""
-    return runnable(_loaded(path_of())[0])
+    return runnable(_loaded(path_of())[0], Kept(path_of()))
 
 
 def __getattr__(name: str) -> Any:

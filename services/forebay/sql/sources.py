@@ -13,9 +13,9 @@ from forebay.builder.topology import Topology
 from forebay.codec import DecodeError
 from forebay.formats import Contracts, Format
 from forebay.sql.catalog import BOUNDS, ROWOFFSET, ROWPARTITION, ROWTIME, Source, Windowing
-from forebay.sql.encodings.rows import key_format, value_format
 from forebay.sql.errors import SqlError
 from forebay.sql.plan import Slot
+from forebay.sql.schemas.topics import key_of, value_of
 from forebay.sql.types import STRING, SqlType
 from forebay.sql.values import RowCodec, hint_of
 
@@ -24,8 +24,7 @@ Rows = Stream[Any, Any] | Table[Any, Any]
 
 def formats_of(source: Source) -> tuple[Format[Any], Format[Any]]:
     """Return the formats of a source's keys and values."""
-    key = key_format(source.keys, source.encoding.key)
-    return windowed(key, source.windowing), value_format(source.values, source.encoding)
+    return windowed(key_of(source), source.windowing), value_of(source)
 
 
 _WINDOWED: dict[tuple[str, Windowing], Format[Any]] = {}

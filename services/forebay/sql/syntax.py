@@ -164,6 +164,7 @@ class Query:
 
     Args:
         emit: CHANGES, FINAL, or "" (of a query alone: pull).
+        as_of: ms since 1970; rows as they were valid then.
     """
 
     select: tuple[Selected, ...]
@@ -177,6 +178,7 @@ class Query:
     emit: str = ""
     limit: int | None = None
     place: Place = NOWHERE
+    as_of: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from forebay.processor.api import AnyProcessor
 from forebay.processor.engine import Codecs, EngineSettings
 from forebay.processor.messages import Headers, Message, Output
 from forebay.serde import local_codec
+from forebay.serde.subjects import connect_nowhere
 from forebay.task_limits import task_limits
 from forebay.testing.contents import contents
 from forebay.testing.kept import KeptRecords
@@ -93,6 +94,7 @@ class TestDriver:
         topics: Iterable[str] = (),
         **engine: Any,
     ) -> None:
+        connect_nowhere()
         self._job, self._name = _job_of(what, codecs), what if isinstance(what, str) else "driven"
         self._partitions = partitions or tasks
         self._tasks = tasks

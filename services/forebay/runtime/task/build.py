@@ -13,6 +13,7 @@ from forebay.catalog import Service
 from forebay.codec import Codec
 from forebay.job import Job, SubTopology, load_job
 from forebay.kafka.codecs import registry_codec
+from forebay.kafka.registry import shared_registry
 from forebay.kafka.topic_limits import batch_limit
 from forebay.partitioner import Partitioner
 from forebay.processor.api import AnyProcessor
@@ -34,6 +35,7 @@ from forebay.runtime.task.state_task import StateTask, TaskSettings
 from forebay.runtime.task.surroundings import GroupSurroundings
 from forebay.runtime.task.transaction import Destinations, GroupProducer
 from forebay.serde import local_codec
+from forebay.serde.subjects import connect
 from forebay.stores.binding import Store
 from forebay.stores.copies import copy_file, load_copy
 from forebay.stores.disk import DiskTable
@@ -55,6 +57,7 @@ def places_of(job: Job, lease: Lease) -> list[Place]:
 
 def build_group(spec: JobSpec, lease: Lease, storage: GroupStorage) -> GroupRunner:
     """Return the runner of a lease's group: its tables as the snapshots have them, connected to broker and registry."""
+    connect(shared_registry(spec.kafka.registry()))
     service = spec.entry
     job = load_job(service.job)
     tasks, writers, snapshots = [], {}, []

@@ -31,9 +31,13 @@ from forebay.sql.types import (
 Convert = Callable[[Any], Any]
 
 
-def reader(kind: SqlType) -> Convert:
-    """Return what makes a value of JSON's (None: null). Raises DecodeError where they don't fit."""
-    make = _reader(kind)
+def reader(kind: SqlType, *, raw: bool = False) -> Convert:
+    """Return what makes a value of JSON's (None: null). Raises DecodeError where they don't fit.
+
+    Args:
+        raw: whether bytes are bytes, and maps may be lists of entries, as in Avro.
+    """
+    make = _reader(kind, raw)
 
     def read(value: Any) -> Any:
         if value is None:
@@ -46,19 +50,21 @@ def reader(kind: SqlType) -> Convert:
     return read
 
 
-def _reader(kind: SqlType) -> Convert:
+def _reader(kind: SqlType, raw: bool) -> Convert:
     match kind:
         case DecimalType(precision, scale):
             return lambda value: decimal_of(_number(value), precision, scale)
         case ArrayType(item):
-            each = reader(item)
+            each = reader(item, raw=raw)
             return lambda value: tuple(each(part) for part in _of(value, list))
         case MapType(_, inner):
-            one = reader(inner)
-            return lambda value: {name: one(part) for name, part in _of(value, dict).items()}
+            one = reader(inner, raw=raw)
+            return lambda value: {name: one(part) for name, part in _of(_map(value), dict).items()}
         case StructType(fields):
-            parts = [(name, name.upper(), reader(part)) for name, part in fields]
+            parts = [(name, name.upper(), reader(part, raw=raw)) for name, part in fields]
             return lambda value: tuple(read(field(value, name, upper)) for name, upper, read in parts)
+    if raw and kind == BYTES:
+        return lambda value: bytes(_of(value, bytes))
     return {
         INT: lambda value: _whole(value, 32),
         BIGINT: lambda value: _whole(value, 64),
@@ -84,6 +90,12 @@ def _of(value: Any, kind: type[Any]) -> Any:
     if not isinstance(value, kind):
         raise TypeError(f"{value!r} is no {kind.__name__}")
     return value
+
+
+def _map(value: Any) -> Any:
+    if not isinstance(value, list):
+        return value
+    return {field(each, "key", "KEY"): field(each, "value", "VALUE") for each in value}
 
 
 def _whole(value: Any, bits: int) -> int:

@@ -122,11 +122,16 @@ class SingleRow:
         return self._inner.encode(record[0])
 
 
+def plain_json(columns: tuple[Named, ...], *, wraps: bool) -> Codec[Any]:
+    """Return the codec of rows as JSON; `wraps` says whether a single column is a field."""
+    return JsonRow(columns, wraps=wraps or len(columns) != 1)
+
+
 def codec_of(kind: str, columns: tuple[Named, ...], encoding: Encoding, *, is_key: bool) -> Codec[Any]:
     """Return the codec of rows. Raises TypeError where the format can't hold the columns."""
     if kind in ("JSON", "JSON_SR"):
         wraps = encoding.wraps if encoding.wraps is not None and not is_key else not (is_key and len(columns) == 1)
-        return JsonRow(columns, wraps=wraps or len(columns) != 1)
+        return plain_json(columns, wraps=wraps)
     if kind == "DELIMITED":
         return DelimitedRow(columns, encoding.delimiter)
     if kind == "KAFKA":

@@ -82,11 +82,17 @@ def concatenated(one: Sequence[Any] | None, other: Sequence[Any] | None) -> tupl
     return None if one is None and other is None else (*(one or ()), *(other or ()))
 
 
+MOST_NUMBERS = 1_000_000
+"""That a series has: far beyond what a record holds."""
+
+
 def series(start: int, stop: int, step: int | None = None) -> tuple[int, ...]:
     """Return the numbers from one to another, both inclusive. Raises ValueError."""
     by = step if step is not None else 1 if stop >= start else -1
     if by == 0 or (stop - start) * by < 0:
         raise ValueError("the step must lead from the start to the end")
+    if (stop - start) // by >= MOST_NUMBERS:
+        raise ValueError(f"a series has {MOST_NUMBERS} numbers at most")
     return tuple(range(start, stop + (1 if by > 0 else -1), by))
 
 

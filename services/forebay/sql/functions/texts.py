@@ -25,9 +25,13 @@ def initcap(text: str) -> str:
     return re.sub(r"\S+", lambda word: word[0][:1].upper() + word[0][1:].lower(), text)
 
 
+MOST_LETTERS = 1 << 20
+"""That LPAD and RPAD fill a text up to: far beyond what a record holds."""
+
+
 def lpad(text: Any, length: int, padding: Any) -> Any:
     """Return the text filled up in front to a length, or cut to it; None where that can't be."""
-    if length < 0 or not padding:
+    if not 0 <= length <= MOST_LETTERS or not padding:
         return None
     missing = length - len(text)
     return text[:length] if missing <= 0 else (padding * missing)[:missing] + text
@@ -35,7 +39,9 @@ def lpad(text: Any, length: int, padding: Any) -> Any:
 
 def rpad(text: Any, length: int, padding: Any) -> Any:
     """Return the text filled up behind to a length, or cut to it; None where that can't be."""
-    return None if length < 0 or not padding else (text + padding * max(0, length - len(text)))[:length]
+    if not 0 <= length <= MOST_LETTERS or not padding:
+        return None
+    return (text + padding * max(0, length - len(text)))[:length]
 
 
 def mask(text: str, upper: str = "X", lower: str = "x", digit: str = "n", other: str = "-") -> str:

@@ -1,0 +1,92 @@
+"""The query server's paths as an OpenAPI document."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import forebay
+from forebay.runtime.http import MAX_BODY, Answer
+
+_ERRORS = {
+    "400": "what is wrong, and what to write instead",
+    "401": "a token or login is asked for",
+    "404": "there is no such store, or nothing under the key",
+    "503": "not read yet, or not as far as was asked for, or too many at once: try again",
+}
+_STORE = {"name": "store", "in": "path", "required": True, "schema": {"type": "string"}}
+_KEY = {
+    "name": "key",
+    "in": "path",
+    "required": True,
+    "schema": {"type": "string"},
+    "description": "a key of several fields is several parts",
+}
+
+
+def _asked(name: str, kind: str, text: str) -> dict[str, Any]:
+    return {"name": name, "in": "query", "schema": {"type": kind}, "description": text}
+
+
+_READ = [
+    _asked("limit", "integer", "entries at most"),
+    _asked("at_least", "string", "topic-partition:offset that the answer must contain; may be given several times"),
+    _asked("wait_ms", "integer", "how long to wait for that"),
+    _asked("since", "string", "ms, or a time with its zone"),
+    _asked("until", "string", "ms, or a time with its zone"),
+    _asked("as_of", "string", "the version valid then"),
+    _asked("order", "string", "asc or desc"),
+]
+_RANGE = [_asked(name, "string", f"keys: {name}") for name in ("from", "to", "after", "prefix")]
+
+
+def _operation(summary: str, parameters: list[dict[str, Any]], content: str, **more: Any) -> dict[str, Any]:
+    failed = {
+        status: {
+            "description": text,
+            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+        }
+        for status, text in _ERRORS.items()
+    }
+    found = {"200": {"description": "the answer", "content": {content: {}}}}
+    return {"summary": summary, "parameters": parameters, "responses": found | failed, **more}
+
+
+def _paths(has_sql: bool) -> dict[str, Any]:
+    json_, events = "application/json", "text/event-stream"
+    begin = _asked("begin", "string", "now, or snapshot: all rows first")
+    found: dict[str, Any] = {
+        "/stores": {"get": _operation("the stores", [], json_)},
+        "/stores/{store}": {"get": _operation("entries of all keys, in order", [_STORE, *_READ, *_RANGE], json_)},
+        "/stores/{store}/{key}": {"get": _operation("what is under a key", [_STORE, _KEY, *_READ], json_)},
+        "/changes/{store}": {"get": _operation("every change as it is committed", [_STORE, begin], events)},
+        "/changes/{store}/{key}": {"get": _operation("changes of a key", [_STORE, _KEY, begin], events)},
+        "/healthz": {"get": {"summary": "alive", "responses": {"200": {"description": "yes"}}, "security": []}},
+        "/readyz": {"get": {"summary": "ready", "responses": {"200": {"description": "yes"}}, "security": []}},
+        "/metrics": {"get": {"summary": "metrics", "responses": {"200": {"description": "text"}}, "security": []}},
+    }
+    if has_sql:
+        fields = {
+            "sql": {"type": "string", "maxLength": MAX_BODY},
+            "from_beginning": {"type": "boolean"},
+            "at_least": {"type": "array", "items": {"type": "string"}},
+            "wait_ms": {"type": "integer"},
+        }
+        schema = {"type": "object", "required": ["sql"], "properties": fields, "additionalProperties": False}
+        body = {"requestBody": {"required": True, "content": {json_: {"schema": schema}, "text/plain": {}}}}
+        found["/sql"] = {"post": _operation("one statement of SQL: JSON lines", [], "application/x-ndjson", **body)}
+    return found
+
+
+def openapi(has_sql: bool) -> Answer:
+    """Return the document."""
+    schemes = {"token": {"type": "http", "scheme": "bearer"}, "login": {"type": "http", "scheme": "basic"}}
+    error = {"type": "object", "properties": {"error": {"type": "string"}}}
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "Forebay queries", "version": forebay.__version__},
+        "paths": _paths(has_sql),
+        "components": {"schemas": {"Error": error}, "securitySchemes": schemes},
+        "security": [{}, {"token": []}, {"login": []}],
+    }
+    return Answer(200, "application/json", json.dumps(document).encode() + b"\n")

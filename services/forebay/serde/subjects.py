@@ -1,0 +1,83 @@
+"""Schemas by subject: the door to a registry for formats that write schemas of their own, and one that needs none.
+
+A codec of keys knows nothing of where it runs. So each process says once which registry is its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Protocol
+
+from forebay.serde.resolver import RegistryUnavailable, SchemaResolver, UnknownSchemaId
+from forebay.serde.schema import RegisteredSchema, Schema
+
+AVRO, PROTOBUF, JSON_SCHEMA = "AVRO", "PROTOBUF", "JSON"
+"""Kinds of schemas, as registries name them."""
+
+
+class Subjects(SchemaResolver, Protocol):
+    """Gives and takes schemas of any kind; a schema's text is all that is known of those that are no Avro."""
+
+    def newest(self, subject: str) -> RegisteredSchema | None:
+        """Return the newest schema of a subject; None: it has none. Raises RegistryUnavailable."""
+        ...
+
+    def register(self, subject: str, schema: Schema, kind: str = AVRO) -> RegisteredSchema:
+        """Return a schema with its id under a subject, registered if it is new there. Raises RegistryUnavailable."""
+        ...
+
+
+class LocalSubjects:
+    """Subjects without a registry: ids are counted from 1 unless they are given. For the test driver and tests."""
+
+    def __init__(self) -> None:
+        self._schemas: dict[int, Schema] = {}
+        self._ids: dict[Schema, int] = {}
+        self._newest: dict[str, RegisteredSchema] = {}
+
+    def schema(self, schema_id: int) -> Schema:
+        """Return the schema. Raises UnknownSchemaId."""
+        if schema_id not in self._schemas:
+            raise UnknownSchemaId(f"unknown schema id {schema_id}: known are {sorted(self._schemas)}")
+        return self._schemas[schema_id]
+
+    def newest(self, subject: str) -> RegisteredSchema | None:
+        """Return what was registered last."""
+        return self._newest.get(subject)
+
+    def register(self, subject: str, schema: Schema, kind: str = AVRO, schema_id: int = 0) -> RegisteredSchema:
+        """Return the schema with its id, the same each time."""
+        del kind
+        found = schema_id or self._ids.get(schema) or max(self._schemas, default=0) + 1
+        self._ids[schema], self._schemas[found] = found, schema
+        self._newest[subject] = RegisteredSchema(found, schema)
+        return self._newest[subject]
+
+
+_connected: list[Callable[[], Subjects]] = []
+
+
+def connect(subjects: Subjects) -> None:
+    """Say which registry is this process's own."""
+    _connected[:] = [lambda: subjects]
+
+
+def connect_when_asked(make: Callable[[], Subjects]) -> None:
+    """Say what gives this process's registry, called when it is asked for."""
+    _connected[:] = [cache(make)]
+
+
+def connect_nowhere() -> None:
+    """Give this process subjects without a registry, unless it has some."""
+    if not _connected:
+        connect(LocalSubjects())
+
+
+def connected() -> Subjects:
+    """Return this process's registry. Raises RegistryUnavailable where none was named."""
+    if not _connected:
+        raise RegistryUnavailable(
+            "no schema registry is known here: name it with --schema-registry-url or FOREBAY_SCHEMA_REGISTRY_URL"
+        )
+    return _connected[0]()

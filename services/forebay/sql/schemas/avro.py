@@ -1,0 +1,195 @@
+"""Avro schemas of columns, as ksqlDB registers them, and columns of Avro schemas."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from forebay.sql.catalog import Named
+from forebay.sql.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INT,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    ArrayType,
+    DecimalType,
+    MapType,
+    SqlType,
+    StructType,
+)
+
+NAMESPACE = "io.confluent.ksql.avro_schemas"
+_PRECISION = 64
+_WRITTEN: dict[SqlType, Any] = {
+    INT: "int",
+    BIGINT: "long",
+    DOUBLE: "double",
+    BOOLEAN: "boolean",
+    STRING: "string",
+    BYTES: "bytes",
+    DATE: {"type": "int", "connect.version": 1, "connect.name": "org.apache.kafka.connect.data.Date"},
+    TIME: {"type": "int", "connect.version": 1, "connect.name": "org.apache.kafka.connect.data.Time"},
+    TIMESTAMP: {"type": "long", "connect.version": 1, "connect.name": "org.apache.kafka.connect.data.Timestamp"},
+}
+_LOGICAL = {DATE: "date", TIME: "time-millis", TIMESTAMP: "timestamp-millis"}
+_READ: dict[str, SqlType] = {
+    "int": INT,
+    "long": BIGINT,
+    "float": DOUBLE,
+    "double": DOUBLE,
+    "boolean": BOOLEAN,
+    "string": STRING,
+    "bytes": BYTES,
+    "enum": STRING,
+    "fixed": BYTES,
+}
+_TIMES = {name: kind for kind, name in _LOGICAL.items()}
+
+
+def schema_of(columns: tuple[Named, ...], name: str, *, wraps: bool) -> str:
+    """Return the schema of rows as text.
+
+    Args:
+        name: full name of the record.
+        wraps: whether a single column is the field of a record.
+    """
+    if not wraps:
+        return json.dumps(_type(columns[0].type, name))
+    return json.dumps(_record([(each.name, each.type) for each in columns], name))
+
+
+def _record(fields: list[tuple[str, SqlType]], name: str) -> dict[str, Any]:
+    space, _, simple = name.rpartition(".")
+    made: dict[str, Any] = {"type": "record", "name": simple}
+    if space:
+        made["namespace"] = space
+    made["fields"] = [
+        {"name": field, "type": ["null", _type(kind, f"{name}_{field}")], "default": None} for field, kind in fields
+    ]
+    return made
+
+
+def _type(kind: SqlType, name: str) -> Any:
+    match kind:
+        case DecimalType(precision, scale):
+            return {
+                "type": "bytes",
+                "scale": scale,
+                "precision": precision,
+                "connect.version": 1,
+                "connect.parameters": {"scale": str(scale), "connect.decimal.precision": str(precision)},
+                "connect.name": "org.apache.kafka.connect.data.Decimal",
+                "logicalType": "decimal",
+            }
+        case ArrayType(item):
+            return {"type": "array", "items": ["null", _type(item, name)]}
+        case MapType(key, value):
+            # As Connect writes maps whose keys may be null: a list of entries.
+            entry = _record([("key", key), ("value", value)], name)
+            return {"type": "array", "items": {**entry, "connect.internal.type": "MapEntry"}}
+        case StructType(fields):
+            return _record(list(fields), name)
+    written = _WRITTEN[kind]
+    return {**written, "logicalType": _LOGICAL[kind]} if kind in _LOGICAL else written
+
+
+def type_of(text: str) -> SqlType | None:
+    """Return the type of a schema's values; None: it has no counterpart. Raises ValueError: no JSON."""
+    return _sql(json.loads(text), {}, "")
+
+
+def _sql(schema: Any, names: dict[str, Any], space: str) -> SqlType | None:
+    if isinstance(schema, list):
+        branches = [each for each in schema if each != "null"]
+        return _sql(branches[0], names, space) if len(branches) == 1 else None
+    if isinstance(schema, str):
+        found = _READ.get(schema) or names.get(schema) or names.get(f"{space}.{schema}")
+        return found if isinstance(found, SqlType) else None
+    kind = schema["type"]
+    if isinstance(kind, dict | list):
+        return _sql(kind, names, space)
+    if "name" in schema and kind in ("record", "enum", "fixed"):
+        space, full = _full(schema, space)
+        names[full] = made = _named(schema, names, space)
+        return made
+    if kind in ("array", "map"):
+        return _collection(schema, names, space)
+    return _decimal(schema) or _TIMES.get(schema.get("logicalType", "")) or _sql(kind, names, space)
+
+
+def _full(schema: Mapping[str, Any], space: str) -> tuple[str, str]:
+    given, _, simple = str(schema["name"]).rpartition(".")
+    space = given or schema.get("namespace", space)
+    return space, f"{space}.{simple}" if space else simple
+
+
+def _named(schema: Mapping[str, Any], names: dict[str, Any], space: str) -> SqlType | None:
+    if schema["type"] != "record":
+        return _decimal(schema) or _READ[schema["type"]]
+    fields = [(each["name"], _sql(each["type"], names, space)) for each in schema["fields"]]
+    return StructType(tuple((name, kind) for name, kind in fields if kind is not None))
+
+
+def _collection(schema: Mapping[str, Any], names: dict[str, Any], space: str) -> SqlType | None:
+    if schema["type"] == "map":
+        value = _sql(schema["values"], names, space)
+        return None if value is None else MapType(STRING, value)
+    items = schema["items"]
+    item = _sql(items, names, space)
+    if isinstance(items, dict) and items.get("connect.internal.type") == "MapEntry" and isinstance(item, StructType):
+        return MapType(STRING, dict(item.fields)["value"])
+    return None if item is None else ArrayType(item)
+
+
+def _decimal(schema: Mapping[str, Any]) -> SqlType | None:
+    if schema.get("logicalType") != "decimal" or schema["type"] not in ("bytes", "fixed"):
+        return None
+    return DecimalType(int(schema.get("precision", _PRECISION)), int(schema.get("scale", 0)))
+
+
+Write = Callable[[Any], Any]
+
+
+def writer_of(schema: Any, kind: SqlType, names: Mapping[str, Any]) -> Write:
+    """Return what makes a value of a SQL type (structs are tuples) one that a writer of Avro takes.
+
+    Args:
+        names: parsed schemas by full name.
+    """
+    if isinstance(schema, list):
+        inner = next((writer_of(each, kind, names) for each in schema if each != "null"), _same)
+        return lambda value: None if value is None else inner(value)
+    found = names.get(schema, schema) if isinstance(schema, str) else schema
+    if isinstance(found, str):
+        return _same
+    match kind:
+        case StructType(fields):
+            types = {each["name"]: each["type"] for each in found["fields"]}
+            parts = [(name, writer_of(types[name], part, names)) for name, part in fields]
+            # A null that a field's type does not allow is left out: the field's default stands for it, if it has one.
+            plain = {name for name, each in types.items() if each != "null" and not isinstance(each, list)}
+            return lambda value: {
+                name: write(part)
+                for (name, write), part in zip(parts, value, strict=True)
+                if part is not None or name not in plain
+            }
+        case MapType(_, item) if found["type"] == "map":
+            one = writer_of(found["values"], item, names)
+            return lambda value: {str(key): one(part) for key, part in value.items()}
+        case MapType(key, item):
+            entry = writer_of(found["items"], StructType((("key", key), ("value", item))), names)
+            return lambda value: [entry((str(key), part)) for key, part in value.items()]
+        case ArrayType(item):
+            each_item = writer_of(found["items"], item, names)
+            return lambda value: [each_item(part) for part in value]
+    return _same
+
+
+def _same(value: Any) -> Any:
+    return value

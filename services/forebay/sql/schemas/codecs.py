@@ -1,0 +1,213 @@
+"""Rows in Confluent framing: Avro, Protocol Buffers, JSON by a JSON Schema.
+
+Each record names the schema it was written under. Reading takes that one, looked up by its id; columns are found in it
+by their names. Writing takes the one that the topic's subject has an id for.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from typing import Any
+
+import fastavro
+
+from forebay.codec import Codec, DecodeError, EncodeError
+from forebay.serde.framing import HEADER_BYTES, header, schema_id_of
+from forebay.serde.generic import GenericDecoder, without_times
+from forebay.serde.schema import InvalidSchema, Schema
+from forebay.serde.subjects import AVRO, JSON_SCHEMA, PROTOBUF, Subjects, connected
+from forebay.serde.varint import integer_bytes, read_count, read_integer
+from forebay.sql.catalog import Named
+from forebay.sql.encodings.readers import reader
+from forebay.sql.schemas import avro, messages, protobuf
+from forebay.sql.schemas.proto_text import WrongProto
+from forebay.sql.types import SqlType, StructType
+
+Read = Callable[[Any], Any]
+
+
+class Door:
+    """What this process's registry gave for one schema that rows are written under.
+
+    Args:
+        subject: that it belongs to.
+        schema_id: known already; 0: as the registry says.
+    """
+
+    def __init__(self, subject: str, text: str, kind: str, schema_id: int = 0) -> None:
+        self.subject = subject
+        self.text = text
+        self._kind = kind
+        self._schema_id = schema_id
+        self._header = b""
+        self._of: Subjects | None = None
+        self._read: dict[int, Any] = {}
+
+    def register(self) -> int:
+        """Return the schema's id, registered if it is new. Raises RegistryRefused, RegistryUnavailable."""
+        return self._schema_id or connected().register(self.subject, Schema(self.text), self._kind).schema_id
+
+    @property
+    def header(self) -> bytes:
+        """The bytes before each row."""
+        self._look()
+        if not self._header:
+            self._header = header(self.register())
+        return self._header
+
+    def schema(self, schema_id: int, make: Callable[[str], Any]) -> Any:
+        """Return what is made of another writer's schema, once. Raises DecodeError, RegistryUnavailable."""
+        self._look()
+        if schema_id not in self._read:
+            try:
+                self._read[schema_id] = make(connected().schema(schema_id).text)
+            except (WrongProto, InvalidSchema, TypeError, KeyError) as error:
+                raise DecodeError(f"the writer's schema {schema_id} can't be used: {error}") from error
+        return self._read[schema_id]
+
+    def _look(self) -> None:
+        if self._of is not connected():
+            self._of, self._header = connected(), b""
+            self._read.clear()
+
+
+class AvroRows:
+    """Rows as Avro.
+
+    Args:
+        columns: as the schema spells them.
+        wraps: whether a single column is a record's field.
+    """
+
+    def __init__(self, columns: tuple[Named, ...], door: Door, *, wraps: bool) -> None:
+        self.door, self.register = door, door.register
+        self._wraps = wraps
+        kind: SqlType = StructType(tuple((each.name, each.type) for each in columns)) if wraps else columns[0].type
+        self._from = reader(kind, raw=True)
+        names: dict[str, Any] = {}
+        self._parsed = fastavro.parse_schema(without_times(json.loads(door.text)), names)
+        self._to = avro.writer_of(self._parsed, kind, names)
+        self._generic: GenericDecoder | None = None
+        self._of: Subjects | None = None
+
+    def encode(self, record: Any) -> bytes:
+        head = self.door.header
+        out = io.BytesIO()
+        try:
+            fastavro.schemaless_writer(out, self._parsed, self._to(record if self._wraps else record[0]))
+        except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
+            raise EncodeError(f"{record!r:.200} does not fit its Avro schema: {error}") from error
+        return head + out.getvalue()
+
+    def decode(self, data: bytes) -> Any:
+        if self._generic is None or self._of is not connected():
+            self._of = connected()
+            self._generic = GenericDecoder(self._of, plain=True)
+        found = self._from(self._generic.decode(data))
+        return found if self._wraps else (found,)
+
+
+class JsonSchemaRows:
+    """Rows as JSON behind the id of a JSON Schema, which reading does not need."""
+
+    def __init__(self, inner: Codec[Any], door: Door) -> None:
+        self.door, self.register = door, door.register
+        self._inner = inner
+
+    def encode(self, record: Any) -> bytes:
+        return self.door.header + self._inner.encode(record)
+
+    def decode(self, data: bytes) -> Any:
+        schema_id_of(data)
+        return self._inner.decode(data[HEADER_BYTES:])
+
+
+class ProtobufRows:
+    """Rows as messages.
+
+    Args:
+        name: of the message in the schema; "" for the first.
+        door: None: without framing.
+    """
+
+    def __init__(self, columns: tuple[Named, ...], text: str, name: str, door: Door | None) -> None:
+        self.door, self.register = door, None if door is None else door.register
+        self._fields = tuple((each.name, each.type) for each in columns)
+        message = protobuf.message_of(text, name)
+        self._make = protobuf.class_of(message)
+        self._write = messages.row_writer(message, self._fields)
+        self._own = self._reader(message)
+        at = [each.full_name for each in protobuf.messages_of(text)].index(message.full_name)
+        self._index = b"\0" if at == 0 else integer_bytes(1) + integer_bytes(at)
+
+    def encode(self, record: Any) -> bytes:
+        head = b"" if self.door is None else self.door.header + self._index
+        made = self._make()
+        try:
+            self._write(made, record)
+            data: bytes = made.SerializeToString(deterministic=True)
+            return head + data
+        except (TypeError, ValueError, OverflowError) as error:
+            raise EncodeError(f"{record!r:.200} does not fit its message: {error}") from error
+
+    def decode(self, data: bytes) -> Any:
+        if self.door is None:
+            return self._own(data)
+        writer = schema_id_of(data)
+        try:
+            path, at = _indexes(data, HEADER_BYTES)
+        except IndexError as error:
+            raise DecodeError(f"{len(data)} bytes end before they say which message they are") from error
+        readers = self.door.schema(writer, lambda text: _Readers(text, self._reader))
+        return readers.of(path)(data[at:])
+
+    def _reader(self, message: Any) -> Callable[[bytes], Any]:
+        parse, read = protobuf.class_of(message).FromString, messages.row_reader(message, self._fields)
+
+        def decode(data: bytes) -> Any:
+            try:
+                return read(parse(data))
+            except DecodeError:
+                raise
+            except Exception as error:
+                raise DecodeError(f"{len(data)} bytes are no {message.full_name}: {error}") from error
+
+        return decode
+
+
+class _Readers:
+    """What reads each message of a writer's schema."""
+
+    def __init__(self, text: str, make: Callable[[Any], Callable[[bytes], Any]]) -> None:
+        self._messages = protobuf.messages_of(text)
+        self._make = make
+        self._made: dict[tuple[int, ...], Callable[[bytes], Any]] = {}
+
+    def of(self, path: tuple[int, ...]) -> Callable[[bytes], Any]:
+        """Return what reads the message at a path. Raises DecodeError."""
+        if path not in self._made:
+            try:
+                found = self._messages[path[0]]
+                for index in path[1:]:
+                    found = found.nested_types[index]
+                self._made[path] = self._make(found)
+            except (IndexError, TypeError) as error:
+                raise DecodeError(f"the writer's schema has no message {path} that fits: {error}") from error
+        return self._made[path]
+
+
+def _indexes(data: bytes, at: int) -> tuple[tuple[int, ...], int]:
+    """Return the path of a message within its schema, and where its bytes begin. Raises DecodeError, IndexError."""
+    count, at = read_count(data, at)
+    path = []
+    for _ in range(count):
+        index, at = read_integer(data, at)
+        path.append(index)
+    if any(index < 0 for index in path):
+        raise DecodeError(f"the message's path {path} is negative")
+    return tuple(path) or (0,), at
+
+
+__all__ = ["AVRO", "JSON_SCHEMA", "PROTOBUF", "AvroRows", "Door", "JsonSchemaRows", "ProtobufRows"]

@@ -1,0 +1,148 @@
+"""Columns that a declaration leaves out, taken from the schemas of its topic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from forebay.codec import Unavailable
+from forebay.serde.resolver import UnknownSchemaId
+from forebay.sql.catalog import NAMED, Encoding, Form, Named
+from forebay.sql.errors import Place, SqlError
+from forebay.sql.schemas.topics import type_of
+from forebay.sql.syntax import Options
+from forebay.sql.types import ArrayType, MapType, SqlType, StructType
+
+Lookup = Callable[[str, int], tuple[int, str] | None]
+"""Gives id and text of a subject's newest schema, or of the schema of an id (0: none is named)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a WITH clause says of the schemas of keys or values.
+
+    Args:
+        part: KEY or VALUE.
+        kind: name of the format.
+    """
+
+    part: str
+    kind: str
+    given: Options
+    topic: str
+    place: Place
+
+    @property
+    def schema_id(self) -> int:
+        """The schema that is named; 0: none. Raises SqlError."""
+        found = self.given.get(f"{self.part}_SCHEMA_ID", 0)
+        if not isinstance(found, int) or isinstance(found, bool):
+            raise SqlError(self.place, f"{self.part}_SCHEMA_ID is {found!r}: write the number that the registry gave")
+        return found
+
+    def form(self) -> Form:
+        """Return the form of a topic that declares its columns."""
+        name = self.given.get(f"{self.part}_SCHEMA_FULL_NAME", self.given.get(f"{self.part}_AVRO_SCHEMA_FULL_NAME", ""))
+        nullable = str(self.given.get(f"{self.part}_PROTOBUF_NULLABLE_REPRESENTATION", "")).upper()
+        if nullable not in ("", "OPTIONAL", "WRAPPER"):
+            raise SqlError(self.place, f"{self.part}_PROTOBUF_NULLABLE_REPRESENTATION: write OPTIONAL or WRAPPER")
+        return Form(str(name), nullable)
+
+    @property
+    def subject(self) -> str:
+        """Of the topic's keys or values."""
+        return f"{self.topic}-{self.part.lower()}"
+
+
+def completed(
+    asked: Asked, columns: tuple[Named, ...], encoding: Encoding, lookup: Lookup
+) -> tuple[tuple[Named, ...], Form]:
+    """Return the columns of keys or values, and the schema they have if a registry gave it. Raises SqlError."""
+    form = asked.form()
+    has_registry = asked.kind in NAMED
+    if asked.schema_id and not has_registry:
+        raise SqlError(
+            asked.place,
+            f"{asked.part}_SCHEMA_ID is for AVRO, PROTOBUF and JSON_SR, not {asked.kind}: leave it out",
+        )
+    if asked.schema_id and columns:
+        raise SqlError(
+            asked.place,
+            f"{asked.part}_SCHEMA_ID says what the columns are: leave out the list of columns, or the schema",
+        )
+    if columns or not has_registry:
+        return columns, form
+    schema_id, text = looked_up(asked, lookup)
+    physical = columns_of(asked, text, form.name, wraps=_wraps(asked, encoding))
+    logical = physical if asked.schema_id else tuple(Named(each.name.upper(), _upper(each.type)) for each in physical)
+    return logical, Form(form.name, form.nullable, text, schema_id, physical)
+
+
+def chosen(asked: Asked, columns: tuple[Named, ...], encoding: Encoding, lookup: Lookup) -> Form:
+    """Return how a result is written: by the schema that is named, which must have its columns. Raises SqlError."""
+    form = asked.form()
+    if not asked.schema_id or not columns:
+        return form
+    if asked.kind not in NAMED:
+        raise SqlError(asked.place, f"{asked.part}_SCHEMA_ID is for AVRO, PROTOBUF and JSON_SR, not {asked.kind}")
+    schema_id, text = looked_up(asked, lookup)
+    theirs = columns_of(asked, text, form.name, wraps=_wraps(asked, encoding))
+    if len(columns) == len(theirs) == 1 and not _wraps(asked, encoding):
+        theirs = (Named(columns[0].name, theirs[0].type),)
+    found = []
+    for column in columns:
+        same = [each for each in theirs if each.name in (column.name, column.name.lower())]
+        if not same or _upper(same[0].type) != _upper(column.type):
+            wanted = ", ".join(map(str, theirs))
+            raise SqlError(
+                asked.place, f"the schema {schema_id} has no {column}: it has {wanted}; select them, with CAST and AS"
+            )
+        found.append(same[0])
+    return Form(form.name, form.nullable, text, schema_id, tuple(found))
+
+
+def looked_up(asked: Asked, lookup: Lookup) -> tuple[int, str]:
+    """Return id and text of the schema that a topic has. Raises SqlError."""
+    try:
+        found = lookup(asked.subject, asked.schema_id)
+    except (Unavailable, UnknownSchemaId) as error:
+        raise SqlError(
+            asked.place, f"{asked.topic}: the columns are left out, and no registry gives them: {error}"
+        ) from error
+    if found is None:
+        word = "KEY_FORMAT = 'NONE', or a column with KEY" if asked.part == "KEY" else "the columns"
+        raise SqlError(
+            asked.place, f"{asked.topic}: the registry has no schema {asked.subject}: write {word}, or register one"
+        )
+    return found
+
+
+def _wraps(asked: Asked, encoding: Encoding) -> bool:
+    if asked.kind.startswith("PROTOBUF"):
+        return True
+    return asked.part == "VALUE" and encoding.wraps is not False
+
+
+def columns_of(asked: Asked, text: str, name: str, *, wraps: bool) -> tuple[Named, ...]:
+    """Return the columns of a schema; a field whose type has no counterpart is none, as in ksqlDB. Raises SqlError."""
+    try:
+        kind = type_of(asked.kind, text, name)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise SqlError(asked.place, f"{asked.subject} is no schema of {asked.kind}: {error}") from error
+    if not wraps and kind is not None:
+        return (Named("ROWKEY" if asked.part == "KEY" else "ROWVAL", kind),)
+    if not isinstance(kind, StructType) or not kind.fields:
+        more = ": write WRAP_SINGLE_VALUE = FALSE" if kind is not None and asked.part == "VALUE" else ""
+        raise SqlError(asked.place, f"{asked.subject} has no columns that SQL has types for{more}")
+    return tuple(Named(field, each) for field, each in kind.fields)
+
+
+def _upper(kind: SqlType) -> SqlType:
+    match kind:
+        case StructType(fields):
+            return StructType(tuple((name.upper(), _upper(each)) for name, each in fields))
+        case ArrayType(item):
+            return ArrayType(_upper(item))
+        case MapType(key, value):
+            return MapType(key, _upper(value))
+    return kind

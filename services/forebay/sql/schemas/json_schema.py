@@ -1,0 +1,138 @@
+"""JSON Schemas of columns, as ksqlDB registers them, and columns of JSON Schemas."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from forebay.sql.catalog import Named
+from forebay.sql.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INT,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    ArrayType,
+    DecimalType,
+    MapType,
+    SqlType,
+    StructType,
+)
+
+_CONNECT = "org.apache.kafka.connect.data."
+_WRITTEN: dict[SqlType, dict[str, Any]] = {
+    INT: {"type": "integer", "connect.type": "int32"},
+    BIGINT: {"type": "integer", "connect.type": "int64"},
+    DOUBLE: {"type": "number", "connect.type": "float64"},
+    BOOLEAN: {"type": "boolean"},
+    STRING: {"type": "string"},
+    BYTES: {"type": "string", "connect.type": "bytes"},
+    DATE: {"type": "integer", "title": f"{_CONNECT}Date", "connect.type": "int32"},
+    TIME: {"type": "integer", "title": f"{_CONNECT}Time", "connect.type": "int32"},
+    TIMESTAMP: {"type": "integer", "title": f"{_CONNECT}Timestamp", "connect.type": "int64"},
+}
+_TITLES: dict[str, SqlType] = {
+    f"{_CONNECT}{name}": kind for name, kind in (("Date", DATE), ("Time", TIME), ("Timestamp", TIMESTAMP))
+}
+_SHORT = ("int8", "int16", "int32")
+
+
+def schema_of(columns: tuple[Named, ...], *, wraps: bool) -> str:
+    """Return the schema of rows as text; a single column that is not wrapped may be null."""
+    if not wraps:
+        return json.dumps({"oneOf": [{"type": "null"}, _type(columns[0].type)]})
+    return json.dumps(_object([(each.name, each.type) for each in columns]))
+
+
+def _object(fields: list[tuple[str, SqlType]]) -> dict[str, Any]:
+    properties = {
+        name: {"connect.index": at, "oneOf": [{"type": "null"}, _type(kind)]} for at, (name, kind) in enumerate(fields)
+    }
+    return {"type": "object", "properties": properties}
+
+
+def _type(kind: SqlType) -> dict[str, Any]:
+    match kind:
+        case DecimalType(precision, scale):
+            parameters = {"scale": str(scale), "connect.decimal.precision": str(precision)}
+            title = {"title": f"{_CONNECT}Decimal", "connect.version": 1, "connect.type": "bytes"}
+            return {"type": "number", **title, "connect.parameters": parameters}
+        case ArrayType(item):
+            return {"type": "array", "items": {"oneOf": [{"type": "null"}, _type(item)]}}
+        case MapType(_, value):
+            inner = {"oneOf": [{"type": "null"}, _type(value)]}
+            return {"type": "object", "connect.type": "map", "additionalProperties": inner}
+        case StructType(fields):
+            return _object(list(fields))
+    return _WRITTEN[kind]
+
+
+def type_of(text: str) -> SqlType | None:
+    """Return the type of values that fit a schema; None: it has no counterpart. Raises ValueError: no JSON."""
+    document = json.loads(text)
+    return _sql(document, document)
+
+
+def _sql(schema: Any, root: Mapping[str, Any], depth: int = 0) -> SqlType | None:
+    if not isinstance(schema, dict) or depth > _DEEPEST:
+        return None
+    if "$ref" in schema:
+        return _sql(_referred(str(schema["$ref"]), root), root, depth + 1)
+    for word in ("oneOf", "anyOf"):
+        if word in schema:
+            branches = [each for each in schema[word] if each.get("type") != "null"]
+            return _sql(branches[0], root, depth + 1) if len(branches) == 1 else None
+    made = schema.get("connect.type", "")
+    if schema.get("title") == f"{_CONNECT}Decimal":
+        given = schema.get("connect.parameters", {})
+        return DecimalType(int(given.get("connect.decimal.precision", 64)), int(given.get("scale", 0)))
+    match _kind(schema):
+        case "integer" | "number" if schema.get("title") in _TITLES:
+            return _TITLES[schema["title"]]
+        case "integer":
+            return INT if made in _SHORT else BIGINT
+        case "number":
+            return {**dict.fromkeys(_SHORT, INT), "int64": BIGINT}.get(made, DOUBLE)
+        case "boolean":
+            return BOOLEAN
+        case "string":
+            return BYTES if made == "bytes" else STRING
+        case "array":
+            item = _sql(schema.get("items"), root, depth + 1)
+            return None if item is None else ArrayType(item)
+        case "object":
+            return _of_object(schema, root, made, depth)
+    return STRING if "enum" in schema else None
+
+
+_DEEPEST = 50
+
+
+def _kind(schema: Mapping[str, Any]) -> Any:
+    kind = schema.get("type")
+    if not isinstance(kind, list):
+        return kind
+    left = [each for each in kind if each != "null"]
+    return left[0] if len(left) == 1 else None
+
+
+def _of_object(schema: Mapping[str, Any], root: Mapping[str, Any], made: str, depth: int) -> SqlType | None:
+    more = schema.get("additionalProperties")
+    if made == "map" or (isinstance(more, dict) and "properties" not in schema):
+        value = _sql(more, root, depth + 1)
+        return None if value is None else MapType(STRING, value)
+    properties = sorted(schema.get("properties", {}).items(), key=lambda each: each[1].get("connect.index", 0))
+    fields = [(name, _sql(each, root, depth + 1)) for name, each in properties]
+    return StructType(tuple((name, kind) for name, kind in fields if kind is not None))
+
+
+def _referred(name: str, root: Mapping[str, Any]) -> Any:
+    found: Any = root
+    for part in name.removeprefix("#").strip("/").split("/"):
+        found = found.get(part) if isinstance(found, dict) else None
+    return found

@@ -1,0 +1,73 @@
+"""Schemas that statements need from the registry: asked for once, then kept in a file beside the statements.
+
+Every process of a job must read the same columns, today and after the topic's schema has changed. So what the registry
+said is written down, as a package manager writes a lock file.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from forebay.serde.resolver import UnknownSchemaId
+from forebay.serde.subjects import connected
+from forebay.sql.errors import Place, SqlError
+
+
+def ask(subject: str, schema_id: int) -> tuple[int, str] | None:
+    """Return what the registry says now. Raises UnknownSchemaId, RegistryUnavailable."""
+    if schema_id:
+        return schema_id, connected().schema(schema_id).text
+    found = connected().newest(subject)
+    return None if found is None else (found.schema_id, found.schema.text)
+
+
+class Kept:
+    """What the registry said when it was asked first.
+
+    Args:
+        path: the file or folder of statements.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = path / "schemas.json" if path.is_dir() else path.with_suffix(".schemas.json")
+        self._known: dict[str, Any] | None = None
+
+    def __call__(self, subject: str, schema_id: int) -> tuple[int, str] | None:
+        """Return id and text of a schema. Raises SqlError, UnknownSchemaId, RegistryUnavailable."""
+        known = self._read()
+        name = f"{subject} {schema_id}" if schema_id else subject
+        if name not in known:
+            found = ask(subject, schema_id)
+            if found is None:
+                return None
+            known[name] = {"id": found[0], "schema": found[1]}
+            self._write(known)
+        try:
+            return int(known[name]["id"]), str(known[name]["schema"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise UnknownSchemaId(f"{self._file} has no id and schema of {name}: delete it to ask anew") from error
+
+    def _read(self) -> dict[str, Any]:
+        if self._known is None:
+            try:
+                self._known = dict(json.loads(self._file.read_text(encoding="utf-8")))
+            except FileNotFoundError:
+                self._known = {}
+            except (OSError, ValueError, TypeError) as error:
+                raise SqlError(
+                    Place(str(self._file)), f"no schemas can be read: {error}: delete it to ask anew"
+                ) from error
+        return self._known
+
+    def _write(self, known: dict[str, Any]) -> None:
+        text = json.dumps(dict(sorted(known.items())), indent=2, ensure_ascii=False)
+        try:
+            self._file.write_text(text + "\n", encoding="utf-8")
+        except OSError as error:
+            raise SqlError(
+                Place(str(self._file)),
+                f"the schemas that the statements need can't be kept here: {error.strerror}: run "
+                "`forebay sql -f FILE` where the folder can be written to, and bring this file along",
+            ) from error

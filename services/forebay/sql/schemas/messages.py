@@ -1,0 +1,177 @@
+"""Rows as messages of Protocol Buffers, and back."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+
+from forebay.sql.arithmetic import decimal_of
+from forebay.sql.encodings.readers import reader
+from forebay.sql.schemas.protobuf import is_map, is_wrapper
+from forebay.sql.types import DATE, TIME, TIMESTAMP, ArrayType, DecimalType, MapType, SqlType, StructType
+
+Convert = Callable[[Any], Any]
+_EPOCH = datetime.date(1970, 1, 1).toordinal()
+
+
+def field_of(message: Descriptor, name: str) -> FieldDescriptor | None:
+    """Return the field of a name, or of one that differs in case."""
+    found = message.fields_by_name.get(name)
+    return found or next((each for each in message.fields if each.name.upper() == name.upper()), None)
+
+
+def row_reader(message: Descriptor, fields: tuple[tuple[str, SqlType], ...]) -> Convert:
+    """Return what makes a row of a message; a field that it does not have is null."""
+    parts = [_field_reader(field_of(message, name), kind) for name, kind in fields]
+    return lambda value: tuple(read(value) for read in parts)
+
+
+def _field_reader(field: FieldDescriptor | None, kind: SqlType) -> Convert:
+    if field is None:
+        return lambda message: None
+    name = field.name
+    match kind:
+        case MapType(_, item) if is_map(field):
+            one = _value_reader(field.message_type.fields_by_name["value"], item)
+            return lambda message: {str(key): one(part) for key, part in getattr(message, name).items()}
+        case ArrayType(item) if field.is_repeated:
+            each = _value_reader(field, item)
+            return lambda message: tuple(each(part) for part in getattr(message, name))
+    read = _value_reader(field, kind)
+    if field.has_presence:
+        return lambda message: read(getattr(message, name)) if message.HasField(name) else None
+    return lambda message: read(getattr(message, name))
+
+
+def _value_reader(field: FieldDescriptor, kind: SqlType) -> Convert:
+    message = field.message_type
+    if message is None:
+        symbols = field.enum_type.values_by_number if field.enum_type is not None else None
+        if symbols is not None:
+            return lambda value: symbols[value].name if value in symbols else str(value)
+        return _scalar(kind)
+    if is_wrapper(message):
+        return lambda value: value.value
+    match kind:
+        case StructType(fields):
+            return row_reader(message, fields)
+        case DecimalType(precision, scale):
+            return lambda value: decimal_of(
+                Decimal(int.from_bytes(value.value, "big", signed=True)).scaleb(-value.scale), precision, scale
+            )
+    if kind == TIMESTAMP:
+        return lambda value: value.seconds * 1_000 + value.nanos // 1_000_000
+    if kind == DATE:
+        return lambda value: datetime.date(value.year, value.month, value.day).toordinal() - _EPOCH
+    if kind == TIME:
+        return lambda v: ((v.hours * 60 + v.minutes) * 60 + v.seconds) * 1_000 + v.nanos // 1_000_000
+    raise TypeError(f"the field {field.name} is a message {message.full_name}, declared is {kind}")
+
+
+def _scalar(kind: SqlType) -> Convert:
+    return reader(kind, raw=True)
+
+
+def row_writer(message: Descriptor, fields: tuple[tuple[str, SqlType], ...]) -> Callable[[Any, Any], None]:
+    """Return what fills a message with a row. Raises TypeError where it has no such field."""
+    parts = [_field_writer(message, name, kind) for name, kind in fields]
+
+    def write(made: Any, row: Any) -> None:
+        for put, part in zip(parts, row, strict=True):
+            if part is not None:
+                put(made, part)
+
+    return write
+
+
+def _field_writer(message: Descriptor, name: str, kind: SqlType) -> Callable[[Any, Any], None]:
+    field = field_of(message, name)
+    if field is None:
+        raise TypeError(f"the message {message.full_name} has no field {name}")
+    name = field.name
+    match kind:
+        case MapType(_, item) if is_map(field):
+            inner = field.message_type.fields_by_name["value"]
+            fill = _filler(inner, item)
+
+            def put_map(made: Any, value: Any) -> None:
+                target = getattr(made, name)
+                for key, part in value.items():
+                    if fill is None:
+                        target[key] = inner.default_value if part is None else part
+                    elif part is None:
+                        target[key].SetInParent()
+                    else:
+                        fill(target[key], part)
+
+            return put_map
+        case ArrayType(item) if field.is_repeated:
+            fill_each = _filler(field, item)
+            default = {str: "", bytes: b"", bool: False}.get(type(field.default_value), 0)
+
+            def put_all(made: Any, value: Any) -> None:
+                target = getattr(made, name)
+                for part in value:
+                    if fill_each is None:
+                        target.append(default if part is None else part)
+                    elif part is None:
+                        target.add()
+                    else:
+                        fill_each(target.add(), part)
+
+            return put_all
+    fill_one = _filler(field, kind)
+    if fill_one is None:
+        return lambda made, value: setattr(made, name, value)
+
+    def put(made: Any, value: Any) -> None:
+        target = getattr(made, name)
+        target.SetInParent()
+        fill_one(target, value)
+
+    return put
+
+
+def _filler(field: FieldDescriptor, kind: SqlType) -> Callable[[Any, Any], None] | None:
+    """Return what fills a field's message; None: it is a scalar."""
+    message = field.message_type
+    if message is None:
+        return None
+    if is_wrapper(message):
+        return lambda made, value: setattr(made, "value", value)
+    if isinstance(kind, StructType):
+        return row_writer(message, kind.fields)
+    if isinstance(kind, DecimalType):
+        return _fill_decimal
+    return {TIMESTAMP: _fill_timestamp, DATE: _fill_date, TIME: _fill_time}[kind]  # type: ignore[index]
+
+
+def _fill_decimal(made: Any, value: Decimal) -> None:
+    sign, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)
+    number = int("".join(map(str, digits)) or "0") * (-1 if sign else 1)
+    made.value = number.to_bytes(number.bit_length() // 8 + 1, "big", signed=True)
+    made.precision, made.scale = max(len(digits), -exponent), -exponent
+
+
+def _fill_timestamp(made: Any, value: int) -> None:
+    made.seconds, made.nanos = value // 1_000, value % 1_000 * 1_000_000
+
+
+def _fill_date(made: Any, value: int) -> None:
+    date = datetime.date.fromordinal(value + _EPOCH)
+    made.year, made.month, made.day = date.year, date.month, date.day
+
+
+def _fill_time(made: Any, value: int) -> None:
+    seconds, ms = divmod(value, 1_000)
+    made.hours, made.minutes, made.seconds, made.nanos = (
+        seconds // 3600,
+        seconds // 60 % 60,
+        seconds % 60,
+        ms * 1_000_000,
+    )

@@ -1,0 +1,198 @@
+"""Texts of Protocol Buffers' language (proto3, and what proto2 has of it) as descriptors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from google.protobuf.descriptor_pb2 import (
+    DescriptorProto,
+    EnumDescriptorProto,
+    FieldDescriptorProto,
+    FileDescriptorProto,
+)
+
+_TOKEN = re.compile(
+    r"""//[^\n]*|/\*.*?\*/|\s+|("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[\w.\-+]+|[{}\[\]<>=;:,()])""", re.DOTALL
+)
+_SCALARS = {name.removeprefix("TYPE_").lower(): number for name, number in FieldDescriptorProto.Type.items()}
+_LABELS = {"optional", "repeated", "required"}
+_SKIPPED = {"option", "reserved", "extensions", "extend", "service"}
+
+
+class WrongProto(ValueError):
+    """A text is not of this language."""
+
+
+def file_of(text: str, name: str) -> FileDescriptorProto:
+    """Return the descriptor of a file, types not yet looked up. Raises WrongProto."""
+    return _Parser(text).file(name)
+
+
+def _words(text: str) -> Iterator[str]:
+    at = 0
+    while at < len(text):
+        found = _TOKEN.match(text, at)
+        if found is None:
+            raise WrongProto(f"{text[at : at + 20]!r} can't stand in a .proto file")
+        at = found.end()
+        if found[1] is not None:
+            yield found[1]
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self._words = [*_words(text), ""]
+        self._at = 0
+        self._is_proto3 = False
+
+    def file(self, name: str) -> FileDescriptorProto:
+        made = FileDescriptorProto(name=name)
+        while self._next:
+            match word := self._take():
+                case "syntax":
+                    self._expect("=")
+                    made.syntax = self._take().strip("\"'")
+                    self._is_proto3 = made.syntax == "proto3"
+                    self._expect(";")
+                case "package":
+                    made.package = self._take()
+                    self._expect(";")
+                case "import":
+                    while self._next in ("public", "weak"):
+                        self._take()
+                    made.dependency.append(self._take().strip("\"'"))
+                    self._expect(";")
+                case "message":
+                    self._message(made.message_type.add())
+                case "enum":
+                    self._enum(made.enum_type.add())
+                case ";":
+                    continue
+                case _ if word in _SKIPPED:
+                    self._skip()
+                case _:
+                    raise WrongProto(f"{word!r} can't begin a definition of a .proto file")
+        return made
+
+    @property
+    def _next(self) -> str:
+        return self._words[self._at]
+
+    def _take(self) -> str:
+        found = self._words[self._at]
+        if not found:
+            raise WrongProto("the .proto text ends too early")
+        self._at += 1
+        return found
+
+    def _expect(self, word: str) -> None:
+        found = self._take()
+        if found != word:
+            raise WrongProto(f"{found!r} stands where {word!r} belongs in a .proto file")
+
+    def _number(self) -> int:
+        word = self._take()
+        try:
+            return int(word, 0)
+        except ValueError as error:
+            raise WrongProto(f"{word!r} is no number of a field") from error
+
+    def _skip(self) -> None:
+        """Go behind a statement, or its block."""
+        depth = 0
+        while True:
+            word = self._take()
+            depth += (word == "{") - (word == "}")
+            if depth == 0 and word in (";", "}"):
+                return
+
+    def _message(self, made: DescriptorProto) -> None:
+        made.name = self._take()
+        self._expect("{")
+        while (word := self._take()) != "}":
+            match word:
+                case "message":
+                    self._message(made.nested_type.add())
+                case "enum":
+                    self._enum(made.enum_type.add())
+                case "oneof":
+                    self._oneof(made)
+                case "map" if self._next == "<":
+                    self._map(made)
+                case ";":
+                    continue
+                case _ if word in _SKIPPED:
+                    self._skip()
+                case _:
+                    self._field(made, word)
+        # Fields that may be left out come behind the real choices, as protoc orders them.
+        for field in made.field:
+            if field.proto3_optional:
+                field.oneof_index = len(made.oneof_decl)
+                made.oneof_decl.add(name=f"_{field.name}")
+
+    def _field(self, made: DescriptorProto, word: str) -> FieldDescriptorProto:
+        label = word if word in _LABELS else ""
+        kind = self._take() if label else word
+        field = made.field.add(name=self._take())
+        field.label = getattr(FieldDescriptorProto, f"LABEL_{(label or 'optional').upper()}")
+        if label == "optional" and self._is_proto3:
+            field.proto3_optional = True
+        _typed(field, kind)
+        self._expect("=")
+        field.number = self._number()
+        self._options()
+        return field
+
+    def _oneof(self, made: DescriptorProto) -> None:
+        index = len(made.oneof_decl)
+        made.oneof_decl.add(name=self._take())
+        self._expect("{")
+        while (word := self._take()) != "}":
+            if word == "option":
+                self._skip()
+            else:
+                self._field(made, word).oneof_index = index
+
+    def _map(self, made: DescriptorProto) -> None:
+        self._expect("<")
+        key = self._take()
+        self._expect(",")
+        value = self._take()
+        self._expect(">")
+        name = self._take()
+        entry = made.nested_type.add(name="".join(part.capitalize() for part in name.split("_")) + "Entry")
+        entry.options.map_entry = True
+        for number, (field, kind) in enumerate((("key", key), ("value", value)), 1):
+            _typed(entry.field.add(name=field, number=number, label=FieldDescriptorProto.LABEL_OPTIONAL), kind)
+        field_made = made.field.add(name=name, label=FieldDescriptorProto.LABEL_REPEATED, type_name=entry.name)
+        self._expect("=")
+        field_made.number = self._number()
+        self._options()
+
+    def _enum(self, made: EnumDescriptorProto) -> None:
+        made.name = self._take()
+        self._expect("{")
+        while (word := self._take()) != "}":
+            if word in _SKIPPED:
+                self._skip()
+            elif word != ";":
+                self._expect("=")
+                made.value.add(name=word, number=self._number())
+                self._options()
+
+    def _options(self) -> None:
+        """Go behind a field's options and its end."""
+        depth = 0
+        while depth or self._next == "[":
+            word = self._take()
+            depth += (word == "[") - (word == "]")
+        self._expect(";")
+
+
+def _typed(field: FieldDescriptorProto, kind: str) -> None:
+    if kind in _SCALARS and kind not in ("message", "enum", "group"):
+        field.type = _SCALARS[kind]
+    else:
+        field.type_name = kind

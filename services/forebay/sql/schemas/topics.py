@@ -1,0 +1,82 @@
+"""The formats of topics whose records name their schemas."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from forebay.codec import Codec
+from forebay.formats import Format
+from forebay.sql.catalog import FRAMED, Encoding, Form, Named, Source
+from forebay.sql.encodings.rows import key_format, plain_json, value_format
+from forebay.sql.schemas import avro, json_schema, protobuf
+from forebay.sql.schemas.codecs import (
+    AVRO,
+    JSON_SCHEMA,
+    PROTOBUF,
+    AvroRows,
+    Door,
+    JsonSchemaRows,
+    ProtobufRows,
+)
+from forebay.sql.types import SqlType
+
+Framed = AvroRows | JsonSchemaRows | ProtobufRows
+
+
+def key_of(source: Source) -> Format[tuple[object, ...]]:
+    """Return the format of a topic's keys. Raises TypeError where it can't hold them."""
+    if source.encoding.key not in FRAMED or not source.keys:
+        return key_format(source.keys, source.encoding.key)
+    return _key(source.keys, source.encoding, source.key_form, source.topic, source.name)
+
+
+def value_of(source: Source) -> Format[tuple[object, ...]]:
+    """Return the format of a topic's values. Raises TypeError where it can't hold them."""
+    if source.encoding.value not in FRAMED or not source.values:
+        return value_format(source.values, source.encoding)
+    return _value(source.values, source.encoding, source.value_form, source.topic)
+
+
+@lru_cache(4096)
+def _key(
+    columns: tuple[Named, ...], encoding: Encoding, form: Form, topic: str, name: str
+) -> Format[tuple[object, ...]]:
+    kind = encoding.key
+    inner = key_format(columns, kind)
+    camel = "".join(part.capitalize() for part in name.split("_"))
+    wraps = kind.startswith("PROTOBUF") or len(columns) != 1
+    codec = framed(kind, columns, form, f"{topic}-key", f"{avro.NAMESPACE}.{camel}Key", wraps=wraps)
+    return Format(f"{inner.name} of {topic}", tuple, lambda _: codec, inner.row, inner.of_row)
+
+
+@lru_cache(4096)
+def _value(columns: tuple[Named, ...], encoding: Encoding, form: Form, topic: str) -> Format[tuple[object, ...]]:
+    wraps = encoding.wraps is not False or len(columns) != 1 or encoding.value.startswith("PROTOBUF")
+    name = f"{avro.NAMESPACE}.KsqlDataSourceSchema"
+    codec = framed(encoding.value, columns, form, f"{topic}-value", name, wraps=wraps)
+    return Format(f"{encoding.value} {', '.join(map(str, columns))} of {topic}", tuple, lambda _: codec)
+
+
+def framed(
+    kind: str, columns: tuple[Named, ...], form: Form, subject: str, name: str, *, wraps: bool
+) -> Codec[tuple[object, ...]]:
+    """Return the codec of rows under a schema: the one that was given, else one made of the columns."""
+    used = form.columns or columns
+    if kind == "AVRO":
+        text = form.text or avro.schema_of(used, form.name or name, wraps=wraps)
+        return AvroRows(used, Door(subject, text, AVRO, form.schema_id), wraps=wraps)
+    if kind == "JSON_SR":
+        text = form.text or json_schema.schema_of(used, wraps=wraps)
+        return JsonSchemaRows(plain_json(used, wraps=wraps), Door(subject, text, JSON_SCHEMA, form.schema_id))
+    text = form.text or protobuf.schema_of(used, form.nullable)
+    door = None if kind == "PROTOBUF_NOSR" else Door(subject, text, PROTOBUF, form.schema_id)
+    return ProtobufRows(used, text, form.name if form.text else "", door)
+
+
+def type_of(kind: str, text: str, name: str) -> SqlType | None:
+    """Return the type of what a schema describes; None: it has no counterpart. Raises ValueError, KeyError."""
+    if kind == "AVRO":
+        return avro.type_of(text)
+    if kind == "JSON_SR":
+        return json_schema.type_of(text)
+    return protobuf.type_of(protobuf.message_of(text, name))

@@ -1,0 +1,159 @@
+"""The HTTP server's limits, its encryption, and what becomes of clients that go away."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import socket
+import ssl
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from forebay.runtime.http import Answer, HttpServer, Limits, PortInUse, Request, Tls
+
+HOST = "127.0.0.1"
+Start = Callable[..., HttpServer]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    servers: list[HttpServer] = []
+
+    def started(answer: Callable[[Request], Answer], limits: Limits = Limits()) -> HttpServer:  # noqa: B008
+        servers.append(HttpServer(answer, HOST, 0, limits))
+        return servers[-1]
+
+    yield started
+    for server in servers:
+        server.close()
+
+
+def said(server: HttpServer, request: bytes) -> bytes:
+    """Send bytes as they are; give all that comes back until the server closes the connection."""
+    with socket.create_connection((HOST, server.port), timeout=30) as raw:
+        raw.sendall(request)
+        found = b""
+        while data := raw.recv(65_536):
+            found += data
+        return found
+
+
+def fine(_request: Request) -> Answer:
+    return Answer(200, "text/plain", b"fine\n")
+
+
+def test_a_body_that_does_not_arrive_ends_the_connection(start: Start) -> None:
+    server = start(fine, Limits(seconds=0.2))
+    assert b" 408 " in said(server, b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf").split(b"\r\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        (b"POST / HTTP/1.1\r\nHost: x\r\n\r\n", b"411"),
+        (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 65537\r\n\r\n", b"413"),
+        (b"PUT / HTTP/1.1\r\nHost: x\r\n\r\n", b"405"),
+        (b"rubbish\r\n\r\n", b"400"),
+    ],
+)
+def test_what_is_no_fair_request_is_refused_and_others_are_answered(
+    request_: bytes, status: bytes, start: Start
+) -> None:
+    server = start(fine)
+    with contextlib.suppress(ConnectionError):  # it may end the connection before it has read all of this
+        said(server, b"GET /" + b"x" * 2_000_000 + b" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    assert said(server, request_).split(b" ")[1] == status
+    connection = http.client.HTTPConnection(HOST, server.port, timeout=30)
+    connection.request("GET", "/")
+    assert connection.getresponse().read() == b"fine\n"
+    connection.close()
+
+
+def test_more_streams_than_allowed_are_refused_and_one_that_ends_makes_room(start: Start) -> None:
+    go_on, ended = threading.Event(), threading.Event()
+
+    def pieces() -> Iterator[bytes]:
+        try:
+            yield b"first\n"
+            go_on.wait(30)
+            yield b"last\n"
+        finally:
+            ended.set()
+
+    server = start(lambda _: Answer(200, "text/plain", pieces()), Limits(streams=1))
+    first = http.client.HTTPConnection(HOST, server.port, timeout=30)
+    first.request("GET", "/")
+    following = first.getresponse()
+    assert following.readline() == b"first\n"
+    second = http.client.HTTPConnection(HOST, server.port, timeout=30)
+    second.request("GET", "/")
+    refused = second.getresponse()
+    assert refused.status == 503
+    assert "1 answers are being followed" in json.loads(refused.read())["error"]
+    go_on.set()
+    assert following.read() == b"last\n"
+    assert ended.wait(30)
+    second.close()
+    third = http.client.HTTPConnection(HOST, server.port, timeout=30)
+    third.request("GET", "/")
+    assert third.getresponse().status == 200
+    third.close()
+
+
+def test_a_client_that_goes_away_ends_what_it_followed(start: Start) -> None:
+    ended = threading.Event()
+
+    def pieces() -> Iterator[bytes]:
+        try:
+            while True:
+                yield b"again\n" * 1_000
+        finally:
+            ended.set()
+
+    server = start(lambda _: Answer(200, "text/plain", pieces()))
+    with socket.create_connection((HOST, server.port), timeout=30) as raw:
+        raw.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert raw.recv(100)
+    assert ended.wait(30)
+
+
+def test_a_mistake_of_ours_is_an_answer_and_a_line_of_the_log(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+    def broken(_request: Request) -> Answer:
+        raise KeyError("ours")
+
+    server = start(broken)
+    assert b" 500 " in said(server, b"GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").split(b"\r\n")[0]
+    assert "a request for a could not be answered" in caplog.text
+
+
+def test_a_port_that_is_taken_is_told(start: Start) -> None:
+    server = start(fine)
+    with pytest.raises(PortInUse, match="give another one with --http-port"):
+        HttpServer(fine, HOST, server.port)
+
+
+def test_requests_are_answered_over_tls(tmp_path: Path) -> None:
+    made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    files = ["-keyout", str(tmp_path / "key.pem"), "-out", str(tmp_path / "certificate.pem")]
+    names = ["-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run(["openssl", *made, *files, *names], check=True, capture_output=True)
+    server = HttpServer(fine, HOST, 0, tls=Tls(tmp_path / "certificate.pem", tmp_path / "key.pem"))
+    try:
+        trusting = ssl.create_default_context(cafile=str(tmp_path / "certificate.pem"))
+        connection = http.client.HTTPSConnection(HOST, server.port, timeout=30, context=trusting)
+        connection.request("GET", "/")
+        assert connection.getresponse().read() == b"fine\n"
+        connection.close()
+    finally:
+        server.close()
+
+
+def test_a_certificate_that_cant_be_read_is_told_at_once(tmp_path: Path) -> None:
+    (tmp_path / "a.pem").write_text("no certificate")
+    with pytest.raises((OSError, ssl.SSLError)):
+        HttpServer(fine, HOST, 0, tls=Tls(tmp_path / "a.pem", tmp_path / "missing.pem"))

@@ -1,0 +1,217 @@
+"""Topics whose records name their schemas: real bytes of Avro, Protocol Buffers, JSON Schema, in and out of a job."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import fastavro
+import pytest
+
+from forebay.serde.framing import header
+from forebay.serde.schema import Schema
+from forebay.serde.subjects import LocalSubjects, connect
+from forebay.sql.schemas import avro, json_schema, protobuf
+from forebay.sql.statements import parse
+from forebay.sql.syntax import CreateSource
+from forebay.sql.types import StructType
+from tests.sql.driven import Driven
+
+COLUMNS = (
+    "i INT, l BIGINT, d DOUBLE, b BOOLEAN, s VARCHAR, y BYTES, n DECIMAL(9, 2), day DATE, at TIME, ts TIMESTAMP, "
+    "a ARRAY<INT>, m MAP<VARCHAR, DOUBLE>, st STRUCT<x INT, inner STRUCT<z VARCHAR>>, ss ARRAY<STRUCT<q BIGINT>>"
+)
+ROW = (
+    '{"I": 1, "L": 12345678901, "D": 0.5, "B": true, "S": "ä", "Y": "AP8=", "N": -12.34, "DAY": 19000, "AT": 3723004, '
+    '"TS": 1700000000123, "A": [1, 2], "M": {"k": 1.5}, "ST": {"X": 7, "INNER": {"Z": "z"}}, "SS": [{"Q": 9}]}'
+)
+EMPTY = json.dumps(dict.fromkeys(("I", "L", "D", "B", "S", "Y", "N", "DAY", "AT", "TS", "A", "M", "ST", "SS")))
+
+
+@pytest.fixture
+def registry() -> Iterator[LocalSubjects]:
+    made = LocalSubjects()
+    connect(made)
+    yield made
+    connect(LocalSubjects())
+
+
+def through(kind: str, *rows: str) -> list[Any]:
+    """Return rows that went from JSON into a format, and were read back from its bytes by a second job."""
+    first = Driven(
+        f"CREATE STREAM s ({COLUMNS}) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON');\n"
+        f"CREATE STREAM o WITH (KAFKA_TOPIC='out', VALUE_FORMAT='{kind}') AS SELECT * FROM s;"
+    )
+    return [found for row in rows for _, found, _ in first.send("in", None, row)]
+
+
+@pytest.mark.parametrize("kind", ["AVRO", "JSON_SR", "PROTOBUF", "PROTOBUF_NOSR"])
+def test_every_type_goes_through_the_bytes(kind: str, registry: LocalSubjects) -> None:
+    [full] = through(kind, ROW)
+    assert full == through("JSON", ROW)[0]
+    newest = registry.newest("out-value")
+    assert (newest is None) == (kind == "PROTOBUF_NOSR")
+
+
+def test_nulls_stay_nulls_but_in_messages_where_scalars_have_none(registry: LocalSubjects) -> None:
+    assert through("AVRO", EMPTY) == through("JSON_SR", EMPTY) == [(None,) * 14]
+    assert through("PROTOBUF", EMPTY)[0][:5] == (0, 0, 0.0, False, "")
+    assert through("PROTOBUF', VALUE_PROTOBUF_NULLABLE_REPRESENTATION='OPTIONAL", EMPTY)[0][:6] == (None,) * 6
+    assert through("PROTOBUF', VALUE_PROTOBUF_NULLABLE_REPRESENTATION='WRAPPER", EMPTY)[0][:6] == (None,) * 6
+
+
+def declared(columns: str) -> Any:
+    [statement] = parse(f"CREATE STREAM s ({columns}) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON');", "test.sql")
+    assert isinstance(statement, CreateSource)
+    return statement.columns
+
+
+def test_a_schema_made_of_columns_has_these_columns() -> None:
+    columns = declared(COLUMNS)
+    kind = StructType(tuple((each.name, each.type) for each in columns))
+    assert avro.type_of(avro.schema_of(columns, "a.b.C", wraps=True)) == kind
+    assert json_schema.type_of(json_schema.schema_of(columns, wraps=True)) == kind
+    found = protobuf.type_of(protobuf.message_of(protobuf.schema_of(columns, "")))
+    # A message's schema says nothing of a decimal's digits.
+    assert found == StructType(tuple(each for each in kind.fields if each[0] != "N"))
+
+
+def test_schemas_are_named_as_ksqldb_names_them() -> None:
+    columns = declared("f1 VARCHAR, f2 STRUCT<g INT>")
+    made = json.loads(avro.schema_of(columns, "io.confluent.ksql.avro_schemas.OutputKey", wraps=True))
+    assert (made["name"], made["namespace"]) == ("OutputKey", "io.confluent.ksql.avro_schemas")
+    assert made["fields"][0] == {"name": "F1", "type": ["null", "string"], "default": None}
+    assert made["fields"][1]["type"][1]["name"] == "OutputKey_F2"
+    assert protobuf.schema_of(declared("i INTEGER, l BIGINT"), "").split() == [
+        *("syntax", "=", '"proto3";'),
+        *("message", "ConnectDefault1", "{", "int32", "I", "=", "1;", "int64", "L", "=", "2;", "}"),
+    ]
+
+
+WRITER = {
+    "type": "record",
+    "name": "Click",
+    "namespace": "shop",
+    "fields": [
+        {"name": "user", "type": "string"},
+        {"name": "page", "type": {"type": "enum", "name": "Page", "symbols": ["HOME", "CART"]}},
+        {"name": "price", "type": ["null", {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}]},
+        {"name": "either", "type": ["int", "string"]},
+        {"name": "tags", "type": {"type": "map", "values": "long"}},
+        {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+    ],
+}
+
+
+def avro_bytes(schema_id: int, schema: Any, value: Any) -> bytes:
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, fastavro.parse_schema(json.loads(json.dumps(schema))), value)
+    return header(schema_id) + out.getvalue()
+
+
+def test_columns_that_are_left_out_are_those_of_the_newest_schema(registry: LocalSubjects) -> None:
+    registry.register("clicks-key", Schema('"long"'))
+    old = registry.register("clicks-value", Schema(json.dumps({**WRITER, "fields": WRITER["fields"][:2]}))).schema_id
+    new = registry.register("clicks-value", Schema(json.dumps(WRITER))).schema_id
+    driven = Driven(
+        "CREATE STREAM clicks WITH (KAFKA_TOPIC='clicks', FORMAT='AVRO');\n"
+        "CREATE STREAM o WITH (VALUE_FORMAT='JSON') AS SELECT ROWKEY, user, page, price * 2 AS twice, "
+        "tags['a'] AS a, at FROM clicks;"
+    )
+    source = driven.program.catalog.find("CLICKS")
+    assert source is not None
+    assert ", ".join(map(str, source.columns)) == (
+        "ROWKEY BIGINT, USER STRING, PAGE STRING, PRICE DECIMAL(9, 2), TAGS MAP<STRING, BIGINT>, AT TIMESTAMP"
+    )
+    click = {"user": "ann", "page": "CART", "price": None, "either": 1, "tags": {"a": 3}, "at": 5}
+    key = avro_bytes(registry.register("clicks-key", Schema('"long"')).schema_id, "long", 42)
+    driven.driver.pipe_bytes(key, avro_bytes(new, WRITER, click), 0, "clicks")
+    first = {**WRITER, "fields": WRITER["fields"][:2]}
+    driven.driver.pipe_bytes(key, avro_bytes(old, first, {"user": "bob", "page": "HOME"}), 1, "clicks")
+    assert [(each.key, each.value) for each in driven.driver.outputs] == [
+        ((42,), ("ann", "CART", None, 3, 5)),
+        ((42,), ("bob", "HOME", None, None, None)),
+    ]
+
+
+def test_equal_keys_of_two_topics_meet_though_their_schemas_ids_differ(registry: LocalSubjects) -> None:
+    ids = [
+        registry.register(f"{topic}-key", Schema(text)).schema_id
+        for topic, text in (("l", '"long"'), ("r", '{"type": "long"}'))
+    ]
+    assert ids[0] != ids[1]
+    head = "".join(
+        f"CREATE STREAM {topic} (id BIGINT KEY, v VARCHAR) WITH (KAFKA_TOPIC='{topic}', KEY_FORMAT='AVRO', "
+        "VALUE_FORMAT='JSON');\n"
+        for topic in "lr"
+    )
+    join = (
+        "CREATE STREAM o AS SELECT l.id, l.v AS a, r.v AS b FROM l JOIN r WITHIN 1 HOUR GRACE PERIOD 0 SECONDS "
+        "ON l.id = r.id;"
+    )
+    driven = Driven(head + join, tasks=4)
+    for number in range(20):
+        for schema_id, topic in zip(ids, "lr", strict=True):
+            driven.driver.pipe_bytes(avro_bytes(schema_id, "long", number), b'{"V": "x"}', number, topic)
+    assert sorted(each.key for each in driven.driver.outputs) == [(number,) for number in range(20)]
+
+
+def test_a_key_of_a_message_joins_a_table(registry: LocalSubjects) -> None:
+    driven = Driven(
+        "CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR) WITH (KAFKA_TOPIC='t', FORMAT='PROTOBUF');\n"
+        "CREATE STREAM s (id INT KEY, n INT) WITH (KAFKA_TOPIC='s', FORMAT='PROTOBUF');\n"
+        "CREATE STREAM o WITH (KEY_FORMAT='JSON_SR') AS SELECT s.id, name, n FROM s JOIN t ON s.id = t.id;",
+        tasks=4,
+    )
+    for number in range(8):
+        driven.driver.pipe((number,), (f"name {number}",), "t", number)
+        driven.driver.pipe((number,), (number * 2,), "s", number)
+    assert [(each.key, each.value) for each in driven.driver.outputs] == [
+        ((number,), (f"name {number}", number * 2)) for number in range(8)
+    ]
+
+
+RUBBISH = {
+    "no framing": b"{}",
+    "too short": b"\0\0\0\0\1",
+    "an unknown schema": header(999) + b"\0",
+    "cut off": header(1) + b"\x0ab",
+    "too long": header(1) + b"\x02a\x00\x00\x00",
+}
+
+
+@pytest.mark.parametrize("what", RUBBISH)
+def test_bytes_that_do_not_fit_go_to_errors_and_the_job_goes_on(what: str, registry: LocalSubjects) -> None:
+    schema = {"type": "record", "name": "R", "fields": [{"name": "v", "type": "string"}]}
+    schema_id = registry.register("in-value", Schema(json.dumps(schema))).schema_id
+    driven = Driven(
+        "CREATE STREAM s (v VARCHAR) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='AVRO');\n"
+        "CREATE STREAM o WITH (VALUE_FORMAT='JSON') AS SELECT v FROM s;"
+    )
+    driven.driver.pipe_bytes(None, RUBBISH[what], 0, "in")
+    driven.driver.pipe_bytes(None, avro_bytes(schema_id, schema, {"v": "good"}), 1, "in")
+    assert [each.value for each in driven.driver.outputs] == [("good",)]
+    [error] = driven.driver.errors
+    assert error.value == RUBBISH[what]
+
+
+def test_a_result_can_be_written_under_a_schema_that_is_there(registry: LocalSubjects) -> None:
+    text = json.dumps(
+        {
+            "type": "record",
+            "name": "Out",
+            "fields": [
+                {"name": "more", "type": "int", "default": 7},
+                {"name": "n", "type": "long"},
+            ],
+        }
+    )
+    schema_id = registry.register("given", Schema(text), schema_id=77).schema_id
+    driven = Driven(
+        "CREATE STREAM s (n BIGINT) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON');\n"
+        f"CREATE STREAM o WITH (VALUE_FORMAT='AVRO', VALUE_SCHEMA_ID={schema_id}) AS SELECT n FROM s;"
+    )
+    assert driven.send("in", None, {"N": 5}) == [(None, (5,), 0)]
+    assert registry.newest("O-value") is None
