@@ -15,6 +15,7 @@ from forebay.cli.main import run
 from forebay.kafka.registry import SchemaRegistry
 from forebay.kafka.settings import KafkaSettings
 from forebay.platform import Endpoints
+from forebay.serde import Schema
 from forebay.serde.framing import header
 from tests.ksml.bodies import DEFINITIONS, NAMES, expected
 
@@ -121,7 +122,7 @@ def test_keys_of_avro_and_partitioners_on_a_broker(endpoints: Endpoints, tmp_pat
     assert job.finish() == 0, job.text()
 
     registry = SchemaRegistry(settings.registry())
-    key_id = registry.id_under("ksml_sorted_visits-key", json.dumps(PLACE), "AVRO")
+    key_id = registry.register("ksml_sorted_visits-key", Schema(json.dumps(PLACE))).schema_id
     found = read_topic(settings, "ksml_sorted_visits")
     assert sum(map(len, found.values())) == 40
     for partition, messages in found.items():
