@@ -71,13 +71,15 @@ def test_a_tombstone_has_no_value() -> None:
 @pytest.mark.parametrize(
     ("value", "as_shown", "note"),
     [
+        (b'{"total": 2}', {"total": 2}, "JSON"),
+        (b'{"total": ', '{"total": ', "not Avro, shown as text"),
         (b"plain text", "plain text", "not Avro, shown as text: the first byte is 0x70"),
         (b"\xff\x00", "ff00", "not Avro, shown as hex"),
         (header(99) + b"x", "000000006378", "not Avro, shown as hex: unknown schema id 99"),
         (header(1) + b"\2", "000000000102", "not Avro, shown as hex: not a record of schema 1: "),
     ],
 )
-def test_other_values_are_shown_with_a_note(value: bytes, as_shown: str, note: str) -> None:
+def test_other_values_are_shown_with_a_note(value: bytes, as_shown: object, note: str) -> None:
     line = shown(Record(value))
     assert line["value"] == as_shown
     assert line["note"].startswith(note)

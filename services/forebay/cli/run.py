@@ -76,10 +76,11 @@ def run(
     On another broker than the embedded one the topics must exist (`forebay topics create SERVICE`, with the same
     --application and --tasks) unless --create-topics is given. Started again it goes on where it stopped.
     """
-    chosen = named({service.name: service for service in services}.values(), options["topics"])
+    once = {service.name: service for service in services}
+    chosen = named(once.values(), options["topics"])
     if len(chosen) > 1:
         require_sharable(options)
-    for service in chosen if check else ():
+    for service in once.values() if check else ():
         checked(service, options["logic"])
     if missing():
         click.echo(f"warning: {missing()}", err=True)

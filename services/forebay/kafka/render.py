@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
 
 from confluent_kafka import Message
@@ -40,6 +41,9 @@ class Renderer:
         try:
             return {"value": self._decoder.decode(data)}
         except DecodeError as error:
+            if data[:1] in (b"{", b"["):
+                with suppress(ValueError):
+                    return {"value": json.loads(data), "note": "JSON"}
             return {"value": _readable(data), "note": f"not Avro, shown as {_kind(data)}: {error}"}
 
 

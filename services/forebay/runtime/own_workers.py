@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from pyspark import SparkContext
 
 VARIABLE = "FOREBAY_JOB"
 _LOCK = threading.Lock()
+_SLOTS = re.compile(r"local\[(\d+),")
 
 
 @contextmanager
@@ -17,11 +19,21 @@ def own_workers(context: SparkContext, application: str) -> Iterator[None]:
     """Have the Python functions made in the block run in workers that no other job of this Spark gets.
 
     Spark hands an idle worker to whichever task asks next, among those of one environment (PythonWorkerFactory, by
-    PythonWorkersKey). A job's next lease must find its loop, so each job has an environment of its own.
+    PythonWorkersKey). A job's next lease must find its loop, so each job has an environment of its own. A job that is
+    alone needs none: reading its leases and holding them take turns on one worker.
     """
+    if not is_shared(context.master):
+        yield
+        return
     with _LOCK:
         context.environment[VARIABLE] = application
         try:
             yield
         finally:
             del context.environment[VARIABLE]
+
+
+def is_shared(master: str) -> bool:
+    """Tell whether several jobs share the Spark of this master URL (SparkOptions.master): each has a slot."""
+    found = _SLOTS.match(master)
+    return found is not None and int(found[1]) > 1
