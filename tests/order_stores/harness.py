@@ -17,7 +17,7 @@ STORES = ("orders", "inventory", "customers")
 
 
 def driver(
-    tasks: int = 1, partitions: int = 0, engine: Mapping[str, int] = MappingProxyType({}), **settings: int
+    tasks: int = 1, partitions: int = 0, engine: Mapping[str, Any] = MappingProxyType({}), **settings: int
 ) -> TestDriver:
     """Return a driver; `engine` are fields of EngineSettings, `settings` the service's."""
     return TestDriver(
