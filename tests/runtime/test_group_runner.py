@@ -126,6 +126,17 @@ def test_after_the_grace_it_ends_and_gives_everything_back(bench: Bench) -> None
     assert bench.runner.failure is None
 
 
+def test_while_its_lease_is_held_it_goes_on_however_long_that_lasts(bench: Bench) -> None:
+    """A lease that ends when everything is read, or restored, lasts longer than one that ends with its interval."""
+    bench.runner.start(lease(1))
+    for _ in range(20):
+        bench.clock.now += SECONDS / 2
+        bench.runner.hold()
+        assert bench.runner.between_commits(lambda: True)
+    assert bench.runner.is_alive
+    assert not bench.runner.finished.is_set()
+
+
 def test_what_the_broker_did_not_take_is_taken_back_and_tried_again(bench: Bench) -> None:
     bench.group.raises = [Unavailable("broker away")]
     bench.runner.start(lease(1))

@@ -15,6 +15,7 @@ from forebay.queries.sql_pages import SqlPages
 from forebay.queries.stores import Found
 from forebay.runtime.http import MAX_BODY, Answer, HttpServer, Request
 from forebay.stores.values import Stamped
+from forebay.testing.contents import contents
 from tests.sql.driven import Driven, stream
 
 STATEMENTS = stream("id STRING KEY, n INT") + (
@@ -39,7 +40,8 @@ class DrivenStores:
         return {"commit_age_ms": 7, "checked_age_ms": 3}
 
     def scan(self, store: str, bounds: Any, limit: int) -> Found:
-        held = self._driver.store(store)
+        (stores,) = [found for stage in self._driver.stages if (found := stage.stores(store))]
+        held = contents(stores, str)  # keys as they are stored
         if isinstance(held, dict):
             found = [Entry(key, each.value, timestamp=each.timestamp) for key, each in held.items()]
         else:

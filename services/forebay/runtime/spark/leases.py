@@ -158,6 +158,7 @@ class _Holding:
         while not self._is_over and not runner.finished.wait(_WAIT_SECONDS):
             if not runner.is_alive:
                 return
+            runner.hold()
             self._keeper.put_waiting(runner)
             self._control.tell([task.figures for task in runner.group.tasks], runner.beat_ms, runner.trouble)
 

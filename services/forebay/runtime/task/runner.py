@@ -84,6 +84,10 @@ class GroupRunner:
         self._is_held = True
         self.finished.clear()
 
+    def hold(self) -> None:
+        """Note that the lease is held: one that lasts until everything is read, or restored, may take long."""
+        self._deadline = max(self._deadline, self._monotonic() + GRACE_SECONDS)
+
     def release(self) -> None:
         """Note that the lease is over: the loop goes on for the grace, but makes the group ours no more."""
         self._is_held = False
