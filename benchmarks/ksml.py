@@ -50,12 +50,17 @@ def main(events: int, keys: int) -> None:
         )
         for name, topic, encode, command in (
             ("by hand", TOPIC, codec.encode, ("run", SERVICE)),
-            ("definition", KSML_TOPIC, as_json, ("ksml", "run", str(DEFINITION), "--application", "ksml", "--tasks", "4")),
+            (
+                "definition",
+                KSML_TOPIC,
+                as_json,
+                ("ksml", "run", str(DEFINITION), "--application", "ksml", "--tasks", "4"),
+            ),
         ):
             figures.append(measure(home, kafka, name, topic, encode, command, records))
     hand, definition = figures
     print(
-        f"  ratio to the service by hand {definition / hand:.2f}; KSML takes {KSML_US:,} us, {KSML_US / definition:.0f} x"
+        f"  ratio {definition / hand:.2f} (definition to by hand); KSML: {KSML_US:,} us, {KSML_US / definition:.0f} x"
     )
 
 
