@@ -73,9 +73,10 @@ class Service:
         stores: its stores' names with the contracts of their values.
         job: module that wires model and logic (`JOB`).
         stages: number of processors in a chain, each behind a repartition of what the one before forwards.
-        producers: modules that make events for its inputs (`SOURCE`); none where producers/catalog.py has them.
+        producers: modules that make events for its inputs (`SOURCE`).
         application: id of the job that it is looked at for; "" for its name (see as_application).
-        contracts: folder of its contracts' files; "": avro/<name>/, or of another package's service beside its job.
+        contracts: folder of its contracts' files; "": avro/<name>/, or beside its job where that is not there.
+        columns: module that says which fields the demo shows of its outputs (`COLUMNS`); "": it shows the first ones.
 
     Raises:
         IllegalName: its name or a store's, which topics are named after, is none that Kafka takes.
@@ -91,6 +92,7 @@ class Service:
     producers: tuple[str, ...] = ()
     application: str = ""
     contracts: str = ""
+    columns: str = ""
 
     def __post_init__(self) -> None:
         for name in (self.name, *self.stores):

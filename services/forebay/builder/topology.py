@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, TypeVar, overload
 
@@ -11,6 +12,7 @@ from forebay.builder import rows
 from forebay.builder.compiled import CompiledSubTopology
 from forebay.builder.components import Component, components
 from forebay.builder.graph import Graph, Kind, Node, TopologyError
+from forebay.builder.shown import mime_bundle
 from forebay.builder.specs import Spec, format_or_refuse
 from forebay.builder.stream import Stream
 from forebay.builder.table import GlobalTable, Table
@@ -23,6 +25,11 @@ from forebay.records import fields_of, is_record_type
 K = TypeVar("K")
 V = TypeVar("V")
 S = TypeVar("S")
+
+@dataclass(frozen=True, slots=True)
+class NoSettings:
+    """Settings of a topology that is given as it is: it has none."""
+
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
@@ -43,6 +50,10 @@ class Topology:
         self.close_idle_after_ms = close_idle_after_ms
         self.figures: Callable[[], Mapping[str, float]] = dict
         """Gives what its functions count themselves (see Processor.figures)."""
+
+    def _repr_mimebundle_(self, **_wanted: object) -> dict[str, str]:
+        """Return what a notebook shows (IPython's protocol)."""
+        return mime_bundle(job(NoSettings, lambda _: self, may_end=True) if self.graph.nodes else None)
 
     @overload
     def stream(

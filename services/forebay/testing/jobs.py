@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from forebay.agreement import check_agreement
 from forebay.builder import Topology, job
+from forebay.builder.topology import NoSettings
 from forebay.catalog import Service, find_service
 from forebay.formats import key_writer
 from forebay.job import Job, load_job
@@ -25,15 +26,10 @@ from forebay.wiring import Contract
 _MOST_ROUNDS = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class _NoSettings:
-    """A topology that is given as it is has none."""
-
-
 def _described(what: Service | Job | Topology) -> Job:
     if isinstance(what, Service):
         return load_job(what.job)
-    return job(_NoSettings, lambda _: what) if isinstance(what, Topology) else what
+    return job(NoSettings, lambda _: what) if isinstance(what, Topology) else what
 
 
 class JobDriver:
