@@ -71,8 +71,8 @@ def test_contracts_are_package_data_whatever_lies_beside_the_packages(python: Pa
     beside = next(python.parents[1].glob("lib/python*")) / "avro"
     beside.mkdir()
     script = (
-        "import forebay\nfrom forebay.catalog import SERVICES\nfrom forebay.serde.contracts import load_contract\n"
-        "for service in SERVICES.values():\n"
+        "import forebay\nfrom forebay.catalog import all_services\nfrom forebay.serde.contracts import load_contract\n"
+        "for service in all_services().values():\n"
         "    for topic in service.topics():\n"
         "        topic.record and load_contract(service.name, topic.record)\n"
         "print(forebay.__file__)\n"

@@ -11,12 +11,14 @@ import pytest
 
 from forebay import catalog
 from forebay.agreement import Disagreement, check_agreement, disagreements
-from forebay.catalog import SERVICES, Service, Topic
+from forebay.catalog import Service, Topic, all_services
 from forebay.job import Job, load_job
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.app import JobApplication, JobOptions
 from forebay.runtime.query import Plan
 from forebay.testing import JobDriver
+
+SERVICES = all_services()
 
 ORDERS = SERVICES["order-stores"]
 SESSIONS = SERVICES["user-sessions"]

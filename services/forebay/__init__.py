@@ -34,7 +34,7 @@ def run(
         home: directory of the platform's data, state and logs.
         settings: of the service's logic (`--set`).
         contracts: folder of `<Record>.avsc`, for a topology whose topics or stores hold records.
-        options: those of `forebay run`, as keyword arguments: slots=2, trigger="available-now", checkpoint_interval_ms=...
+        options: those of `forebay run`, as keyword arguments: slots=2, trigger="available-now".
 
     Raises:
         UnknownService, TopologyError: it can't run. CannotShip: the topology holds what another process can't have.

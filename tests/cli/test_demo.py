@@ -4,12 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from forebay.catalog import SERVICES
+from forebay.catalog import all_services
 from forebay.cli import demo as command
 from forebay.cli.main import run
 from forebay.demo.leftovers import only_demo
 from forebay.demo.plan import DemoPlan, PlatformAfter
 from forebay.demo.run import Demo
+
+SERVICES = all_services()
 
 
 @pytest.fixture

@@ -26,6 +26,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 S = TypeVar("S")
 
+
 @dataclass(frozen=True, slots=True)
 class NoSettings:
     """Settings of a topology that is given as it is: it has none."""

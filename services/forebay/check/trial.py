@@ -13,9 +13,9 @@ from forebay.codec import Unavailable
 from forebay.job import load_job
 from forebay.mistakes import Mistake, mistake
 from forebay.processor.api import AnyProcessor, LateRecord, RejectedRecord
+from forebay.producing.base import Event, Options
+from forebay.producing.sources import all_sources, generate
 from forebay.testing import JobDriver
-from producers.base import Event, Options
-from producers.catalog import all_sources, generate
 
 RECORDS = 100
 _KEYS = 10

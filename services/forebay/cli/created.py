@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from forebay.catalog import Service, all_services
+from forebay.catalog import Service, UnknownService, find_service
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import TopicsDiffer
 from forebay.kafka.identities import rescale_topic
@@ -46,7 +46,10 @@ def create_input(kafka: KafkaSettings, service: str, topic: str) -> None:
     Raises:
         KafkaRefused, KafkaUnavailable: the broker says no, or nothing.
     """
-    entry = all_services().get(service)
-    specs = [spec_of(each) for each in (entry.inputs if entry else ()) if each.name == topic]
+    try:
+        inputs = find_service(service).inputs
+    except UnknownService:
+        return
+    specs = [spec_of(each) for each in inputs if each.name == topic]
     with suppress(TopicsDiffer):
         TopicAdmin(kafka).create(specs)

@@ -12,7 +12,7 @@ from forebay.catalog import Service
 from forebay.demo.children import Child
 from forebay.demo.errors import DemoError
 from forebay.platform.ports import free_port, require_free
-from producers.catalog import all_sources
+from forebay.producing.sources import all_sources
 
 OUT_OF_ORDER = 0.02
 DUPLICATES = 0.01

@@ -1,9 +1,9 @@
 """A topology as bytes, with the functions and records of the script or notebook that it was written in.
 
-Functions and classes of modules that can be imported are named, not copied. What only the running program has, such as
-a notebook's cells, is copied, by way of the pickler that comes with Spark. Three things that it does not know are added:
-records written there, which must be made anew from their fields; functions made by this library's own functions,
-which must find their module's names, not copies of them; and values that are known by being the same object.
+Functions and classes of modules that can be imported are named, not copied. What only the running program has, such
+as a notebook's cells, is copied, by way of the pickler that comes with Spark. Three things that it does not know are
+added: records written there, which must be made anew from their fields; functions made by this library's own
+functions, which must find their module's names, not copies of them; and values known by being the same object.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ _OWN = frozenset(
 def dumps(value: Any) -> bytes:
     """Return a value as bytes. Raises pickle.PicklingError, TypeError: something in it can't be copied."""
     file = io.BytesIO()
-    _Pickler(file).dump(value)
+    pickler: pickle.Pickler = _Pickler(file)  # type: ignore[no-untyped-call]
+    pickler.dump(value)
     return file.getvalue()
 
 
@@ -39,7 +40,7 @@ def loads(data: bytes) -> Any:
     return pickle.loads(data)
 
 
-class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+class _Pickler(cloudpickle.Pickler):
     def reducer_override(self, value: Any) -> Any:
         if isinstance(value, Format):
             found = _reduced_format(value)
@@ -51,7 +52,7 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
             found = _reduced_mark(value)
         else:
             found = None
-        return super().reducer_override(value) if found is None else found
+        return super().reducer_override(value) if found is None else found  # type: ignore[no-untyped-call]
 
 
 def _is_importable(value: Any) -> bool:
@@ -83,7 +84,7 @@ def _reduced_mark(value: object) -> Any:
 
 
 def _reduced_function(value: types.FunctionType) -> Any:
-    """Reduce a function made within a function of this library; its cells are filled afterwards, as it may be in them."""
+    """Reduce a function made within one of this library's; its cells are filled afterwards: it may be in them."""
     if not value.__module__.startswith("forebay.") or _is_importable(value):
         return None
     cells = tuple(_content(cell) for cell in value.__closure__ or ())
@@ -135,7 +136,7 @@ def _is_given(name: str, value: Any, fields: dict[str, Any]) -> bool:
 
 
 def _make_record(name: str, module: str, bases: tuple[type, ...], fields: tuple[Any, ...]) -> type[msgspec.Struct]:
-    return msgspec.defstruct(name, fields, bases=bases, module=module)  # type: ignore[arg-type]
+    return msgspec.defstruct(name, fields, bases=bases, module=module)
 
 
 def _fill_record(made: type[msgspec.Struct], more: dict[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """A topology of another process as a service: its entry in the table of services, and its job.
 
-The environment variable FOREBAY_TOPOLOGY names the folder that `ship` wrote. Child processes and Spark's workers inherit
-it, so that every process of a job reads the same topology.
+The environment variable FOREBAY_TOPOLOGY names the folder that `ship` wrote. Child processes and Spark's workers
+inherit it, so that every process of a job reads the same topology.
 """
 
 from __future__ import annotations
@@ -52,8 +52,9 @@ def ship(topology: Topology, folder: Path, name: str, contracts: Path | None) ->
         data = dumps(topology)
     except (pickle.PicklingError, TypeError, AttributeError) as error:
         raise CannotShip(
-            f"the topology of {name} can't be given to the job's processes: {error}: make what its functions use inside "
-            "of them, or put topology and functions into a module and run its service by name (docs/new-service.md)"
+            f"the topology of {name} can't be given to the job's processes: {error}: make what its functions "
+            "use inside of them, or put topology and functions into a module and run its service by name "
+            "(docs/new-service.md)"
         ) from error
     make_private_directory(folder)
     with private_files():

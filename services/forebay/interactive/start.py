@@ -1,4 +1,4 @@
-"""What `forebay.run` does: it starts `forebay run` for a service, or for a topology that is written where it is called."""
+"""What `forebay.run` does: it starts `forebay run` for a service, or for a topology of the calling program."""
 
 from __future__ import annotations
 

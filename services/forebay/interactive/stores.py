@@ -42,14 +42,18 @@ class StoreView:
         Raises:
             CannotQuery: there is no such store, or the bounds have no meaning for it.
         """
-        found: list[dict[str, Any]] = self._asked("".join(f"/{quote(part, safe='')}" for part in key), bounds)["entries"]
+        found: list[dict[str, Any]] = self._asked("".join(f"/{quote(part, safe='')}" for part in key), bounds)[
+            "entries"
+        ]
         return found
 
     def value(self, *key: str) -> Any:
         """Return the value of a key; None without one. Raises CannotQuery: it has several in this kind of store."""
         found = self.get(*key)
         if len(found) > 1:
-            raise CannotQuery(f"store {self.name} has {len(found)} entries of {key}: ask with get(), which gives them all")
+            raise CannotQuery(
+                f"store {self.name} has {len(found)} entries of {key}: ask with get(), which gives them all"
+            )
         return found[0]["value"] if found else None
 
     def entries(self, **bounds: object) -> Iterator[dict[str, Any]]:

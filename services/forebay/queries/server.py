@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
@@ -20,17 +20,20 @@ from forebay.queries.gate import Gate
 from forebay.queries.pages import QueryPages
 from forebay.queries.push import Tail
 from forebay.queries.replica import TaskReplica
-from forebay.queries.sql_pages import SqlPages
 from forebay.queries.stores import JobStores
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.follower import ChangelogsAnew, Follower, count_followed, follower_of
 from forebay.runtime.health import Health, health_page
 from forebay.runtime.http import Answer, HttpServer, Request
 from forebay.runtime.stage_log import stage_logs
-from forebay.sql.service import MODULE as SQL_MODULE
-from forebay.sql.service import program
+
+if TYPE_CHECKING:
+    from forebay.queries.sql_pages import SqlPages
 
 log = logging.getLogger(__name__)
+
+SQL_MODULE = "forebay.sql.service"
+"""The job of a file of SQL statements."""
 
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
@@ -140,6 +143,10 @@ class QueryServer:
         return self._pages.answer(request)
 
     def _sql_pages(self) -> SqlPages:
+        # The SQL parser is an extra: a job written in Python is queried without it.
+        from forebay.queries.sql_pages import SqlPages  # noqa: PLC0415
+        from forebay.sql.service import program  # noqa: PLC0415
+
         return SqlPages(program, lambda: self._stores, lambda source, begins: Tail(self._kafka, source, begins))
 
     @property

@@ -1,0 +1,14 @@
+"""The entry of sensor-views in the table of services."""
+
+from __future__ import annotations
+
+from forebay.declaration import declare
+from sensor_views.job import JOB
+
+SERVICE = declare(
+    JOB,
+    name="sensor-views",
+    summary="average readings per sensor and per area, kept by SQL views",
+    module="sensor_views.job",
+    compacted=("avg_readings", "part_avg"),
+)

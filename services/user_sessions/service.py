@@ -1,0 +1,14 @@
+"""The entry of user-sessions in the table of services."""
+
+from __future__ import annotations
+
+from forebay.declaration import declare
+from user_sessions.job import JOB
+
+SERVICE = declare(
+    JOB,
+    name="user-sessions",
+    summary="session statistics of each user, after every activity and every idle end",
+    module="user_sessions.job",
+    columns="user_sessions.columns",
+)
