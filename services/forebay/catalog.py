@@ -13,7 +13,7 @@ from types import MappingProxyType
 from forebay.job import load_job
 from forebay.limits import CHANGELOG_MAX_BYTES, SIDE_MAX_BYTES
 from forebay.names import check_name
-from forebay.plugins import ATTRIBUTE, GROUP, Named, PluginError, attribute_of, named, package_of
+from forebay.plugins import ATTRIBUTE, GROUP, VARIABLE, Named, PluginError, attribute_of, named, package_of
 
 TIMESTAMPS: Mapping[str, str] = MappingProxyType(
     {"message.timestamp.type": "CreateTime", "message.timestamp.after.max.ms": str(2**63 - 1)}
@@ -177,18 +177,19 @@ def all_services() -> Mapping[str, Service]:
 
 
 def find_service(name: str) -> Service:
-    """Return a service of the table; others are not imported if it is named as its entry point is.
+    """Return a service of the table.
+
+    Looked at are those whose entry points have its name, then those of FOREBAY_SERVICES, then the others, until it is
+    found: a job's processes need not import every other service.
 
     Raises:
-        UnknownService. PluginError: it can't be used, or one that had to be looked at.
+        UnknownService. PluginError: it can't be used, or one that was looked at.
     """
-    for point in named(GROUP):
-        if point.name == name and (service := _brought(point)).name == name:
+    for point in sorted(named(GROUP), key=lambda point: (point.name != name, point.origin != VARIABLE)):
+        service = _brought(point)
+        if service.name == name:
             return service
-    table = all_services()
-    if name not in table:
-        raise UnknownService(f"there is no service {name!r}: {_choice(table)}")
-    return table[name]
+    raise UnknownService(f"there is no service {name!r}: {_choice(all_services())}")
 
 
 def _brought(point: Named) -> Service:

@@ -59,7 +59,7 @@ def named(group: str) -> Iterator[Named]:
     seen: set[str] = set()
     for each in (
         *_installed(group),
-        *_of_project(CHECKOUT, group, OWN),
+        *_of_checkout(CHECKOUT, group),
         *_of_project(Path.cwd(), group),
         *_told(group),
     ):
@@ -112,6 +112,11 @@ def bring_project(folder: Path) -> None:
     paths = os.environ.get("PYTHONPATH", "")
     os.environ["PYTHONPATH"] = os.pathsep.join([str(folder), *paths.split(os.pathsep)] if paths else [str(folder)])
     sys.path.insert(0, str(folder))
+
+
+@cache
+def _of_checkout(folder: Path, group: str) -> tuple[Named, ...]:
+    return tuple(_of_project(folder, group, OWN))
 
 
 def _of_project(folder: Path, group: str, project: str = "") -> list[Named]:
