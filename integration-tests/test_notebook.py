@@ -11,7 +11,7 @@ import pytest
 
 from tests.docs.notebook import blocks
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.timeout(420)
 
 
 def test_the_page_runs_as_a_script(tmp_path: Path) -> None:
