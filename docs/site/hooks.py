@@ -78,7 +78,10 @@ def settings_reference() -> str:
 
 def _settings(service: Service) -> str:
     head = f"\n## {service.name}\n\n| setting | default | meaning |\n|---|---|---|\n"
-    rows = [f"| `{each.name}` ({each.kind}) | `{each.default}` | {each.meaning} |" for each in settings_of(service)]
+    rows = [
+        f"| `{each.name}` ({each.kind.replace('|', ' or ')}) | `{each.default}` | {each.meaning} |"
+        for each in settings_of(service)
+    ]
     return head + "\n".join(row.replace("\n", " ") for row in rows) if rows else f"\n## {service.name}\n\nNone."
 
 

@@ -7,17 +7,17 @@ from typing import Any
 
 from forebay.agreement import store_contracts
 from forebay.catalog import COMPACTED, KEEP_FOREVER, Service, Topic
-from forebay.job import Job
+from forebay.job import Job, load_job
 
 PARTITIONS = 4
 
 
 def declare(
-    job: Job,
     *,
     name: str,
     summary: str,
-    module: str,
+    job: str,
+    made: Job | None = None,
     producers: tuple[str, ...] = (),
     compacted: Collection[str] = (),
     partitions: Mapping[str, int] | None = None,
@@ -30,7 +30,8 @@ def declare(
     Args:
         name: as given to the command line; also the contracts' folder and the default application id.
         summary: what it does, in a line.
-        module: where the job is found, as `JOB`.
+        job: module that has it as `JOB`.
+        made: the same, where it is there already.
         producers: modules that make events for its inputs (`SOURCE`).
         compacted: outputs of which the last record of a key is what counts; all others are kept for ever.
         partitions: of topics that are created with another number than PARTITIONS.
@@ -39,24 +40,24 @@ def declare(
         settings: of the logic, for stores that depend on them; its defaults unless given.
 
     Raises:
-        ValueError: a topic named here is none of the job's; says which there are.
+        Mistake: the module has no job. ValueError: a topic named here is none of the job's; says which there are.
     """
-    counts = partitions or {}
-    _require("compacted", compacted, job.outputs)
-    _require("partitions", counts, {**job.inputs, **job.outputs})
+    counts, found = partitions or {}, made or load_job(job)
+    _require("compacted", compacted, found.outputs)
+    _require("partitions", counts, {**found.inputs, **found.outputs})
 
     def topic(topic_name: str, record: type[Any]) -> Topic:
         config = COMPACTED if topic_name in compacted else KEEP_FOREVER
-        return Topic(topic_name, job.contract(topic_name, record), counts.get(topic_name, PARTITIONS), config)
+        return Topic(topic_name, found.contract(topic_name, record), counts.get(topic_name, PARTITIONS), config)
 
     return Service(
         name=name,
         summary=summary,
-        inputs=tuple(topic(*each) for each in job.inputs.items()),
-        outputs=tuple(topic(*each) for each in job.outputs.items()),
-        stores=store_contracts(job, job.settings() if settings is None else settings),
-        job=module,
-        stages=len(job.topology),
+        inputs=tuple(topic(*each) for each in found.inputs.items()),
+        outputs=tuple(topic(*each) for each in found.outputs.items()),
+        stores=store_contracts(found, found.settings() if settings is None else settings),
+        job=job,
+        stages=len(found.topology),
         producers=producers,
         contracts=contracts,
         columns=columns,

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from forebay.declaration import declare
-from menu_votes.job import JOB
 
 SERVICE = declare(
-    JOB,
     name="menu-votes",
     summary="votes per dish, and per region and dish, by each customer's latest vote and region",
-    module="menu_votes.job",
+    job="menu_votes.job",
     compacted=("vote_counts", "votes_by_region"),
 )

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from forebay.declaration import declare
-from sensor_views.job import JOB
 
 SERVICE = declare(
-    JOB,
     name="sensor-views",
     summary="average readings per sensor and per area, kept by SQL views",
-    module="sensor_views.job",
+    job="sensor_views.job",
     compacted=("avg_readings", "part_avg"),
 )

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from forebay.declaration import declare
-from user_sessions.job import JOB
 
 SERVICE = declare(
-    JOB,
     name="user-sessions",
     summary="session statistics of each user, after every activity and every idle end",
-    module="user_sessions.job",
+    job="user_sessions.job",
     columns="user_sessions.columns",
 )

@@ -38,7 +38,7 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> list[DemoPlan]:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nothing"], "there is no service 'nothing': choose one of user-sessions, "),
+        (["nothing"], "there is no service 'nothing': choose one of device-alerts, "),
         (["user-sessions", "--all"], "--all runs every service: leave the names away, or --all"),
         (["--memory", "100"], "100 is not in the range x>=384"),
         (["--http-port", "0"], "0 is not in the range 1<=x<=65000"),

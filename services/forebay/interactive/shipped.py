@@ -74,7 +74,8 @@ def _loaded(folder: Path) -> Shipped:
 def _made(topology: Topology, name: str, contracts: Path | None) -> Shipped:
     made = job(NoSettings, lambda _: topology)
     folder = "" if contracts is None else str(contracts)
-    entry = declare(made, name=name, summary="a topology of a script or notebook", module=MODULE, contracts=folder)
+    summary = "a topology of a script or notebook"
+    entry = declare(name=name, summary=summary, job=MODULE, made=made, contracts=folder)
     return Shipped(entry, made)
 
 
