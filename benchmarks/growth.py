@@ -23,7 +23,7 @@ from forebay.job import Job, load_job
 from forebay.operators import Emission
 from forebay.processor.engine import EngineSettings
 from forebay.serde import local_codec
-from forebay.testing.driver import PipedRecord
+from forebay.testing.shown import PipedRecord
 from forebay.testing.stages import Crossing, StageTasks, crossing_of
 from forebay.time import tumbling, within
 from order_stores.model import OrderEvent

@@ -88,7 +88,9 @@ class Latencies:
 
     def _read(self) -> None:
         while not self._closed.is_set():
-            messages = self._consumer.consume(1_000, 0.02)
+            # consume() alone would wait for a thousand records, or for its time: an age of its own.
+            first = self._consumer.poll(0.1)
+            messages = [] if first is None else [first, *self._consumer.consume(1_000, 0)]
             now = time.time() * 1000
             times = [m.timestamp()[1] for m in messages if m.error() is None]
             self._values += [now - at for at in times if at >= self._since * 1000]

@@ -24,7 +24,7 @@ from forebay.platform import Platform
 from forebay.producing.base import FIXED_START_MS, Event, Options
 from forebay.producing.sources import generate, source_of
 from forebay.serde import Schema
-from forebay.testing import JobDriver
+from forebay.testing import TestDriver
 from tests.poisons import POISONS, Fate, Maker, Sent
 
 SERVICES = all_services()
@@ -136,7 +136,7 @@ def goods(service: str, seed: int, start_ms: int = FIXED_START_MS) -> Records:
 
 def undisturbed(service: str, records: Records) -> list[Result]:
     """Return what the engine alone makes of the records."""
-    driver = JobDriver(service, clock=NOW)
+    driver = TestDriver(service, clock=NOW)
     for topic, event in records:
         driver.pipe(event.key, event.value, topic)
     assert driver.errors == []

@@ -13,7 +13,7 @@ from forebay.codec import DecodeError
 from forebay.kafka.codecs import register_contract, registry_codec
 from forebay.kafka.errors import RegistryRefused
 from forebay.kafka.registry import SchemaRegistry, subject_of
-from forebay.kafka.registry_settings import Compatibility
+from forebay.kafka.registry_settings import Compatibility, SchemaIds
 from forebay.kafka.settings import KafkaSettings
 from forebay.platform import Endpoints, Platform
 from forebay.serde import AvroCodec, RegistryUnavailable, Schema, UnknownSchemaId, load_contract
@@ -93,6 +93,24 @@ def test_a_newer_writers_records_are_read_as_ours(
     body = codec.encode(ACTIVITY)[5:]
     no_colour = b"\0"
     assert codec.decode(header(theirs.schema_id) + body + no_colour) == ACTIVITY
+
+
+def test_a_schema_of_another_subject_is_not_read(settings: KafkaSettings, registry: SchemaRegistry, topic: str) -> None:
+    ours = registry.register(subject_of(topic), CONTRACT)
+    newer = registry.register(subject_of(topic), changed(colour={"type": ["null", "string"], "default": None}))
+    foreign = registry.register(subject_of("other"), changed(shape={"type": ["null", "string"], "default": None}))
+    codec = registry_codec(settings, "user-sessions", UserActivity, ours.schema_id, topic)
+    body = codec.encode(ACTIVITY)[5:] + b"\0"
+    assert codec.decode(header(newer.schema_id) + body) == ACTIVITY
+    with pytest.raises(DecodeError, match=f"id {foreign.schema_id} is not of the subject {topic}-value"):
+        codec.decode(header(foreign.schema_id) + body)
+    every = settings.model_copy(update={"schema_registry_ids": SchemaIds.ANY})
+    assert (
+        registry_codec(every, "user-sessions", UserActivity, ours.schema_id, topic).decode(
+            header(foreign.schema_id) + body
+        )
+        == ACTIVITY
+    )
 
 
 def test_a_registry_that_is_away_is_unavailable_and_then_works_again(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from forebay.testing import JobDriver
+from forebay.testing import TestDriver
 from tests.plain import plain
 
 
@@ -18,7 +18,7 @@ class Delete:
 
 
 def pipe_each(
-    driver: JobDriver, arrived: Iterable[tuple[str, Any]], topics: Mapping[type[Any], str]
+    driver: TestDriver, arrived: Iterable[tuple[str, Any]], topics: Mapping[type[Any], str]
 ) -> list[tuple[str, str, dict[str, Any] | None, int]]:
     """Process (key, event or Delete) one by one; give topic, key, value (None: a delete) and event time of each.
 

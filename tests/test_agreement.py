@@ -14,7 +14,7 @@ from forebay.job import Job, load_job
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.app import JobApplication, JobOptions
 from forebay.runtime.query import Plan
-from forebay.testing import JobDriver
+from forebay.testing import TestDriver
 
 SERVICES = all_services()
 
@@ -34,7 +34,7 @@ def test_every_service_of_the_table_agrees_with_its_job(name: str) -> None:
 def test_a_forgotten_stages_is_refused_by_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     with_entry(monkeypatch, dataclasses.replace(ORDERS, stages=1))
     with pytest.raises(Disagreement, match=r"order-stores .* order_stores\.job disagree: the entry says stages=1"):
-        JobDriver("order-stores")
+        TestDriver("order-stores")
 
 
 def test_a_forgotten_stages_is_refused_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:

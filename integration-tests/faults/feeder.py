@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from service_bench import PARTITIONS, ServiceBench
@@ -40,11 +39,14 @@ class Feeder:
         self._bench, self._seed, self._used = bench, seed, used
         self._chunks = 0
         self._closed = threading.Event()
-        self._consumer = Consumer(bench.settings.consumer(**{"group.id": "faults-feeder"}))
+        self._consumer = self._new_consumer()
         for _ in range(2):
             self._send()
         self._thread = threading.Thread(target=self._feed, name="feeder", daemon=True)
         self._thread.start()
+
+    def _new_consumer(self) -> Consumer:
+        return Consumer(self._bench.settings.consumer(**{"group.id": "faults-feeder"}))
 
     def close(self) -> None:
         """Send no more; what was sent is with the broker, or given up, after it."""
@@ -72,9 +74,9 @@ class Feeder:
         return sum(end - used.get(place, 0) for place, end in ends.items())
 
     def _look_again(self) -> None:
-        """Ask for the partitions' leaders: after a broker's restart a client may keep those it knew."""
-        with suppress(KafkaException):
-            self._consumer.list_topics(timeout=5.0)
+        """Ask as a new client: one that met a broker before it knew its topics may say for ever that there are none."""
+        self._consumer.close()
+        self._consumer = self._new_consumer()
 
     def _send(self) -> None:
         number = self._chunks

@@ -48,6 +48,7 @@ def disagreements(service: Service, job: Job, settings: Any = None) -> list[str]
     found = [
         *_topics("inputs", service.inputs, job, job.inputs),
         *_topics("outputs", service.outputs, job, job.outputs),
+        *_patterns(service, job),
         *_stores(service, job, job.settings() if settings is None else settings),
     ]
     stages = len(job.topology)
@@ -67,6 +68,13 @@ def _declared(job: Job, settings: Any) -> list[Store[Any]]:
     """Return the stores that keep a changelog."""
     stores = [store for part in job.topology for _, store in declared_stores(part.processor(settings))]
     return [store for store in stores if store.kept.logging]
+
+
+def _patterns(service: Service, job: Job) -> list[str]:
+    if dict(service.patterns) == dict(job.patterns):
+        return []
+    said = f"patterns are {dict(service.patterns)} in the entry, {dict(job.patterns)} in the job"
+    return [f"{said}: write patterns={dict(job.patterns)} in the entry"]
 
 
 def _topics(what: str, said: tuple[Topic, ...], job: Job, declared: Mapping[str, type[Any]]) -> list[str]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from forebay.job import load_job
+from forebay.job import Matched, load_job, matched_topics
 from forebay.limits import CHANGELOG_MAX_BYTES, SIDE_MAX_BYTES
 from forebay.names import check_name
 from forebay.plugins import ATTRIBUTE, GROUP, VARIABLE, Named, PluginError, attribute_of, named, package_of
@@ -45,6 +45,7 @@ class Topic:
         partitions: how many it is created with.
         config: topic configuration it is created with.
         own: whether it is a job's own, with a partition for each task and never another number.
+        alias: what job and logic call it; "": by its name (see forebay.renaming).
 
     Raises:
         IllegalName: Kafka has no topics of that name. ValueError: it would have no partition.
@@ -55,6 +56,12 @@ class Topic:
     partitions: int = 4
     config: Mapping[str, str] = field(default_factory=lambda: KEEP_FOREVER)
     own: bool = False
+    alias: str = ""
+
+    @property
+    def declared(self) -> str:
+        """Its name in the table and in the job."""
+        return self.alias or self.name
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -77,6 +84,7 @@ class Service:
         stages: number of processors in a chain, each behind a repartition of what the one before forwards.
         producers: modules that make events for its inputs (`SOURCE`).
         application: id of the job that it is looked at for; "" for its name (see as_application).
+        patterns: contracts of records by the pattern of topics that it reads besides its inputs (Topology.stream).
         contracts: folder of its contracts' files; "": avro/<name>/, or beside its job where that is not there.
         columns: module that says which fields the demo shows of its outputs (`COLUMNS`); "": it shows the first ones.
 
@@ -95,6 +103,7 @@ class Service:
     application: str = ""
     contracts: str = ""
     columns: str = ""
+    patterns: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in (self.name, *self.stores):
@@ -126,6 +135,11 @@ class Service:
         """Return the service as that job sees it: records that it can't use are its own."""
         return self if application == self.application else dataclasses.replace(self, application=application)
 
+    def matched(self, found: Matched) -> Service:
+        """Return the service with the topics that match its patterns among its inputs."""
+        more = tuple(Topic(name, self.patterns[pattern]) for pattern, names in found.items() for name in names)
+        return dataclasses.replace(self, inputs=(*self.inputs, *more)) if more else self
+
     def changelogs(self, application: str, tasks: int) -> tuple[Topic, ...]:
         """Return the changelog topics of a job with that application id: one partition per task."""
         stores = [
@@ -152,7 +166,7 @@ class Service:
 
     def topics(self, application: str = "", tasks: int = 0) -> tuple[Topic, ...]:
         """Return every topic of a job, its own with a partition per task (0: as many as its first input has)."""
-        own = self.own_topics(application or self.name, tasks or self.inputs[0].partitions)
+        own = self.own_topics(application or self.name, tasks or (self.inputs[0].partitions if self.inputs else 1))
         sides = self.as_application(application)
         return (*self.inputs, *self.outputs, sides.errors, sides.late, *own)
 
@@ -188,7 +202,7 @@ def find_service(name: str) -> Service:
     for point in sorted(named(GROUP), key=lambda point: (point.name != name, point.origin != VARIABLE)):
         service = _brought(point)
         if service.name == name:
-            return service
+            return service.matched(matched_topics(service.job))
     raise UnknownService(f"there is no service {name!r}: {_choice(all_services())}")
 
 

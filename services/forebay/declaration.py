@@ -60,6 +60,7 @@ def declare(
         stages=len(found.topology),
         producers=producers,
         contracts=contracts,
+        patterns=found.patterns,
         columns=columns,
     )
 

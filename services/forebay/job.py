@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -14,6 +14,12 @@ from forebay.plugins import package_of
 from forebay.processor.api import AnyProcessor
 
 _LINE = "JOB = Job(inputs={...}, outputs={...}, settings=..., processor=...)"
+
+Matched = Mapping[str, Sequence[str]]
+"""Topics by the pattern that they match."""
+
+_matched: dict[str, Matched] = {}
+"""What the patterns of a job's module stand for in this process."""
 
 Logic = Callable[[Any], AnyProcessor]
 """Makes a processor from the service's settings."""
@@ -55,7 +61,8 @@ class SubTopology:
         inputs: record type by external topic that it reads itself.
         repartitions: record type by name of each repartition that it reads.
         sends: names of the repartitions that it forwards to.
-        tables: inputs in which a record without value deletes its key.
+        tables: inputs in which a record without value deletes its key, and repartitions that are kept as tables: of
+            records of one time theirs come first.
         nullable: inputs and repartitions whose records may have neither key nor value.
         global_tables: inputs of which every task reads every partition; their records move no time.
     """
@@ -87,6 +94,8 @@ class Job:
         cached_outputs: those of which a store's cache sends the last row of a key alone whatever `emit` says.
         graph: the sub-topologies of a job that is no chain, each after those that send to it.
         formats: of topics and repartitions whose keys are no text or whose values are not Avro.
+        patterns: contracts of the records ("": none is needed) of topics that are read because they match, by pattern.
+        matched: gives the job with the topics that match its patterns among its inputs.
 
     Raises:
         ValueError: a table is no input, or the graph is none.
@@ -102,6 +111,8 @@ class Job:
     cached_outputs: frozenset[str] = frozenset()
     graph: tuple[SubTopology, ...] = ()
     formats: Mapping[str, TopicFormat] = field(default_factory=dict)
+    patterns: Mapping[str, str] = field(default_factory=dict)
+    matched: Callable[[Matched], Job] | None = None
 
     def __post_init__(self) -> None:
         unknown = sorted(self.tables - self.inputs.keys())
@@ -182,4 +193,14 @@ def load_job(module: str) -> Job:
         raise mistake(error, package, f"the job {module}") from error
     if not isinstance(job, Job):
         raise Mistake(f"JOB of {module} is {type(job).__name__} {job!r:.80}: write `{_LINE}`")
-    return job
+    return job if job.matched is None or module not in _matched else job.matched(_matched[module])
+
+
+def match_topics(module: str, found: Matched) -> None:
+    """Have the job of a module read these topics by its patterns from now on, in this process."""
+    _matched[module] = found
+
+
+def matched_topics(module: str) -> Matched:
+    """Return what the patterns of a module's job stand for in this process."""
+    return _matched.get(module, {})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 _LEGAL = re.compile(r"[A-Za-z0-9._-]+")
 _LONGEST = 249
@@ -25,3 +26,33 @@ def check_name(name: str) -> None:
         f"{name!r:.300} is no name that Kafka takes for a topic: letters of ASCII, digits, '.', '_' and '-', at most "
         f"{_LONGEST}: write {near!r:.300}"
     )
+
+
+def check_pattern(pattern: str) -> None:
+    """Refuse a pattern of topics that rights can't be given for. Raises ValueError, IllegalName."""
+    start = literal_start(pattern)
+    if not start:
+        raise ValueError(
+            f"the pattern {pattern!r} has no beginning that all its topics have, by which the right to read them is "
+            "given: begin it with letters, as in re.compile(r'orders-.*')"
+        )
+    check_name(start)
+
+
+def literal_start(pattern: str) -> str:
+    """Return what all names that match a pattern begin with."""
+    if "|" in pattern:
+        return ""
+    found = re.match(r"(?:[A-Za-z0-9_-]|\\[.-])*", pattern)
+    assert found is not None
+    start = found.group()
+    # What is repeated, or may be missing, is no part of it.
+    if pattern[len(start) : len(start) + 1] in ("*", "?", "{"):
+        start = start[:-2] if start[-2:-1] == "\\" else start[:-1]
+    return start.replace("\\", "")
+
+
+def matching(pattern: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names that match a pattern as a whole, in order."""
+    wanted = re.compile(pattern)
+    return tuple(sorted(name for name in names if wanted.fullmatch(name)))

@@ -30,7 +30,7 @@ def task_limits(
     onward = {topic.name.removeprefix(f"{name}-").removesuffix("-repartition"): topic.name for topic in repartitions}
     return TaskLimits(
         outputs={
-            **{topic.name: found[topic.name] for topic in service.outputs},
+            **{topic.declared: found[topic.name] for topic in service.outputs},
             **{repartition: found[topic] for repartition, topic in onward.items()},
         },
         stores={store: found[topic.name] for store, topic in zip(service.stores, changelogs, strict=False)},

@@ -29,7 +29,7 @@ def task_codecs(
 
     Args:
         topic, store, repartition: give the codecs of what has a contract, by name.
-        names: of repartitions, by topic, where their records come from topics.
+        names: of inputs and repartitions, by the topic that their records come from.
     """
 
     def value(name: str, record: type[Any], contract: Contract) -> Codec[Any]:

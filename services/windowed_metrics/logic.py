@@ -101,7 +101,7 @@ class WindowedMetrics(Processor[ServerMetric, WindowedMetric]):
         if outcome.refused:
             raise LateRecord(outcome.late_by_ms)
         for update in outcome.updates:
-            ctx.forward(_result(update, _Follows.EVENT, ctx.stream_time))
+            ctx.forward(_result(update, _Follows.EVENT, ctx.current_stream_time))
         self._send_finals(outcome.finals, ctx)
         if outcome.closes_at is not None:
             self._closing.watch(ctx, outcome.closes_at)

@@ -82,7 +82,7 @@ def test_all_services(plans: list[DemoPlan], monkeypatch: pytest.MonkeyPatch) ->
 def test_services_that_dont_fit_into_memory_are_refused(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(command, "available_mb", lambda: 2000)
+    monkeypatch.setattr(command, "available_mb", lambda: 1500)
     assert run(["demo", "--all"]) == 1
     assert "MB are available: name at most 2 services" in capsys.readouterr().err
     assert not list(home.iterdir())

@@ -51,8 +51,8 @@ def test_what_two_tasks_tell() -> None:
     assert (found.lag, found.restarts, found.state_rows, found.state_bytes) == (12, 1, 20, 2000)
     assert found.stream_time_s == 1_735_689_600.0
     assert found.commits == 6
-    assert found.latencies.count == 6
-    assert found.latencies.quantile(0.5) == pytest.approx(0.275), "steps are fine enough to tell 200 ms from 300"
+    assert found.latency_p50_s == pytest.approx(0.275), "steps are fine enough to tell 200 ms from 300"
+    assert found.latency_p95_s == pytest.approx(1.85)
 
 
 def test_what_an_earlier_process_told_does_not_count() -> None:
@@ -66,6 +66,7 @@ def test_before_the_first_commit() -> None:
     assert found.lag is None
     assert found.stream_time_s is None
     assert found.commits == 0
+    assert found.latency_p50_s is None
 
 
 def test_other_services_do_not_count() -> None:

@@ -1,17 +1,9 @@
-"""Rates are those of the last ten seconds, quantiles of the last minute; a restarted job begins anew."""
-
-import math
+"""Rates are those of the last ten seconds; a restarted job begins anew."""
 
 import pytest
 
 from forebay.demo.figures import Figures
-from forebay.demo.histogram import Histogram
 from forebay.demo.history import UNKNOWN, History
-
-
-def latencies(*seconds: float) -> Histogram:
-    bounds = (0.5, 1.0, math.inf)
-    return Histogram(bounds, tuple(float(sum(value <= bound for value in seconds)) for bound in bounds), sum(seconds))
 
 
 def test_one_look_tells_no_rate() -> None:
@@ -46,22 +38,17 @@ def test_commits_a_second() -> None:
     assert history.trend().commit_rate == pytest.approx(40)
 
 
-def test_quantiles_forget_what_was_long_ago() -> None:
+def test_latencies_are_those_that_the_job_tells() -> None:
     history = History()
-    slow = (0.9,) * 10
-    history.add(0, Figures(latencies=latencies()))
-    history.add(1, Figures(latencies=latencies(*slow)))
-    assert history.trend().latency_p50_s == pytest.approx(0.75)
-    for second in range(2, 80):
-        history.add(second, Figures(latencies=latencies(*slow, *(0.4,) * second)))
-    assert history.trend().latency_p50_s == pytest.approx(0.25)
+    history.add(0, Figures(latency_p50_s=0.9))
+    history.add(1, Figures(latency_p50_s=0.4, latency_p95_s=0.8))
+    assert (history.trend().latency_p50_s, history.trend().latency_p95_s) == (0.4, 0.8)
 
 
 def test_a_restarted_job_begins_anew() -> None:
     history = History()
-    history.add(0, Figures(records_in=5000, latencies=latencies(0.9, 0.9)))
-    history.add(1, Figures(records_in=10, latencies=latencies(0.9)))
+    history.add(0, Figures(records_in=5000))
+    history.add(1, Figures(records_in=10))
     assert history.trend().in_rate is None
-    history.add(2, Figures(records_in=30, latencies=latencies(0.9, 0.4)))
+    history.add(2, Figures(records_in=30))
     assert history.trend().in_rate == pytest.approx(20)
-    assert history.trend().latency_p50_s == pytest.approx(0.25)

@@ -44,8 +44,8 @@ def test_the_producer() -> None:
 
 
 def test_the_job() -> None:
-    job = PLAN.job(SERVICE, 8080)
-    options = ["--home", "/home", "--http-port", "8080", "--memory", "512m", "--log-format", "text"]
+    job = PLAN.jobs(8080)
+    options = ["--home", "/home", "--http-port", "8080", "--memory", "512m", "--log-format", "text", "--no-check"]
     assert command(job) == ["run", "user-sessions", *options]
     assert job.log == Path("/home/logs/job-user-sessions.log")
     assert parses(command(job))
@@ -56,38 +56,41 @@ def test_every_service_can_be_fed_and_run(service: Service) -> None:
     plan = dataclasses.replace(PLAN, services=(service,))
     (producers,) = plan.producers()
     assert [command(each)[1] for each in producers] == [topic.name for topic in service.inputs]
-    assert all(parses(command(each)) for each in (*producers, plan.job(service, 8080)))
+    assert all(parses(command(each)) for each in (*producers, plan.jobs(8080)))
 
 
 def test_several_services_have_a_producer_for_each_topic_and_logs_of_their_own() -> None:
     plan = dataclasses.replace(PLAN, services=tuple(SERVICES.values()))
     topics = {topic.name for service in plan.services for topic in service.inputs}
     producers = [each for children in plan.producers() for each in children]
-    logs = [each.log for each in (*producers, *(plan.job(service, 1) for service in plan.services))]
+    logs = [each.log for each in (*producers, plan.jobs(1))]
     assert {command(each)[1] for each in producers} == topics
-    assert len(set(logs)) == len(topics) + len(plan.services)
+    assert len(set(logs)) == len(topics) + 1
 
 
-def test_ports_are_free_ones_each_of_its_own() -> None:
-    ports = dataclasses.replace(PLAN, services=tuple(SERVICES.values())).http_ports()
-    assert len(set(ports)) == len(SERVICES)
-    assert all(is_free(port) for port in ports)
+def test_several_services_are_one_process_of_jobs() -> None:
+    plan = dataclasses.replace(PLAN, services=tuple(SERVICES.values()))
+    jobs = plan.jobs(8080)
+    assert command(jobs)[: len(SERVICES) + 1] == ["run", *SERVICES]
+    assert (jobs.name, jobs.log) == ("jobs", Path("/home/logs/jobs.log"))
+    assert parses(command(jobs))
+    assert [plan.pages(service) for service in plan.services] == [f"/{name}" for name in SERVICES]
+    assert PLAN.pages(SERVICE) == ""
 
 
-def test_ports_count_up_from_the_one_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    checked: list[int] = []
-    monkeypatch.setattr("forebay.demo.plan.require_free", lambda port, *_: checked.append(port))
-    assert dataclasses.replace(PLAN, services=(SERVICE, SERVICE), http_port=8090).http_ports() == [8090, 8091]
-    assert checked == [8090, 8091]
+def test_the_port_is_a_free_one_unless_one_is_asked_for() -> None:
+    port = PLAN.chosen_port()
+    assert is_free(port)
+    assert dataclasses.replace(PLAN, http_port=port).chosen_port() == port
 
 
-def test_a_port_that_is_taken_is_refused_with_the_service_that_wants_it() -> None:
+def test_a_port_that_is_taken_is_refused_with_the_job_that_wants_it() -> None:
     with socket.socket() as server:
         server.bind((HOST, 0))
         server.listen()
         plan = dataclasses.replace(PLAN, http_port=server.getsockname()[1])
         with pytest.raises(PlatformError, match=r"wanted for the job user-sessions, is in use.*--http-port"):
-            plan.http_ports()
+            plan.chosen_port()
 
 
 def test_a_topic_that_two_services_read_is_produced_once() -> None:

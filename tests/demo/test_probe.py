@@ -9,6 +9,7 @@ from forebay.demo.probe import JobProbe
 from forebay.platform.ports import HOST, free_port
 from forebay.runtime.health import Health, Verdict, health_server
 from forebay.runtime.metrics import JobMetrics
+from forebay.runtime.several_health import several_server
 from forebay.runtime.task.figures import TaskFigures
 
 
@@ -24,6 +25,20 @@ def job() -> Iterator[Job]:
     running = Job()
     yield running
     running.server.close()
+
+
+def test_of_several_jobs_each_has_its_own_pages() -> None:
+    jobs = {name: (Health(), JobMetrics(name)) for name in ("user-sessions", "device-alerts")}
+    server = several_server({name: (health, metrics.registry) for name, (health, metrics) in jobs.items()}, HOST, 0)
+    try:
+        health, metrics = jobs["device-alerts"]
+        metrics.observe([TaskFigures(0, 0, at=time.time_ns(), commits=1, outputs=6)])
+        health.working()
+        probes = [JobProbe(name, server.port, f"/{name}") for name in jobs]
+        assert [probe.state().ok for probe in probes] == [False, True]
+        assert [figures.outputs if (figures := probe.figures()) else None for probe in probes] == [None, 6]
+    finally:
+        server.close()
 
 
 def test_nobody_answers() -> None:

@@ -8,15 +8,15 @@ from device_alerts.model import Device, DeviceAlert, DeviceEvent
 from device_alerts.settings import DeviceAlertsSettings
 from forebay.processor.timers import PREFIX
 from forebay.stores.table import prefix_end
-from forebay.testing import Forwarded, JobDriver
+from forebay.testing import Forwarded, TestDriver
 
 START = 1_735_689_600_000
 MINUTE = 60_000
 OFFLINE_AFTER = 5 * MINUTE
 
 
-def driver(settings: DeviceAlertsSettings | None = None, **engine: Any) -> JobDriver:
-    return JobDriver("device-alerts", settings=settings, **engine)
+def driver(settings: DeviceAlertsSettings | None = None, **engine: Any) -> TestDriver:
+    return TestDriver("device-alerts", settings=settings, **engine)
 
 
 def event(at: int, event_type: str = "heartbeat", value: str | float = "ok", **fields: Any) -> DeviceEvent:
@@ -34,7 +34,7 @@ def event(at: int, event_type: str = "heartbeat", value: str | float = "ok", **f
 
 
 def pipe(
-    to: JobDriver, at: int, event_type: str = "heartbeat", value: str | float = "ok", key: str = "d1", **fields: Any
+    to: TestDriver, at: int, event_type: str = "heartbeat", value: str | float = "ok", key: str = "d1", **fields: Any
 ) -> list[DeviceAlert]:
     """Process one event of `key`; give its alerts, each of which has the event's key and time."""
     alerts = to.pipe(key, event(at, event_type, value, **fields))
@@ -52,19 +52,19 @@ def types(alerts: list[DeviceAlert]) -> list[str]:
     return [alert.alert_type for alert in alerts]
 
 
-def device(of: JobDriver, key: str = "d1") -> Device:
+def device(of: TestDriver, key: str = "d1") -> Device:
     """Return the state of `key`."""
     found = of.store("devices")[key]
     assert isinstance(found, Device)
     return found
 
 
-def timer_rows(of: JobDriver) -> list[tuple[bytes, bytes]]:
+def timer_rows(of: TestDriver) -> list[tuple[bytes, bytes]]:
     """Return the timers as the task's table holds them."""
     return list(of.stages[0].tables[0].scan(PREFIX, prefix_end(PREFIX)))
 
 
-def started_again(task: JobDriver, settings: DeviceAlertsSettings) -> JobDriver:
+def started_again(task: TestDriver, settings: DeviceAlertsSettings) -> TestDriver:
     """Go on with other settings, as a job started again on the same state does."""
     fresh = driver(settings)
     old, new = task.stages[0], fresh.stages[0]

@@ -14,7 +14,7 @@ from device_alerts.settings import DeviceAlertsSettings
 from forebay.producing.base import Options
 from forebay.producing.sources import generate
 from forebay.records import as_dict
-from forebay.testing import JobDriver
+from forebay.testing import TestDriver
 from tests.device_alerts.harness import START, driver
 from tests.device_alerts.replay import replay
 
@@ -40,7 +40,7 @@ choices = st.builds(
 )
 
 
-def assert_agreement(task: JobDriver, records: list[tuple[str, DeviceEvent]], **options: Any) -> None:
+def assert_agreement(task: TestDriver, records: list[tuple[str, DeviceEvent]], **options: Any) -> None:
     plain = [(key, as_dict(event), event.timestamp) for key, event in records]
     outputs, stores = replay(plain, **options)
     assert [(output.key, as_dict(output.value), output.timestamp) for output in task.outputs] == outputs
@@ -97,7 +97,7 @@ def test_any_number_of_tasks_gives_the_same_states(tasks: int) -> None:
     options = Options(count=2000, keys=40, event_rate=2, out_of_order=0.1, max_delay_ms=20_000)
     records = [(event.key, event.value) for event in generate("device_events", options)]
     chosen = DeviceAlertsSettings(offline_after_ms=0)
-    task = JobDriver("device-alerts", tasks=tasks, partitions=4, settings=chosen)
+    task = TestDriver("device-alerts", tasks=tasks, partitions=4, settings=chosen)
     task.run_batch(records)
     _, stores = replay([(key, as_dict(event), event.timestamp) for key, event in records], offline_after_ms=0)
     assert {key: as_dict(state) for key, state in task.store("devices").items()} == stores["devices"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from forebay.builder import Topology, job
-from forebay.testing import JobDriver
+from forebay.testing import TestDriver
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Driven:
             return made
 
         self.job = job(Nothing, topology)
-        self.driver = JobDriver(self.job, tasks=tasks, **engine)
+        self.driver = TestDriver(self.job, tasks=tasks, **engine)
 
     def pipe(self, topic: str, key: Any, value: Any, at: int = 0, **more: Any) -> list[tuple[Any, Any, int]]:
         """Process a record; give key, value and timestamp of what was sent."""

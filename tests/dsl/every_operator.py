@@ -8,9 +8,9 @@ from typing import Any
 
 from forebay.builder import Materialized, Topology, ValueTransformer, job
 from forebay.operators import Emission, Fold, UntilTimeLimit, UntilWindowCloses
-from forebay.processor import Context, Processor
-from forebay.stores import KeyValueStore
-from forebay.time import SessionWindows, SlidingWindows, hopping, tumbling, within
+from forebay.processor import Context, Processor, Timer
+from forebay.stores import KeyValueStore, TimestampedKeyValueStore
+from forebay.time import SessionWindows, SlidingWindows, UnlimitedWindows, hopping, tumbling, within
 
 TASKS = 3
 CLICKS, PAYMENTS, PRICES, STOCK, TOWNS = INPUTS = ("any-clicks", "any-payments", "any-prices", "any-stock", "any-towns")
@@ -46,6 +46,20 @@ class Highest(ValueTransformer[str, int, int]):
         return self.highest.get(key)
 
 
+class Sorted(Processor[str, str]):
+    """Looks into a table beside it; says what it saw again a while later."""
+
+    stock = TimestampedKeyValueStore("stock", int)
+
+    def process(self, event: str, ctx: Context[str]) -> None:
+        left = self.stock.get(ctx.key)
+        ctx.forward(event, to="less" if left is None or left.value < 25 else "more")
+        ctx.schedule("again", ctx.timestamp + 15)
+
+    def on_timer(self, timer: Timer, ctx: Context[str]) -> None:
+        ctx.forward(f"again at {timer.due}", to="more")
+
+
 def pair(one: Any, other: Any) -> str:
     return f"{one}+{other}"
 
@@ -65,9 +79,9 @@ def build(_: Nothing) -> Topology:
     clicks.join(prices, pair, str).to("as-of")
     clicks.left_join(prices, pair, str, grace_ms=100, waiting="late-prices").to("as-of-later")
     clicks.join(towns, pair, str, key_of=lambda _, click: f"t{len(click)}").to("in-town")
-    again = stock.to_stream().repartition("stock-again").to_table(store="stock-again")
-    payments.select_key(lambda key, paid: f"k{len(paid)}", str).left_join(again, pair, str).to("rekeyed-join")
-    stock.outer_join(prices, pair, str).to_stream().to("joined-tables")
+    _rekeyed(clicks)
+    payments.select_key(lambda key, paid: f"k{len(paid)}", str).left_join(stock, pair, str).to("rekeyed-join")
+    _tables(stock, prices)
     placed = stock.left_join_by_foreign_key(prices, lambda _, left: f"k{left % 5}", pair, str, store="placed")
     placed.to_stream().to("by-foreign-key")
     stock.filter(lambda _, left: left > 20).map_values(lambda _, left: -left, int).to_stream().to("low")
@@ -76,6 +90,34 @@ def build(_: Nothing) -> Topology:
     groups.aggregate(SUM, int, store="grouped").to_stream().to("grouped")
     groups.count(store="group-sizes").suppress(UntilTimeLimit(50), store="held").to_stream().to("calm")
     return t
+
+
+def _rekeyed(clicks: Any) -> None:
+    clicks.map(lambda key, click: (click[:1], key), str, key=str).to("by-letter")
+    clicks.flat_map(lambda key, click: [(each, key) for each in click[:2]], str, key=str).to("by-part")
+    by_length = clicks.filter_not(lambda key, _: key == "k1").select_key(lambda _, click: len(click), int)
+    by_length.map_values(lambda length, click: click * length, str).to("by-length")
+    by_length.to_table(store="by-length").to_stream().to("last-of-length")
+    in_two = clicks.repartition("in-two", partitions=2).group_by_key()
+    in_two.count(store="in-two").to_stream().to("in-two")
+    numbered = clicks.repartition("by-number", partitioner=lambda key, _: int(key[1:]) + 1).group_by_key()
+    numbered.windowed_by(UnlimitedWindows()).count(store="ever").to_stream().to("ever")
+    clicks.join(clicks, pair, str, windows=within(9), store="pairs").to("pairs")
+    ways = clicks.process(Sorted, {"more": str, "less": str}, name="sorted", stores=["stock"])
+    ways["more"].to("more")
+    ways["less"].to("less")
+
+
+def _tables(stock: Any, prices: Any) -> None:
+    stock.outer_join(prices, pair, str).to_stream().to("joined-tables")
+    own = stock.join(prices, pair, str).left_join(stock, pair, str)
+    own.to_stream().to("joined-thrice")
+    high = prices.filter_not(lambda _, price: price < 25).materialized("high", history_retention_ms=200)
+    high.to_stream().to("high")
+    cheap = stock.join_by_foreign_key(high, lambda _, left: f"k{left % 3}", pair, str, store="cheap")
+    cheap.to_stream().to("by-foreign-key-inner")
+    reduced = stock.group_by(lambda _, left: left % 4, int)
+    reduced.reduce(lambda a, b: a + b, lambda a, b: a - b, store="reduced").to_stream().to("reduced")
 
 
 def _stateless(clicks: Any, payments: Any) -> None:
@@ -96,6 +138,9 @@ def _aggregates(clicks: Any, payments: Any) -> None:
     by_key.windowed_by(hour, Emission.FINAL).aggregate(TEXT, str, store="finals").to_stream().to("finals")
     counts = by_click.windowed_by(hopping(100, 50)).count(store="hops")
     counts.suppress(UntilWindowCloses(hopping(100, 50)), store="hops-held").to_stream().to("suppressed")
+    both = by_key.cogroup(TEXT).cogroup(payments.group_by_key(), TEXT).windowed_by(hour, Emission.BOTH)
+    both.aggregate(str, store="both").to_stream().to("cogrouped-in-windows")
+    by_key.windowed_by(SlidingWindows(40, grace_ms=5), Emission.FINAL).reduce(max, store="slid").to_stream().to("slid")
     by_key.windowed_by(SlidingWindows(30)).count(store="sliding").to_stream().to("sliding")
     by_key.windowed_by(SessionWindows(25), Emission.BOTH).aggregate(TEXT, str, store="sessions").to_stream().to(
         "sessions"

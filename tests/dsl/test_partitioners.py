@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from forebay.builder import Topology, TopologyError
+from forebay.partitioner import partition_of
+from forebay.processor import Context, Processor
+from forebay.stores import KeyValueStore
 from forebay.time import within
 from tests.dsl.driving import Driven
 
@@ -37,3 +42,69 @@ def test_what_is_partitioned_otherwise_cant_be_joined() -> None:
         TopologyError, match=r"join j: keys are text \(partitioned by the partitioner of r\) on one side"
     ):
         words.repartition("r", partitioner=lambda *_: 0).join(words, "{}{}".format, str, windows=within(5), store="j")
+
+
+def tasks_of(run: Driven) -> list[list[str]]:
+    return [sorted(dict(store.all())) for p in run.driver.stages[1].processors for store in [p.store0]]  # type: ignore[attr-defined]
+
+
+def in_partitions(partitions: int, **how: Any) -> Any:
+    def build(t: Topology) -> None:
+        words = t.stream("in", str).repartition("r", partitions=partitions, **how)
+        words.group_by_key().count(store="n").to_stream().to("out")
+
+    return build
+
+
+KEYS = [f"k{n}" for n in range(20)]
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 3, 6, 7])
+def test_keys_are_spread_over_as_many_partitions_as_are_named(partitions: int) -> None:
+    run = Driven(in_partitions(partitions), tasks=3)
+    run.feed("in", *((key, "v", at) for at, key in enumerate(KEYS)))
+    wanted = [[key for key in sorted(KEYS) if partition_of(key.encode(), partitions) % 3 == task] for task in range(3)]
+    assert tasks_of(run) == wanted
+
+
+def test_all_records_of_one_partition_are_in_order() -> None:
+    def build(t: Topology) -> None:
+        t.stream("in", str).repartition("r", partitions=1).process_values(Numbered, str, name="n").to("out")
+
+    run = Driven(build, tasks=3)
+    sent = [run.pipe("in", key, key, at)[0][1] for at, key in enumerate(KEYS)]
+    assert sent == [f"{number} {key}" for number, key in enumerate(KEYS)]
+
+
+class Numbered(Processor[str, str]):
+    numbers = KeyValueStore("numbers", int)
+
+    def process(self, event: str, ctx: Context[str]) -> None:
+        number = self.numbers.get("all") or 0
+        self.numbers.put("all", number + 1)
+        ctx.forward(f"{number} {event}")
+
+
+def test_the_rest_of_a_partitioners_number_is_among_the_partitions() -> None:
+    run = Driven(in_partitions(2, partitioner=lambda key, _: int(key[1:])), tasks=3)
+    run.feed("in", *((key, "v", at) for at, key in enumerate(KEYS)))
+    assert tasks_of(run) == [sorted(KEYS[::2]), sorted(KEYS[1::2]), []]
+
+
+def test_streams_in_as_many_partitions_meet_and_others_do_not() -> None:
+    def build(t: Topology, one: int, other: int) -> None:
+        left = t.stream("a", str).repartition("ra", partitions=one)
+        right = t.stream("b", str).repartition("rb", partitions=other)
+        left.join(right, "{}{}".format, str, windows=within(5), store="j").to("out")
+
+    run = Driven(lambda t: build(t, 2, 2), tasks=3)
+    run.feed("a", *((key, "l", 1) for key in KEYS))
+    assert len(run.feed("b", *((key, "r", 1) for key in KEYS))) == 20
+    with pytest.raises(TopologyError, match=r"join j: keys are text \(in 2 partitions\) on one side and text \(in 4"):
+        build(Topology(), 2, 4)
+
+
+@pytest.mark.parametrize("partitions", [-1, 1.5, "2"])
+def test_a_number_of_partitions_that_is_none_is_refused(partitions: Any) -> None:
+    with pytest.raises(TopologyError, match=r"test_partitioners.py:\d+: repartition r: partitions=.* write a whole"):
+        in_partitions(partitions)(Topology())

@@ -13,7 +13,7 @@ from forebay.operators import Emission
 from forebay.processor import Context, Processor, Timer
 from forebay.processor.engine import Position, declared_stores
 from forebay.stores import KeyValueStore
-from forebay.stores.spread import Spreader
+from forebay.stores.spread import NotSpreadable, Spreader
 from forebay.time import SessionWindows, SlidingWindows, tumbling, within
 from tests.dsl.driving import Driven
 
@@ -103,6 +103,20 @@ def test_what_comes_is_what_comes_without_it(build: Callable[[Topology], Any], b
     outputs[0] += straight.idle(10_000)
     outputs[1] += spread.idle(10_000)
     assert sorted(outputs[1], key=str) == sorted(outputs[0], key=str)
+
+
+@pytest.mark.parametrize("spread", [{"partitions": 4}, {"partitioner": lambda key, _: len(key)}])
+@pytest.mark.parametrize("before", [1, 2])
+def test_what_is_spread_in_a_way_of_its_own_is_refused(spread: Any, before: int) -> None:
+    """With one task every row is where its key's hash says, so that only the topology knows."""
+
+    def build(t: Topology) -> None:
+        t.stream("in", str).repartition("own", **spread).group_by_key().count(store="n").to_stream().to("out")
+
+    run = Driven(build, before)
+    run.feed("in", *((key, "v", at) for at, key in enumerate(KEYS)))
+    with pytest.raises(NotSpreadable, match=r"test_rescaling.py:\d+: the repartition own has partitions or a partitio"):
+        respread(run, build, 3)
 
 
 def test_keys_of_other_formats_are_found_by_their_bytes() -> None:

@@ -65,10 +65,10 @@ ship(topology, Path(sys.argv[1]), "clicks-seen", None)
 READER = """
 from forebay.catalog import find_service
 from forebay.interactive import shipped
-from forebay.testing import JobDriver
+from forebay.testing import TestDriver
 Click = shipped.JOB.inputs["clicks"]
 Page = Click.__annotations__["page"]
-driver = JobDriver("clicks-seen")
+driver = TestDriver("clicks-seen")
 driver.pipe("ann", "Ann", "names", 1)
 sent = driver.pipe("ann", Click(user="ann", page=Page()), "clicks", 2)
 print(sorted((each.topic, str(each.value)) for each in sent))

@@ -6,7 +6,7 @@ from typing import Any
 
 from forebay.processor.engine import declared_stores
 from forebay.stores.keys import split_key
-from forebay.testing import Forwarded, JobDriver
+from forebay.testing import Forwarded, TestDriver
 from menu_votes.model import CustomerRegion, CustomerVote
 from menu_votes.settings import MenuVotesSettings
 from tests.menu_votes.replay import Output, Stores
@@ -22,7 +22,7 @@ class Poll:
     """A driver for the service, both stages; times are ms after START."""
 
     def __init__(self, tasks: int = 1, dedupe_retention_ms: int = 600_000, **settings: int) -> None:
-        self.driver = JobDriver(
+        self.driver = TestDriver(
             "menu-votes",
             tasks=tasks,
             settings=MenuVotesSettings(**settings),

@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from forebay.testing import JobDriver
+from forebay.testing import TestDriver
 from menu_votes.model import CustomerRegion, CustomerVote
 from tests.plain import plain
 
@@ -18,7 +18,7 @@ TYPES: dict[str, type[CustomerVote] | type[CustomerRegion]] = {
 def test_example() -> None:
     blocks = re.findall(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL)
     events, by_dish, by_region = (json.loads(block) for block in blocks)
-    driver = JobDriver("menu-votes", tasks=2)
+    driver = TestDriver("menu-votes", tasks=2)
     for event in events:
         ((topic, fields),) = event.items()
         driver.pipe(fields["customer"], TYPES[topic](**fields), topic)

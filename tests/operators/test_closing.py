@@ -38,7 +38,7 @@ class Ends(Processor[Number, Total]):
         ctx.forward(Total(timer.due, ctx.closing_time), "closed")
 
 
-def fired(driver: TestDriver[Number, Total]) -> list[int]:
+def fired(driver: TestDriver) -> list[int]:
     return [output.value.amount for output in driver.outputs]
 
 

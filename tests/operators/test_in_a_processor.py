@@ -49,7 +49,7 @@ class Enriched(Processor[Cell, Cell]):
             raise ValueError("no good")
 
 
-def driver() -> TestDriver[Cell, Cell]:
+def driver() -> TestDriver:
     stores = dict.fromkeys(("seen", "rows", "texts"), CELLS)
     return TestDriver(Enriched(), Codecs({"in": CELLS}, stores, {"out": CELLS}))
 

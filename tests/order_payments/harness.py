@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from forebay.testing import Forwarded, JobDriver
+from forebay.testing import Forwarded, TestDriver
 from order_payments.model import OrderPayment, Payment, PlacedOrder
 from order_payments.settings import OrderPaymentsSettings
 
@@ -20,7 +20,7 @@ class Shop:
     """A driver for the service; times are ms after START."""
 
     def __init__(self, tasks: int = 1, **settings: Any) -> None:
-        self.driver = JobDriver("order-payments", tasks=tasks, settings=OrderPaymentsSettings(**settings))
+        self.driver = TestDriver("order-payments", tasks=tasks, settings=OrderPaymentsSettings(**settings))
         self._numbers = itertools.count(1)
 
     def order(self, at: int, order_id: str, amount: float = 10.0, key: str | None = None) -> Told:

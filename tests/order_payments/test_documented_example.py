@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from forebay.testing import JobDriver
+from forebay.testing import TestDriver
 from order_payments.model import Payment, PlacedOrder
 from tests.plain import plain
 
@@ -14,7 +14,7 @@ TYPES = {"placed_orders": PlacedOrder, "payments": Payment}
 
 def test_example() -> None:
     events, outcomes = (json.loads(block) for block in re.findall(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL))
-    driver = JobDriver("order-payments")
+    driver = TestDriver("order-payments")
     for event in events:
         ((topic, fields),) = event.items()
         driver.pipe(fields["order_id"], TYPES[topic](**fields), topic)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from forebay.testing import JobDriver
+from forebay.testing import TestDriver
 from order_stores.model import OrderEvent, OrderProcessingResult
 from order_stores.settings import OrderStoresSettings
 from tests.plain import plain
@@ -17,10 +17,10 @@ STORES = ("orders", "inventory", "customers")
 
 
 def driver(
-    tasks: int = 1, partitions: int = 0, engine: Mapping[str, int] = MappingProxyType({}), **settings: int
-) -> JobDriver:
+    tasks: int = 1, partitions: int = 0, engine: Mapping[str, Any] = MappingProxyType({}), **settings: int
+) -> TestDriver:
     """Return a driver; `engine` are fields of EngineSettings, `settings` the service's."""
-    return JobDriver(
+    return TestDriver(
         "order-stores", tasks=tasks, partitions=partitions, settings=OrderStoresSettings(**settings), **engine
     )
 
@@ -40,7 +40,7 @@ def step(status: str, at: int = 0, **fields: Any) -> OrderEvent:
     return OrderEvent(**values | fields)
 
 
-def pipe(to: JobDriver, status: str, at: int = 0, **fields: Any) -> OrderProcessingResult:
+def pipe(to: TestDriver, status: str, at: int = 0, **fields: Any) -> OrderProcessingResult:
     """Process one event and give the one result it caused."""
     event = step(status, at, **fields)
     (output,) = to.pipe(event.order_id, event)
@@ -51,7 +51,7 @@ def pipe(to: JobDriver, status: str, at: int = 0, **fields: Any) -> OrderProcess
     return output.value
 
 
-def refused(to: JobDriver, status: str, at: int = 0, **fields: Any) -> str:
+def refused(to: TestDriver, status: str, at: int = 0, **fields: Any) -> str:
     """Process one event that must change nothing, and give the reason it was refused for."""
     before, count = stores(to), len(to.errors)
     event = step(status, at, **fields)
@@ -62,11 +62,11 @@ def refused(to: JobDriver, status: str, at: int = 0, **fields: Any) -> str:
     return to.errors[-1].headers["error.message"]
 
 
-def lifecycle(to: JobDriver, *statuses: str, **fields: Any) -> list[OrderProcessingResult]:
+def lifecycle(to: TestDriver, *statuses: str, **fields: Any) -> list[OrderProcessingResult]:
     """Process an order's events, a second apart."""
     return [pipe(to, status, 1000 * number, **fields) for number, status in enumerate(statuses)]
 
 
-def stores(of: JobDriver) -> dict[str, dict[str, Any]]:
+def stores(of: TestDriver) -> dict[str, dict[str, Any]]:
     """Return what the three stores hold, as the replay has it."""
     return {name: {key: plain(value) for key, value in of.store(name).items()} for name in STORES}

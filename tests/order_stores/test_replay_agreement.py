@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from forebay.producing.base import Event, Options
 from forebay.producing.sources import generate
-from forebay.testing import JobDriver
+from forebay.testing import TestDriver
 from order_stores.model import OrderEvent, Status
 from tests.order_stores.harness import START, driver, stores
 from tests.order_stores.replay import Output, Record, refusals, replay
@@ -37,7 +37,7 @@ def of_order(order_id: str, event: OrderEvent) -> OrderEvent:
     return msgspec.structs.replace(event, order_id=order_id)
 
 
-def results(of: JobDriver) -> list[Output]:
+def results(of: TestDriver) -> list[Output]:
     return [(output.key, plain(output.value), output.timestamp) for output in of.outputs]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from forebay.processor.engine import declared_stores
 from forebay.stores.versioned import Order
-from forebay.testing import Forwarded, JobDriver
+from forebay.testing import Forwarded, TestDriver
 from price_join.model import FoodBill, FoodOrder, MenuPrice
 from price_join.settings import PriceJoinSettings
 from tests.plain import plain
@@ -21,7 +21,7 @@ class Kitchen:
     """A driver for the service; times are ms after START, bills are (customer, total)."""
 
     def __init__(self, dedupe_retention_ms: int = 600_000, **settings: Any) -> None:
-        self.driver = JobDriver(
+        self.driver = TestDriver(
             "price-join", settings=PriceJoinSettings(**settings), dedupe_retention_ms=dedupe_retention_ms
         )
         self._numbers = itertools.count()

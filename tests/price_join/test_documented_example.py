@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from forebay.testing import JobDriver
+from forebay.testing import TestDriver
 from price_join.model import FoodOrder, MenuPrice
 from tests.plain import plain
 
@@ -14,7 +14,7 @@ TYPES = {"menu_prices": MenuPrice, "food_orders": FoodOrder}
 
 def test_example() -> None:
     events, bills = (json.loads(block) for block in re.findall(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL))
-    driver = JobDriver("price-join")
+    driver = TestDriver("price-join")
     for event in events:
         ((topic, fields),) = event.items()
         driver.pipe(fields["item"], TYPES[topic](**fields), topic)

@@ -9,7 +9,7 @@ from forebay.processor.attempts import compute
 from forebay.processor.engine import BatchResult, Codecs, EngineSettings, StateEncoding, TaskEngine
 from forebay.processor.messages import Message
 from forebay.stores.table import MemoryTable
-from forebay.testing.driver import PipedRecord
+from forebay.testing.shown import PipedRecord
 from tests.runtime.task_records import CODECS, Number, Sum
 
 

@@ -12,7 +12,7 @@ from forebay.processor import Context, Processor
 from forebay.processor.engine import Codecs, EngineSettings, TaskEngine
 from forebay.processor.messages import Headers, Output
 from forebay.stores.table import MemoryTable
-from forebay.testing.driver import PipedRecord
+from forebay.testing.shown import PipedRecord
 
 WORDS = TEXT.codec(lambda _: pytest.fail("text has no contract"))
 CODECS = Codecs({"a-stream": WORDS, "b-table": WORDS}, {}, {"out": WORDS}, tables=frozenset({"b-table"}))

@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 
 from forebay.processor import Context, LateRecord, Processor, RejectedRecord, Timer
-from forebay.processor.engine import Emit, EngineSettings
+from forebay.processor.engine import Emit
 from forebay.stores import KeyValueStore
 from forebay.testing import TestDriver
 from tests.runtime.task_records import CODECS, Number, Sum, Total
 
 
-def driver(processor: Processor[Number, Total] | None = None, **settings: object) -> TestDriver[Number, Total]:
-    return TestDriver(processor or Sum(), CODECS, EngineSettings(service="sums", **settings))  # type: ignore[arg-type]
+def driver(processor: Processor[Number, Total] | None = None, **settings: object) -> TestDriver:
+    return TestDriver(processor or Sum(), CODECS, service="sums", **settings)  # type: ignore[arg-type]
 
 
 class Strict(Sum):
@@ -24,8 +24,8 @@ class Strict(Sum):
         super().process(event, ctx)
         if event.amount == 13:
             raise RejectedRecord("thirteen is not taken")
-        if event.timestamp < ctx.stream_time - 100:
-            raise LateRecord(ctx.stream_time - 100 - event.timestamp)
+        if event.timestamp < ctx.current_stream_time - 100:
+            raise LateRecord(ctx.current_stream_time - 100 - event.timestamp)
 
 
 class Exploding(Sum):
@@ -83,7 +83,7 @@ def test_emit_latest_keeps_the_last_row_of_a_table_and_every_record_of_a_stream(
     tables: list[str], totals: list[Total]
 ) -> None:
     codecs = replace(CODECS, table_outputs=frozenset(tables))
-    sums = TestDriver(Sum(), codecs, EngineSettings(service="sums", emit=Emit.LATEST))
+    sums = TestDriver(Sum(), codecs, service="sums", emit=Emit.LATEST)
     sums.pipe("a", Number("e1", 50, 7))
     assert [output.value for output in sums.pipe("a", Number("e2", 5_000, 1))] == totals
 
@@ -99,9 +99,9 @@ class Rows(Sum):
             raise RejectedRecord("stuck stays")
 
 
-def table_driver(processor: Processor[Number, Total]) -> TestDriver[Number, Total]:
+def table_driver(processor: Processor[Number, Total]) -> TestDriver:
     codecs = replace(CODECS, tables=frozenset(CODECS.inputs))
-    return TestDriver(processor, codecs, EngineSettings(service="sums"))
+    return TestDriver(processor, codecs, service="sums")
 
 
 def test_a_record_without_value_deletes_a_tables_row_at_the_records_own_time() -> None:

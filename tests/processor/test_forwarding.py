@@ -42,7 +42,7 @@ class Script(Processor[Number, Total]):
         ctx.forward(Total(timer.due, ctx.closing_time), f"<{timer.key}>")
 
 
-def driver() -> TestDriver[Number, Total]:
+def driver() -> TestDriver:
     return TestDriver(Script(), TWO)
 
 

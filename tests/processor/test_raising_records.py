@@ -9,7 +9,7 @@ import pytest
 
 from forebay.codec import Unavailable
 from forebay.processor import Processor
-from forebay.processor.engine import Codecs, EngineSettings
+from forebay.processor.engine import Codecs
 from forebay.serde import AvroCodec, LocalSchemas, Schema
 from forebay.testing import TestDriver
 from tests.runtime.task_records import CODECS, Number, Sum, Total
@@ -36,8 +36,8 @@ class Fragile(Sum):
         return answer
 
 
-def driver(processor: Processor[Number, Total]) -> TestDriver[Number, Total]:
-    return TestDriver(processor, CODECS, EngineSettings(service="sums"))
+def driver(processor: Processor[Number, Total]) -> TestDriver:
+    return TestDriver(processor, CODECS, service="sums")
 
 
 CASES: list[tuple[str, Any, str, str]] = [

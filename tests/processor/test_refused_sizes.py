@@ -8,10 +8,9 @@ import pytest
 
 from forebay.limits import TaskLimits, TopicLimits
 from forebay.processor import Context, Timer
-from forebay.processor.engine import EngineSettings
 from forebay.processor.messages import Headers
 from forebay.room import FRAME_BYTES
-from forebay.testing import JobDriver, TestDriver
+from forebay.testing import TestDriver
 from tests.processor.batches import Batches, sent
 from tests.runtime.task_records import CODECS, Number, Sum, Total
 from user_sessions.model import UserActivity
@@ -38,8 +37,8 @@ class Quiet(Sum):
             ctx.schedule("idle", event.timestamp + 10, "t" * timed)
 
 
-def driver() -> TestDriver[Number, Total]:
-    return TestDriver(Quiet(), CODECS, EngineSettings(service="sums", limits=SMALL, dedupe_retention_ms=0))
+def driver() -> TestDriver:
+    return TestDriver(Quiet(), CODECS, service="sums", limits=SMALL, dedupe_retention_ms=0)
 
 
 VALUE = len(CODECS.stores["totals"].encode(Total(7, 0)))
@@ -88,7 +87,7 @@ class Growing(Sum):
 
 
 def test_a_timer_whose_output_is_too_large_is_reported() -> None:
-    sums = TestDriver(Growing(), CODECS, EngineSettings(service="sums", limits=SMALL))
+    sums = TestDriver(Growing(), CODECS, service="sums", limits=SMALL)
     sums.pipe("a", Number("e", 5, 7))
     assert sums.advance_wall_time(5_000) == []
     assert "totals-out takes" in sums.errors[0].headers["error.message"]
@@ -124,7 +123,7 @@ def test_a_late_record_that_is_too_large_is_shortened_and_says_where_it_is() -> 
         def process(self, event: Number, ctx: Context[Total]) -> None:
             ctx.late(5)
 
-    sums = TestDriver(Late(), CODECS, EngineSettings(service="sums", limits=SMALL))
+    sums = TestDriver(Late(), CODECS, service="sums", limits=SMALL)
     sums.pipe_bytes(b"a", b'["' + b"e" * 6_000 + b'", 5, 7]')
     (late,) = sums.late
     assert (late.key, late.value, late.headers["late.by_ms"]) == (b"a", None, "5")
@@ -143,7 +142,7 @@ def test_an_errors_text_is_no_longer_than_it_need_be() -> None:
 
 def test_a_session_that_outgrows_its_changelog_is_refused_and_others_go_on() -> None:
     """21 events with pages of 90 kB for one user made a row above 2 MiB, which no attempt could commit."""
-    sessions = JobDriver("user-sessions")
+    sessions = TestDriver("user-sessions")
 
     def activity(number: int, page: str) -> UserActivity:
         return UserActivity(f"e{number}", None, "view", "s", 1, 1_000 + number, page)

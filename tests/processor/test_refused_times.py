@@ -11,7 +11,7 @@ from forebay.limits import TaskLimits, TopicLimits
 from forebay.processor import Context, LateRecord, Timer
 from forebay.processor.engine import BatchResult, Codecs
 from forebay.stores import TimestampedKeyValueStore
-from forebay.testing.driver import PipedRecord
+from forebay.testing.shown import PipedRecord
 from tests.processor.batches import Batches, sent
 from tests.runtime.task_records import CODECS, Number, Sum, Total
 

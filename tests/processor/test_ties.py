@@ -13,8 +13,8 @@ from forebay.processor import Context
 from forebay.processor.engine import EngineSettings, TaskEngine
 from forebay.processor.messages import Message
 from forebay.stores.table import MemoryTable
-from forebay.testing import JobDriver
-from forebay.testing.driver import PipedRecord
+from forebay.testing import TestDriver
+from forebay.testing.shown import PipedRecord
 from price_join.model import FoodOrder, MenuPrice
 from tests.runtime.task_records import CODECS, Number, Sum, Total
 
@@ -59,7 +59,7 @@ def test_an_unusable_record_keeps_its_place_behind_its_predecessor() -> None:
 @pytest.mark.parametrize("orders_first", [True, False])
 def test_an_order_of_the_millisecond_of_a_price_is_billed_at_that_price(orders_first: bool) -> None:
     service = find_service("price-join")
-    driver = JobDriver("price-join")
+    driver = TestDriver("price-join")
     stage = driver.stages[0]
     price: Arrived = [("menu_prices", MenuPrice("soup", 3.0, 5)), ("menu_prices", MenuPrice("soup", 4.0, 10))]
     order: Arrived = [("food_orders", FoodOrder("o1", "ann", "soup", 2, 10))]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from forebay.processor import Context, Timer
-from forebay.processor.engine import EngineSettings
 from forebay.testing import TestDriver
 from tests.processor.batches import Batches, sent
 from tests.runtime.task_records import CODECS, Number, Sum, Total
@@ -40,7 +39,7 @@ def test_in_a_job_a_timer_that_fires_before_a_record_is_found_too() -> None:
 
 
 def test_the_driver_shows_what_a_job_does() -> None:
-    sums = TestDriver(Spoiling(), CODECS, EngineSettings(service="sums"))
+    sums = TestDriver(Spoiling(), CODECS, service="sums")
     sums.pipe("a", Number("e1", 10, 13))
     sums.pipe("bad", Number("e2", 10, 1))
     sums.advance_wall_time(5_000)

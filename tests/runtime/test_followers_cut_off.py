@@ -19,7 +19,7 @@ from forebay.runtime import tombstones
 from forebay.runtime.changelog_reader import ChangelogRows
 from forebay.runtime.follower import ChangelogsAnew, FollowedTask, Follower, Offsets
 from forebay.runtime.tombstones import TombstoneWatch, kept_seconds
-from forebay.testing.driver import PipedRecord
+from forebay.testing.shown import PipedRecord
 
 DAY = 86_400.0
 

@@ -22,6 +22,7 @@ def clock() -> Clock:
 @pytest.fixture
 def pacing(clock: Clock) -> Pacing:
     pacing = Pacing(Limits(max_records=5_000, max_bytes=1_000, commit_interval_ms=200), clock)
+    pacing.commits()
     pacing.committed()
     pacing.begin(0)
     return pacing
@@ -48,6 +49,22 @@ def test_those_that_follow_wait_for_the_commit_interval(pacing: Pacing, clock: C
     assert pacing.wait() == pytest.approx(0.15)
     clock.now += 0.15
     assert pacing.is_due(0)
+
+
+def test_the_interval_counts_from_the_beginning_of_the_last_commit(pacing: Pacing, clock: Clock) -> None:
+    pacing.commits()
+    clock.now += 0.03
+    pacing.committed()
+    pacing.took(3, 10)
+    assert pacing.wait() == pytest.approx(0.17)
+
+
+def test_a_slow_broker_is_given_half_an_interval_between_two_commits(pacing: Pacing, clock: Clock) -> None:
+    pacing.commits()
+    clock.now += 0.5
+    pacing.committed()
+    pacing.took(3, 10)
+    assert pacing.wait() == pytest.approx(0.1)
 
 
 def test_while_full_reads_come_a_backlog_is_gathered_for_a_while(pacing: Pacing, clock: Clock) -> None:

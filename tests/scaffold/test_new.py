@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from forebay.cli.main import run
-from forebay.scaffold.project import WrongName, package_name, project_files
+from forebay.scaffold.project import Kind, WrongName, package_name, project_files
 from tests.docs import walkthrough
 
 
@@ -51,9 +51,33 @@ def test_its_chart_values_are_those_the_chart_takes(folder: Path) -> None:
     assert all(given[name].keys() <= known[name].keys() for name in ("image", "kafka"))
 
 
-def test_no_placeholder_is_left() -> None:
-    files = project_files("page-counts")
-    assert "page_counts/avro/Event.avsc" in files
+@pytest.mark.parametrize(("kind", "logic"), [("sql", "statements.sql"), ("ksml", "definition.yaml")])
+def test_one_of_sql_or_ksml_passes_its_tests_and_is_in_style(
+    kind: str, logic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["new", f"sums-of-{kind}", f"--{kind}"]) == 0
+    folder = tmp_path / f"sums-of-{kind}"
+    assert (folder / f"sums_of_{kind}" / logic).is_file()
+    done = walkthrough.shell(folder, f"forebay check sums-of-{kind}; python -m pytest -q")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"sums-of-{kind}: fine: 100 records of sums_of_{kind}_events in, 100 out" in done.stdout
+    assert "3 passed" in done.stdout
+    config = f'--config "{walkthrough.ROOT}/pyproject.toml"'
+    styled = walkthrough.shell(folder, f"ruff check {config} --ignore D103,D104 .; ruff format {config} --check .")
+    assert styled.returncode == 0, styled.stdout
+
+
+def test_sql_or_ksml_not_both(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["new", "sums", "--sql", "--ksml"]) == 2
+    assert "logic is SQL or KSML: give --sql or --ksml" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_no_placeholder_is_left(kind: Kind) -> None:
+    files = project_files("page-counts", kind)
+    assert {"pyproject.toml", "Dockerfile", "values.yaml", "page_counts/producer.py", "README.md"} <= files.keys()
+    assert ("page_counts/avro/Event.avsc" in files) == (kind is Kind.PYTHON)
     assert not [path for path, text in files.items() if "$" in text or "PACKAGE" in text]
 
 

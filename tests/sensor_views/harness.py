@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from forebay.testing import Forwarded, JobDriver
+from forebay.testing import Forwarded, TestDriver
 from sensor_views.model import Reading
 from tests.plain import plain
 from tests.sensor_views.replay import Output, Total, stored
@@ -16,7 +16,7 @@ class Machine:
     """A driver for the service, both stages; times are ms after START."""
 
     def __init__(self, tasks: int = 1, **engine: Any) -> None:
-        self.driver = JobDriver("sensor-views", tasks=tasks, **engine)
+        self.driver = TestDriver("sensor-views", tasks=tasks, **engine)
 
     def read(
         self,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from forebay.testing import JobDriver
+from forebay.testing import TestDriver
 from sensor_views.model import Reading
 from tests.plain import plain
 
@@ -16,7 +16,7 @@ PAGE = (ROOT / "docs" / "services" / "sensor-views.md").read_text()
 
 def test_example() -> None:
     readings, rows, stored = (json.loads(block) for block in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL))
-    driver = JobDriver("sensor-views", tasks=2)
+    driver = TestDriver("sensor-views", tasks=2)
     for reading in readings:
         driver.pipe(reading["sensor"], Reading(**reading))
     assert [plain(output.value) for output in driver.outputs] == rows

@@ -12,7 +12,7 @@ from forebay.job import load_job
 from forebay.processor.messages import Headers
 from forebay.producing.base import FIXED_START_MS, Event, Options
 from forebay.producing.sources import generate, source_of
-from forebay.testing import JobDriver
+from forebay.testing import TestDriver
 from tests.poisons import POISONS, Fate, Maker, Sent
 
 SERVICES = all_services()
@@ -30,20 +30,20 @@ def goods(service: str) -> list[tuple[str, Event[Any]]]:
     return sorted(found, key=lambda record: record[1].timestamp)
 
 
-def pipe(driver: JobDriver, records: list[tuple[str, Event[Any]]]) -> int:
+def pipe(driver: TestDriver, records: list[tuple[str, Event[Any]]]) -> int:
     """Pipe ordinary records; give the number of outputs."""
     return sum(len(driver.pipe(event.key, event.value, topic)) for topic, event in records)
 
 
 @cache
 def undisturbed(service: str) -> tuple[Any, ...]:
-    driver = JobDriver(service, clock=NOW)
+    driver = TestDriver(service, clock=NOW)
     pipe(driver, goods(service))
     assert driver.errors == []
     return tuple(driver.outputs)
 
 
-def maker(driver: JobDriver, service: str, topic: str) -> Maker:
+def maker(driver: TestDriver, service: str, topic: str) -> Maker:
     codec: Any = driver.stages[0].codecs.inputs[topic]
     (good,) = generate(topic, Options(count=1, keys=1, seed=77, start_ms=goods(service)[-1][1].timestamp))
 
@@ -53,7 +53,7 @@ def maker(driver: JobDriver, service: str, topic: str) -> Maker:
     return Maker(source_of(topic), good, codec.encode, register)
 
 
-def send(driver: JobDriver, topic: str, sent: Sent) -> None:
+def send(driver: TestDriver, topic: str, sent: Sent) -> None:
     timestamp = NOW if sent.timestamp is None else sent.timestamp
     driver.pipe_bytes(sent.key, sent.value, timestamp, topic, sent.headers)
 
@@ -61,7 +61,7 @@ def send(driver: JobDriver, topic: str, sent: Sent) -> None:
 @pytest.mark.parametrize(("service", "topic"), TOPICS, ids=[topic for _, topic in TOPICS])
 @pytest.mark.parametrize("name", POISONS)
 def test_what_comes_next_is_processed(service: str, topic: str, name: str) -> None:
-    poison, driver = POISONS[name], JobDriver(service, clock=NOW)
+    poison, driver = POISONS[name], TestDriver(service, clock=NOW)
     records = goods(service)
     half = len(records) // 2
     before = pipe(driver, records[:half])
@@ -91,7 +91,7 @@ class Unnamable(Headers):
 
 @pytest.mark.parametrize("service", SERVICES)
 def test_a_header_name_that_is_not_utf_8_stops_nobody(service: str) -> None:
-    driver = JobDriver(service, clock=NOW)
+    driver = TestDriver(service, clock=NOW)
     driver.pipe_bytes(b"k", b"rubbish", NOW, headers=Unnamable([("a", b"1")]))
     assert "not UTF-8" in driver.errors[0].headers["error.headers"]
     assert pipe(driver, goods(service)) == len(undisturbed(service))

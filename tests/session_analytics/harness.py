@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from forebay.testing import Forwarded, JobDriver
+from forebay.testing import Forwarded, TestDriver
 from session_analytics.model import (
     DeviceInfo,
     Interaction,
@@ -21,9 +21,9 @@ SECOND = 1000
 GAP = 30 * SECOND
 
 
-def driver(dedupe_retention_ms: int = 600_000, **settings: int) -> JobDriver:
+def driver(dedupe_retention_ms: int = 600_000, **settings: int) -> TestDriver:
     """Return a driver of one task; `settings` are those of the service that differ from their defaults."""
-    return JobDriver(
+    return TestDriver(
         "session-analytics",
         settings=SessionAnalyticsSettings(**settings),
         dedupe_retention_ms=dedupe_retention_ms,
@@ -49,7 +49,7 @@ def click(at: int, page: str = "/home", **fields: Any) -> UserClick:
     return UserClick(**values | fields)
 
 
-def pipe(to: JobDriver, at: int, page: str = "/home", key: str = "ann", **fields: Any) -> SessionAnalytics:
+def pipe(to: TestDriver, at: int, page: str = "/home", key: str = "ann", **fields: Any) -> SessionAnalytics:
     """Process one click of `key` and give the one output it caused: its session's figures after it."""
     (output,) = to.pipe(key, click(at, page, **fields))
     assert (output.key, output.timestamp, output.value.session_status) == (key, START + at, "active")
@@ -72,7 +72,7 @@ def spans(outputs: list[Forwarded[Any]], status: str = "ended") -> list[tuple[st
     ]
 
 
-def stores(of: JobDriver) -> dict[str, Any]:
+def stores(of: TestDriver) -> dict[str, Any]:
     """Return the service's stores as the replay has them."""
     sessions = [
         {"key": entry.key, "start": entry.start, "end": entry.end, "value": plain(entry.value)}

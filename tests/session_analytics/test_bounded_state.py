@@ -3,7 +3,7 @@
 import pytest
 
 from forebay.processor.engine import Emit
-from forebay.testing import JobDriver
+from forebay.testing import TestDriver
 from session_analytics.model import ClickSession, DeviceInfo, PageMetadata
 from session_analytics.settings import SessionAnalyticsSettings
 from tests.session_analytics.harness import SECOND, click, driver, pipe
@@ -11,18 +11,18 @@ from tests.session_analytics.harness import SECOND, click, driver, pipe
 MINUTE = 60 * SECOND
 
 
-def rows(of: JobDriver) -> int:
+def rows(of: TestDriver) -> int:
     """Count the rows of the task's table."""
     return len(of.stages[0].tables[0])
 
 
-def state_bytes(of: JobDriver) -> int:
+def state_bytes(of: TestDriver) -> int:
     """Return the bytes of the task's table."""
     return of.stages[0].tables[0].size_bytes
 
 
 def test_a_session_without_end_is_one_small_row() -> None:
-    task = JobDriver("session-analytics", dedupe_retention_ms=0, emit=Emit.LATEST)
+    task = TestDriver("session-analytics", dedupe_retention_ms=0, emit=Emit.LATEST)
     sizes: list[tuple[int, int]] = []
     for first in range(0, 10_000, 2_000):
         clicks = [

@@ -10,7 +10,7 @@ from forebay.builder.topology import job
 from forebay.sql.compile import topology_of
 from forebay.sql.program import program_of
 from forebay.sql.service import NoSettings
-from forebay.testing import JobDriver
+from forebay.testing import TestDriver
 
 Written = tuple[Any, Any, int]
 
@@ -20,7 +20,7 @@ class Driven:
 
     def __init__(self, sql: str, tasks: int = 2) -> None:
         self.program = program_of(sql, "test.sql")
-        self.driver = JobDriver(job(NoSettings, lambda _: topology_of(self.program)), tasks=tasks)
+        self.driver = TestDriver(job(NoSettings, lambda _: topology_of(self.program)), tasks=tasks)
 
     def send(self, topic: str, key: bytes | str | None, value: Any, timestamp: int = 0) -> list[Written]:
         """Send a record; give what it caused on topics."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from forebay.testing import Forwarded, JobDriver
+from forebay.testing import Forwarded, TestDriver
 from tests.plain import plain
 from tests.ticket_sales.replay import Output, Value
 from ticket_sales.model import MovieTicketSale, TicketsSoldChange
@@ -16,7 +16,7 @@ class BoxOffice:
     """A driver for the service, both stages; times are ms after START."""
 
     def __init__(self, tasks: int = 1, **engine: Any) -> None:
-        self.driver = JobDriver("ticket-sales", tasks=tasks, **engine)
+        self.driver = TestDriver("ticket-sales", tasks=tasks, **engine)
 
     def sell(
         self,

@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from forebay.testing import JobDriver
+from forebay.testing import TestDriver
 from tests.plain import plain
 from ticket_sales.model import MovieTicketSale
 
@@ -13,7 +13,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "services" / "ticket-sales.md"
 
 def test_example() -> None:
     sales, changes = (json.loads(block) for block in re.findall(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL))
-    driver = JobDriver("ticket-sales", tasks=2)
+    driver = TestDriver("ticket-sales", tasks=2)
     for sale in sales:
         driver.pipe(sale["cinema"], MovieTicketSale(**sale))
     assert [plain(output.value) for output in driver.outputs] == changes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from forebay.processor.engine import Codecs, EngineSettings
+from forebay.processor.engine import Codecs
 from forebay.serde import AvroCodec, LocalSchemas, load_contract
 from forebay.testing import TestDriver
 from user_sessions.logic import UserSessions
@@ -16,7 +16,7 @@ START = 1_735_689_600_000
 SECOND = 1000
 MINUTE = 60 * SECOND
 
-Driver = TestDriver[UserActivity, UserSessionStats]
+Driver = TestDriver
 
 
 @functools.cache
@@ -32,8 +32,7 @@ def driver(settings: UserSessionsSettings | None = None, dedupe_retention_ms: in
         {"user-profiles": codec(UserProfile)},
         {"user_session_stats": codec(UserSessionStats)},
     )
-    engine = EngineSettings(service="user-sessions", dedupe_retention_ms=dedupe_retention_ms)
-    return TestDriver(UserSessions(settings), codecs, engine)
+    return TestDriver(UserSessions(settings), codecs, service="user-sessions", dedupe_retention_ms=dedupe_retention_ms)
 
 
 def activity(at: int, session: str = "s1", **fields: Any) -> UserActivity:
@@ -58,7 +57,8 @@ def pipe(to: Driver, at: int, session: str = "s1", key: str = "ann", **fields: A
     (output,) = to.pipe(key, activity(at, session, **fields))
     assert output.key == key
     assert output.timestamp == START + at
-    return output.value
+    value: UserSessionStats = output.value
+    return value
 
 
 def profile(of: Driver, key: str = "ann") -> UserProfile:

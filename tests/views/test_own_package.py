@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from forebay.cli.main import run
-from forebay.testing import JobDriver
+from forebay.testing import TestDriver
 from tests.plain import plain
 
 PAGE = (Path(__file__).parents[2] / "docs" / "views.md").read_text()
@@ -62,7 +62,7 @@ def test_contracts_are_written_and_the_views_run(package: Path, capsys: pytest.C
         *("Reading.avsc", "ReadingByArea.avsc", "PartAvg.avsc", "PartAvgTotals.avsc"),
     }
 
-    job, model = JobDriver("my-views", tasks=2), sys.modules["my_package.model"]
+    job, model = TestDriver("my-views", tasks=2), sys.modules["my_package.model"]
     for number, (sensor, area, value) in enumerate(
         [("a", "x", 1.0), ("b", "x", 2.0), ("b", None, 9.0), ("c", "y", None)]
     ):

@@ -17,7 +17,7 @@ from forebay.builder import job
 from forebay.processor import RejectedRecord
 from forebay.records import fields_of
 from forebay.stores.keys import split_key
-from forebay.testing import JobDriver
+from forebay.testing import TestDriver
 from forebay.views import Source, load_views, views_job, views_topology
 from forebay.views.contracts import contracts_of
 from tests.plain import plain
@@ -47,11 +47,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def run(folder: Path) -> JobDriver:
-    return JobDriver(views_job(Settings, READINGS, load_views(folder, READINGS)))
+def run(folder: Path) -> TestDriver:
+    return TestDriver(views_job(Settings, READINGS, load_views(folder, READINGS)))
 
 
-def rows(run: JobDriver, *records: Measured) -> dict[str, dict[str, dict[str, Any]]]:
+def rows(run: TestDriver, *records: Measured) -> dict[str, dict[str, dict[str, Any]]]:
     """Pipe records; give each view's last row of each group."""
     tables: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
     for record in records:
@@ -76,7 +76,7 @@ def test_each_grouping_but_the_key_s_is_a_stage(folder: Path) -> None:
     ]
 
 
-def test_rows(run: JobDriver) -> None:
+def test_rows(run: TestDriver) -> None:
     tables = rows(
         run,
         measured("s-1", "wheel", reading=10.0, level=3, timestamp=7),
@@ -95,7 +95,7 @@ def test_rows(run: JobDriver) -> None:
     }
 
 
-def test_a_null_belongs_to_no_group_and_counts_in_the_others(run: JobDriver) -> None:
+def test_a_null_belongs_to_no_group_and_counts_in_the_others(run: TestDriver) -> None:
     tables = rows(run, measured("s-1", "wheel", None, level=1), measured("s-1", "wheel", "cold", level=5))
     assert tables["by_note"] == {"cold": {"remark": "cold", "least": 5, "mean": 5.0}}
     assert tables["by_area"]["wheel"]["n"] == 2
@@ -107,7 +107,7 @@ def test_what_no_view_may_count_is_refused_before_any_counts_it(folder: Path) ->
             raise RejectedRecord("area is nowhere")
 
     source = Source("readings", Measured, key="sensor", check=check)
-    run = JobDriver(views_job(Settings, source, load_views(folder, source)))
+    run = TestDriver(views_job(Settings, source, load_views(folder, source)))
     assert run.pipe("s-1", measured(area="nowhere")) == []
     assert run.pipe("s-2", measured("s-1")) == []
     assert run.pipe("s-1", measured(reading=float("nan"))) == []
@@ -117,7 +117,7 @@ def test_what_no_view_may_count_is_refused_before_any_counts_it(folder: Path) ->
     assert reasons[2] == "reading is nan: the producer must send a finite number"
 
 
-def test_rows_go_on_after_a_restart(run: JobDriver) -> None:
+def test_rows_go_on_after_a_restart(run: TestDriver) -> None:
     rows(run, measured(reading=1.0, level=1))
     run.restart()
     tables = rows(run, measured(reading=2.0, level=2))
@@ -157,7 +157,7 @@ records = st.builds(
 @settings(max_examples=25)
 @given(st.lists(records, max_size=15))
 def test_rows_are_those_of_the_whole_query(folder: Path, arrived: list[Measured]) -> None:
-    tables = rows(JobDriver(views_job(Settings, READINGS, load_views(folder, READINGS))), *arrived)
+    tables = rows(TestDriver(views_job(Settings, READINGS, load_views(folder, READINGS))), *arrived)
     areas: dict[str, list[Measured]] = defaultdict(list)
     notes: dict[str, list[Measured]] = defaultdict(list)
     for record in arrived:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from forebay.stores.keys import split_key
-from forebay.testing import Forwarded, JobDriver
+from forebay.testing import Forwarded, TestDriver
 from tests.plain import plain
 from windowed_metrics.model import Alerting, MetricWindow, ServerMetric, WindowedMetric
 from windowed_metrics.settings import EmitResults, WindowedMetricsSettings
@@ -20,12 +20,12 @@ WALL_CLOCK = 1 << 52
 Output = Forwarded[WindowedMetric]
 
 
-def driver(engine: dict[str, Any] | None = None, **settings: Any) -> JobDriver:
+def driver(engine: dict[str, Any] | None = None, **settings: Any) -> TestDriver:
     """Return the service with these settings of its logic."""
-    return JobDriver("windowed-metrics", settings=WindowedMetricsSettings(**settings), **(engine or {}))
+    return TestDriver("windowed-metrics", settings=WindowedMetricsSettings(**settings), **(engine or {}))
 
 
-def finals(**settings: Any) -> JobDriver:
+def finals(**settings: Any) -> TestDriver:
     """Return the service that sends finals only."""
     return driver(emit_results=EmitResults.FINAL, **settings)
 
@@ -46,7 +46,7 @@ def metric(at: int, value: float = 50.0, name: str = "cpu_usage", **fields: Any)
     return ServerMetric(**values | fields)
 
 
-def pipe(to: JobDriver, at: int, value: float = 50.0, name: str = "cpu_usage", **fields: Any) -> WindowedMetric:
+def pipe(to: TestDriver, at: int, value: float = 50.0, name: str = "cpu_usage", **fields: Any) -> WindowedMetric:
     """Process one measurement of server s1 and give the one result it caused."""
     (output,) = to.pipe("s1", metric(at, value, name, **fields))
     assert (output.key, output.topic) == ("s1", "windowed_metrics")
@@ -54,7 +54,7 @@ def pipe(to: JobDriver, at: int, value: float = 50.0, name: str = "cpu_usage", *
     return output.value
 
 
-def states(of: JobDriver) -> dict[tuple[str, str, int], MetricWindow]:
+def states(of: TestDriver) -> dict[tuple[str, str, int], MetricWindow]:
     """Return the windows in the store by server, metric and start (ms after START)."""
     found = {}
     for entry in of.store(STORE):
@@ -65,7 +65,7 @@ def states(of: JobDriver) -> dict[tuple[str, str, int], MetricWindow]:
     return found
 
 
-def stored(of: JobDriver) -> dict[tuple[int, str, str], dict[str, Any]]:
+def stored(of: TestDriver) -> dict[tuple[int, str, str], dict[str, Any]]:
     """Return the windows in the store as the replay has them."""
     return {
         (entry.start, entry.value.server_id, entry.value.metric_name): plain(entry.value) for entry in of.store(STORE)

@@ -6,13 +6,13 @@ import pytest
 
 from forebay.producing.base import Options
 from forebay.producing.sources import generate
-from forebay.testing import JobDriver
+from forebay.testing import TestDriver
 from tests.windowed_metrics.harness import START, STORE, metric
 from windowed_metrics.settings import EmitResults, WindowedMetricsSettings
 
 
 def run(tasks: int, partitions: int) -> tuple[Sequence[object], Sequence[object]]:
-    task = JobDriver(
+    task = TestDriver(
         "windowed-metrics",
         tasks=tasks,
         partitions=partitions,
@@ -33,7 +33,7 @@ def test_number_of_tasks_and_partitions_changes_nothing(tasks: int, partitions: 
 
 def test_a_task_without_events_of_its_own_closes_its_windows_when_it_is_idle() -> None:
     """Stream time is per task: a server elsewhere does not move it."""
-    task = JobDriver("windowed-metrics", tasks=4, settings=WindowedMetricsSettings(emit_results=EmitResults.FINAL))
+    task = TestDriver("windowed-metrics", tasks=4, settings=WindowedMetricsSettings(emit_results=EmitResults.FINAL))
     task.run_batch([(f"s{number}", metric(0)) for number in range(8)])
     assert task.outputs == []
     assert len(task.advance_wall_time(360_000)) == 8

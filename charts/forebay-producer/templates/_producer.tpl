@@ -30,7 +30,7 @@ spec:
   {{- include "forebay.podSecurity" . | nindent 2 }}
   {{- include "forebay.placement" (list . "producer" .Values) | nindent 2 }}
   initContainers:
-    {{- $wait := list "wait" (printf "--topic=%s" (include "forebay.producer.topic" .)) -}}
+    {{- $wait := list "wait" (printf "--topic=%s" (.Values.topicName | default (include "forebay.producer.topic" .))) -}}
     {{- include "forebay.preparation.step" (list . "wait" $wait) | nindent 4 }}
   containers:
     - name: producer
@@ -49,6 +49,9 @@ spec:
         - --out-of-order={{ .Values.outOfOrder }}
         - --duplicates={{ .Values.duplicates }}
         - --malformed={{ .Values.malformed }}
+        {{- with .Values.topicName }}
+        - --topic={{ $.Values.topic }}={{ . }}
+        {{- end }}
         {{- with .Values.start }}
         - --start={{ . }}
         {{- end }}

@@ -13,6 +13,9 @@
 {{- range $name, $value := .Values.settings }}
 {{- $args = concat $args (list "--set" (printf "%s=%s" $name (toString $value))) -}}
 {{- end }}
+{{- range $name, $topic := .Values.topics.names }}
+{{- $args = append $args (printf "--topic=%s=%s" $name $topic) -}}
+{{- end }}
 {{- range $name, $value := .Values.options }}
 {{- $args = append $args (printf "--%s=%s" $name (toString $value)) -}}
 {{- end }}
@@ -96,6 +99,9 @@ resources:
   {{- end }}
   {{- if .Values.topics.replicationFactor }}
   {{- $create = concat $create (list "--replication-factor" (toString .Values.topics.replicationFactor)) -}}
+  {{- end }}
+  {{- range $name, $topic := .Values.topics.names }}
+  {{- $create = append $create (printf "--topic=%s=%s" $name $topic) -}}
   {{- end }}
   {{- include "forebay.preparation.step" (list . "topics" $create) | nindent 0 }}
   {{- end }}

@@ -16,6 +16,7 @@ from forebay.operators.table import TableView
 from forebay.processor.api import NO_KEY, Context, IdleClose, Processor, Reading, Timer
 from forebay.stores.binding import Store
 from forebay.stores.keys import split_key
+from forebay.stores.spread import NotSpreadable
 from forebay.stores.ttl import TtlKeyValueStore
 
 
@@ -146,6 +147,12 @@ class CompiledSubTopology(Processor[Any, Any]):
         return self._readings[topic]
 
     def record_key(self, name: str, key: str) -> str | bytes | None:
+        for read in self.component.reads:
+            if read.partitioner is not None:
+                raise NotSpreadable(
+                    f"{read.where}: the repartition {read.name} has partitions or a partitioner of its own, which know "
+                    "nothing of other tasks: tasks of such a job can't be given other numbers"
+                )
         node = self._of_store.get(name)
         if node is None:
             return self._key_of_timer(name, key)
@@ -169,6 +176,14 @@ class CompiledSubTopology(Processor[Any, Any]):
         if name.endswith("-subscriptions"):
             return owner_of(node.parents[0].key)(owner_of_subscription(key))
         return owner_of(node.parents[0].key)(key)
+
+    def keys_of(self, store: str) -> Callable[[str], Any]:
+        """Return what makes a key of its text in a store; of a processor's stores texts are keys."""
+        node = self._of_store[store]
+        is_own = node.name.startswith("process ") or node.value.type is Subscription
+        if is_own or isinstance(self.store(self._declared(store)), TtlKeyValueStore):
+            return str
+        return (node.parents[0].key if node.parents else node.key).of_row or str
 
     def _declared(self, name: str) -> Store[Any]:
         return next(s for node in self.nodes for s in node.stores if s.name == name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from forebay.builder.graph import Graph, Kind, Node, TopologyError
@@ -34,10 +34,15 @@ def components(graph: Graph) -> tuple[Component, ...]:
     return tuple(_component(graph, number, members) for number, members in enumerate(found))
 
 
-def run_together(graph: Graph, one: Node, other: Node) -> bool:
-    """Tell whether two nodes are in one sub-topology as the graph stands."""
+def can_meet(graph: Graph, nodes: Sequence[Node]) -> bool:
+    """Tell whether nodes can run in one sub-topology without a circle, as the graph stands."""
+    probe = Node(Kind.STEP, "probe", nodes[0].key, nodes[0].value)
     groups = _groups(graph)
-    return groups.top(one) is groups.top(other)
+    groups.add(probe)
+    for node in nodes:
+        if not _is_shared(node):
+            groups.join(probe, node)
+    return not _in_order(groups.found())[1]
 
 
 def _groups(graph: Graph) -> _Groups:
@@ -98,16 +103,24 @@ Members = tuple[list[Node], list[Node]]
 
 
 def _ordered(groups: list[Members]) -> list[Members]:
+    found, rest = _in_order(groups)
+    if rest:
+        raise _circle(rest)
+    return found
+
+
+def _in_order(groups: list[Members]) -> tuple[list[Members], list[Members]]:
+    """Return the groups, each behind those that send to it, and those that wait for each other in a circle."""
     sent: set[Node] = set()
     rest, found = list(groups), []
     while rest:
         ready = next((group for group in rest if sent.issuperset(group[1])), None)
         if ready is None:
-            raise _circle(rest)
+            break
         rest.remove(ready)
         found.append(ready)
         sent.update(node for node in ready[0] if node.kind is Kind.REPARTITION)
-    return found
+    return found, rest
 
 
 def _circle(groups: Iterable[Members]) -> TopologyError:
@@ -124,6 +137,11 @@ def _circle(groups: Iterable[Members]) -> TopologyError:
     return TopologyError(f"the repartitions {names} send to each other in a circle: read one of their tables anew")
 
 
+def _first_of(source: Node) -> str:
+    """Return the name of a source as a part of topics' names: of a pattern not one of those that match today."""
+    return source.name if source.pattern else source.topics[0]
+
+
 def _component(graph: Graph, number: int, members: Members) -> Component:
     nodes, reads = members
     shared: set[Node] = set()
@@ -132,5 +150,5 @@ def _component(graph: Graph, number: int, members: Members) -> Component:
             if _is_shared(table):
                 shared |= {table, *table.parents}
     kept = tuple(node for node in graph.nodes if node in shared or node in nodes)
-    name = "" if number == 0 else reads[0].name if reads else next(n for n in kept if n.kind is Kind.SOURCE).topics[0]
+    name = "" if number == 0 else reads[0].name if reads else next(_first_of(n) for n in kept if n.kind is Kind.SOURCE)
     return Component(name, kept, tuple(reads))

@@ -69,8 +69,12 @@ class NodeContext:
         return self._time
 
     @property
-    def stream_time(self) -> int:
-        return self._ctx.stream_time
+    def current_stream_time(self) -> int:
+        return self._ctx.current_stream_time
+
+    @property
+    def current_system_time(self) -> int:
+        return self._ctx.current_system_time
 
     @property
     def closing_time(self) -> int:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from forebay.formats import Format
 from forebay.operators.table import TableView
@@ -23,6 +23,19 @@ Flow = Callable[[Any, Any, int, Context[Any]], None]
 
 Partitioner = Callable[[Any, Any], int]
 """Gives a number of a record's key (row text) and value; its rest by the number of tasks is the partition."""
+
+
+class Spreading(NamedTuple):
+    """How a repartition's records are spread where it is not by the hash of the key.
+
+    Args:
+        numbers: gives the number that a record's partition is made of.
+        words: tell one way from others: what is spread in different ways can't be joined.
+    """
+
+    numbers: Partitioner
+    words: str
+
 
 _HERE = str(Path(__file__).parent)
 
@@ -99,7 +112,8 @@ class Node:
         asks_old: whether it needs the old values of the table before it.
         history: what it does with changes that are not the latest of their key.
         gives_rows: whether what it gives are rows of a table: the last one of a key stands for those before.
-        topics: of a source or a sink.
+        topics: of a source or a sink; of a source with a pattern: those that match, once they are known.
+        pattern: of a source: what the names of its topics match as a whole.
         choose: of a sink to several topics: gives the topic of a record.
         reading: of a source.
         is_global: whether every task has it whole.
@@ -122,6 +136,7 @@ class Node:
     gives_rows: bool = False
     history: History = History.IGNORES
     topics: tuple[str, ...] = ()
+    pattern: str = ""
     choose: Callable[[Any, Any], str] | None = None
     reading: Reading[Any] | None = None
     is_table: bool = False
@@ -158,6 +173,22 @@ class Graph:
         self._stores: dict[str, Node] = {}
         self._repartitions: dict[str, Node] = {}
         self._topics: dict[str, Node] = {}
+        self.copies: dict[Node, Node] = {}
+        """Copies of tables behind a repartition, by table."""
+
+    def copy(self) -> Graph:
+        """Return a graph of the same nodes, to try something out."""
+        made = Graph()
+        made.nodes, made.copies = [*self.nodes], {**self.copies}
+        made._stores, made._repartitions, made._topics = {**self._stores}, {**self._repartitions}, {**self._topics}
+        return made
+
+    def unused_name(self, name: str) -> str:
+        """Return `name`, with a number where a store or repartition has it already."""
+        names, number = self._stores.keys() | self._repartitions.keys(), 1
+        while (found := name if number == 1 else f"{name}-{number}") in names:
+            number += 1
+        return found
 
     def add(self, node: Node) -> Node:
         """Take a node in. Raises TopologyError where it can't go together with the others."""
@@ -186,10 +217,10 @@ class Graph:
         """Return the node that declares a store."""
         return self._stores.get(name)
 
-    def repartition(self, parent: Node, name: str, partitioner: Partitioner | None = None) -> Node:
+    def repartition(self, parent: Node, name: str, spread: Spreading | None = None) -> Node:
         """Return the repartition behind `parent`: the one there is, or a new one of that name."""
         for node in self._repartitions.values():
-            if node.parents == (parent,) and partitioner is None and node.partitioner is None:
+            if node.parents == (parent,) and spread is None and node.partitioner is None:
                 return node
         if name in self._repartitions:
             raise TopologyError(
@@ -197,12 +228,19 @@ class Graph:
                 "another: name="
             )
         key = parent.key.repartitioned()
-        if partitioner is not None:
+        if spread is not None:
             # Of another name, so that nothing that is partitioned otherwise is joined with it.
-            key = replace(key, name=f"{key} (partitioned by the partitioner of {name})")
-        kept = Node(Kind.REPARTITION, name, key, parent.value, (parent,), is_nullable=True, partitioner=partitioner)
+            key = replace(key, name=f"{key} ({spread.words})")
+        numbers = None if spread is None else spread.numbers
+        kept = Node(Kind.REPARTITION, name, key, parent.value, (parent,), is_nullable=True, partitioner=numbers)
         self._repartitions[name] = kept
         return self.add(kept)
+
+    def match(self, found: Mapping[str, Sequence[str]]) -> None:
+        """Have sources read the topics that match their patterns."""
+        for node in self.of_kind(Kind.SOURCE):
+            if node.pattern:
+                object.__setattr__(node, "topics", tuple(found.get(node.pattern, ())))
 
     def settle(self) -> None:
         """Rename repartitions that have a topic's name: both are targets of the same processor."""

@@ -11,6 +11,7 @@ from forebay.builder.graph import Graph, Node
 from forebay.builder.joining import check_keys
 from forebay.builder.keys import Windowed, on_keys
 from forebay.builder.specs import Spec, format_or_refuse
+from forebay.builder.together import Side, bring_together
 from forebay.formats import LONG, Format
 from forebay.operators.folds import Fold, reducing
 from forebay.operators.results import Emission
@@ -119,9 +120,10 @@ class CogroupedStream(Generic[K, A]):
     def parts(self, store: str) -> tuple[list[Node], list[AnyFold]]:
         """Return the streams' nodes and their folds; all begin with the first one's. Raises TopologyError."""
         names = [store] + [f"{store}-{number}" for number in range(2, len(self._sides) + 1)]
-        parents = [stream.keyed(name) for (stream, _), name in zip(self._sides, names, strict=True)]
-        for other in parents[1:]:
-            check_keys(parents[0], other, f"cogroup {store}")
+        sides = [Side(stream.keyed(name), name) for (stream, _), name in zip(self._sides, names, strict=True)]
+        for other in sides[1:]:
+            check_keys(sides[0].node, other.node, f"cogroup {store}")
+        parents = list(bring_together(self.graph, sides))
         first = on_rows(parents[0].key, self._sides[0][1])
         folds = [first]
         for (_, fold), parent in zip(self._sides[1:], parents[1:], strict=True):

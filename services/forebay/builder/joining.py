@@ -9,6 +9,7 @@ from forebay.builder import joins
 from forebay.builder.graph import Graph, Node, TopologyError
 from forebay.builder.keys import on_keys, to_rows
 from forebay.builder.specs import Spec, format_or_refuse
+from forebay.builder.together import Side, bring_together, topic_part
 from forebay.operators.results import Alone, Join
 from forebay.time.windows import JoinWindows
 
@@ -134,17 +135,22 @@ class Joining(Generic[K, V]):
         store: str,
         alone: Alone = Alone.AT_CLOSE,
     ) -> Any:
-        left, right = self.keyed(f"{store}-left"), other.keyed(f"{store}-right")
-        check_keys(left, right, f"join {store}")
+        sides = (
+            Side(self.keyed(f"{store}-left"), f"{store}-left"),
+            Side(other.keyed(f"{store}-right"), f"{store}-right"),
+        )
+        check_keys(sides[0].node, sides[1].node, f"join {store}")
+        left, right = bring_together(self.graph, sides)
         return self._made(joins.with_stream(left, right, windows, joiner, format_or_refuse(into), kind, store, alone))
 
     def _with_table(
         self, table: Table[Any, Any], joiner: Any, into: Any, kind: Join, *, grace_ms: int = 0, waiting: str = ""
     ) -> Any:
-        parent = self.keyed(f"{table.name}-joined")
-        check_keys(parent, table.node, f"join {table.name}")
-        into = format_or_refuse(into)
-        return self._made(joins.with_table(parent, table.node, joiner, into, kind, grace_ms, waiting))
+        into, name = format_or_refuse(into), self.graph.unused_name(topic_part(f"{table.name}-joined"))
+        sides = Side(self.keyed(name), name), Side(table.node, topic_part(f"{table.name}-along"), is_table=True)
+        check_keys(sides[0].node, sides[1].node, f"join {table.name}")
+        parent, along = bring_together(self.graph, sides)
+        return self._made(joins.with_table(parent, along, joiner, into, kind, grace_ms, waiting))
 
     def _with_global(
         self, table: GlobalTable[Any, Any], joiner: Any, into: Any, kind: Join, *, key_of: Callable[..., Any]

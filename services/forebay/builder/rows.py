@@ -60,7 +60,8 @@ def table(source: Node, store: str, history_retention_ms: int | None, *, is_alon
 
         return Made((flow,))
 
-    node = _node(f"table {store}", source, source.value, make, stores=(declared,), view=lambda b: _view(b, declared))
+    made = _node(f"table {store}", source, source.value, make, stores=(declared,), view=lambda b: _view(b, declared))
+    node = replace(made, is_table=True)
     return node
 
 

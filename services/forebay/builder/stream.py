@@ -10,8 +10,10 @@ from forebay.builder.graph import Node, TopologyError
 from forebay.builder.grouped import GroupedStream
 from forebay.builder.joining import Joining
 from forebay.builder.keys import on_keys, to_rows
+from forebay.builder.partitions import spreading
 from forebay.builder.specs import Spec
 from forebay.builder.specs import format_or_refuse as _format
+from forebay.builder.together import Side, bring_together, topic_part
 from forebay.formats import Format
 from forebay.processor.api import AnyProcessor
 
@@ -102,7 +104,9 @@ class Stream(Joining[K, V]):
         """Return the records of several streams as one; there is no order between them. Raises TopologyError."""
         for other in others:
             _check_same(self.node, other.node, "merge()")
-        made = stateless.merged((self.node, *(other.node for other in others)))
+        names = (topic_part(f"{each.node.name}-merged") for each in (self, *others))
+        sides = [Side(each.node, name) for each, name in zip((self, *others), names, strict=True)]
+        made = stateless.merged(bring_together(self.graph, sides))
         return Stream(self.graph, self.graph.add(made), any(each.is_rekeyed for each in (self, *others)))
 
     def split(self) -> Split[K, V]:
@@ -164,16 +168,23 @@ class Stream(Joining[K, V]):
         made = stateless.deduplicated(parent, on_keys(parent.key, id_of), store, ttl_ms)
         return Stream(self.graph, self.graph.add(made))
 
-    def repartition(self, name: str, partitioner: Callable[[K, V | None], int] | None = None) -> Stream[K, V]:
+    def repartition(
+        self, name: str, *, partitions: int = 0, partitioner: Callable[[K, V | None], int] | None = None
+    ) -> Stream[K, V]:
         """Send the records through a repartition: each key to the task it belongs to.
 
+        What is behind one with partitions or a partitioner of its own can't be joined with what is partitioned
+        otherwise, and the job can't be given another number of tasks.
+
         Args:
-            partitioner: gives a number of key and value, whose rest by the number of tasks is the partition; by default
-                the hash of the key. What is behind it can't be joined with what is partitioned otherwise, and the job
-                can't be given another number of tasks.
+            partitions: how many the records are spread over, as many tasks at most have them; 0: as many as tasks
+                (Repartitioned.withNumberOfPartitions).
+            partitioner: gives a number of key and value, whose rest by the number of partitions is the partition; by
+                default the hash of the key.
         """
         chosen = None if partitioner is None else on_keys(self.node.key, partitioner)
-        return Stream(self.graph, self.graph.repartition(self.node, name, chosen))
+        spread = spreading(self.node, chosen, name, partitions)
+        return Stream(self.graph, self.graph.repartition(self.node, name, spread))
 
     def to(self, topic: str | Callable[[K, V | None], str], topics: Sequence[str] = ()) -> None:
         """Send the records to a topic, or each to the one of `topics` that a function chooses."""

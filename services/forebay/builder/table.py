@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from forebay.builder import foreign, held, processors, rows
-from forebay.builder.components import run_together
 from forebay.builder.graph import Graph, Node, TopologyError
 from forebay.builder.grouped import COUNT, on_rows
 from forebay.builder.joining import check_keys
@@ -15,6 +14,7 @@ from forebay.builder.keys import on_keys, to_rows
 from forebay.builder.processors import ValueTransformer
 from forebay.builder.specs import Spec, format_or_refuse
 from forebay.builder.stream import Stream
+from forebay.builder.together import Side, bring_together, first_that_runs, topic_part
 from forebay.operators.folds import Fold, reducing
 from forebay.operators.results import Join, Tombstones
 from forebay.operators.suppress import Until, UntilWindowCloses, WhenFull
@@ -181,7 +181,9 @@ class Table(Generic[K, V]):
 
     def _join(self, other: Table[K, Any], joiner: Any, into: Spec[O], kind: Join) -> Table[K, O]:
         check_keys(self.node, other.node, f"join {self.name} and {other.name}")
-        left, right = self._with_old("join"), other._with_old("join")
+        tables = (self._with_old("join"), self.name), (other._with_old("join"), other.name)
+        sides = [Side(node, topic_part(f"{name}-along"), is_table=True) for node, name in tables]
+        left, right = bring_together(self.graph, sides)
         return self._next(rows.joined(left, right, joiner, format_or_refuse(into), kind))
 
     def _join_foreign(
@@ -199,11 +201,16 @@ class Table(Generic[K, V]):
         graph, made, right = self.graph, format_or_refuse(into), other._with_old("join_by_foreign_key")
         key_of = to_rows(right.key, on_keys(self.node.key, foreign_key))
         left = self._with_old("join_by_foreign_key")
-        if run_together(graph, left, right):
-            along = graph.repartition(graph.add(rows.to_stream(right)), f"{store}-right")
-            right = graph.add(rows.table(along, beside(store, "right"), None))
-        subscribing = graph.add(foreign.subscribing(left, key_of, right.key, store))
-        subscribed = graph.repartition(subscribing, f"{store}-subscriptions")
+
+        def subscribed_to(trial: Graph, table: Node) -> tuple[Node, Node]:
+            subscribing = trial.add(foreign.subscribing(left, key_of, table.key, store))
+            return trial.repartition(subscribing, f"{store}-subscriptions"), table
+
+        def to_copy(trial: Graph) -> tuple[Node, Node]:
+            along = trial.repartition(trial.add(rows.to_stream(right)), f"{store}-right")
+            return subscribed_to(trial, trial.add(rows.table(along, beside(store, "right"), None)))
+
+        subscribed, right = first_that_runs(graph, [lambda trial: subscribed_to(trial, right), to_copy])
         answering = graph.add(foreign.answering(subscribed, right, joiner, made, kind, store, left.key))
         answers = graph.repartition(answering, f"{store}-answers")
         return self._next(foreign.answered(answers, made, store, tombstones))

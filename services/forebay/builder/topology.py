@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, TypeVar, overload
 
@@ -16,8 +16,10 @@ from forebay.builder.shown import mime_bundle
 from forebay.builder.specs import Spec, format_or_refuse
 from forebay.builder.stream import Stream
 from forebay.builder.table import GlobalTable, Table
-from forebay.formats import TEXT, Format
+from forebay.builder.together import topic_part
+from forebay.formats import TEXT, Format, contract_of
 from forebay.job import Job, Logic, SubTopology, TopicFormat
+from forebay.names import check_pattern
 from forebay.processor.api import AnyProcessor, Reading
 from forebay.processor.messages import Message
 from forebay.records import fields_of, is_record_type
@@ -59,7 +61,7 @@ class Topology:
     @overload
     def stream(
         self,
-        topics: str | Sequence[str],
+        topics: str | Sequence[str] | re.Pattern[str],
         value: Spec[V],
         *,
         timestamp: str | Callable[[V], int] | None = None,
@@ -70,7 +72,7 @@ class Topology:
     @overload
     def stream(
         self,
-        topics: str | Sequence[str],
+        topics: str | Sequence[str] | re.Pattern[str],
         value: Spec[V],
         *,
         key: Spec[K],
@@ -93,17 +95,16 @@ class Topology:
         """Read a topic, or several of one kind of record, as a stream.
 
         Args:
+            topics: a name, several, or a compiled pattern that whole names match: the job reads the topics that match
+                when it starts, but for its own and those that it names as inputs or outputs.
             extract: gives the event time of a message, its key's row text and its value (Kafka's TimestampExtractor).
             nulls: whether a record without key or value is one; if not, it goes to `.errors`.
         """
+        how = key, value, timestamp, event_id, extract
         if isinstance(topics, re.Pattern):
-            raise TopologyError(
-                f"the pattern {topics.pattern!r}: rights, topic ids and positions of a job go by its topics' names, so "
-                "these are known before it starts; give names, such as [name for name in NAMES if pattern.match(name)]"
-            )
+            return Stream(self.graph, self.graph.add(self._matching(topics.pattern, *how, is_nullable=nulls)))
         names = (topics,) if isinstance(topics, str) else tuple(topics)
-        source = self._source(names, key, value, timestamp, event_id, extract, is_nullable=nulls)
-        return Stream(self.graph, self.graph.add(source))
+        return Stream(self.graph, self.graph.add(self._source(names, *how, is_nullable=nulls)))
 
     @overload
     def table(
@@ -164,6 +165,17 @@ class Topology:
         source = self.graph.add(self._source((topic,), key, value, None, None, is_table=True, is_global=True))
         return GlobalTable(self.graph, self.graph.add(rows.global_table(source, store)))
 
+    def _matching(self, pattern: str, *how: Any, is_nullable: bool) -> Node:
+        try:
+            check_pattern(pattern)
+        except ValueError as error:
+            raise TopologyError(str(error)) from error
+        if any(node.pattern == pattern for node in self.graph.nodes):
+            raise TopologyError(f"the pattern {pattern!r} is read already: keep what stream() gave there and use that")
+        # Its topics are looked up later: the first one only stands for them in messages.
+        made = self._source((topic_part(pattern),), *how, is_nullable=is_nullable)
+        return replace(made, topics=(), pattern=pattern)
+
     def _source(
         self,
         topics: tuple[str, ...],
@@ -211,7 +223,13 @@ def job(settings: type[S], build: Callable[[S], Topology], *, may_end: bool = Fa
     Raises:
         TopologyError: nothing is read, or nothing sent, or sub-topologies send to each other in a circle.
     """
-    graph = build(settings()).graph
+    return _matched(settings, build, may_end, {})
+
+
+def _matched(
+    settings: type[S], build: Callable[[S], Topology], may_end: bool, found: Mapping[str, Sequence[str]]
+) -> Job:
+    graph = _built(build, settings(), found).graph
     sources, sinks = graph.of_kind(Kind.SOURCE), graph.of_kind(Kind.SINK)
     if not sources or not (sinks or may_end):
         raise TopologyError("the topology reads no topic: begin with stream() or table()" if not sources else _NO_SINK)
@@ -220,21 +238,29 @@ def job(settings: type[S], build: Callable[[S], Topology], *, may_end: bool = Fa
         inputs=_records(sources),
         outputs=_records(sinks),
         settings=settings,
-        processor=_logic(build, 0),
+        processor=_logic(build, 0, found),
         tables=frozenset(topic for node in sources if node.is_table for topic in node.topics),
         table_outputs=_outputs_where(sinks, lambda node: node.gives_rows and _caching(node) is not False),
         cached_outputs=_outputs_where(sinks, lambda node: node.gives_rows and _caching(node) is True),
-        graph=tuple(_sub_topology(part, _logic(build, number)) for number, part in enumerate(parts)),
+        graph=tuple(_sub_topology(part, _logic(build, number, found)) for number, part in enumerate(parts)),
         formats=_formats(graph.nodes),
+        patterns={node.pattern: contract_of(node.value) for node in sources if node.pattern},
+        matched=lambda topics: _matched(settings, build, may_end, topics),
     )
 
 
 _NO_SINK = "the topology sends nothing: end with to()"
 
 
-def _logic(build: Callable[[S], Topology], number: int) -> Logic:
+def _built(build: Callable[[S], Topology], settings: S, found: Mapping[str, Sequence[str]]) -> Topology:
+    topology = build(settings)
+    topology.graph.match(found)
+    return topology
+
+
+def _logic(build: Callable[[S], Topology], number: int, found: Mapping[str, Sequence[str]]) -> Logic:
     def make(settings: Any) -> AnyProcessor:
-        topology = build(settings)
+        topology = _built(build, settings, found)
         return CompiledSubTopology(components(topology.graph)[number], topology.close_idle_after_ms, topology.figures)
 
     return make
@@ -248,7 +274,8 @@ def _sub_topology(part: Component, logic: Logic) -> SubTopology:
         inputs=_records(sources),
         repartitions={node.name: node.value.type for node in part.reads},
         sends=frozenset(node.name for node in part.of_kind(Kind.REPARTITION)),
-        tables=frozenset(topic for node in sources if node.is_table for topic in node.topics),
+        tables=frozenset(topic for node in sources if node.is_table for topic in node.topics)
+        | {node.name for node in part.reads if any(node in each.parents and each.is_table for each in part.nodes)},
         nullable=frozenset(topic for node in sources if node.is_nullable for topic in node.topics)
         | {node.name for node in part.reads},
         global_tables=frozenset(topic for node in sources if node.is_global for topic in node.topics),

@@ -14,8 +14,9 @@ from forebay.job import load_job
 from forebay.mistakes import Mistake, mistake
 from forebay.processor.api import AnyProcessor, LateRecord, RejectedRecord
 from forebay.producing.base import Event, Options
-from forebay.producing.sources import all_sources, generate
-from forebay.testing import JobDriver
+from forebay.producing.frames import json_bytes
+from forebay.producing.sources import all_sources, generate, source_of
+from forebay.testing import TestDriver
 
 RECORDS = 100
 _KEYS = 10
@@ -74,9 +75,9 @@ def try_records(service: Service, settings: Any, count: int = RECORDS) -> Trial:
 
     Raises:
         Mistake: the logic failed on a record, or refused all of them; or a producer makes what its contract refuses.
-        PluginError: a producer can't be used. Whatever making the driver raises (JobDriver).
+        PluginError: a producer can't be used. Whatever making the driver raises (TestDriver).
     """
-    driver = JobDriver(service.name, settings=settings)
+    driver = TestDriver(service.name, settings=settings)
     witness = _Witness()
     for stage in driver.stages:
         for processor in stage.processors:
@@ -118,16 +119,19 @@ def _made(service: Service, topic: str, count: int) -> Iterator[tuple[str, Event
         raise mistake(error, service.package, f"the producer of {topic}") from error
 
 
-def _pipe(service: Service, driver: JobDriver, topic: str, event: Event[Any]) -> None:
+def _pipe(service: Service, driver: TestDriver, topic: str, event: Event[Any]) -> None:
     try:
-        driver.pipe(event.key, event.value, topic, event.timestamp)
+        if source_of(topic).contract:
+            driver.pipe(event.key, event.value, topic, event.timestamp)
+        else:
+            driver.pipe_bytes(event.key.encode(), json_bytes(event.value), event.timestamp, topic)
     except (Unavailable, MemoryError):
         raise
     except Exception as error:  # whatever encoding it, or reading its time, raises
         raise mistake(error, service.package, f"what the producer of {topic} makes") from error
 
 
-def _require_no_mistake(service: Service, driver: JobDriver, witness: _Witness, record: str) -> None:
+def _require_no_mistake(service: Service, driver: TestDriver, witness: _Witness, record: str) -> None:
     if witness.error is not None:
         found = mistake(witness.error, service.package, f"the logic of {service.name}")
         raise Mistake(f"{found} ({record}): mend it, then `forebay check {service.name}`", found.log_tail)

@@ -9,7 +9,7 @@ import click
 
 from forebay.catalog import Service
 from forebay.cli.connection import connect, connection_options
-from forebay.cli.names import service_argument
+from forebay.cli.names import named, service_argument, topics_option
 from forebay.kafka.acl_admin import AclAdmin
 from forebay.kafka.acls import Right, Role, as_commands, rights
 
@@ -48,6 +48,7 @@ consume (`forebay tail` of its results), operate (topics, reset, store upgrade).
     default=[Role.RUN.value],
     help="What the principal does; may be given more than once.",
 )
+@topics_option
 @click.option("--print", "commands", is_flag=True, help="Print kafka-acls commands instead of a table.")
 @click.option("--apply", is_flag=True, help="Grant them now; rights the principal has already stay.")
 @connection_options
@@ -56,12 +57,14 @@ def acl(
     principal: str,
     application: str,
     roles: tuple[str, ...],
+    topics: dict[str, str],
     commands: bool,
     apply: bool,
     **connection: Any,
 ) -> None:
     """Show the rights that a role around SERVICE needs on the broker, or grant them. Nothing is ever taken away."""
     own = application or service.name
+    (service,) = named((service,), topics)
     needed = list(dict.fromkeys(right for role in roles for right in rights(service, own, Role(role))))
     if apply:
         if principal.endswith(":PRINCIPAL"):

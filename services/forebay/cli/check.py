@@ -8,7 +8,7 @@ from forebay.catalog import Service, all_services
 from forebay.check.service import check_service
 from forebay.check.trial import Trial
 from forebay.cli.job_options import logic_option
-from forebay.cli.names import services_argument
+from forebay.cli.names import named, services_argument, topics_option
 from forebay.runtime.logic_settings import WrongSettings
 
 
@@ -21,7 +21,8 @@ Examples:
 )
 @services_argument
 @logic_option
-def check(services: tuple[Service, ...], logic: dict[str, str]) -> None:
+@topics_option
+def check(services: tuple[Service, ...], logic: dict[str, str], topics: dict[str, str]) -> None:
     """Load SERVICES' entries, jobs, settings and contracts, and run their producers' first hundred records.
 
     Takes about a second: no Spark, no Kafka. A mistake is told with its file and line. `forebay run` does the same
@@ -29,7 +30,9 @@ def check(services: tuple[Service, ...], logic: dict[str, str]) -> None:
     """
     if logic and len(services) != 1:
         raise click.UsageError("--set is one service's: name it, and no other")
-    for service in services or tuple(all_services().values()):
+    chosen = services or tuple(all_services().values())
+    named(chosen, topics)
+    for service in chosen:
         click.echo(f"{service.name}: {as_text(checked(service, logic))}")
 
 

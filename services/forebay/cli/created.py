@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from contextlib import suppress
 
 from forebay.catalog import Service, UnknownService, find_service
@@ -40,8 +41,8 @@ def create_missing(kafka: KafkaSettings, service: Service, application: str, tas
     return tuple(topic.name for topic in (*shared, *own) if topic.name not in before)
 
 
-def create_input(kafka: KafkaSettings, service: str, topic: str) -> None:
-    """Create an input of a service if it does not exist; one of a service that is not in the table is left alone.
+def create_input(kafka: KafkaSettings, service: str, topic: str, name: str = "") -> None:
+    """Create a service's input under a name if it is not there; one of a service out of the table is left alone.
 
     Raises:
         KafkaRefused, KafkaUnavailable: the broker says no, or nothing.
@@ -50,6 +51,6 @@ def create_input(kafka: KafkaSettings, service: str, topic: str) -> None:
         inputs = find_service(service).inputs
     except UnknownService:
         return
-    specs = [spec_of(each) for each in inputs if each.name == topic]
+    specs = [spec_of(dataclasses.replace(each, name=name or topic)) for each in inputs if each.name == topic]
     with suppress(TopicsDiffer):
         TopicAdmin(kafka).create(specs)

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from forebay.catalog import Service, all_services, find_service
 from forebay.cli.check import checked
-from forebay.cli.names import services_argument
+from forebay.cli.names import named, services_argument, topics_option
 from forebay.cli.options import home_option
 from forebay.demo.memory import LEAST_HEAP_MB, available_mb, heap_mb
 from forebay.demo.plan import DemoPlan, PlatformAfter
@@ -50,13 +50,14 @@ Examples:
     "memory_mb",
     type=click.IntRange(min=LEAST_HEAP_MB),
     envvar="FOREBAY_DEMO_MEMORY",
-    help="Heap of each job's JVM in MB. Default: by what is available, at most 1024.",
+    help="Heap of the jobs' JVM in MB. Default: by what is available, at most 1024.",
 )
 @click.option(
     "--http-port",
     type=click.IntRange(1, 65_000),
-    help="Port of the first job's health and metrics, the next jobs count up. Default: free ones.",
+    help="Port of the jobs' health and metrics. Default: a free one.",
 )
+@topics_option
 @click.option("--keep-platform", is_flag=True, help="Leave broker and registry running at the end.")
 def demo(
     services: tuple[Service, ...],
@@ -69,20 +70,22 @@ def demo(
     duration: float,
     memory_mb: int | None,
     http_port: int | None,
+    topics: dict[str, str],
     keep_platform: bool,
 ) -> None:
     """Run SERVICES (default: user-sessions) on the embedded platform, feed them, and show live what happens.
 
     Starts the platform (the first time it downloads about 140 MB), creates topics, runs a producer for each input
-    topic and a job for each service as child processes, and shows rates, lag, times, state and the latest results.
+    topic and the services' jobs in one process of Spark, and shows rates, lag, times, state and the latest results.
     2 % of the events come late, 1 % twice, 0.2 % can't be used. Ctrl-C ends it all in good order; started again it
     goes on where it stopped.
     """
     if every and services:
         raise click.UsageError("--all runs every service: leave the names away, or --all")
-    named = {service.name: service for service in services or (find_service(DEFAULT),)}
-    chosen = tuple((all_services() if every else named).values())
-    for service in chosen:
+    once = {service.name: service for service in services or (find_service(DEFAULT),)}
+    table = (all_services() if every else once).values()
+    chosen = named(table, topics)
+    for service in table:
         checked(service, {})
     _forget_other_brokers()
     plan = DemoPlan(

@@ -16,6 +16,7 @@ from pathlib import Path
 import click
 
 from forebay.cli.options import spark_secret_option
+from forebay.flags import Flag
 from forebay.runtime.kubernetes import EXECUTOR_SLOTS
 from forebay.runtime.rpc_secret import ENCRYPTED, executor_environment
 
@@ -109,7 +110,7 @@ class Supervisor:
 
     def __init__(self, driver: str, command: list[str], secret: Path | None) -> None:
         self._driver, self._command, self._secret = driver, command, secret
-        self._stopping = threading.Event()
+        self._stopping = Flag()
         self._java: subprocess.Popen[bytes] | None = None
 
     def run(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from forebay.catalog import Service
-from forebay.cli.job_options import pairs
+from forebay.cli.names import pairs
 from forebay.runtime.logic_settings import WrongSettings, parse_logic
 from forebay.runtime.logs import FORMATS
 

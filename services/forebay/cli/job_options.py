@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
+from forebay.cli.names import pairs, topics_option
 from forebay.cli.options import spark_secret_option
 from forebay.processor.engine import Emit
 from forebay.runtime.logs import FORMATS
@@ -16,17 +17,6 @@ from forebay.runtime.spec import StartFrom, Tables
 from forebay.runtime.task.pacing import Limits
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-def pairs(_context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
-    """Return the pairs of an option NAME=VALUE (a callback of click's). Raises click.BadParameter."""
-    found = {}
-    for text in texts:
-        name, separator, value = text.partition("=")
-        if not separator or not name:
-            raise click.BadParameter(f"{text!r} is not NAME=VALUE", param=parameter)
-        found[name] = value
-    return found
 
 
 logic_option = click.option(
@@ -74,6 +64,7 @@ _OPTIONS = (
         help="earliest, latest, or a time in ms since the epoch; counts at first start only.",
     ),
     logic_option,
+    topics_option,
     _choice(
         "--emit", [emit.value for emit in Emit], "Every output, or of tables' rows the last one per key and commit."
     ),

@@ -10,6 +10,7 @@ import click
 from forebay.cli.connection import connect, connection_options
 from forebay.cli.job_options import engine_fields, job_options
 from forebay.cli.ksml_files import create_option, created, files_options, mount_files
+from forebay.cli.names import named
 from forebay.cli.run import application_of, run_until_told
 from forebay.runtime.restore import Restore
 
@@ -42,7 +43,7 @@ def run(
     Its application id is the first file's name unless --application says otherwise. Started again it goes on where it
     stopped.
     """
-    service = mount_files(files, schemas, modules, options["application"] or "").service
+    (service,) = named((mount_files(files, schemas, modules, options["application"] or "").service,), options["topics"])
     if create:
         settings = connect(home=home, **{name: options[name] for name in _CONNECTION})
         application = options["application"] or service.name

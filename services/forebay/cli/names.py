@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
 
 from forebay.catalog import Service, UnknownService, find_service
+from forebay.renaming import WrongTopics, renamed, require_apart, taken_names
 
 
 class ServiceType(click.ParamType[Service]):
@@ -22,6 +24,51 @@ class ServiceType(click.ParamType[Service]):
             return find_service(value)
         except UnknownService as error:
             self.fail(str(error), param, ctx)
+
+
+def pairs(_context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    """Return the pairs of an option NAME=VALUE (a callback of click's). Raises click.BadParameter."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, separator, value = text.partition("=")
+        if not separator or not name:
+            raise click.BadParameter(f"{text!r} is not NAME=VALUE", param=parameter)
+        found[name] = value
+    return found
+
+
+def _topics(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    for text in texts:
+        name, separator, topic = text.partition("=")
+        if not (name and separator and topic):
+            raise click.BadParameter(f"{text!r} is not NAME=TOPIC, such as user_activity=prod.clicks", param=parameter)
+        if [each.partition("=")[0] for each in texts].count(name) > 1:
+            raise click.BadParameter(f"{name} is named twice: give it one name", param=parameter)
+        if [each.partition("=")[2] for each in texts].count(topic) > 1:
+            raise click.BadParameter(f"two topics would be {topic}: give each a name of its own", param=parameter)
+    return pairs(context, parameter, texts)
+
+
+topics_option = click.option(
+    "--topic",
+    "topics",
+    multiple=True,
+    metavar="NAME=TOPIC",
+    callback=_topics,
+    help="What an input or output topic is called here, such as user_activity=prod.clicks; may be given often.",
+)
+
+
+def named(services: Iterable[Service], topics: Mapping[str, str]) -> tuple[Service, ...]:
+    """Return services with topics called as the option --topic says. Raises click.UsageError."""
+    chosen = tuple(services)
+    try:
+        taken = taken_names(chosen, topics)
+        found = tuple(renamed(service, taken[service.name]) for service in chosen)
+        require_apart(found)
+        return found
+    except WrongTopics as error:
+        raise click.UsageError(f"--topic: {error}") from error
 
 
 service_argument = click.argument("service", type=ServiceType(), metavar="SERVICE")

@@ -7,26 +7,32 @@ from pathlib import Path
 import click
 
 from forebay.catalog import all_services
-from forebay.scaffold.project import WrongName, write_project
+from forebay.scaffold.project import Kind, WrongName, write_project
 
 
 @click.command(
     epilog="""\b
 Examples:
   forebay new page-counts
-  cd page-counts && forebay demo page-counts"""
+  cd page-counts && forebay demo page-counts
+  forebay new page-sums --sql"""
 )
 @click.argument("name")
+@click.option("--sql", is_flag=True, help="Its logic is a file of SQL (docs/sql.md) instead of Python.")
+@click.option("--ksml", is_flag=True, help="Its logic is a KSML definition (docs/ksml.md) instead of Python.")
 @click.option("--folder", type=click.Path(path_type=Path), help="Where to write it. Default: a new folder NAME.")
-def new(name: str, folder: Path | None) -> None:
+def new(name: str, sql: bool, ksml: bool, folder: Path | None) -> None:
     """Write the service NAME into a folder of its own: contracts, logic, settings, a producer, a test, chart values.
 
     It runs as it is: each user's events are counted. docs/first-hour.md makes something else of it.
     """
     if name in all_services():
         raise click.UsageError(f"there is a service {name} already: choose another name")
+    if sql and ksml:
+        raise click.UsageError("logic is SQL or KSML: give --sql or --ksml")
+    kind = Kind.SQL if sql else Kind.KSML if ksml else Kind.PYTHON
     try:
-        written = write_project(name, folder or Path(name))
+        written = write_project(name, folder or Path(name), kind)
     except WrongName as error:
         raise click.UsageError(str(error)) from error
     for file in written:

@@ -10,13 +10,15 @@ from rich.console import Console
 
 from forebay.cli.connection import connect, connection_options
 from forebay.cli.created import create_input
+from forebay.cli.names import topics_option
 from forebay.cli.sending import Sending, sending_for
 from forebay.cli.signals import stop_requests
-from forebay.codec import Unavailable
+from forebay.codec import Codec, Unavailable
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.codecs import register_contract, registry_codec
 from forebay.kafka.registry import shared_registry
 from forebay.kafka.settings import KafkaSettings
+from forebay.names import IllegalName, check_name
 from forebay.platform import Platform
 from forebay.producing.base import Options, Source
 from forebay.producing.run import produce as send
@@ -88,6 +90,7 @@ Examples:
     envvar="FOREBAY_PRODUCE_START",
     help="Event time of the first event: ISO 8601 or ms. Default: now; with --rate 0: 2025-01-01T00:00:00Z.",
 )
+@topics_option
 @connection_options
 def produce(
     source: Source,
@@ -101,6 +104,7 @@ def produce(
     duplicates: float,
     malformed: float,
     start_ms: int | None,
+    topics: dict[str, str],
     **connection: Any,
 ) -> None:
     """Write synthetic events to TOPIC, until Ctrl-C or as many as asked for.
@@ -122,17 +126,19 @@ def produce(
         )
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+    _require_named(source, topics)
+    topic = topics.get(source.topic, source.topic)
     _require_running(**connection)
     settings = connect(**connection)
     try:
         if not connection["bootstrap_servers"]:
-            create_input(settings, source.service, source.topic)
-        with sending_for(Console(), source.topic) as sending:
+            create_input(settings, source.service, source.topic, topic)
+        with sending_for(Console(), topic) as sending:
             configure_logging("text")
-            sent = _send(source, options, settings, sending)
+            sent = _send(source, topic, options, settings, sending)
     except Unavailable as error:
         raise click.ClickException(f"{error}. `forebay up` starts the embedded platform.") from error
-    click.echo(_summary(source.topic, sent))
+    click.echo(_summary(topic, sent))
     if sent.failed:
         raise click.ClickException(f"{sent.failed:,} events were not taken: {sent.last_error}")
 
@@ -146,11 +152,23 @@ def _require_running(home: Any, bootstrap_servers: str | None, schema_registry_u
         raise click.ClickException(f"the platform in {status.home} doesn't run: `forebay up` starts it.")
 
 
-def _send(source: Source, options: Options, settings: KafkaSettings, sending: Sending) -> Sent:
-    TopicAdmin(settings, _ANSWER_S).topic_ids([source.topic])
+def _require_named(source: Source, topics: dict[str, str]) -> None:
+    for name, topic in topics.items():
+        if name != source.topic:
+            raise click.UsageError(f"--topic: {name} is not what is produced: write {source.topic}={topic}")
+    try:
+        check_name(topics.get(source.topic, source.topic))
+    except IllegalName as error:
+        raise click.UsageError(f"--topic: {error}") from error
+
+
+def _send(source: Source, topic: str, options: Options, settings: KafkaSettings, sending: Sending) -> Sent:
+    TopicAdmin(settings, _ANSWER_S).topic_ids([topic])
     registry = shared_registry(settings.registry())
-    contract = register_contract(registry, source.service, source.contract, source.topic)
-    codec = registry_codec(settings, source.service, source.record_type, contract.schema_id)
+    codec: Codec[Any] | None = None
+    if source.contract:
+        contract = register_contract(registry, source.service, source.contract, topic)
+        codec = registry_codec(settings, source.service, source.record_type, contract.schema_id)
     with stop_requests() as stop:
 
         def should_stop() -> bool:
@@ -166,6 +184,7 @@ def _send(source: Source, options: Options, settings: KafkaSettings, sending: Se
             lambda subject, text: registry.register(subject, Schema(text)).schema_id,
             on_progress=sending.sent,
             should_stop=should_stop,
+            to=topic,
         )
 
 

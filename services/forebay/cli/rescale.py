@@ -13,7 +13,7 @@ import click
 from forebay.catalog import Service
 from forebay.cli.connection import connect, connection_options
 from forebay.cli.job_options import ending_job_options, engine_fields
-from forebay.cli.names import service_argument
+from forebay.cli.names import named, service_argument
 from forebay.cli.run import ENDING, application_of, checkpoint_of, run_until_told
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.identities import rescale_topic
@@ -44,6 +44,7 @@ def rescale(service: Service, home: Path, **options: Any) -> None:
     are joined the latest stream time counts, and what is final by then is sent first. If the command is interrupted,
     give it again: it goes on.
     """
+    (service,) = named((service,), options["topics"])
     kafka, application = _connected(home, options), options["application"] or service.name
     tasks, checkpoint = options["tasks"], checkpoint_of(service, home, options)
     if not tasks:

@@ -12,7 +12,7 @@ import click
 
 from forebay.catalog import Service, Topic
 from forebay.cli.connection import connect, connection_options
-from forebay.cli.names import service_argument
+from forebay.cli.names import named, service_argument, topics_option
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import KafkaRefused
 from forebay.kafka.groups import delete_groups
@@ -32,6 +32,7 @@ Examples:
 )
 @service_argument
 @connection_options
+@topics_option
 @click.option("--application", help="Application id. Default: SERVICE.")
 @click.option("--checkpoint", help="The job's checkpoint directory. Default: <home>/checkpoints/<application>.")
 @click.option(
@@ -49,6 +50,7 @@ def reset(
     tasks: int | None,
     outputs: bool,
     yes: bool,
+    topics: dict[str, str],
     **connection: Any,
 ) -> None:
     """Delete SERVICE's checkpoint, own topics and offsets: its job starts over from its input.
@@ -56,6 +58,7 @@ def reset(
     Stop the job first: while it holds its checkpoint, or is seen to commit, the command is refused. An idle job with a
     checkpoint on another machine is not seen.
     """
+    (service,) = named((service,), topics)
     settings = connect(home=home, **connection)
     app = application or service.name
     place = checkpoint or str(home / "checkpoints" / app)

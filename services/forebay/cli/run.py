@@ -14,9 +14,11 @@ from forebay.cli.check import checked
 from forebay.cli.connection import connect, connection_options
 from forebay.cli.created import create_missing
 from forebay.cli.job_options import engine_fields, job_options
-from forebay.cli.names import service_argument
+from forebay.cli.names import ServiceType, named
+from forebay.cli.run_several import require_sharable, served, shared_engine
 from forebay.kafka.patience import keep_trying
 from forebay.platform.java import find_java
+from forebay.renaming import actual_names
 from forebay.runtime.app import JobApplication, JobOptions
 from forebay.runtime.kubernetes import ExecutorPods
 from forebay.runtime.logic_settings import WrongSettings
@@ -24,6 +26,8 @@ from forebay.runtime.logs import configure_logging
 from forebay.runtime.query import Plan, Trigger
 from forebay.runtime.restore import Restore
 from forebay.runtime.session import SparkOptions
+from forebay.runtime.sessions import Sessions, SharedSpark
+from forebay.runtime.several import SeveralJobs
 from forebay.serde.extension import missing
 
 ENDING = {"trigger": Trigger.AVAILABLE_NOW.value}
@@ -38,10 +42,11 @@ Examples:
   forebay run user-sessions --trigger available-now      drain what waits, then end
   forebay run user-sessions --restore                    the checkpoint may be lost: go on from the changelogs
   forebay run user-sessions --slots 2 --conf spark.ui.enabled=true
+  forebay run user-sessions device-alerts                several jobs in one process and one Spark
 
 `forebay services` lists the services, `forebay services SERVICE` the settings that --set takes."""
 )
-@service_argument
+@click.argument("services", nargs=-1, required=True, type=ServiceType(), metavar="SERVICE [SERVICE]...")
 @connection_options
 @click.option("--restore", is_flag=True, help="If the checkpoint is missing, take the state from the changelogs.")
 @click.option(
@@ -56,27 +61,52 @@ Examples:
 )
 @job_options
 def run(
-    service: Service, *, restore: bool, check: bool, create_topics: bool | None, home: Path, **options: Any
+    services: tuple[Service, ...],
+    *,
+    restore: bool,
+    check: bool,
+    create_topics: bool | None,
+    home: Path,
+    **options: Any,
 ) -> None:
     """Run SERVICE's job until Ctrl-C or SIGTERM, which end it after the running commit.
+
+    Of several services each job has its own checkpoint, health and end: one that fails starts again, or ends, alone.
 
     On another broker than the embedded one the topics must exist (`forebay topics create SERVICE`, with the same
     --application and --tasks) unless --create-topics is given. Started again it goes on where it stopped.
     """
-    if check:
+    chosen = named({service.name: service for service in services}.values(), options["topics"])
+    if len(chosen) > 1:
+        require_sharable(options)
+    for service in chosen if check else ():
         checked(service, options["logic"])
     if missing():
         click.echo(f"warning: {missing()}", err=True)
     wanted = Restore.IF_MISSING if restore else Restore.NO
-    job = application_of(service, home, options, engine_fields(options), wanted)
-    if not options["bootstrap_servers"] if create_topics is None else create_topics:
-        made = keep_trying(lambda: create_missing(job.kafka, service, job.application, options["tasks"]))
-        for name in made:
-            click.echo(f"{name}: created", err=True)
-    run_until_told(job)
+    creating = not options["bootstrap_servers"] if create_topics is None else create_topics
+    if len(chosen) == 1:
+        job = application_of(chosen[0], home, options, engine_fields(options), wanted)
+        if creating:
+            _create(chosen[0], job, options["tasks"])
+        run_until_told(job)
+        return
+    spark = SharedSpark(SparkOptions(1, options["memory"], options["conf"], jobs=len(chosen)))
+    engine = shared_engine(engine_fields(options), len(chosen))
+    own = {**options, "http_port": -1}
+    jobs = [application_of(service, home, own, engine, wanted, spark.session) for service in chosen]
+    for service, job in zip(chosen, jobs if creating else (), strict=False):
+        _create(service, job, options["tasks"])
+    with served(jobs, options["http_host"], options["http_port"]):
+        run_until_told(SeveralJobs(jobs, spark.close))
 
 
-def run_until_told(job: JobApplication) -> None:
+def _create(service: Service, job: JobApplication, tasks: int) -> None:
+    for name in keep_trying(lambda: create_missing(job.kafka, service, job.application, tasks)):
+        click.echo(f"{name}: created", err=True)
+
+
+def run_until_told(job: JobApplication | SeveralJobs) -> None:
     """Run a job until it ends by itself, or a signal ends it after the running commit."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: job.stop())
@@ -95,6 +125,7 @@ def application_of(
     options: dict[str, Any],
     engine: dict[str, Any],
     restore: Restore = Restore.NO,
+    sessions: Sessions | None = None,
 ) -> JobApplication:
     """Return the job that the command line's options describe; `engine` holds fields of its JobSpec.
 
@@ -108,6 +139,7 @@ def application_of(
     executors = _executors(options)
     chosen = JobOptions(
         service=service.name,
+        topics=actual_names((*service.inputs, *service.outputs)),
         kafka=connect(home=home, **connection),
         plan=Plan(checkpoint_of(service, home, options), Trigger(options["trigger"])),
         application=application,
@@ -122,7 +154,7 @@ def application_of(
         http_port=options["http_port"],
     )
     try:
-        return JobApplication(chosen)
+        return JobApplication(chosen, sessions)
     except WrongSettings as error:
         raise click.UsageError(str(error)) from error
 

@@ -8,13 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from forebay.flags import Flag
+
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
 def stop_requests() -> Iterator[threading.Event]:
     """Yield an event that the first SIGINT or SIGTERM sets; the second one acts as without this."""
-    stop = threading.Event()
+    stop = Flag()
     before = {number: signal.getsignal(number) for number in _SIGNALS}
 
     def request(number: int, frame: FrameType | None) -> None:

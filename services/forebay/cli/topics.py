@@ -10,7 +10,7 @@ import click
 
 from forebay.catalog import Service, Topic, all_services
 from forebay.cli.connection import connect, connection_options
-from forebay.cli.names import services_argument
+from forebay.cli.names import named, services_argument, topics_option
 from forebay.cli.options import json_option
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.topics import BROKER_DEFAULT, TopicDescription, differences, spec_of
@@ -24,6 +24,7 @@ _JOB_OPTIONS = (
         type=click.IntRange(min=1),
         help="State tasks of the job: partitions of its changelogs. Default: as many as the first input has.",
     ),
+    topics_option,
 )
 
 
@@ -58,11 +59,12 @@ def create(
     services: tuple[Service, ...],
     application: str,
     tasks: int | None,
+    topics: dict[str, str],
     replication_factor: int | None,
     **connection: Any,
 ) -> None:
     """Create topics that don't exist. Existing ones are compared: a difference is an error, nothing is changed."""
-    declared = _declared(services, application, tasks)
+    declared = _declared(services, application, tasks, topics)
     admin = TopicAdmin(connect(**connection))
     specs = [spec_of(topic, replication_factor or BROKER_DEFAULT) for topic in declared]
     existing = admin.describe(topic.name for topic in declared)
@@ -82,10 +84,15 @@ Examples:
 @_options
 @json_option
 def describe(
-    services: tuple[Service, ...], application: str, tasks: int | None, as_json: bool, **connection: Any
+    services: tuple[Service, ...],
+    application: str,
+    tasks: int | None,
+    topics: dict[str, str],
+    as_json: bool,
+    **connection: Any,
 ) -> None:
     """Show topics as they are: partitions, copies, id, configuration; and where they are not as declared."""
-    declared = _declared(services, application, tasks)
+    declared = _declared(services, application, tasks, topics)
     admin = TopicAdmin(connect(**connection))
     existing = admin.describe(topic.name for topic in declared)
     if as_json:
@@ -95,8 +102,10 @@ def describe(
         click.echo("\n".join(_lines(topic, existing.get(topic.name))))
 
 
-def _declared(services: tuple[Service, ...], application: str, tasks: int | None) -> list[Topic]:
-    chosen = services or tuple(all_services().values())
+def _declared(
+    services: tuple[Service, ...], application: str, tasks: int | None, topics: dict[str, str]
+) -> list[Topic]:
+    chosen = named(services or all_services().values(), topics)
     if application and len(chosen) > 1:
         raise click.UsageError("--application is one job's: name its service, and no other")
     return list({topic.name: topic for service in chosen for topic in service.topics(application, tasks or 0)}.values())

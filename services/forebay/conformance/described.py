@@ -20,7 +20,7 @@ from forebay.operators.results import Emission, Join
 from forebay.operators.suppress import UntilTimeLimit, UntilWindowCloses, WhenFull
 from forebay.partitioner import partition_of
 from forebay.serde.json_format import JSON
-from forebay.testing import JobDriver
+from forebay.testing import TestDriver
 from forebay.time.sessions import SessionWindows
 from forebay.time.windows import JoinWindows, TimeWindows
 
@@ -81,7 +81,7 @@ def _outcomes(case: Json, tasks: int) -> list[Outcome]:
         _DESCRIBED[spec["op"]](topology, spec)
         return topology
 
-    driver = JobDriver(job(_NoSettings, build), tasks=tasks, dedupe_retention_ms=0)
+    driver = TestDriver(job(_NoSettings, build), tasks=tasks, dedupe_retention_ms=0)
     outcomes = []
     for record in case["input"]:
         sent = driver.pipe(record["key"], record["value"], record["topic"], record["ts"])
@@ -101,7 +101,7 @@ def _shown(sent: Any) -> Json:
     return json.loads(json.dumps({"key": key, **bounds, "value": sent.value, "ts": sent.timestamp}))
 
 
-def _live(driver: JobDriver) -> Json:
+def _live(driver: TestDriver) -> Json:
     return [{"key": json.loads(s.key), "start": s.start, "end": s.end, "value": s.value} for s in driver.store(_STORE)]
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from forebay.demo.histogram import NOTHING, Histogram
 from forebay.demo.samples import Samples
+from forebay.runtime.latencies import LAST_MINUTE
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,8 @@ class Figures:
         state_rows, state_bytes: of all tasks' tables.
         stream_time_s: of the task that is furthest behind, seconds since the epoch; None before the first record.
         commits: of tasks.
-        latencies: from a record's timestamp to its output's commit, in seconds.
+        latency_p50_s, latency_p95_s: from a record's timestamp to its output's commit, in seconds, over the last
+            minute; None without any.
     """
 
     records_in: int = 0
@@ -35,7 +36,8 @@ class Figures:
     state_bytes: int = 0
     stream_time_s: float | None = None
     commits: int = 0
-    latencies: Histogram = NOTHING
+    latency_p50_s: float | None = None
+    latency_p95_s: float | None = None
 
 
 def read_figures(samples: Samples, service: str) -> Figures:
@@ -57,5 +59,6 @@ def read_figures(samples: Samples, service: str) -> Figures:
         state_bytes=total("state_bytes"),
         stream_time_s=min(samples.values("forebay_stream_time_seconds", service=service), default=None),
         commits=total("commits_total"),
-        latencies=samples.histogram("forebay_end_to_end_latency_seconds", service=service),
+        latency_p50_s=next(iter(samples.values(LAST_MINUTE, service=service, quantile="0.5")), None),
+        latency_p95_s=next(iter(samples.values(LAST_MINUTE, service=service, quantile="0.95")), None),
     )

@@ -1,4 +1,4 @@
-"""What figures of several moments tell: rates, and quantiles of the last minute."""
+"""What figures of several moments tell: rates."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from forebay.demo.figures import Figures
 
 RATE_WINDOW_S = 10.0
-QUANTILE_WINDOW_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +17,7 @@ class Trend:
     Args:
         in_rate, out_rate: records a second over the last 10 s.
         commit_rate: commits of tasks a second over the last 10 s.
-        latency_p50_s, latency_p95_s: from a record's timestamp to its output's commit, in seconds, over the last
-            minute.
+        latency_p50_s, latency_p95_s: as the job tells them (see Figures).
     """
 
     in_rate: float | None = None
@@ -33,7 +31,7 @@ UNKNOWN = Trend()
 
 
 class History:
-    """A job's figures of the last minute."""
+    """A job's figures of the last seconds."""
 
     def __init__(self) -> None:
         self._moments: deque[tuple[float, Figures]] = deque()
@@ -49,7 +47,7 @@ class History:
         if earlier is not None and figures.records_in < earlier.records_in:
             self._moments.clear()
         self._moments.append((at_s, figures))
-        while len(self._moments) > 1 and self._moments[1][0] <= at_s - QUANTILE_WINDOW_S:
+        while len(self._moments) > 1 and self._moments[1][0] <= at_s - RATE_WINDOW_S:
             self._moments.popleft()
 
     def trend(self) -> Trend:
@@ -61,11 +59,10 @@ class History:
         if then is now:
             then_s, then = self._moments[-2]
         seconds = at_s - then_s
-        latencies = now.latencies.since(self._moments[0][1].latencies)
         return Trend(
             in_rate=(now.records_in - then.records_in) / seconds,
             out_rate=(now.outputs - then.outputs) / seconds,
             commit_rate=(now.commits - then.commits) / seconds,
-            latency_p50_s=latencies.quantile(0.5),
-            latency_p95_s=latencies.quantile(0.95),
+            latency_p50_s=now.latency_p50_s,
+            latency_p95_s=now.latency_p95_s,
         )

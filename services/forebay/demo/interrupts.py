@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Self
+
+from forebay.flags import Flag
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -19,8 +20,8 @@ class Interrupts:
     """
 
     def __init__(self) -> None:
-        self.stop = threading.Event()
-        self.hurry = threading.Event()
+        self.stop = Flag()
+        self.hurry = Flag()
         self._raising = False
 
     def __enter__(self) -> Self:

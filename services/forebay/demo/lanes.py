@@ -1,84 +1,98 @@
-"""A service's processes under watch, and whose turn it is to start."""
+"""A service's producers under watch; they begin once its job reads, so that its start has the cores."""
 
 from __future__ import annotations
 
-import dataclasses
-import os
 from collections.abc import Sequence
 
 from forebay.demo.children import Child
 from forebay.demo.errors import DemoError
 from forebay.demo.view import ServiceView
 from forebay.demo.watched import WatchedService
-from forebay.runtime.health import Verdict
 
 READY_SECONDS = 300.0
-"""How long a job may take to its first commit."""
-
-TURN_SECONDS = 60.0
-"""How long a job that starts keeps others waiting."""
-
-WAITS = Verdict(False, "waits for its turn to start")
+"""How long it may take until the next of the services has its first commit."""
 
 
 class Lane:
-    """One service: its job, the producers of its input, and what is seen of it.
+    """One service: the producers of its input, and what is seen of its job.
 
     Args:
         producers: of its input topics, those of an earlier lane left out.
     """
 
-    def __init__(self, job: Child, producers: Sequence[Child], watched: WatchedService) -> None:
-        self.job = job
+    def __init__(self, producers: Sequence[Child], watched: WatchedService) -> None:
         self.producers = tuple(producers)
         self.watched = watched
-        self._started_at: float | None = None
-
-    @property
-    def is_started(self) -> bool:
-        """Whether its processes were started."""
-        return self._started_at is not None
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether its job has committed anything."""
-        return self.watched.ready
+        self.is_started = False
+        self.is_ready = False
 
     @property
     def children(self) -> tuple[Child, ...]:
         """The processes that run."""
-        return (self.job, *self.producers) if self.is_started else ()
+        return self.producers if self.is_started else ()
 
-    def start(self, now: float) -> None:
-        """Start job and producers. Raises DemoError."""
-        self._started_at = now
-        for child in self.children:
+    @property
+    def has_turn(self) -> bool:
+        """Whether its producers should start: its job reads."""
+        return self.watched.ready and not self.is_started
+
+    def start(self) -> None:
+        """Start the producers. Raises DemoError."""
+        self.is_started = True
+        for child in self.producers:
             child.start()
 
-    def is_busy_starting(self, now: float) -> bool:
-        """Tell whether another start should wait for this one."""
-        return self._started_at is not None and not self.is_ready and now - self._started_at < TURN_SECONDS
+    def look(self) -> ServiceView:
+        """Return how the service is now; it is ready from its first commit on."""
+        view = self.watched.look()
+        self.is_ready = self.is_ready or view.figures is not None
+        return view
+
+
+class Lanes:
+    """All services of a demo, and the process of their jobs."""
+
+    def __init__(self, job: Child, lanes: Sequence[Lane]) -> None:
+        self.job = job
+        self.lanes = tuple(lanes)
+        self._ready = 0
+        self._progress_at: float | None = None
+
+    @property
+    def are_ready(self) -> bool:
+        """Whether every job has committed something."""
+        return self._ready == len(self.lanes)
+
+    @property
+    def producers(self) -> list[Child]:
+        """The producers that run."""
+        return [child for lane in self.lanes for child in lane.children]
+
+    def next_to_start(self, now: float) -> list[Child]:
+        """Start what has its turn (monotonic seconds): the jobs first, producers with their readers."""
+        started = []
+        if self._progress_at is None:
+            self._progress_at = now
+            self.job.start()
+            started.append(self.job)
+        for lane in self.lanes:
+            if lane.has_turn:
+                lane.start()
+                started.extend(lane.producers)
+        return started
+
+    def look(self) -> tuple[ServiceView, ...]:
+        """Return how the services are now."""
+        return tuple(lane.look() for lane in self.lanes)
 
     def require_progress(self, now: float) -> None:
-        """Raise DemoError, with the log's last lines, if a process has ended or the job takes too long to start."""
-        for child in self.children:
+        """Raise DemoError, with the log's last lines, if a process has ended or no further job gets to a commit."""
+        for child in (self.job, *self.producers):
             child.require_alive()
-        if self._started_at is not None and not self.is_ready and now - self._started_at > READY_SECONDS:
-            reason = f"the {self.job.name} has no commit after {READY_SECONDS:.0f} s: see {self.job.log}."
+        ready = sum(lane.is_ready for lane in self.lanes)
+        if ready != self._ready or self._progress_at is None:
+            self._ready, self._progress_at = ready, now
+        if not self.are_ready and now - self._progress_at > READY_SECONDS:
+            waiting = ", ".join(lane.watched.service.name for lane in self.lanes if not lane.is_ready)
+            reason = f"no commit of {waiting} for {READY_SECONDS:.0f} s: see {self.job.log}."
             raise DemoError(reason, self.job.log_tail())
-
-    def look(self) -> ServiceView:
-        """Return how the service is now."""
-        view = self.watched.look()
-        return view if self.is_started else dataclasses.replace(view, state=WAITS)
-
-
-def starts_at_once() -> int:
-    """Return how many jobs may start together: each keeps two cores busy while it does."""
-    return max(1, (os.cpu_count() or 1) // 2)
-
-
-def next_to_start(lanes: Sequence[Lane], now: float, at_once: int) -> list[Lane]:
-    """Return the lanes whose turn it is: in order, never more than `at_once` jobs on their way to the first commit."""
-    free = at_once - sum(lane.is_busy_starting(now) for lane in lanes)
-    return [lane for lane in lanes if not lane.is_started][: max(0, free)]

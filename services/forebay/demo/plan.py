@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from forebay.catalog import Service
+from forebay.catalog import Service, Topic
 from forebay.demo.children import Child
 from forebay.demo.errors import DemoError
 from forebay.platform.ports import free_port, require_free
 from forebay.producing.sources import all_sources
+from forebay.renaming import actual_names
 
 OUT_OF_ORDER = 0.02
 DUPLICATES = 0.01
@@ -38,9 +39,9 @@ class DemoPlan:
         rate: events a second on each input topic.
         keys: number of different keys.
         seed: another seed gives other events.
-        memory_mb: heap of each job's JVM, in MB.
+        memory_mb: heap of the jobs' JVM, in MB.
         duration_s: seconds to go on once every job reads and writes; None = until it is interrupted.
-        http_port: where the first job serves health and metrics, the next ones count up; 0 = free ones.
+        http_port: where the jobs' health and metrics are served; 0 = a free one.
     """
 
     home: Path
@@ -58,17 +59,20 @@ class DemoPlan:
         """Where the logs of all processes are."""
         return self.home / "logs"
 
-    def http_ports(self) -> list[int]:
-        """Return the port of each service's job. Raises PlatformError if one is taken."""
+    @property
+    def job_name(self) -> str:
+        """What the process of the jobs is called in messages and logs."""
+        return f"job {self.services[0].name}" if len(self.services) == 1 else "jobs"
+
+    def chosen_port(self) -> int:
+        """Return the port of the jobs' health and metrics. Raises PlatformError if it is taken."""
         if self.http_port:
-            ports = list(range(self.http_port, self.http_port + len(self.services)))
-            for port, service in zip(ports, self.services, strict=True):
-                require_free(port, f"job {service.name}", "--http-port")
-            return ports
-        found: list[int] = []
-        for _ in self.services:
-            found.append(free_port(frozenset(found)))
-        return found
+            require_free(self.http_port, self.job_name, "--http-port")
+        return self.http_port or free_port(frozenset())
+
+    def pages(self, service: Service) -> str:
+        """Return the path before a service's /readyz and /metrics: several jobs have one port."""
+        return "" if len(self.services) == 1 else f"/{service.name}"
 
     def producers(self) -> list[list[Child]]:
         """Return each service's producers, one per input topic; a topic that an earlier service reads has its already.
@@ -80,32 +84,35 @@ class DemoPlan:
         seen: set[str] = set()
         children = []
         for service in self.services:
-            topics = [topic.name for topic in service.inputs if topic.name not in seen]
-            missing = [name for name in topics if name not in sources]
+            topics = [topic for topic in service.inputs if topic.name not in seen]
+            missing = [topic.declared for topic in topics if topic.declared not in sources]
             if missing:
                 raise DemoError(
                     f"nothing produces the topic {', '.join(missing)}: choose other services, or write a module with "
                     f'SOURCE = Source("{missing[0]}", ...) and producers=("MODULE",) in the entry of {service.name} '
                     "(docs/new-service.md)."
                 )
-            seen.update(topics)
+            seen.update(topic.name for topic in topics)
             children.append([self._producer(topic) for topic in topics])
         return children
 
-    def job(self, service: Service, http_port: int) -> Child:
-        """Return a service's job, with health and metrics on `http_port`."""
-        options = {
+    def jobs(self, http_port: int) -> Child:
+        """Return the services' jobs, one process, with health and metrics on `http_port`."""
+        options: dict[str, object] = {
             "home": self.home,
             "http-port": http_port,
             "memory": f"{self.memory_mb}m",
             "log-format": "text",
         }
-        command = _forebay("run", service.name, options)
-        return Child(f"job {service.name}", command, self.logs / f"job-{service.name}.log", _JOB_GRACE_S)
+        names = (service.name for service in self.services)
+        shared = (topic for service in self.services for topic in (*service.inputs, *service.outputs))
+        # The demo has checked them already.
+        command = (*_forebay("run", *names, **options), "--no-check", *_named(shared))
+        return Child(self.job_name, command, self.logs / f"{self.job_name.replace(' ', '-')}.log", _JOB_GRACE_S)
 
-    def _producer(self, topic: str) -> Child:
+    def _producer(self, topic: Topic) -> Child:
         # Without --start events happen now, so those of a second demo with the same seed are new all the same.
-        options = {
+        options: dict[str, object] = {
             "home": self.home,
             "rate": self.rate,
             "keys": self.keys,
@@ -114,10 +121,15 @@ class DemoPlan:
             "duplicates": DUPLICATES,
             "malformed": MALFORMED,
         }
-        command = _forebay("produce", topic, options)
-        return Child(f"producer {topic}", command, self.logs / f"producer-{topic}.log", _PRODUCER_GRACE_S)
+        command = (*_forebay("produce", topic.declared, **options), *_named((topic,)))
+        return Child(f"producer {topic.name}", command, self.logs / f"producer-{topic.name}.log", _PRODUCER_GRACE_S)
 
 
-def _forebay(command: str, argument: str, options: Mapping[str, object]) -> tuple[str, ...]:
+def _forebay(command: str, *arguments: str, **options: object) -> tuple[str, ...]:
     given = (text for name, value in options.items() for text in (f"--{name}", str(value)))
-    return (sys.executable, "-m", "forebay.cli.main", command, argument, *given)
+    return (sys.executable, "-m", "forebay.cli.main", command, *arguments, *given)
+
+
+def _named(topics: Iterable[Topic]) -> list[str]:
+    """Return the options that say what topics are called here."""
+    return [f"--topic={declared}={name}" for declared, name in actual_names(topics).items()]

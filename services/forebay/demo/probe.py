@@ -15,10 +15,15 @@ _STARTING = Verdict(False, "starting")
 
 
 class JobProbe:
-    """Reads /metrics and /readyz of the job of one service on this machine."""
+    """Reads /metrics and /readyz of the job of one service on this machine.
 
-    def __init__(self, service: str, port: int) -> None:
+    Args:
+        pages: path before both, where a process has several jobs.
+    """
+
+    def __init__(self, service: str, port: int, pages: str = "") -> None:
         self._service = service
+        self._pages = pages
         self.port = port
 
     def state(self) -> Verdict:
@@ -40,7 +45,7 @@ class JobProbe:
     def _get(self, path: str) -> str | None:
         connection = http.client.HTTPConnection(HOST, self.port, timeout=_TIMEOUT_S)
         try:
-            connection.request("GET", path)
+            connection.request("GET", self._pages + path)
             return connection.getresponse().read().decode()
         except (OSError, http.client.HTTPException):
             return None

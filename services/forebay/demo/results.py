@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Mapping
+from typing import Any
 
 from confluent_kafka import OFFSET_END, Consumer, Message, TopicPartition
 
@@ -31,6 +33,7 @@ class ResultReader:
 
     def __init__(self, settings: KafkaSettings, service: Service, partitions: Mapping[str, int]) -> None:
         self._latest: dict[str, deque[Record]] = {topic.name: deque(maxlen=_KEPT_RESULTS) for topic in service.outputs}
+        self._declared = {topic.name: topic.declared for topic in service.outputs}
         self._decoder = GenericDecoder(shared_registry(settings.registry()))
         self._consumer = Consumer(settings.consumer(**{"group.id": "forebay-demo"}))
         self._ends = [
@@ -45,7 +48,7 @@ class ResultReader:
     def results(self) -> tuple[Results, ...]:
         """Some of the latest results of each output topic, newest first."""
         return tuple(
-            Results(topic, columns_of(topic, latest[0] if latest else {}), tuple(latest))
+            Results(topic, columns_of(self._declared[topic], latest[0] if latest else {}), tuple(latest))
             for topic, latest in self._latest.items()
         )
 
@@ -73,18 +76,18 @@ class ResultReader:
             self._consumer.assign(self._ends)
         for topic, latest in results.items():
             for message in latest:
-                self._add_result(topic, message.value())
+                self._add_result(topic, message.key(), message.value())
 
     def close(self) -> None:
         """Leave the broker."""
         self._consumer.close()
 
-    def _add_result(self, topic: str, value: bytes | None) -> None:
+    def _add_result(self, topic: str, key: bytes | None, value: bytes | None) -> None:
         if value is None:
             return
         try:
-            record = self._decoder.decode(value)
-        except (DecodeError, Unavailable):
+            record = _of_json(key, value) if value.startswith(b"{") else self._decoder.decode(value)
+        except (DecodeError, ValueError, Unavailable):
             return
         if isinstance(record, Mapping):
             self._latest[topic].appendleft(record)
@@ -101,6 +104,13 @@ def reason_of(message: Message) -> str:
     headers = dict[str, str | bytes | None](message.headers() or ())
     stage, text = (headers.get(f"error.{name}") for name in ("stage", "message"))
     return f"{_text(stage)}: {_text(text)}"
+
+
+def _of_json(key: bytes | None, value: bytes) -> Any:
+    """Return a result without contract; its key is often no part of it, and comes first. Raises ValueError."""
+    record = json.loads(value)
+    text = (key or b"").decode(errors="replace")
+    return {"key": text, **record} if text.isprintable() else record
 
 
 def _text(value: str | bytes | None) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from forebay.demo.children import Child
 from forebay.demo.errors import DemoError
 from forebay.demo.interrupts import Interrupts
-from forebay.demo.lanes import Lane, next_to_start, starts_at_once
+from forebay.demo.lanes import Lane, Lanes
 from forebay.demo.leftovers import Ledger, only_demo
 from forebay.demo.plain import totals
 from forebay.demo.plan import DemoPlan, PlatformAfter
@@ -42,7 +42,8 @@ class Demo:
         self._interrupts = Interrupts()
         self._platform = Platform(plan.home)
         self._producers = plan.producers()
-        self._lanes: list[Lane] = []
+        self._lanes: Lanes | None = None
+        self._metrics = ""
         self._troubles: list[DemoError] = []
         self._last: View | None = None
 
@@ -88,39 +89,39 @@ class Demo:
         created = TopicAdmin(settings).create(specs.values())
         self._show.step(f"created {len(created)} topics" if created else f"going on with {len(specs)} topics")
         partitions = {name: spec.partitions for name, spec in specs.items()}
-        ports = self._plan.http_ports()
-        for service, port, producers in zip(self._plan.services, ports, self._producers, strict=True):
-            watched = WatchedService(settings, service, JobProbe(service.name, port), partitions)
+        port, lanes = self._plan.chosen_port(), []
+        for service, producers in zip(self._plan.services, self._producers, strict=True):
+            probe = JobProbe(service.name, port, self._plan.pages(service))
+            watched = WatchedService(settings, service, probe, partitions)
             ends.callback(watched.close)
-            self._lanes.append(Lane(self._plan.job(service, port), producers, watched))
+            lanes.append(Lane(producers, watched))
+        self._lanes = Lanes(self._plan.jobs(port), lanes)
+        self._metrics = f"http://{HOST}:{port}/metrics"
 
     def _watch(self, ledger: Ledger) -> None:
+        assert self._lanes is not None, "_prepare comes first"
         began = time.monotonic()
         ready_at: float | None = None
-        self._start(ledger, began)
+        self._start(self._lanes, ledger, began)
         while not self._interrupts.stop.wait(self._show.interval_s):
             now = time.monotonic()
-            for lane in self._lanes:
-                lane.require_progress(now)
-            self._start(ledger, now)
-            self._last = View(now - began, time.time(), tuple(lane.look() for lane in self._lanes), self._hints())
+            self._lanes.require_progress(now)
+            self._start(self._lanes, ledger, now)
+            self._last = View(now - began, time.time(), self._lanes.look(), self._hints())
             self._show.update(self._last)
             if ready_at is None:
-                ready_at = now if all(lane.is_ready for lane in self._lanes) else None
+                ready_at = now if self._lanes.are_ready else None
             elif self._plan.duration_s is not None and now - ready_at >= self._plan.duration_s:
                 return
 
-    def _start(self, ledger: Ledger, now: float) -> None:
-        """Start those whose turn it is."""
-        for lane in next_to_start(self._lanes, now, starts_at_once()):
-            lane.start(now)
-            for child in lane.children:
-                ledger.add(child.pid)
-                self._show.note(f"started the {child.name} (pid {child.pid})")
+    def _start(self, lanes: Lanes, ledger: Ledger, now: float) -> None:
+        for child in lanes.next_to_start(now):
+            ledger.add(child.pid)
+            self._show.note(f"started the {child.name} (pid {child.pid})")
 
     def _hints(self) -> tuple[str, ...]:
         return (
-            f"metrics {metrics_pages([lane.watched.probe.port for lane in self._lanes])}  (also /healthz, /readyz)",
+            f"metrics {self._metrics}  (also /healthz, /readyz)",
             f"logs {self._plan.logs}  broker {self._platform.endpoints.bootstrap_servers}",
             "Ctrl-C stops everything; the data stays, and `forebay demo` goes on with it",
         )
@@ -130,9 +131,9 @@ class Demo:
             self._show.step(line)
 
     def _stop(self) -> None:
-        """End the producers, then the jobs; each kind at the same time."""
-        running = [lane for lane in self._lanes if lane.is_started]
-        for children in ([child for lane in running for child in lane.producers], [lane.job for lane in running]):
+        """End the producers, at the same time, then the jobs."""
+        assert self._lanes is not None, "_prepare comes first"
+        for children in (self._lanes.producers, [self._lanes.job]):
             for child in children:
                 self._show.step(f"stopping the {child.name}")
                 child.ask_to_end()
@@ -151,12 +152,6 @@ class Demo:
             return
         self._show.step("stopping the platform")
         self._platform.down()
-
-
-def metrics_pages(ports: Sequence[int]) -> str:
-    """Return the metrics' address; of several jobs in the order of the rows, as shells and curl take it."""
-    texts = [str(port) for port in ports]
-    return f"http://{HOST}:{texts[0] if len(texts) == 1 else '{' + ','.join(texts) + '}'}/metrics"
 
 
 @contextmanager

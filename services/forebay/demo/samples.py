@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from forebay.demo.histogram import Histogram
-
 _Labels = dict[str, str]
 
 
@@ -28,14 +26,6 @@ class Samples:
     def total(self, name: str, **labels: str) -> float:
         """Return the sum of a metric's samples that have these labels; 0 without any."""
         return sum(self.values(name, **labels))
-
-    def histogram(self, name: str, **labels: str) -> Histogram:
-        """Return a histogram, summed over the samples that have these labels."""
-        counts: dict[float, float] = defaultdict(float)
-        for found, value in self._matching(f"{name}_bucket", labels):
-            counts[float(found["le"])] += value
-        bounds = tuple(sorted(counts))
-        return Histogram(bounds, tuple(counts[bound] for bound in bounds), self.total(f"{name}_sum", **labels))
 
     def _matching(self, name: str, labels: _Labels) -> Iterator[tuple[_Labels, float]]:
         wanted = labels.items()

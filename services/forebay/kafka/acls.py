@@ -16,6 +16,7 @@ from forebay.kafka.identities import (
     standby_group,
     transactional_prefix,
 )
+from forebay.names import literal_start
 
 
 class Resource(Enum):
@@ -150,6 +151,10 @@ def _run(service: Service, application: str) -> tuple[Right, ...]:
     ]
     return (
         *(_topic(Operation.READ, topic, "input; committing offsets of it") for topic in service.inputs),
+        *(
+            Right(Operation.READ, Resource.TOPIC, literal_start(pattern), f"inputs that match {pattern}", prefixed=True)
+            for pattern in service.patterns
+        ),
         *written,
         *(_topic(Operation.READ, topic, "rows and positions") for topic in changelogs),
         *(

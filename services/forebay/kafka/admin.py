@@ -77,6 +77,13 @@ class TopicAdmin:
         """Return the number of partitions of the topics that exist; needs no right to see configuration."""
         return {name: len(topic.partitions) for name, topic in self._found(names).items()}
 
+    def names(self) -> list[str]:
+        """Return the names of all topics that we may see."""
+        try:
+            return sorted(self._admin.list_topics(timeout=self._timeout_s).topics)
+        except KafkaException as error:
+            raise self._admission.failure(error, f"can't ask {self._servers} for its topics") from error
+
     def topic_ids(self, names: Sequence[str]) -> dict[str, str]:
         """Return the broker's id of each topic. Raises TopicMissing for one that does not exist."""
         found = self._found(names)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TypeVar
 
 from forebay.kafka.registry import SchemaRegistry, shared_registry, subject_of
+from forebay.kafka.registry_settings import SchemaIds
 from forebay.kafka.settings import KafkaSettings
+from forebay.kafka.subject_schemas import SubjectSchemas
 from forebay.serde import AvroCodec, RegisteredSchema, load_contract
 
 T = TypeVar("T")
@@ -24,14 +26,22 @@ def register_contract(registry: SchemaRegistry, service: str, name: str, topic: 
     return registry.register(subject_of(topic), load_contract(service, name))
 
 
-def registry_codec(settings: KafkaSettings, service: str, record_type: type[T], schema_id: int) -> AvroCodec[T]:
+def registry_codec(
+    settings: KafkaSettings, service: str, record_type: type[T], schema_id: int, others: str = ""
+) -> AvroCodec[T]:
     """Return the codec of a record type whose contract, of the same name, is registered as `schema_id`.
+
+    Args:
+        others: the topic that others write: only schemas of its subject are read, unless the settings take any.
 
     Raises:
         ContractMissing, InvalidSchema, ContractMismatch: contract and record type don't go together.
     """
     registered = RegisteredSchema(schema_id, load_contract(service, record_type.__name__))
-    return AvroCodec(record_type, registered, shared_registry(settings.registry()))
+    registry = shared_registry(settings.registry())
+    if others and settings.schema_registry_ids is SchemaIds.SUBJECT:
+        return AvroCodec(record_type, registered, SubjectSchemas(registry, subject_of(others)))
+    return AvroCodec(record_type, registered, registry)
 
 
 def reading_codec(settings: KafkaSettings, service: str, record_type: type[T]) -> AvroCodec[T]:

@@ -87,6 +87,10 @@ class SchemaRegistry:
                 raise self._no_schema(schema_id)
             return self._schemas.setdefault(schema_id, Schema(self._told(answer, "schema", str, path)))
 
+    def holds(self, subject: str, schema: Schema) -> bool:
+        """Tell whether a version of the subject has this schema, a deleted one too. Raises RegistryUnavailable."""
+        return self._send("POST", f"{_path(subject)}?deleted=true", {"schema": schema.text}).status == 200
+
     def compatibility(self, subject: str) -> Compatibility | None:
         """Return the subject's own rule, or None if it has none."""
         answer = self._send("GET", f"/config/{quote(subject, safe='')}")

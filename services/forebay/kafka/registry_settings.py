@@ -25,6 +25,13 @@ class Compatibility(enum.Enum):
         return wanted in _IMPLIED[self]
 
 
+class SchemaIds(enum.Enum):
+    """Which schemas an input's records may be written with: its subject's, or any that the registry has."""
+
+    SUBJECT = "subject"
+    ANY = "any"
+
+
 _IMPLIED = {level: {level, Compatibility.NONE} for level in Compatibility}
 _IMPLIED[Compatibility.BACKWARD_TRANSITIVE] |= {Compatibility.BACKWARD}
 _IMPLIED[Compatibility.FORWARD_TRANSITIVE] |= {Compatibility.FORWARD}

@@ -14,7 +14,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from forebay.kafka.librdkafka_log import log_options, outage_options
 from forebay.kafka.option_names import from_environment
 from forebay.kafka.options import as_text, check_options, for_admin, for_consumer, for_producer, hide_secrets
-from forebay.kafka.registry_settings import Compatibility, RegistrySettings
+from forebay.kafka.registry_settings import Compatibility, RegistrySettings, SchemaIds
 
 _OPTION_PREFIX = "FOREBAY_KAFKA_"
 
@@ -65,6 +65,7 @@ class KafkaSettings(BaseSettings):
     schema_registry_certificate_location: Path | None = None
     schema_registry_key_location: Path | None = None
     schema_registry_compatibility: Compatibility = Compatibility.BACKWARD
+    schema_registry_ids: SchemaIds = SchemaIds.SUBJECT
     schema_registry_timeout_s: Annotated[float, Field(gt=0)] = 10.0
     kafka: Annotated[
         Mapping[str, str | SecretStr], NoDecode, BeforeValidator(as_text), AfterValidator(hide_secrets)

@@ -8,8 +8,7 @@ from forebay.ksml.compile import Definitions, KsmlSettings, job_of
 from forebay.processor.engine import declared_stores
 from forebay.processor.messages import Headers
 from forebay.stores.binding import Store
-from forebay.testing import JobDriver
-from forebay.testing.driver import Forwarded
+from forebay.testing import Forwarded, TestDriver
 
 
 class KsmlDriver:
@@ -22,7 +21,7 @@ class KsmlDriver:
 
     def __init__(self, made: Definitions, settings: KsmlSettings | None = None, tasks: int = 1) -> None:
         self.job = job_of(made)
-        self.driver = JobDriver(self.job, settings=settings, tasks=tasks)
+        self.driver = TestDriver(self.job, settings=settings, tasks=tasks)
 
     @property
     def sent(self) -> list[Forwarded[Any]]:

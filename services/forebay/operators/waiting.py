@@ -37,11 +37,13 @@ class Waiting(Generic[L, R, O]):
 
     def fired(self, ctx: Context[Any]) -> list[Result[O]]:
         """Return what has waited long enough by the stream's time and the time idle since."""
-        results = self.join.release(self.join.stream_time + ctx.closing_time - ctx.stream_time)
+        results = self.join.release(self.join.stream_time + ctx.closing_time - ctx.current_stream_time)
         self._set(ctx)
         return results
 
     def _set(self, ctx: Context[Any]) -> None:
         due = self.join.next_release()
         if due is not None:
-            ctx.schedule(self.timer, max(due + ctx.stream_time - self.join.stream_time, ctx.closing_time + 1), _TASK)
+            ctx.schedule(
+                self.timer, max(due + ctx.current_stream_time - self.join.stream_time, ctx.closing_time + 1), _TASK
+            )

@@ -31,6 +31,8 @@ def registry_arguments(directory: Path, bind: str, port: int, progress: Progress
         "apicurio.datasource.jdbc.initial-size": 1,
         "apicurio.datasource.jdbc.min-size": 1,
         "apicurio.datasource.jdbc.max-size": 8,
+        # Its default of 5 s for the first connection ends the start of a registry where others keep the cores busy.
+        "quarkus.datasource.h2.jdbc.acquisition-timeout": "60",
         "quarkus.http.host": bind,
         "quarkus.http.port": port,
         "quarkus.http.access-log.enabled": "false",

@@ -67,8 +67,13 @@ class Context(Protocol[O_contra]):
         ...
 
     @property
-    def stream_time(self) -> int:
+    def current_stream_time(self) -> int:
         """Largest event time this task has accepted, this record included, in ms."""
+        ...
+
+    @property
+    def current_system_time(self) -> int:
+        """Wall-clock time (ms) as the commit began that this belongs to; a test driver's own."""
         ...
 
     @property

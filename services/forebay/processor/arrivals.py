@@ -43,7 +43,7 @@ class Plan(NamedTuple):
         timeless: topics whose records move no time (global tables).
         processor: tells event times and ids.
         handed: repartitions: their records' event time is the Kafka record's timestamp.
-        names: of repartitions, by topic.
+        names: by topic, where its records are known by another.
     """
 
     codecs: Mapping[str, Codec[Any]]
@@ -78,7 +78,7 @@ def arrivals(
         records = _decoded(stream, plan, times, counts)
         first = next(records, None)
         if first is not None:
-            heap.append((first.timestamp, first.message.topic() not in plan.tables, index, first, records))
+            heap.append((first.timestamp, _name(first.message, plan) not in plan.tables, index, first, records))
     heapq.heapify(heap)
     while heap:
         timestamp, rank, index, record, records = heap[0]
@@ -137,6 +137,11 @@ def _decoded(stream: Iterable[Message], plan: Plan, times: EventTimes, counts: d
             )
     if read:
         counts[name] = counts.get(name, 0) + read
+
+
+def _name(message: Message, plan: Plan) -> str:
+    topic = message.topic()
+    return plan.names.get(topic, topic)
 
 
 def _unusable_time(timestamp: Any, times: EventTimes) -> str:

@@ -30,7 +30,7 @@ class TaskContext:
         max_bytes: largest output value.
         timers: what the topic of the task's timers takes.
         write_key: what makes a key's bytes of its row text, by target; UTF-8 unless named.
-        names: of repartitions, by topic.
+        names: by topic, where its records are known by another.
     """
 
     __slots__ = (
@@ -42,6 +42,7 @@ class TaskContext:
         "_timers",
         "_write_key",
         "closing_time",
+        "current_system_time",
         "key",
         "late_by",
         "message",
@@ -71,10 +72,15 @@ class TaskContext:
         self.key: Any = ""  # text, or None where a topic's records may have no key
         self.timestamp = -1
         self.stream_time = -1
+        self.current_system_time = 0
         self.closing_time = -1
         self.late_by = IN_TIME
         self.outputs: list[Output] = []
         self.timer_ops: list[tuple[str, str, int | None]] = []
+
+    @property
+    def current_stream_time(self) -> int:
+        return self.stream_time
 
     @property
     def topic(self) -> str:

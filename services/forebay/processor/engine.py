@@ -77,9 +77,9 @@ class Codecs:
         stores: by name.
         outputs: by topic; the first is the default.
         repartitions: of what is forwarded to other sub-topologies, by name; the first is the default if there is one.
-        tables: inputs in which a record without value deletes its key.
+        tables: inputs and repartitions in which a record without value deletes its key; theirs come first.
         handed: repartitions that are read: their records' event time is the Kafka timestamp.
-        names: of the repartitions that are read, by topic.
+        names: of inputs and of the repartitions that are read, by topic, where the topic is called otherwise.
         nullable: inputs whose records may have neither key nor value.
         timeless: inputs whose records move no time: global tables.
         keys: formats of keys by input, repartition and output; text unless named.
@@ -235,7 +235,7 @@ class TaskEngine:
         Raises:
             Unavailable: the batch can't be computed now.
         """
-        result = self._result = BatchResult(outputs=self._reset_context())
+        result = self._result = BatchResult(outputs=self._reset_context(clock))
         self._encoding = encoding
         self._rooms.begin(clock)
         times = self._rooms.event_times(clock, self.settings.max_future_ms)
@@ -341,8 +341,9 @@ class TaskEngine:
         result.position = self.position
         return result
 
-    def _reset_context(self) -> list[Output]:
+    def _reset_context(self, clock: int) -> list[Output]:
         context = self._context
+        context.current_system_time = clock
         context.outputs = []
         context.timer_ops.clear()
         context.late_by = IN_TIME

@@ -122,7 +122,7 @@ class Source:
     Args:
         topic: where the records go.
         service: whose contract the records keep (a folder of avro/).
-        contract: the contract's name there.
+        contract: the contract's name there; "": values have none, they are dicts written as JSON.
         record_type: the values' type.
         generator: makes a generator for options.
         required_field: a field the contract requires; malformed records lack it.

@@ -110,3 +110,18 @@ def altered_contract(contract: dict[str, Any], field: str, defect: Defect) -> di
         if entry["name"] == field:
             entry["type"] = "boolean" if defect is Defect.WRONG_TYPE else ["null", "string"]
     return altered
+
+
+def json_bytes(value: Any) -> bytes:
+    """Return a value that has no contract as it is written: JSON."""
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def json_frame(event: Event[Any]) -> Frame:
+    """Return the key and value of an event without contract; a malformed value ends in the middle."""
+    data = json_bytes(event.value)
+    if event.defect is Defect.NULL_KEY:
+        return None, data
+    if event.defect is Defect.NULL_VALUE:
+        return event.key.encode(), None
+    return event.key.encode(), data if event.defect is None else data[: len(data) // 2]

@@ -9,8 +9,8 @@ from typing import Any
 from confluent_kafka import Producer
 
 from forebay.codec import Codec
-from forebay.producing.base import Options
-from forebay.producing.frames import Frames
+from forebay.producing.base import Event, Options
+from forebay.producing.frames import Frame, Frames, json_frame
 from forebay.producing.send import PRODUCER_CONFIG, Sender, Sent
 from forebay.producing.sources import generate, source_of
 from forebay.serde import load_contract
@@ -20,11 +20,12 @@ def produce(
     topic: str,
     options: Options,
     client: Mapping[str, Any],
-    codec: Codec[Any],
+    codec: Codec[Any] | None,
     register: Callable[[str, str], int],
     *,
     on_progress: Callable[[int], None] = lambda _: None,
     should_stop: Callable[[], bool] = lambda: False,
+    to: str = "",
 ) -> Sent:
     """Send what `options` ask for, and wait until the broker has it all.
 
@@ -32,27 +33,30 @@ def produce(
         topic: one of `forebay.producing.sources.SOURCES`.
         options: what to generate; without a start, a paced run starts now.
         client: librdkafka's options: bootstrap.servers, TLS, SASL ...; they override PRODUCER_CONFIG.
-        codec: the topic's codec (our contract, registered).
+        codec: the topic's codec (our contract, registered); None: it has no contract, values are JSON.
         register: takes subject and schema text, gives the schema's id. Malformed records written under a wrong
             schema need one, registered at the start under `<topic>.malformed.<kind>-value`, never under the topic's own
             subject.
         on_progress: told the number of records sent so far, from 5 to a few hundred times a second.
         should_stop: asked as often.
+        to: the topic they are sent to; "": `topic`.
     """
     source = source_of(topic)
-    contract = load_contract(source.service, source.contract)
-    frames = Frames(
-        codec.encode,
-        contract.text,
-        source.required_field,
-        lambda kind, text: register(f"{topic}.malformed.{kind}-value", text),
-    )
-    if options.malformed:
-        frames.prepare()
+    frame: Callable[[Event[Any]], Frame] = json_frame
+    if codec is not None:
+        frames = Frames(
+            codec.encode,
+            load_contract(source.service, source.contract).text,
+            source.required_field,
+            lambda kind, text: register(f"{to or topic}.malformed.{kind}-value", text),
+        )
+        if options.malformed:
+            frames.prepare()
+        frame = frames.frame
     sender = Sender(
         Producer({**PRODUCER_CONFIG, **client}),
-        topic,
-        frames.frame,
+        to or topic,
+        frame,
         on_progress=on_progress,
         should_stop=should_stop,
     )

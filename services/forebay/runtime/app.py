@@ -3,40 +3,40 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
 
 from forebay.agreement import check_agreement
 from forebay.catalog import Service, find_service
+from forebay.flags import Flag
 from forebay.job import global_tables, load_job
 from forebay.kafka.acls import Role
 from forebay.kafka.patience import keep_trying
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topic_limits import read_topic_limits
 from forebay.processor.engine import declared_stores
+from forebay.renaming import actual_topics, renamed
 from forebay.runtime.broker_check import check_broker
 from forebay.runtime.checkpoint import held_checkpoint, is_begun
 from forebay.runtime.compacted_inputs import check_compacted_inputs
 from forebay.runtime.errors import StopJob
 from forebay.runtime.health import Health, health_server
-from forebay.runtime.interrupt import kept_interrupt
 from forebay.runtime.jvmlock import held_by_jvm
-from forebay.runtime.jvmlog import quiet_children
 from forebay.runtime.kubernetes_members import following_executors
 from forebay.runtime.logic_settings import parse_logic
+from forebay.runtime.matched import find_matches
 from forebay.runtime.metrics import JobMetrics
 from forebay.runtime.positions import committed_positions
 from forebay.runtime.prepare import check_topics, code_version, count_tasks, register_contracts
 from forebay.runtime.query import JobRunner, Plan
 from forebay.runtime.restore import Restore, prepare_restore, refuse_without_positions
 from forebay.runtime.rights import JobRights
-from forebay.runtime.session import SparkOptions, build_session
+from forebay.runtime.session import SparkOptions
+from forebay.runtime.sessions import Sessions, own_session
 from forebay.runtime.spec import JobSpec, needs_of
 from forebay.runtime.task.figures import TaskFigures
 from forebay.runtime.watch import Watcher
@@ -61,6 +61,7 @@ class JobOptions:
         application: "" for the service's name.
         tasks: 0 for as many as the input has partitions.
         groups: task groups; 0 for as many as Spark has slots.
+        topics: the broker's names of inputs and outputs, where the service declares others.
         restore: whether to take the state from the changelogs.
         max_downtime_ms: longest downtime to survive with compacted inputs; 0: they are not looked at.
         http_host, http_port: where health and metrics are served; port 0 takes a free one, -1 serves none.
@@ -79,22 +80,29 @@ class JobOptions:
     max_downtime_ms: int = 86_400_000
     http_host: str = "127.0.0.1"
     http_port: int = -1
+    topics: Mapping[str, str] = field(default_factory=dict)
 
 
 class JobApplication:
-    """Runs a job until `stop`, or until it has read what there was."""
+    """Runs a job until `stop`, or until it has read what there was.
 
-    def __init__(self, options: JobOptions) -> None:
+    Args:
+        sessions: gives it a session of Spark; None: it starts a Spark of its own.
+    """
+
+    def __init__(self, options: JobOptions, sessions: Sessions | None = None) -> None:
         self._options = options
-        self._service: Service = find_service(options.service)
-        self._application = options.application or self._service.name
+        self._sessions = sessions or own_session(options.spark)
+        declared = find_service(options.service)
+        self._application = options.application or declared.name
+        self._service = self._named(declared)
         self._rights = JobRights(options.kafka, self._service, self._application, (Role.RUN,))
         self._logic = parse_logic(self._service, options.logic)
         job = load_job(self._service.job)
-        check_agreement(self._service, job, job.settings(**self._logic))
+        check_agreement(declared, job, job.settings(**self._logic))
         self.metrics = JobMetrics(self._service.name)
         self.health = Health()
-        self._stopping = threading.Event()
+        self._stopping = Flag()
         self._runner: JobRunner | None = None
         self._logged: dict[str, int] = {}
         self._logged_at = 0.0
@@ -139,6 +147,10 @@ class JobApplication:
             if server is not None:
                 server.close()
 
+    def _named(self, declared: Service) -> Service:
+        """Return the service as this application sees it: its own side topics, topics as the broker calls them."""
+        return renamed(declared.as_application(self._application), self._options.topics)
+
     def _pause(self, seconds: float) -> None:
         if self._stopping.wait(seconds):
             raise _Stopped
@@ -146,8 +158,13 @@ class JobApplication:
     def _prepare(self) -> JobSpec:
         options, service = self._options, self._service
         try:
+            matched = find_matches(options.kafka, service, self._application)
+            if matched:
+                service = self._service = self._named(find_service(options.service))
+                self._rights = JobRights(options.kafka, service, self._application, (Role.RUN,))
+                log.info("%s reads %s", self._application, ", ".join(topic.name for topic in service.inputs))
             self._rights.require()
-            whole = global_tables(load_job(service.job))
+            whole = actual_topics(service.inputs, global_tables(load_job(service.job)))
             tasks = count_tasks(options.kafka, service, self._application, options.tasks, whole)
             check_topics(options.kafka, service, self._application, tasks)
             self._tell_unlogged()
@@ -167,11 +184,13 @@ class JobApplication:
             groups=min(tasks, options.groups or options.spark.slots),
             kafka=options.kafka,
             logic=self._logic,
+            topics=options.topics,
             schema_ids=ids,
             topic_limits=limits,
             code_version=code_version(service, self._logic),
             restore=restore,
             restore_only=options.restore is Restore.ONLY,
+            matched=matched,
             **options.engine,
         )
 
@@ -209,28 +228,28 @@ class JobApplication:
             spec.code_version,
             self._options.plan.checkpoint,
         )
-        with quiet_children(), kept_interrupt():
-            session = build_session(spec.application, spec.groups, self._options.plan.checkpoint, self._options.spark)
         try:
-            runner = self._runner = JobRunner(session, spec, self._options.plan, self._observe, self._failed)
-            if self._stopping.is_set():
-                return
-            executors = self._options.spark.executors
-            watcher = Watcher(spec, self.metrics, self.health, self._rights)
-            watcher.start()
-            try:
-                with (
-                    held_by_jvm(session._jvm, self._options.plan.checkpoint, self._pause),
-                    following_executors(session, executors, self.health, runner, self._stopping),
-                ):
-                    runner.run()
-            finally:
-                watcher.close()
+            with self._sessions(spec.application, spec.groups, self._options.plan.checkpoint) as session:
+                self._run_in(session, spec)
         finally:
-            with suppress(Py4JError, OSError):
-                session.stop()
             self._log(seconds=0.0)
             log.info("%s: stopped", spec.application)
+
+    def _run_in(self, session: SparkSession, spec: JobSpec) -> None:
+        runner = self._runner = JobRunner(session, spec, self._options.plan, self._observe, self._failed)
+        if self._stopping.is_set():
+            return
+        executors = self._options.spark.executors
+        watcher = Watcher(spec, self.metrics, self.health, self._rights)
+        watcher.start()
+        try:
+            with (
+                held_by_jvm(session._jvm, self._options.plan.checkpoint, self._pause),
+                following_executors(session, executors, self.health, runner, self._stopping),
+            ):
+                runner.run()
+        finally:
+            watcher.close()
 
     def _failed(self, cause: str) -> str:
         self.metrics.restarted()

@@ -10,6 +10,8 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 
 from forebay.runtime.http import Answer, HttpServer, Request
 
+NO_PAGE = Answer(404, "text/plain", b"try /healthz, /readyz or /metrics\n")
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -31,6 +33,11 @@ class Health:
         self._progress = time.monotonic()
         self._ready = False
         self._trouble = ""
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether no task has begun yet, and nothing keeps one from it."""
+        return not self._ready and not self._trouble
 
     def progressed(self) -> None:
         """Note a sign of life."""
@@ -66,19 +73,19 @@ def health_page(request: Request, health: Health, registry: CollectorRegistry) -
         case ("metrics",):
             return Answer(200, CONTENT_TYPE_LATEST, generate_latest(registry))
         case ("healthz",):
-            return _told(health.alive())
+            return told(health.alive())
         case ("readyz",):
-            return _told(health.ready())
+            return told(health.ready())
         case _:
             return None
 
 
 def health_server(health: Health, registry: CollectorRegistry, host: str, port: int) -> HttpServer:
     """Serve health and metrics. Raises PortInUse."""
-    other = Answer(404, "text/plain", b"try /healthz, /readyz or /metrics\n")
-    return HttpServer(lambda request: health_page(request, health, registry) or other, host, port)
+    return HttpServer(lambda request: health_page(request, health, registry) or NO_PAGE, host, port)
 
 
-def _told(verdict: Verdict) -> Answer:
+def told(verdict: Verdict) -> Answer:
+    """Return a verdict as an answer: 200, or 503 with the reason."""
     body = json.dumps({"ok": verdict.ok, "reason": verdict.reason}).encode()
     return Answer(200 if verdict.ok else 503, "application/json", body)

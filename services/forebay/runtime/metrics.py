@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
-from prometheus_client.core import HistogramMetricFamily
-from prometheus_client.registry import Collector
 
+from forebay.runtime.latencies import Latencies
 from forebay.runtime.store_metrics import StoreMetrics
-from forebay.runtime.task.figures import LATENCY_MS, TaskFigures
+from forebay.runtime.task.figures import TaskFigures
 
 _KINDS = ("output", "errors", "late")
 _COUNTED = ("commits", "outputs", "errors", "late", "duplicates", "timers_fired", "restored_rows")
@@ -37,7 +36,7 @@ class JobMetrics:
         self._known: dict[Place, TaskFigures] = {}
         self.totals = dict.fromkeys(("records_in", "records_out", "state_rows", "state_bytes", *_COUNTED), 0)
         """Sums over all tasks."""
-        self._latencies = _Latencies(service)
+        self._latencies = Latencies(service)
         self.registry.register(self._latencies)
 
         def gauge(name: str, text: str, *labels: str) -> Gauge:
@@ -170,31 +169,3 @@ def _calls(now: Sequence[int], before: Sequence[int] | None) -> list[int]:
 
 def _less(now: dict[str, N], before: dict[str, N]) -> dict[str, N]:
     return {name: value - before.get(name, 0) for name, value in now.items()}
-
-
-class _Latencies(Collector):
-    """The histogram of end-to-end latencies, from counts that tasks tell."""
-
-    def __init__(self, service: str) -> None:
-        self._service = service
-        self._counts = [0] * (len(LATENCY_MS) + 1)
-        self._sum = 0.0
-
-    def add(self, passed: TaskFigures) -> None:
-        self._counts = [a + b for a, b in zip(self._counts, passed.latencies, strict=True)]
-        self._sum += passed.latency_ms / 1000
-
-    def collect(self) -> Iterator[HistogramMetricFamily]:
-        """Return the metric as it stands."""
-        found = HistogramMetricFamily(
-            "forebay_end_to_end_latency_seconds", "From a record's timestamp to its output's commit", labels=["service"]
-        )
-        found.add_metric([self._service], list(_buckets(self._counts)), self._sum)
-        yield found
-
-
-def _buckets(counts: Iterable[int]) -> Iterator[tuple[str, float]]:
-    total = 0
-    for bound, count in zip([*(str(ms / 1000) for ms in LATENCY_MS), "+Inf"], counts, strict=True):
-        total += count
-        yield bound, float(total)

@@ -18,7 +18,9 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from forebay.flags import Flag
 from forebay.runtime.errors import STOP_MARK
+from forebay.runtime.own_workers import own_workers
 from forebay.runtime.protocol.lease import OTHER_RELEASE
 from forebay.runtime.remedies import PASSING, explained
 from forebay.runtime.spark.control import DriverControl
@@ -93,7 +95,7 @@ class JobRunner:
         self._plan = plan
         self._observer = observer
         self._failed = failed
-        self._stopping = threading.Event()
+        self._stopping = Flag()
         self._rebalancing = threading.Event()
         self._abandoning = threading.Event()
         self._progressed = threading.Event()
@@ -144,7 +146,9 @@ class JobRunner:
                 if _is_size(text):
                     self._smaller_commits()
                 cause = self._failed(explained(cause_of(text), text))
-                log.warning("the query failed: %s: starting it again in %.0f s", cause, pause)
+                log.warning(
+                    "%s: the query failed: %s: starting it again in %.0f s", self._spec.application, cause, pause
+                )
                 self._stopping.wait(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)
 
@@ -154,11 +158,14 @@ class JobRunner:
         smaller = replace(limits, max_records=max(1, limits.max_records // 2), max_bytes=limits.max_bytes // 2)
         self._spec = replace(self._spec, limits=smaller)
         self._session.dataSource.register(data_source(self._spec))
-        log.warning("a worker died: commits have at most %d records now", smaller.max_records)
+        log.warning(
+            "%s: a worker died: commits have at most %d records now", self._spec.application, smaller.max_records
+        )
 
     def _run_query(self) -> None:
         frame = self._session.readStream.format("forebay").load()
-        frame = frame.groupBy("bucket").transformWithState(LeaseHolder(self._spec), OUTPUT_SCHEMA, "Append", "None")
+        with own_workers(self._session.sparkContext, self._spec.application):
+            frame = frame.groupBy("bucket").transformWithState(LeaseHolder(self._spec), OUTPUT_SCHEMA, "Append", "None")
         writer = (
             frame.writeStream.queryName(self._spec.application)
             .foreachBatch(self._on_batch)

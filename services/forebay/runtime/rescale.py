@@ -20,6 +20,7 @@ from forebay.kafka.groups import delete_groups
 from forebay.kafka.identities import marker_group, rescale_topic
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import TopicSpec, spec_of
+from forebay.renaming import actual_topics
 from forebay.runtime.changelog_reader import TopicChangelog
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.positions import undelivered
@@ -58,7 +59,7 @@ class Rescale:
         self._staging = Staging(kafka, self._topic, [topic.name for topic in self._changelogs], after)
         self._logs = stage_logs(service, application, logic)
         self._repartitions = {topic.name for topic in service.repartitions(application, before)}
-        self._global = global_tables(load_job(service.job))
+        self._global = actual_topics(service.inputs, global_tables(load_job(service.job)))
 
     def forget(self) -> None:
         """Delete a staging topic that does not count."""

@@ -69,17 +69,21 @@ class SparkOptions:
         memory: heap of the driver's JVM (and of each executor).
         conf: further Spark settings.
         executors: pods that run the tasks; None: they run on this machine.
+        jobs: how many share this Spark. Of several each has one slot, and Python workers of its own.
     """
 
     slots: int = 1
     memory: str = "1g"
     conf: Mapping[str, str] = field(default_factory=dict)
     executors: ExecutorPods | None = None
+    jobs: int = 1
 
     @property
     def master(self) -> str:
         """Return the master URL."""
-        return "local[1,4]" if self.slots == 1 else f"local-cluster[{self.slots},1,{_megabytes(self.memory)}]"
+        if self.slots == 1:
+            return f"local[{self.jobs},4]"
+        return f"local-cluster[{self.slots},1,{_megabytes(self.memory)}]"
 
 
 def checkpoint_settings(checkpoint: str) -> dict[str, str]:

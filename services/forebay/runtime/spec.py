@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from forebay.catalog import Service, find_service
+from forebay.job import match_topics
 from forebay.kafka import identities
 from forebay.kafka.settings import KafkaSettings
 from forebay.limits import TopicLimits
 from forebay.processor.engine import Emit
+from forebay.renaming import renamed
 from forebay.runtime.broker_findings import Needs
 from forebay.runtime.task.pacing import Limits
 from forebay.stores.kinds import OnChange
@@ -52,7 +55,9 @@ class JobSpec:
         restore: whether a job without a checkpoint takes its state from the changelogs.
         restore_only: whether it ends once the states are restored.
         align: whether a job that ends by itself first moves all closing times of a stage on to the latest of them.
+        matched: topics by the pattern that they matched as the job started.
         tombstone_ms: how long the changelogs keep deletes.
+        topics: the broker's names of inputs and outputs, where the service declares others.
     """
 
     service: str
@@ -83,6 +88,13 @@ class JobSpec:
     restore_only: bool = False
     align: bool = False
     tombstone_ms: int = 86_400_000
+    matched: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    topics: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def entry(self) -> Service:
+        """The service as this job sees it: its own side topics, topics as the broker calls them."""
+        return renamed(find_service(self.service).as_application(self.application), self.topics)
 
     @property
     def marker_group(self) -> str:
@@ -107,6 +119,12 @@ class JobSpec:
     def transactional_id(self, group: int) -> str:
         """Return the transactional id of a task group."""
         return identities.transactional_id(self.application, group)
+
+
+def recall_matches(spec: JobSpec) -> None:
+    """Have this process read the topics that matched as the job started."""
+    if spec.matched:
+        match_topics(find_service(spec.service).job, spec.matched)
 
 
 def needs_of(fields: Mapping[str, Any]) -> Needs:

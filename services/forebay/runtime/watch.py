@@ -10,10 +10,11 @@ from collections.abc import Callable
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from forebay.catalog import find_service
+from forebay.kafka.admin import TopicAdmin
 from forebay.runtime.broker import BrokerView
 from forebay.runtime.errors import StopJob, Unavailable
 from forebay.runtime.health import Health
+from forebay.runtime.matched import MatchWatch
 from forebay.runtime.metrics import JobMetrics
 from forebay.runtime.rights import JobRights
 from forebay.runtime.spec import JobSpec
@@ -38,13 +39,15 @@ class Watcher:
         rights: JobRights,
         seconds: float = 2.0,
     ) -> None:
-        topics = tuple(topic.name for topic in find_service(spec.service).inputs)
+        topics = tuple(topic.name for topic in spec.entry.inputs)
         probe = Consumer(spec.kafka.consumer(**{"group.id": spec.probe_group}))
         self._broker = BrokerView(AdminClient(spec.kafka.admin()), probe, topics, timeout=5.0)
         self._metrics, self._health, self._seconds = metrics, health, seconds
+        self._application = spec.application
         self._markers = Consumer(spec.kafka.consumer(**{"group.id": spec.marker_group}))
         self._rights, self._told = rights, ""
         self._rights_looked_at = time.monotonic()
+        self._kafka, self._matches = spec.kafka, MatchWatch(spec) if spec.matched else None
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="watcher", daemon=True)
 
@@ -62,6 +65,7 @@ class Watcher:
             self._guarded(self._look_at_lag)
             if time.monotonic() - self._rights_looked_at > _RIGHTS_SECONDS:
                 self._guarded(self._look_at_rights)
+                self._guarded(self._look_at_matches)
 
     def _guarded(self, look: Callable[[], None]) -> None:
         try:
@@ -77,8 +81,15 @@ class Watcher:
         if trouble:
             self._health.failing(trouble)
         if trouble != self._told:
-            log.warning("%s", trouble or "the broker lets us do everything again")
+            log.warning("%s: %s", self._application, trouble or "the broker lets us do everything again")
             self._told = trouble
+
+    def _look_at_matches(self) -> None:
+        if self._matches is not None:
+            for topic in self._matches.look(TopicAdmin(self._kafka, 5.0).names()):
+                log.warning(
+                    "the topic %s matches as well: the job reads it once it is stopped and started again", topic
+                )
 
     def _look_at_lag(self) -> None:
         latest = self._broker.latest()

@@ -1,10 +1,11 @@
-"""Writes a service that runs: contracts, records, settings, logic, wiring, producer, test, chart values."""
+"""Writes a service that runs: what it computes, its entry, a producer, a test, chart values."""
 
 from __future__ import annotations
 
 import keyword
 import re
 from collections.abc import Iterator, Mapping
+from enum import Enum
 from importlib import resources
 from importlib.resources.abc import Traversable
 from importlib.util import find_spec
@@ -14,6 +15,22 @@ from string import Template
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _LONGEST = 50
 _SUFFIX = ".tmpl"
+
+
+class Kind(Enum):
+    """What says what a service computes: its folders of templates, later ones over earlier ones."""
+
+    PYTHON = ("common", "python")
+    SQL = ("common", "json", "sql")
+    KSML = ("common", "json", "ksml")
+
+
+_TOTALS = {
+    Kind.PYTHON: "",
+    Kind.SQL: "(2, 6.5)",
+    Kind.KSML: '{"events": 2, "amount": 6.5}',
+}
+"""How the test of a service writes its result."""
 
 
 class WrongName(ValueError):
@@ -38,24 +55,26 @@ def package_name(name: str) -> str:
     return package
 
 
-def project_files(name: str) -> Mapping[str, str]:
+def project_files(name: str, kind: Kind = Kind.PYTHON) -> Mapping[str, str]:
     """Return the texts of a new service's files by their paths. Raises WrongName."""
     package = package_name(name)
     title = name.replace("-", " ").capitalize()
-    facts = {"name": name, "package": package, "title": title}
+    facts = {"name": name, "package": package, "title": title, "totals": _TOTALS[kind]}
+    files = resources.files("forebay") / "scaffold" / "files"
     return {
         _path(parts, package): Template(file.read_text(encoding="utf-8")).substitute(facts)
-        for parts, file in _templates(resources.files("forebay") / "scaffold" / "files", ())
+        for folder in kind.value
+        for parts, file in _templates(files / folder, ())
     }
 
 
-def write_project(name: str, folder: Path) -> tuple[Path, ...]:
+def write_project(name: str, folder: Path, kind: Kind = Kind.PYTHON) -> tuple[Path, ...]:
     """Write a new service into `folder`, which must be empty or not there yet; give the files.
 
     Raises:
         WrongName: the name or the folder can't be used.
     """
-    files = project_files(name)
+    files = project_files(name, kind)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise WrongName(f"{folder} is there already: choose another name or --folder, or move it away")
     written = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -80,6 +81,11 @@ class JoinBuffer(Store[V]):
     def first_time(self) -> int | None:
         """Return the time of the first record, in ms; None: there is none."""
         return _first_time(self._rows, self._marks)
+
+    def all(self) -> Iterator[Buffered[V]]:
+        """Return every record, in order."""
+        for row, value in self._rows.scan(b"", None):
+            yield Buffered(unpack_time(row), split_text(row, WIDTH)[0], value)
 
     def remove(self, time: int, key: str) -> None:
         """Drop the records of `key` at exactly `time`."""
@@ -172,6 +178,11 @@ class SuppressBuffer(Store[V]):
             self._count(0, size - self._size(ident, found))
         self._rows.put(pack_time(first) + ident, update)
 
+    def all(self) -> Iterator[Suppressed[V]]:
+        """Return every update, in the order of their times."""
+        for row, update in self._rows.scan(b"", None):
+            yield _suppressed(row[WIDTH:], update)
+
     def discard(self, key: str, window: Window | None) -> None:
         """Drop the update of a key (and window), if there is one."""
         ident = self._ident(key, window)
@@ -206,9 +217,7 @@ class SuppressBuffer(Store[V]):
         self._rows.put(row, None)
         self._times.put(ident, None)
         self._count(-1, -self._size(ident, update))
-        key, at = split_text(ident)
-        window = Window(unpack_time(ident, at), unpack_time(ident, at + WIDTH))
-        return Suppressed(key, None if window == _NO_WINDOW else window, update.value.value, update.timestamp)
+        return _suppressed(ident, update)
 
     def _ident(self, key: str, window: Window | None) -> bytes:
         start, end = window or _NO_WINDOW
@@ -222,6 +231,12 @@ class SuppressBuffer(Store[V]):
             self._marks.set(_RECORDS, self.records + records)
         if size:
             self._marks.set(_BYTES, self.size_bytes + size)
+
+
+def _suppressed(ident: bytes, update: Stamped[Held[V]]) -> Suppressed[V]:
+    key, at = split_text(ident)
+    window = Window(unpack_time(ident, at), unpack_time(ident, at + WIDTH))
+    return Suppressed(key, None if window == _NO_WINDOW else window, update.value.value, update.timestamp)
 
 
 def _first_time(rows: Rows[Any], marks: Marks) -> int | None:

@@ -1,6 +1,6 @@
 """Testing logic without Spark and Kafka."""
 
-from forebay.testing.driver import Failure, Forwarded, TestDriver
-from forebay.testing.jobs import JobDriver
+from forebay.testing.driver import TestDriver
+from forebay.testing.shown import Failure, Forwarded
 
-__all__ = ["Failure", "Forwarded", "JobDriver", "TestDriver"]
+__all__ = ["Failure", "Forwarded", "TestDriver"]

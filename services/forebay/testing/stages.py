@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from forebay.builder.compiled import CompiledSubTopology
 from forebay.job import Job, SubTopology
 from forebay.partitioner import Partitioner
 from forebay.processor.attempts import compute
 from forebay.processor.engine import (
     BatchResult,
+    Codecs,
     EngineSettings,
     Position,
     StateEncoding,
@@ -18,6 +20,7 @@ from forebay.processor.engine import (
 )
 from forebay.processor.handover import HandedRecord
 from forebay.processor.messages import Message, Output
+from forebay.stores.binding import Store
 from forebay.stores.materialized import purge, unlogged
 from forebay.stores.table import MemoryTable
 from forebay.wiring import Contract, task_codecs
@@ -33,6 +36,7 @@ class StageTasks:
         settings: of the logic.
         contract: gives the codecs of what has a contract.
         clock: wall clock (ms) as the tasks begin, for wall-clock punctuation.
+        codecs: of a processor that is in no job; None: those that the job says.
     """
 
     def __init__(
@@ -44,11 +48,12 @@ class StageTasks:
         engine: EngineSettings,
         contract: Contract,
         clock: int = 0,
+        codecs: Codecs | None = None,
     ) -> None:
         self.part = part
         self.tasks = tasks
         self.processors = [part.processor(settings) for _ in range(tasks)]
-        self.codecs = task_codecs(job, part, self.processors[0], contract, contract, contract)
+        self.codecs = codecs or task_codecs(job, part, self.processors[0], contract, contract, contract)
         self._punctuated_at = clock
         self.tables = [MemoryTable() for _ in range(tasks)]
         self.engines = [
@@ -62,9 +67,18 @@ class StageTasks:
         return self.part.name
 
     def run(
-        self, streams: Sequence[Sequence[Sequence[Message]]], clock: int, idle_ms: int, batch: int
+        self,
+        streams: Sequence[Sequence[Sequence[Message]]],
+        clock: int,
+        idle_ms: int,
+        batch: int,
+        close_until: int = -1,
     ) -> list[BatchResult]:
-        """Run a batch; `streams` by task, one per input partition and per sender of a repartition."""
+        """Run a batch; `streams` by task, one per input partition and per sender of a repartition.
+
+        Args:
+            close_until: what the closing time is moved on to (ms); -1: nothing.
+        """
         results = []
         interval = self.processors[0].wall_clock_interval_ms
         punctuates = 0 < interval <= clock - self._punctuated_at
@@ -76,6 +90,8 @@ class StageTasks:
                 engine.run(streams[task], clock, encoding)
                 if punctuates:
                     engine.punctuate(clock)
+                if close_until >= 0:
+                    engine.close(close_until, clock)
                 if not any(streams[task]):
                     engine.tick(idle_ms, clock)
                 return engine.finish(batch)
@@ -123,12 +139,19 @@ class StageTasks:
         """Return the time of each task."""
         return [engine.position for engine in self.engines]
 
-    def store(self, name: str) -> list[Any] | None:
-        """Return what a store's tasks hold, one after the other; None where there is no such store."""
-        found = [
-            store for processor in self.processors for _, store in declared_stores(processor) if store.name == name
-        ]
-        return [entry for store in found for entry in store.all()] if found else None  # type: ignore[attr-defined]
+    @property
+    def declared(self) -> list[Store[Any]]:
+        """Return the stores of one task."""
+        return [store for _, store in declared_stores(self.processors[0])]
+
+    def stores(self, name: str) -> list[Store[Any]]:
+        """Return each task's store of a name; none where there is no such store."""
+        return [s for processor in self.processors for _, s in declared_stores(processor) if s.name == name]
+
+    def keys_of(self, name: str) -> Callable[[str], Any]:
+        """Return what makes a key of its text in a store."""
+        processor = self.processors[0]
+        return processor.keys_of(name) if isinstance(processor, CompiledSubTopology) else str
 
 
 def crossing_of(results: Iterable[BatchResult]) -> Crossing:

@@ -14,7 +14,6 @@ from collections.abc import Iterable
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from forebay.catalog import find_service
 from forebay.runtime.changelog import internal_topic
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spec import JobSpec
@@ -31,7 +30,7 @@ _CONSUMERS: dict[str, Consumer] = {}
 
 
 def _command(spec: JobSpec) -> TopicPartition:
-    return TopicPartition(find_service(spec.service).inputs[0].name, 0)
+    return TopicPartition(spec.entry.inputs[0].name, 0)
 
 
 def connection(spec: JobSpec) -> Consumer:
@@ -98,7 +97,7 @@ class DriverControl:
         self._consumer = connection(spec)
         self._places = [
             TopicPartition(internal_topic(spec.application, part), task)
-            for part in range(find_service(spec.service).stages)
+            for part in range(spec.entry.stages)
             for task in range(spec.tasks)
         ]
 

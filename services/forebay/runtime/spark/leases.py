@@ -15,7 +15,7 @@ from forebay.runtime.errors import Unavailable
 from forebay.runtime.logs import configure_logging
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spark.control import WorkerControl
-from forebay.runtime.spec import JobSpec
+from forebay.runtime.spec import JobSpec, recall_matches
 from forebay.runtime.stateformat import TaskSnapshot, decode_state, encode_state
 from forebay.runtime.task.build import build_group
 from forebay.runtime.task.keeping import SnapshotKeeper
@@ -96,6 +96,7 @@ class _Holding:
     """One lease from its beginning to its end."""
 
     def __init__(self, spec: JobSpec, lease: Lease, storage: SparkStorage) -> None:
+        recall_matches(spec)
         self._spec = spec
         self._lease = lease
         self._storage = storage

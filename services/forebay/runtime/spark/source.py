@@ -16,16 +16,16 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, SimpleDat
 from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from forebay.catalog import find_service
 from forebay.job import global_tables, load_job
 from forebay.kafka.errors import NotAuthorized
+from forebay.renaming import actual_topics
 from forebay.runtime.broker import BrokerView, check_same
 from forebay.runtime.buckets import bucket_ids
 from forebay.runtime.errors import StateConflict, TopicChanged, Unavailable
 from forebay.runtime.logs import configure_logging
 from forebay.runtime.positions import closing_times, committed_positions
 from forebay.runtime.protocol.lease import SENTINEL, LeaseOffset, Partitioned
-from forebay.runtime.spec import JobSpec
+from forebay.runtime.spec import JobSpec, recall_matches
 
 log = logging.getLogger(__name__)
 
@@ -38,15 +38,16 @@ class LeasePlanner:
     """Plans leases for a job. Lives in Spark's source process."""
 
     def __init__(self, spec: JobSpec) -> None:
+        recall_matches(spec)
         self.spec = spec
-        service = find_service(spec.service)
+        service = spec.entry
         topics = tuple(sorted(topic.name for topic in service.inputs))
         own = tuple(topic.name for topic in service.topics(spec.application) if topic.name not in topics)
         changelogs = {topic.name for topic in service.own_topics(spec.application, spec.tasks)}
         admin = AdminClient(spec.kafka.admin())
         probe = Consumer(spec.kafka.consumer(**{"group.id": spec.probe_group}))
         self.broker = BrokerView(admin, probe, topics, own=own)
-        self._global = global_tables(load_job(service.job))
+        self._global = actual_topics(service.inputs, global_tables(load_job(service.job)))
         self._remembered = changelogs.union(topics)
         self._until: Partitioned | None = None
         self._is_planned = False
@@ -66,6 +67,12 @@ class LeasePlanner:
             raise StateConflict(
                 f"the checkpoint has {begin.tasks} tasks, the changelogs {self.spec.tasks}: it is from before the "
                 "number changed. Move it away, and `forebay restore` makes one from the changelogs"
+            )
+        topics = {topic.name for topic in self.spec.entry.inputs}
+        if begin.start.keys() != topics:
+            raise StateConflict(
+                f"the checkpoint reads {', '.join(sorted(begin.start))}, the job {', '.join(sorted(topics))}: start "
+                "it with the same --topic as before, or start over with `forebay reset`"
             )
         if begin.groups > self.spec.groups:
             raise StateConflict(
@@ -139,7 +146,7 @@ class LeasePlanner:
         spec = self.spec
         if not spec.align:
             return -1
-        times = closing_times(committed_positions(spec.kafka, find_service(spec.service), spec.application, spec.tasks))
+        times = closing_times(committed_positions(spec.kafka, spec.entry, spec.application, spec.tasks))
         latest = max(times.values(), default=-1)
         return -1 if all(time == latest for time in times.values()) else latest
 
@@ -151,9 +158,10 @@ class LeasePlanner:
             if self._unreachable_since is None:
                 self._unreachable_since = time.monotonic()
                 what = "the broker refuses" if isinstance(error, NotAuthorized) else "the broker can't be reached"
-                log.warning("%s: %s: trying again until it answers", what, error)
+                log.warning("%s: %s: %s: trying again until it answers", self.spec.application, what, error)
         elif self._unreachable_since is not None:
-            log.warning("the broker answers again after %.1f s", time.monotonic() - self._unreachable_since)
+            seconds = time.monotonic() - self._unreachable_since
+            log.warning("%s: the broker answers again after %.1f s", self.spec.application, seconds)
             self._unreachable_since = None
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient
 
-from forebay.catalog import Service, find_service
+from forebay.catalog import Service
 from forebay.codec import Codec
 from forebay.job import Job, SubTopology, load_job
 from forebay.kafka.codecs import registry_codec
@@ -17,6 +17,7 @@ from forebay.kafka.topic_limits import batch_limit
 from forebay.partitioner import Partitioner
 from forebay.processor.api import AnyProcessor
 from forebay.processor.engine import Codecs, EngineSettings, TaskEngine, declared_stores
+from forebay.renaming import actual_names
 from forebay.runtime.changelog import changelog_topic, repartition_topic
 from forebay.runtime.memory import memory_bytes, state_bytes
 from forebay.runtime.protocol.lease import Lease
@@ -54,7 +55,7 @@ def places_of(job: Job, lease: Lease) -> list[Place]:
 
 def build_group(spec: JobSpec, lease: Lease, storage: GroupStorage) -> GroupRunner:
     """Return the runner of a lease's group: its tables as the snapshots have them, connected to broker and registry."""
-    service = find_service(spec.service).as_application(spec.application)
+    service = spec.entry
     job = load_job(service.job)
     tasks, writers, snapshots = [], {}, []
     for place in places_of(job, lease):
@@ -93,6 +94,7 @@ def _runner(
             service.late.name,
             repartition_topics(spec.application, job),
             Partitioner(lease.tasks),
+            actual_names(service.outputs),
         ),
         transaction_seconds=spec.transaction_timeout_ms / 1000,
     )
@@ -102,7 +104,7 @@ def _runner(
         writers,
         GroupReader(Consumer(spec.kafka.consumer(**{"group.id": spec.marker_group, **_READING})), admin),
         producer,
-        GroupSurroundings(spec, job, markers, admin),
+        GroupSurroundings(spec, job, markers, admin, actual_names(service.inputs)),
         pacing,
         GroupSettings(name, spec.tombstone_ms, spec.limits.idle),
     )
@@ -158,8 +160,12 @@ def build_codecs(spec: JobSpec, service: Service, job: Job, topology: SubTopolog
     """Return the codecs of a sub-topology: contracts of its topics and stores, ids as registered."""
     topics = repartition_topics(spec.application, job)
 
+    actual = actual_names((*service.inputs, *service.outputs))
+
     def topic(name: str, record: type[Any]) -> Codec[Any]:
-        return registry_codec(spec.kafka, service.name, record, spec.schema_ids[name])
+        known = actual.get(name, name)
+        others = known if name in topology.inputs else ""
+        return registry_codec(spec.kafka, service.name, record, spec.schema_ids[known], others)
 
     without = unlogged(declared for _, declared in declared_stores(processor))
 
@@ -172,6 +178,7 @@ def build_codecs(spec: JobSpec, service: Service, job: Job, topology: SubTopolog
         return topic(topics[name], record)
 
     names = {topics[name]: name for name in topology.repartitions}
+    names |= {topic: name for name, topic in actual_names(service.inputs).items()}
     return task_codecs(job, topology, processor, topic, store, repartition, names)
 
 

@@ -37,7 +37,8 @@ class Pacing:
         self._limits = limits
         self._clock = clock
         self._most_records, self._most_bytes = limits.max_records, limits.max_bytes
-        self._committed_at = float("-inf")
+        self._commits_at = float("-inf")
+        self._due = float("-inf")
         self.begin(0)
 
     def begin(self, waiting: int) -> None:
@@ -57,7 +58,7 @@ class Pacing:
         """Return how long (seconds) to wait for more: until the commit is due."""
         if self._first_at is None:
             return 3_600.0
-        return max(0.0, self._due_at() - self._clock())
+        return max(0.0, self._due - self._clock())
 
     def is_due(self, count: int) -> bool:
         """Tell whether what is there should be processed now; `count` records came last."""
@@ -65,7 +66,7 @@ class Pacing:
             return False
         if self.is_full or self.is_spent:
             return True
-        return self._clock() >= self._due_at() and count < _FULL_READ
+        return self._clock() >= self._due and count < _FULL_READ
 
     @property
     def is_empty(self) -> bool:
@@ -92,15 +93,20 @@ class Pacing:
         """Records a task may process in this commit."""
         return self._most_records
 
+    def commits(self) -> None:
+        """Note that a commit begins."""
+        self._commits_at = self._clock()
+
     def committed(self) -> None:
-        """Note that a commit is through."""
-        self._committed_at = self._clock()
+        """Note that a commit is through: the next is due an interval after its begin, but half a one after its end.
+
+        So a commit's own time adds nothing to a record's, and a broker that takes its time gets a rest.
+        """
+        interval = self._limits.commit_interval_ms / 1_000
+        self._due = max(self._commits_at + interval, self._clock() + interval / 2)
 
     def halve(self) -> int:
         """Make commits half as large, for good; return how many records they may have now."""
         self._most_records = max(1, self._most_records // 2)
         self._most_bytes //= 2
         return self._most_records
-
-    def _due_at(self) -> float:
-        return self._committed_at + self._limits.commit_interval_ms / 1_000

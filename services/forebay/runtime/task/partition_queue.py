@@ -44,8 +44,8 @@ class InputPartition(Stream):
 
     __slots__ = ("at_end", "end", "next", "partition", "topic", "until")
 
-    def __init__(self, topic: str, partition: int, rank: int, start: int, until: int = -1) -> None:
-        super().__init__((rank, topic, partition, ""))
+    def __init__(self, topic: str, partition: int, rank: int, start: int, until: int = -1, name: str = "") -> None:
+        super().__init__((rank, name or topic, partition, ""))
         self.topic = topic
         self.partition = partition
         self.next = start

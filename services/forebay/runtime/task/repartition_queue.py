@@ -23,7 +23,7 @@ class SenderStream(Stream):
     __slots__ = ("caught_up", "cut", "done", "idle_ms", "name", "next", "owner", "time")
 
     def __init__(self, owner: RepartitionPartition, name: str, known: SenderTime | None) -> None:
-        super().__init__((1, owner.topic, owner.partition, name))
+        super().__init__((owner.rank, owner.topic, owner.partition, name))
         self.owner = owner
         self.name = name
         self.time = -1 if known is None else known.stream_time
@@ -68,13 +68,15 @@ class RepartitionPartition:
         senders: every task that forwards to it.
         known: what the reader's position says of them.
         start: offset to read from.
+        rank: 0 for one that is kept as a table: at equal timestamps tables come first (semantics.md).
     """
 
     def __init__(
-        self, topic: str, partition: int, senders: Iterable[str], known: Iterable[SenderTime], start: int
+        self, topic: str, partition: int, senders: Iterable[str], known: Iterable[SenderTime], start: int, rank: int = 1
     ) -> None:
         self.topic = topic
         self.partition = partition
+        self.rank = rank
         self.next = start
         self.end = UNKNOWN
         self.at_end = False

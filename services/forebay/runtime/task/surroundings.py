@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -40,9 +41,18 @@ class GroupSurroundings:
 
     Args:
         markers: of the marker group, does not wait for transactions in flight.
+        names: the broker's names of input topics by those of the job, where they differ.
     """
 
-    def __init__(self, spec: JobSpec, job: Job, markers: Consumer, admin: AdminClient) -> None:
+    def __init__(
+        self,
+        spec: JobSpec,
+        job: Job,
+        markers: Consumer,
+        admin: AdminClient,
+        names: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self._names = names
         self._spec = spec
         self._job = job
         self._markers = markers
@@ -79,21 +89,24 @@ class GroupSurroundings:
         ends = {(topic, partition): end for topic, partition, end in position.ends}
         until = lease.until or {}
         partitions = []
-        for topic in sorted(topology.inputs):
+        for name in sorted(topology.inputs):
+            topic = self._names.get(name, name)
             start = lease.start[topic]
-            is_global = topic in topology.global_tables
-            rank = GLOBAL if is_global else 0 if topic in topology.tables else 1
+            is_global = name in topology.global_tables
+            rank = GLOBAL if is_global else 0 if name in topology.tables else 1
             for partition in range(len(start)) if is_global else range(number, len(start), lease.tasks):
                 begin = ends.get((topic, partition), start[partition])
                 stop = until[topic][partition] if topic in until else -1
-                partitions.append(InputPartition(topic, partition, rank, begin, max(stop, begin) if stop >= 0 else -1))
+                last = max(stop, begin) if stop >= 0 else -1
+                partitions.append(InputPartition(topic, partition, rank, begin, last, name))
         repartitions = []
         for name in sorted(topology.repartitions):
             topic = repartition_topic(self._spec.application, name)
             parts = [at for at, sending in enumerate(self._job.topology) if name in sending.sends]
             senders = [sender_name(at, task) for at in parts for task in range(lease.tasks)]
             begin = ends.get((topic, number), 0)
-            repartitions.append(RepartitionPartition(topic, number, senders, position.senders, begin))
+            rank = 0 if name in topology.tables else 1
+            repartitions.append(RepartitionPartition(topic, number, senders, position.senders, begin, rank))
         return TaskInput(partitions, repartitions)
 
     def check_topics(self, lease: Lease) -> None:

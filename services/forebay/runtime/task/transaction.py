@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
@@ -42,12 +42,14 @@ class Destinations:
     Args:
         repartitions: topic by name of a repartition.
         partitioner: of the repartition topics: their partitions are the tasks.
+        outputs: topic by an output's name, where they differ.
     """
 
     errors: str
     late: str
     repartitions: Mapping[str, str]
     partitioner: Partitioner
+    outputs: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +169,8 @@ class GroupProducer:
         """Find out whether a commit failed because a topic is gone (TopicChanged) or hidden from us (NotAuthorized)."""
         written = {self._destinations.errors, self._destinations.late, *self._destinations.repartitions.values()}
         for commit in commits:
-            written |= commit.changelogs.destinations() | {output.target for output in commit.result.outputs}
+            sent = {output.target for output in commit.result.outputs}
+            written |= commit.changelogs.destinations() | {self._destinations.outputs.get(to, to) for to in sent}
         with suppress(KafkaException):
             known = producer.list_topics(timeout=10.0).topics
             for topic in sorted(written - known.keys()) if known else ():
@@ -178,11 +181,12 @@ class GroupProducer:
                     raise TopicChanged(topic_gone(topic))
 
     def _send(self, queue: SendQueue, commit: TaskCommit) -> None:
-        result = commit.result
+        result, topic_of = commit.result, self._destinations.outputs.get
         for start in range(0, len(result.outputs), _BATCH):
             queue.make_room()
             produce = queue.produce
-            for key, value, timestamp, topic, headers, _ in result.outputs[start : start + _BATCH]:
+            for key, value, timestamp, target, headers, _ in result.outputs[start : start + _BATCH]:
+                topic = topic_of(target, target)
                 if headers:
                     produce(topic, value, key, timestamp=timestamp, headers=headers)
                 else:

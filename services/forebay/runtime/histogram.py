@@ -54,6 +54,3 @@ class Histogram:
                 return lower + (bound - lower) * inside
             lower, below = bound, count
         return lower
-
-
-NOTHING = Histogram()

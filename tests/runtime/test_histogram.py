@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forebay.demo.histogram import NOTHING, Histogram
+from forebay.runtime.histogram import Histogram
 
 BOUNDS = (0.1, 0.5, 1.0, math.inf)
 
@@ -26,8 +26,8 @@ def test_beyond_the_last_bound_the_last_bound_is_given() -> None:
 
 
 def test_nothing_observed() -> None:
-    assert NOTHING.quantile(0.5) is None
-    assert NOTHING.mean is None
+    assert Histogram().quantile(0.5) is None
+    assert Histogram().mean is None
     assert histogram([]).quantile(0.5) is None
 
 
@@ -39,7 +39,7 @@ def test_since_an_earlier_look() -> None:
 
 def test_a_restarted_job_counts_anew() -> None:
     assert histogram([0.2]).since(histogram([0.2, 0.3])) == histogram([0.2])
-    assert histogram([0.2]).since(NOTHING) == histogram([0.2])
+    assert histogram([0.2]).since(Histogram()) == histogram([0.2])
 
 
 @given(st.lists(st.floats(0, 2), min_size=1, max_size=50), st.floats(0.01, 1), st.floats(0.01, 1))

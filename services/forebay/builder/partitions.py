@@ -1,0 +1,48 @@
+"""How a repartition spreads its records where it does not by the hash of the key over all tasks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forebay.builder.graph import Node, Partitioner, Spreading, TopologyError
+from forebay.formats import key_writer
+from forebay.partitioner import Partitioner as ByHash
+
+
+def spreading(parent: Node, partitioner: Partitioner | None, name: str, partitions: int) -> Spreading | None:
+    """Return what a repartition of `parent` is spread by; None: by the hash of the key over all tasks.
+
+    The topic itself has a partition per task: of the one that a record would have among `partitions`, the rest by the
+    number of tasks is its own. So records of each of them are in one task, and in order. (Kafka Streams gives the
+    sub-topology as many tasks instead.)
+
+    Args:
+        partitioner: gives a number of a record's key (row text) and value.
+        partitions: 0: as many as tasks.
+
+    Raises:
+        TopologyError: a number of partitions that is none.
+    """
+    if partitions.__class__ is not int or partitions < 0:
+        raise TopologyError(f"repartition {name}: partitions={partitions!r}: write a whole number from 1, or none")
+    if partitioner is None and not partitions:
+        return None
+    if partitioner is None:
+        return Spreading(_by_key(parent, partitions), f"in {partitions} partitions")
+    numbers = partitioner if not partitions else _among(partitioner, partitions)
+    return Spreading(numbers, f"partitioned by the partitioner of {name}")
+
+
+def _by_key(parent: Node, partitions: int) -> Partitioner:
+    of_hash, kind = ByHash(partitions), parent.key
+    write = str.encode if kind.is_text else key_writer(kind)
+    return lambda key, _value: of_hash(b"" if key is None else write(key))
+
+
+def _among(partitioner: Partitioner, partitions: int) -> Partitioner:
+    def number(key: Any, value: Any) -> int:
+        found = partitioner(key, value)
+        # What is no number from 0 is refused by who asked for it.
+        return found % partitions if found.__class__ is int and found > 0 else found
+
+    return number

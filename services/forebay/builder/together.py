@@ -1,0 +1,87 @@
+"""Nodes that meet in one sub-topology: where they can't as they are, one of them is sent along, behind a repartition.
+
+Kafka Streams lets a sub-topology read what it repartitions itself; here each one waits for the time of those before it,
+so that they can't send to each other in a circle, and what lies before a repartition meets what is behind it there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from forebay.builder import rows
+from forebay.builder.components import can_meet
+from forebay.builder.graph import Graph, History, Kind, Node
+from forebay.builder.joins import versions_of
+
+Plan = Callable[[Graph], tuple[Node, ...]]
+"""Adds to a graph what it needs, and gives the nodes that are to meet."""
+
+
+class Side(NamedTuple):
+    """A node that is to meet others.
+
+    Args:
+        name: of the repartition it is sent along through, if it must be.
+    """
+
+    node: Node
+    name: str
+    is_table: bool = False
+
+    def along(self, graph: Graph) -> Node:
+        """Return the same records, or rows, behind a repartition by their key."""
+        if self.is_table:
+            return table_along(graph, self.node, self.name)
+        if self.node.kind is Kind.REPARTITION:
+            return self.node
+        return graph.repartition(self.node, graph.unused_name(self.name))
+
+
+def first_that_runs(graph: Graph, plans: Sequence[Plan]) -> tuple[Node, ...]:
+    """Return the nodes of the first plan whose nodes are partitioned alike and can run together; of none, the first."""
+    for plan in plans:
+        trial = graph.copy()
+        nodes = plan(trial)
+        if _are_alike(nodes) and can_meet(trial, nodes):
+            return plan(graph)
+    return plans[0](graph)
+
+
+def bring_together(graph: Graph, sides: Sequence[Side]) -> tuple[Node, ...]:
+    """Return nodes that can run in one sub-topology: the sides as they are, or some of them sent along."""
+    numbers = range(len(sides))
+    ways: list[tuple[int, ...]] = [(), *((number,) for number in numbers), tuple(numbers)]
+
+    def planned(way: tuple[int, ...]) -> Plan:
+        return lambda trial: tuple(
+            side.along(trial) if number in way else side.node for number, side in enumerate(sides)
+        )
+
+    return first_that_runs(graph, [planned(way) for way in ways])
+
+
+def table_along(graph: Graph, table: Node, name: str) -> Node:
+    """Return a copy of a table behind a repartition, with the history it has: one for all who need it there."""
+    found = graph.copies.get(table)
+    if found is None:
+        versions = versions_of(table)
+        stream = rows.to_stream(table)
+        if versions is not None:
+            stream = replace(stream, history=History.KEEPS)
+        sent = graph.repartition(graph.add(stream), graph.unused_name(name))
+        kept = rows.table(sent, sent.name, None if versions is None else versions.history_retention_ms)
+        found = graph.copies[table] = graph.add(kept)
+    return found
+
+
+def topic_part(name: str) -> str:
+    """Return a name as a part of a topic's: a table without a store is called by what it does."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-")
+
+
+def _are_alike(nodes: Sequence[Node]) -> bool:
+    """Tell whether equal keys are in one task: keys with a window go by the key alone until they are repartitioned."""
+    return len({(node.key.name, node.key.owner is None) for node in nodes}) == 1

@@ -1,0 +1,50 @@
+"""Schemas by id, but only those that a subject holds: who may write a topic can't choose what its readers parse."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from forebay.kafka.registry import SchemaRegistry
+from forebay.kafka.unknown_ids import UnknownIds
+from forebay.serde.resolver import UnknownSchemaId
+from forebay.serde.schema import Schema
+
+
+class SubjectSchemas:
+    """Gives the schemas that were registered under one subject, in any version (implements SchemaResolver).
+
+    Args:
+        registry: asked once for each id.
+        subject: whose versions count, deleted ones too: records outlive them.
+        clock: seconds, monotonic.
+    """
+
+    def __init__(self, registry: SchemaRegistry, subject: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._registry = registry
+        self._subject = subject
+        self._own: set[int] = set()
+        self._foreign = UnknownIds(clock)
+
+    def schema(self, schema_id: int) -> Schema:
+        """Return the schema of an id.
+
+        Raises:
+            UnknownSchemaId: there is none, or it is not of this subject (asked again after a while).
+            RegistryUnavailable: not available for as long as the registry's client is patient.
+        """
+        if schema_id in self._foreign:
+            raise self._refusal(schema_id)
+        schema = self._registry.schema(schema_id)
+        if schema_id not in self._own:
+            if not self._registry.holds(self._subject, schema):
+                self._foreign.add(schema_id)
+                raise self._refusal(schema_id)
+            self._own.add(schema_id)
+        return schema
+
+    def _refusal(self, schema_id: int) -> UnknownSchemaId:
+        return UnknownSchemaId(
+            f"schema id {schema_id} is not of the subject {self._subject}: register the schema there, or set "
+            "FOREBAY_SCHEMA_REGISTRY_IDS=any to take every subject's"
+        )

@@ -1,0 +1,61 @@
+"""Inputs that match a pattern: found as the job starts, the same in all its processes until it starts again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from forebay.catalog import Service, find_service
+from forebay.job import match_topics, matched_topics
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.identities import rescale_topic
+from forebay.kafka.settings import KafkaSettings
+from forebay.names import matching
+from forebay.runtime.errors import StopJob
+from forebay.runtime.spec import JobSpec
+
+
+def matches(service: Service, application: str, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return the topics among `names` that a service reads by its patterns: none of its own, none that it names.
+
+    Raises:
+        StopJob: a topic matches two patterns, or none matches one.
+    """
+    before = {topic for known in matched_topics(service.job).values() for topic in known}
+    named = {topic.name for topic in service.topics(application)} - before | {rescale_topic(application)}
+    others = [name for name in names if name not in named]
+    found = {pattern: matching(pattern, others) for pattern in service.patterns}
+    taken: dict[str, str] = {}
+    for pattern, topics in found.items():
+        if not topics:
+            raise StopJob(f"no topic matches {pattern}: create those that {service.name} is to read, then start it")
+        for topic in topics:
+            if taken.setdefault(topic, pattern) != pattern:
+                raise StopJob(
+                    f"the topic {topic} matches {taken[topic]} and {pattern}: make them narrower, so that one reads it"
+                )
+    return found
+
+
+def find_matches(kafka: KafkaSettings, service: Service, application: str) -> Mapping[str, tuple[str, ...]]:
+    """Look up the topics that match a service's patterns, and have this process read them. Raises StopJob."""
+    if not service.patterns:
+        return {}
+    found = matches(service, application, TopicAdmin(kafka).names())
+    match_topics(service.job, found)
+    return found
+
+
+class MatchWatch:
+    """Tells of topics that match a job's patterns since it started: it reads them when it starts again."""
+
+    def __init__(self, spec: JobSpec) -> None:
+        self._spec = spec
+        self._service = find_service(spec.service)
+        self._told: set[str] = {topic for topics in spec.matched.values() for topic in topics}
+
+    def look(self, names: Iterable[str]) -> list[str]:
+        """Return the topics among `names` that match and were not told of before."""
+        found = matches(self._service, self._spec.application, names)
+        new = sorted({topic for topics in found.values() for topic in topics} - self._told)
+        self._told.update(new)
+        return new

@@ -1,0 +1,38 @@
+"""What a store of any kind holds, as a test reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from forebay.stores.binding import Store
+from forebay.stores.listvalue import ListValueStore
+from forebay.stores.versioned import VersionedKeyValueStore
+
+
+def contents(stores: Sequence[Store[Any]], key_of: Callable[[str], Any]) -> Any:
+    """Return what the stores of several tasks hold together.
+
+    By key: the values of key-value kinds; the values in order of a list store; (value, timestamp) of each version and
+    tombstone (None) of a versioned store, oldest first. Of windows, sessions and buffers: the entries.
+
+    Args:
+        key_of: makes a key of its text.
+    """
+    kind = stores[0]
+    if isinstance(kind, VersionedKeyValueStore):
+        versions = (entry for store in stores for entry in store.history())  # type: ignore[attr-defined]
+        return _by_key((key_of(text), (value, timestamp)) for text, value, timestamp in versions)
+    entries: list[Any] = [entry for store in stores for entry in store.all()]  # type: ignore[attr-defined]
+    if isinstance(kind, ListValueStore):
+        return _by_key((key_of(text), value) for text, value in entries)
+    if all(type(entry) is tuple for entry in entries):
+        return {key_of(text): value for text, value in sorted(entries, key=lambda entry: entry[0])}
+    return [entry._replace(key=key_of(entry.key)) for entry in entries]
+
+
+def _by_key(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, tuple[Any, ...]]:
+    found: dict[Any, tuple[Any, ...]] = {}
+    for key, value in pairs:
+        found[key] = (*found.get(key, ()), value)
+    return found

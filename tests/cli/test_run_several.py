@@ -1,0 +1,70 @@
+"""`forebay run A B`: options of one job are refused, the machine's memory is shared, each service counts once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from forebay.cli import run as command
+from forebay.cli.main import run
+from forebay.cli.run_several import served, shared_engine
+from forebay.runtime.session import SparkOptions
+from forebay.runtime.several import SeveralJobs
+from forebay.runtime.spec import Tables
+
+BOTH = ("user-sessions", "device-alerts")
+NOWHERE = ("--bootstrap-servers", "127.0.0.1:1", "--schema-registry-url", "http://127.0.0.1:1")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--application", "x"), "--application is for one service, of several its own id is its service's name"),
+        (("--checkpoint", "/x"), "--checkpoint is for one service, of several each has <home>/checkpoints/<service>"),
+        (("--set", "a=b"), "--set is for one service, of several its settings are its own: name one"),
+        (("--executors", "x"), "in a cluster each service is an application of its own"),
+        (("--slots", "2"), "--slots 2 is for one service: each of several has one slot"),
+        (("--groups", "3"), "--groups 3 is for one service: each of several has one slot"),
+        (("--topic", "nothing=x"), "user-sessions, device-alerts have no input or output topic nothing"),
+        (("--topic", "user_session_stats=device_alerts"), "two services would write device_alerts"),
+    ],
+)
+def test_what_is_one_jobs_is_refused(options: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["run", *BOTH, *options, *NOWHERE]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_no_service_is_no_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["run", *NOWHERE]) == 2
+    assert "Missing argument 'SERVICE [SERVICE]...'" in capsys.readouterr().err
+
+
+def test_each_service_named_is_a_job_of_one_spark(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    ran: list[Any] = []
+    monkeypatch.setattr(command, "run_until_told", ran.append)
+    given = ("--home", str(tmp_path), "--no-check", "--topic", "device_events=prod.devices")
+    assert run(["run", *BOTH, BOTH[0], *given, *NOWHERE]) == 0
+    (several,) = ran
+    assert isinstance(several, SeveralJobs)
+    jobs: list[Any] = [running.job for running in several._running]
+    assert [job.application for job in jobs] == list(BOTH)
+    assert [dict(job._options.topics) for job in jobs] == [{}, {"device_events": "prod.devices"}]
+    assert [job._options.plan.checkpoint for job in jobs] == [str(tmp_path / "checkpoints" / name) for name in BOTH]
+
+
+def test_each_of_several_jobs_has_a_slot() -> None:
+    assert SparkOptions(jobs=9).master == "local[9,4]"
+    assert SparkOptions().master == "local[1,4]"
+
+
+def test_their_states_share_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forebay.cli.run_several.memory_bytes", lambda: 8_000)
+    engine = {"max_state_bytes": 0, "tables": Tables.IN_MEMORY}
+    assert shared_engine(engine, 4)["max_state_bytes"] == 1_000
+    assert shared_engine({**engine, "max_state_bytes": 77}, 4)["max_state_bytes"] == 77
+
+
+def test_without_a_port_nothing_is_served() -> None:
+    with served([], "127.0.0.1", -1):
+        pass

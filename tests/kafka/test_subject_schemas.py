@@ -1,0 +1,71 @@
+"""Only schemas of the input's own subject are read: an id of another one is an error of that record, not of the job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from forebay.kafka.registry import SchemaRegistry
+from forebay.kafka.registry_settings import RegistrySettings
+from forebay.kafka.subject_schemas import SubjectSchemas
+from forebay.serde import RegistryUnavailable, UnknownSchemaId
+from tests.kafka.registry_double import RegistryDouble, running
+
+TEXT = '{"type": "record", "name": "Order", "fields": []}'
+LOOKUP = "POST /subjects/orders-value?deleted=true"
+UNKNOWN = (404, {"error_code": 40403, "message": "Schema not found"})
+
+
+@pytest.fixture
+def double() -> Iterator[RegistryDouble]:
+    with running() as server:
+        server.answer("GET /schemas/ids/7", (200, {"schema": TEXT}))
+        yield server
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def of_orders(double: RegistryDouble, clock: Clock | None = None) -> SubjectSchemas:
+    registry = SchemaRegistry(RegistrySettings(double.url), patience_s=0)
+    return SubjectSchemas(registry, "orders-value", clock or Clock())
+
+
+def test_a_schema_of_the_subject_is_given_and_asked_for_once(double: RegistryDouble) -> None:
+    double.answer(LOOKUP, (200, {"id": 7, "version": 1}))
+    schemas = of_orders(double)
+    assert schemas.schema(7).text == TEXT
+    assert schemas.schema(7).text == TEXT
+    assert [f"{method} {path}" for method, path, _ in double.requests] == ["GET /schemas/ids/7", LOOKUP]
+
+
+def test_a_schema_of_another_subject_is_refused_saying_what_to_do(double: RegistryDouble) -> None:
+    double.answer(LOOKUP, UNKNOWN)
+    schemas = of_orders(double)
+    for _ in range(3):
+        with pytest.raises(UnknownSchemaId, match=r"7 is not of the subject orders-value.*REGISTRY_IDS=any"):
+            schemas.schema(7)
+    assert len(double.requests) == 2
+
+
+def test_one_that_is_registered_later_is_read_after_a_while(double: RegistryDouble) -> None:
+    double.answer(LOOKUP, UNKNOWN, (200, {"id": 7, "version": 1}))
+    clock = Clock()
+    schemas = of_orders(double, clock)
+    with pytest.raises(UnknownSchemaId):
+        schemas.schema(7)
+    clock.now += 11
+    assert schemas.schema(7).text == TEXT
+
+
+def test_a_registry_that_fails_does_not_make_a_schema_foreign(double: RegistryDouble) -> None:
+    double.answer(LOOKUP, (503, {}), (200, {"id": 7, "version": 1}))
+    schemas = of_orders(double)
+    with pytest.raises(RegistryUnavailable):
+        schemas.schema(7)
+    assert schemas.schema(7).text == TEXT

@@ -1,0 +1,37 @@
+"""What the service must have told in the end of records that come no later than its grace: every pair and the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from order_payments.model import Payment, PlacedOrder
+from tests.order_payments.harness import Told
+
+
+def replay(records: Iterable[tuple[str, PlacedOrder | Payment]], within_ms: int) -> Told:
+    """Return order, status and payment of each output, sorted; repeated ids and unusable records count for nothing.
+
+    Args:
+        records: (key, event).
+    """
+    orders: dict[str, PlacedOrder] = {}
+    payments: dict[str, Payment] = {}
+    for key, event in records:
+        if key == event.order_id != "" and event.amount > 0:
+            if isinstance(event, PlacedOrder):
+                orders.setdefault(event.order_id, event)
+            else:
+                payments.setdefault(event.payment_id, event)
+    found: Told = []
+    for order in orders.values():
+        near = [
+            payment
+            for payment in payments.values()
+            if payment.order_id == order.order_id and abs(payment.timestamp - order.timestamp) <= within_ms
+        ]
+        for payment in near:
+            status = "PAID" if payment.amount >= order.amount else "PARTLY_PAID"
+            found.append((order.order_id, status, payment.payment_id))
+        if not near:
+            found.append((order.order_id, "UNPAID", None))
+    return sorted(found, key=str)
