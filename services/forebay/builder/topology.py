@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any, TypeVar, overload
 
@@ -12,7 +12,7 @@ from forebay.builder import rows
 from forebay.builder.compiled import CompiledSubTopology
 from forebay.builder.components import Component, components
 from forebay.builder.graph import Graph, Kind, Node, TopologyError
-from forebay.builder.shown import mime_bundle
+from forebay.builder.shown import Shown
 from forebay.builder.specs import Spec, format_or_refuse
 from forebay.builder.stream import Stream
 from forebay.builder.table import GlobalTable, Table
@@ -28,16 +28,11 @@ K = TypeVar("K")
 V = TypeVar("V")
 S = TypeVar("S")
 
-
-@dataclass(frozen=True, slots=True)
-class NoSettings:
-    """Settings of a topology that is given as it is: it has none."""
-
-
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
+_NO_SINK = "the topology sends nothing: end with to()"
 
 
-class Topology:
+class Topology(Shown):
     """Streams and tables, what is made of them, and where it goes.
 
     Event time is the Kafka record's timestamp, unless `timestamp` names a field of the value (ms), or gives it. With
@@ -53,10 +48,6 @@ class Topology:
         self.close_idle_after_ms = close_idle_after_ms
         self.figures: Callable[[], Mapping[str, float]] = dict
         """Gives what its functions count themselves (see Processor.figures)."""
-
-    def _repr_mimebundle_(self, **_wanted: object) -> dict[str, str]:
-        """Return what a notebook shows (IPython's protocol)."""
-        return mime_bundle(job(NoSettings, lambda _: self, may_end=True) if self.graph.nodes else None)
 
     @overload
     def stream(
@@ -247,9 +238,6 @@ def _matched(
         patterns={node.pattern: contract_of(node.value) for node in sources if node.pattern},
         matched=lambda topics: _matched(settings, build, may_end, topics),
     )
-
-
-_NO_SINK = "the topology sends nothing: end with to()"
 
 
 def _built(build: Callable[[S], Topology], settings: S, found: Mapping[str, Sequence[str]]) -> Topology:

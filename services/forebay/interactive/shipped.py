@@ -13,7 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from forebay.builder.topology import NoSettings, Topology, job
+from forebay.builder.shown import NoSettings
+from forebay.builder.topology import Topology, job
 from forebay.catalog import Service
 from forebay.declaration import declare
 from forebay.interactive.pickling import dumps, loads

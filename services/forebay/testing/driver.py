@@ -8,7 +8,7 @@ from typing import Any
 
 from forebay.agreement import check_agreement
 from forebay.builder import Topology, job
-from forebay.builder.topology import NoSettings
+from forebay.builder.shown import NoSettings
 from forebay.catalog import Service, find_service
 from forebay.formats import key_writer
 from forebay.job import Job, load_job
