@@ -87,6 +87,14 @@ class JobProcess:
                 raise SystemExit(f"the job does not run: {Path(self._log.name).read_text()[-2000:]}")
             time.sleep(0.2)
 
+    def cpu(self) -> dict[str, float]:
+        """Return the CPU seconds that its processes took so far, by kind."""
+        self._measure()
+        found: dict[str, float] = defaultdict(float)
+        for kind, seconds in list(self._cpu.values()):
+            found[kind] += seconds
+        return found
+
     def wait(self) -> float:
         """Wait for its end; give the seconds from the first records told of to the last."""
         self.process.wait()

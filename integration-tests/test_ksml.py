@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 from job_process import JobProcess
+from ksml_records import by_key, records_of
 from topic_reading import read_topic
 
 from forebay.cli.main import run
+from forebay.kafka.registry import SchemaRegistry
 from forebay.kafka.settings import KafkaSettings
 from forebay.platform import Endpoints
+from forebay.serde.framing import header
 from tests.ksml.bodies import DEFINITIONS, NAMES, expected
 
 TOPICS = {
@@ -23,7 +25,6 @@ TOPICS = {
     "device-alerts": ("ksml_device_events", "ksml_device_alerts"),
     "order-stores": ("ksml_order_events", "ksml_order_results"),
 }
-Records = list[tuple[str, Any]]
 
 
 @pytest.mark.timeout(300)
@@ -54,22 +55,79 @@ def test_the_tutorial_s_definitions_survive_a_kill_and_give_each_result_once(
             assert by_key(sent) == by_key(expected(name, records))
 
 
-def records_of(settings: KafkaSettings, topic: str) -> Records:
-    """Return a topic's records, partition by partition."""
-    return [
-        ((message.key() or b"").decode(), json.loads(message.value() or b"null"))
-        for messages in read_topic(settings, topic).values()
-        for message in messages
-    ]
-
-
-def by_key(records: Records) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = defaultdict(list)
-    for key, value in records:
-        found[key].append(value)
-    return found
-
-
 def last_of(found: dict[str, list[Any]]) -> dict[str, Any]:
     """Return each customer's totals in the end: in between they depend on the order of partitions."""
     return {key: values[-1]["customer"] for key, values in found.items()}
+
+
+KEYED = """
+streams:
+  visits: {topic: ksml_visits, keyType: avro:Place, valueType: avro}
+  sorted:
+    topic: ksml_sorted_visits
+    keyType: avro:Place
+    valueType: protobuf:Visit
+    partitioner: by_zone
+
+functions:
+  by_zone:
+    type: streamPartitioner
+    expression: "key['zone'] % numPartitions"
+  make_visit:
+    type: generator
+    globalCode: number = 0
+    code: |
+      global number
+      number += 1
+      return {"city": "Delft", "zone": number % 7}, {"guest": f"guest {number}"}
+    resultType: (avro:Place, avro:Visit)
+
+pipelines:
+  main:
+    from: visits
+    to: sorted
+
+producers:
+  visits:
+    generator: make_visit
+    count: 40
+    to: {topic: ksml_visits, keyType: avro:Place, valueType: avro:Visit}
+"""
+PLACE = {
+    "type": "record",
+    "name": "Place",
+    "fields": [{"name": "city", "type": "string"}, {"name": "zone", "type": "int"}],
+}
+VISIT = {"type": "record", "name": "Visit", "fields": [{"name": "guest", "type": "string"}]}
+VISIT_PROTO = 'syntax = "proto3"; message Visit { string guest = 1; }'
+
+
+@pytest.mark.timeout(300)
+def test_keys_of_avro_and_partitioners_on_a_broker(endpoints: Endpoints, tmp_path: Path) -> None:
+    broker = ["--bootstrap-servers", endpoints.bootstrap_servers, "--schema-registry-url", endpoints.registry_url]
+    settings = KafkaSettings(bootstrap_servers=endpoints.bootstrap_servers, schema_registry_url=endpoints.registry_url)
+    definition = tmp_path / "keyed.yaml"
+    definition.write_text(KEYED)
+    schemas = tmp_path / "schemas"
+    schemas.mkdir()
+    for name, schema in (("Place", PLACE), ("Visit", VISIT)):
+        (schemas / f"{name}.avsc").write_text(json.dumps(schema))
+    (schemas / "Visit.proto").write_text(VISIT_PROTO)
+    files = [str(definition), "--schemas", str(schemas), *broker]
+
+    assert run(["ksml", "produce", *files]) == 0
+    arguments = ["run", *files, "--tasks", "2", "--checkpoint", str(tmp_path / "c"), "--trigger", "available-now"]
+    job = JobProcess(arguments, tmp_path / "job.log", {}, "ksml")
+    assert job.finish() == 0, job.text()
+
+    registry = SchemaRegistry(settings.registry())
+    key_id = registry.id_under("ksml_sorted_visits-key", json.dumps(PLACE), "AVRO")
+    found = read_topic(settings, "ksml_sorted_visits")
+    assert sum(map(len, found.values())) == 40
+    for partition, messages in found.items():
+        for message in messages:
+            key = message.key() or b""
+            assert key[:5] == header(key_id)
+            assert (key[-1] // 2) % len(found) == partition, "a zone is a zigzag number at the key's end"
+    values = {(message.value() or b"")[6:] for messages in found.values() for message in messages}
+    assert values == {b"\n" + bytes([len(guest)]) + guest for guest in (b"guest %d" % n for n in range(1, 41))}

@@ -30,6 +30,7 @@ class TopicLimits:
         max_bytes: largest record, framing included.
         after_max_ms, before_max_ms: how far a timestamp may lie ahead of the broker's clock, and behind it.
         first_ms: smallest timestamp. Kafka's client takes 0 for "not given" and writes the wall clock instead.
+        partitions: how many it has; 0: that is not known.
     """
 
     topic: str = ""
@@ -37,15 +38,18 @@ class TopicLimits:
     after_max_ms: int = UNLIMITED
     before_max_ms: int = UNLIMITED
     first_ms: int = 0
+    partitions: int = 0
 
     @classmethod
-    def of(cls, topic: str, config: Mapping[str, str], client_max_bytes: int = CLIENT_MAX_BYTES) -> TopicLimits:
+    def of(
+        cls, topic: str, config: Mapping[str, str], client_max_bytes: int = CLIENT_MAX_BYTES, partitions: int = 0
+    ) -> TopicLimits:
         """Return the limits of a topic with this configuration; what it does not name is as Kafka's defaults."""
         max_bytes = min(int(config.get(MAX_BYTES, _KAFKA_MAX_BYTES)), client_max_bytes)
         if config.get(TIMESTAMP_TYPE) == "LogAppendTime":
-            return cls(topic, max_bytes)
+            return cls(topic, max_bytes, partitions=partitions)
         after, before = (int(config.get(name, UNLIMITED)) for name in (AFTER_MAX, BEFORE_MAX))
-        return cls(topic, max_bytes, after, before, 1)
+        return cls(topic, max_bytes, after, before, 1, partitions)
 
 
 _OUTPUT = TopicLimits()

@@ -23,13 +23,15 @@ class Room:
     Attributes:
         most: largest record (key, value and headers), in bytes.
         first, last: smallest and largest timestamp, ms.
+        partitions: how many the topic has; 0: that is not known.
     """
 
-    __slots__ = ("_limits", "first", "last", "most")
+    __slots__ = ("_limits", "first", "last", "most", "partitions")
 
     def __init__(self, limits: TopicLimits) -> None:
         self._limits = limits
         self.most = limits.max_bytes - FRAME_BYTES
+        self.partitions = limits.partitions
         self.begin(0)
 
     def begin(self, clock: int) -> None:

@@ -108,3 +108,34 @@ def test_streams_in_as_many_partitions_meet_and_others_do_not() -> None:
 def test_a_number_of_partitions_that_is_none_is_refused(partitions: Any) -> None:
     with pytest.raises(TopologyError, match=r"test_partitioners.py:\d+: repartition r: partitions=.* write a whole"):
         in_partitions(partitions)(Topology())
+
+
+def test_a_record_goes_to_the_partition_of_a_topic_that_the_partitioner_says() -> None:
+    def by_length(_key: str, word: str | None) -> int | None:
+        return len(word or "") or None
+
+    run = Driven(lambda t: t.stream("in", str).to("out", partitioner=by_length), tasks=3)
+    for word in ("ab", "", "x"):
+        run.driver.pipe("k", word, "in")
+    assert [sent.partition for sent in run.driver.outputs] == [2, None, 1]
+
+
+def test_a_partition_that_the_topic_has_not_sends_the_record_to_errors() -> None:
+    run = Driven(lambda t: t.stream("in", str).to("out", partitioner=lambda _, __: 3), tasks=3)
+    run.driver.pipe("k", "v", "in")
+    (refused,) = run.driver.errors
+    assert refused.headers["error.message"] == (
+        "the partitioner of out gave 3, but out has 3 partitions: give one of 0 to 2, or add partitions and start again"
+    )
+    assert not run.driver.outputs
+
+
+def test_what_a_job_reads_itself_comes_to_the_task_of_the_partition() -> None:
+    def build(t: Topology) -> None:
+        t.stream("in", str).to("own", partitioner=lambda _, word: int(word or "0"))
+        t.stream("own", str).group_by_key().count(store="counts")
+
+    run = Driven(build, tasks=3)
+    run.feed("in", *(("k", str(n % 3), n) for n in range(6)))
+    counts = [dict(store.all()) for p in run.driver.stages[-1].processors for store in [p.store0]]  # type: ignore[attr-defined]
+    assert [sorted(row) for row in counts] == [["k"]] * 3

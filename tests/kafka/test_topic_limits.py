@@ -54,13 +54,13 @@ def admin(monkeypatch: pytest.MonkeyPatch) -> type[Admin]:
 def test_kafkas_own_defaults(admin: type[Admin]) -> None:
     admin.answer = {"out": KAFKA_4}
     assert read_topic_limits(settings(), ["out", "gone"]) == {
-        "out": TopicLimits("out", 1_048_588, 3_600_000, UNLIMITED, 1)
+        "out": TopicLimits("out", 1_048_588, 3_600_000, UNLIMITED, 1, partitions=1)
     }
 
 
 def test_the_brokers_time_has_no_limits(admin: type[Admin]) -> None:
     admin.answer = {"out": {**KAFKA_4, "message.timestamp.type": "LogAppendTime"}}
-    assert read_topic_limits(settings(), ["out"]) == {"out": TopicLimits("out", 1_048_588)}
+    assert read_topic_limits(settings(), ["out"]) == {"out": TopicLimits("out", 1_048_588, partitions=1)}
 
 
 def test_a_producer_that_takes_less_than_the_topic_counts(admin: type[Admin]) -> None:

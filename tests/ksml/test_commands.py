@@ -11,7 +11,7 @@ import pytest
 
 from forebay.agreement import disagreements
 from forebay.cli.main import run
-from forebay.ksml.mounting import environment, mount, mounted
+from forebay.ksml.mounting import environment, files_of, mount, mounted
 from tests.ksml.bodies import DEFINITIONS
 
 ORDERS = DEFINITIONS / "order-stores.yaml"
@@ -23,6 +23,27 @@ def test_check_says_what_differs(capsys: pytest.CaptureFixture[str]) -> None:
     assert "order-stores.yaml: can be run" in out
     assert "the store has a changelog; KSML's has none unless logging: true" in out
     assert "records are repartitioned before this function uses its store" in out
+
+
+def test_check_says_what_differs_for_types_and_partitioners(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "Place.avsc").write_text('{"type": "record", "name": "Place", "fields": []}')
+    file = tmp_path / "keyed.yaml"
+    file.write_text(
+        """
+streams:
+  visits: {topic: visits, keyType: avro:Place, valueType: xml, partitioner: place}
+functions:
+  place: {type: streamPartitioner, expression: 0}
+pipelines:
+  main: {from: visits, via: [{type: repartition, partitioner: place}], to: visits}
+"""
+    )
+    assert run(["ksml", "check", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert "  3: Avro keys are written under the schema's id in the registry" in out
+    assert "  3: an .xsd is not read" in out
+    assert "  3: the partitioner counts where the topic is written" in out
+    assert "  7: the partitioner is told the repartition's name" in out
 
 
 def test_check_fails_with_every_problem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -55,6 +76,12 @@ def test_a_folder_is_all_its_definitions_as_one_job() -> None:
     found = mounted(environment("all", [DEFINITIONS]))
     assert len(found.service.inputs) == 5
     assert set(found.service.stores) >= {"orders", "inventory", "customers", "metric_windows"}
+
+
+def test_the_runner_s_configuration_beside_definitions_is_left_out(tmp_path: Path) -> None:
+    for name, text in (("one.yaml", "streams: {}"), ("ksml-runner.yaml", "ksml:\n  definitions: {a: one.yaml}\n")):
+        (tmp_path / name).write_text(text)
+    assert files_of([tmp_path]) == [tmp_path / "one.yaml"]
 
 
 def test_other_processes_find_the_service_by_the_environment() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,10 +12,13 @@ import pytest
 from forebay.cli.ksml_produce import send
 from forebay.cli.main import run
 from forebay.ksml.producers import Producer, producers_of
+from forebay.processor.api import RejectedRecord
 from tests.ksml.running import made
 
 
-def producer(more: str, code: str = "return 'k', n", result: str = "(string, json)") -> Producer:
+def producer(
+    more: str, code: str = "return 'k', n", result: str = "(string, json)", partitioner: str = "None"
+) -> Producer:
     found = made(
         f"""
 producers:
@@ -26,7 +30,11 @@ producers:
         n += 1
         {code}
       resultType: {result}
-    to: {{topic: t, keyType: string, valueType: json}}
+    to:
+      topic: t
+      keyType: string
+      valueType: json
+      partitioner: {{expression: "{partitioner}"}}
     {more}
 """
     )
@@ -68,10 +76,18 @@ class Broker:
 
     def __init__(self) -> None:
         self.sent: list[tuple[str, bytes | None, bytes | None]] = []
+        self.partitions: list[int] = []
 
-    def produce(self, topic: str, value: bytes | None, key: bytes | None, timestamp: int) -> None:
+    def produce(
+        self, topic: str, value: bytes | None, key: bytes | None, partition: int = -1, *, timestamp: int
+    ) -> None:
         assert timestamp > 0
         self.sent.append((topic, key, value))
+        self.partitions.append(partition)
+
+    def list_topics(self, topic: str) -> Any:
+        described = SimpleNamespace(partitions=dict.fromkeys(range(4)))
+        return SimpleNamespace(topics={topic: described})
 
     def poll(self, _seconds: float) -> int:
         return 0
@@ -90,7 +106,22 @@ def test_producers_are_called_until_all_are_done() -> None:
 
 def test_a_producer_that_can_t_be_is_refused_by_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "bad.yaml"
-    target = "{topic: t, keyType: string, valueType: protobuf:Event}"
+    target = "{topic: t, keyType: string, valueType: soap}"
     file.write_text(f"producers:\n  one:\n    generator: {{expression: 1}}\n    to: {target}\n")
     assert run(["ksml", "check", str(file)]) == 1
-    assert "bad.yaml:4: the notation protobuf is not supported: convert its values to json" in capsys.readouterr().out
+    assert "bad.yaml:4: the notation soap is not supported: convert its values to json" in capsys.readouterr().out
+
+
+def test_a_partitioner_gives_the_partitions() -> None:
+    one = producer("count: 3", partitioner="[0, value] if value < 3 else None")
+    broker: Any = Broker()
+    assert send([one], [one.codecs()], broker, threading.Event()) == [3]
+    assert broker.partitions == [0, 1, 0, 2, -1]
+
+
+def test_a_partition_that_the_topic_has_not_is_refused() -> None:
+    one = producer("count: 1", partitioner="4")
+    broker: Any = Broker()
+    with pytest.raises(RejectedRecord, match="producer one: 4 was chosen, but t has the partitions 0 to 3"):
+        send([one], [one.codecs()], broker, threading.Event())
+    assert broker.sent == []

@@ -85,6 +85,15 @@ return [kept.fetch(key, 100), found, len(list(kept.fetchAll(0, 9)))]
     assert found[1] == [1, [[100, 1], [200, 2]], 0]
 
 
+def test_a_timestamped_window_store() -> None:
+    code = """
+kept.put(key, value, value * 100, 7)
+return [kept.fetch(key, 100), [each["value"]["timestamp"] for each in kept.all()]]
+"""
+    store = "{type: window, keyType: string, valueType: long, windowSize: 1m, retention: 1h, timestamped: true}"
+    assert values(store, code, ("a", 1)) == [[{"value": 1, "timestamp": 7}, [7]]]
+
+
 def test_a_session_store() -> None:
     code = """
 session = {"key": key, "start": value, "end": value + 5}

@@ -105,7 +105,7 @@ class CompiledSubTopology(Processor[Any, Any]):
         if node.kind is Kind.STEP:
             return self._made[node].flows[side]
         if node.partitioner is not None:
-            return _sending_by_partitioner(node.name, node.partitioner)
+            return _sending_by_partitioner(node, node.partitioner)
         return _sending(node) if node.choose is None else _sending_by_record(node.choose)
 
     def store(self, declared: S) -> S:
@@ -239,12 +239,21 @@ def _sending_by_record(choose: Callable[[Any, Any], str]) -> Flow:
     return flow
 
 
-def _sending_by_partitioner(name: str, partitioner: Partitioner) -> Flow:
+def _sending_by_partitioner(node: Node, partitioner: Partitioner) -> Flow:
+    name, choose, is_sink = (node.topics or (node.name,))[0], node.choose, node.kind is Kind.SINK
+
     def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
-        number = partitioner(key, value)
-        if number.__class__ is not int or number < 0:
-            raise ValueError(f"the partitioner of {name} gave {number!r}: give a whole number from 0")
         task: Any = ctx
-        task.forward(value, NO_KEY if key is None else key, timestamp, name, ctx.headers or None, partition=number)
+        target = name if choose is None else choose(key, value)
+        number = partitioner(key, value)
+        if number is not None:
+            if number.__class__ is not int or number < 0:
+                raise ValueError(f"the partitioner of {node.name} gave {number!r}: give a whole number from 0")
+            if is_sink and 0 < (most := task.partitions_of(target)) <= number:
+                raise ValueError(
+                    f"the partitioner of {node.name} gave {number}, but {target} has {most} partitions: give one of 0 "
+                    f"to {most - 1}, or add partitions and start again"
+                )
+        task.forward(value, NO_KEY if key is None else key, timestamp, target, ctx.headers or None, partition=number)
 
     return flow

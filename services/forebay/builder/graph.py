@@ -21,8 +21,11 @@ S = TypeVar("S", bound=Store[Any])
 Flow = Callable[[Any, Any, int, Context[Any]], None]
 """Takes one element: row text of the key (or None), value (of a table: its change), timestamp in ms."""
 
-Partitioner = Callable[[Any, Any], int]
-"""Gives a number of a record's key (row text) and value; its rest by the number of tasks is the partition."""
+Partitioner = Callable[[Any, Any], int | None]
+"""Gives a number of a record's key (row text) and value; None: as the key's hash says.
+
+Of a topic it is the partition, of a repartition its rest by the number of tasks is.
+"""
 
 
 class Spreading(NamedTuple):
@@ -118,7 +121,8 @@ class Node:
         reading: of a source.
         is_global: whether every task has it whole.
         horizon_ms: how far past stream time it must be taken for all it holds to be given, in ms.
-        partitioner: of a repartition: gives the number that a record's partition is made of; None: the key's hash.
+        partitioner: of a repartition or sink: gives the number that a record's partition is made of; None: the key's
+            hash.
         wall_clock_ms: how often its processor is called by the wall clock, in ms; 0: never.
         where: file and line that made it.
     """

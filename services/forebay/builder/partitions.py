@@ -29,7 +29,7 @@ def spreading(parent: Node, partitioner: Partitioner | None, name: str, partitio
         return None
     if partitioner is None:
         return Spreading(_by_key(parent, partitions), f"in {partitions} partitions")
-    numbers = partitioner if not partitions else _among(partitioner, partitions)
+    numbers = partitioner if not partitions else _among(partitioner, partitions, _by_key(parent, partitions))
     return Spreading(numbers, f"partitioned by the partitioner of {name}")
 
 
@@ -39,9 +39,11 @@ def _by_key(parent: Node, partitions: int) -> Partitioner:
     return lambda key, _value: of_hash(b"" if key is None else write(key))
 
 
-def _among(partitioner: Partitioner, partitions: int) -> Partitioner:
-    def number(key: Any, value: Any) -> int:
+def _among(partitioner: Partitioner, partitions: int, by_key: Partitioner) -> Partitioner:
+    def number(key: Any, value: Any) -> int | None:
         found = partitioner(key, value)
+        if found is None:
+            return by_key(key, value)
         # What is no number from 0 is refused by who asked for it.
         return found % partitions if found.__class__ is int and found > 0 else found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from forebay.builder.graph import Bound, Flow, Graph, Kind, Made, Node, TopologyError
+from forebay.builder.graph import Bound, Flow, Graph, Kind, Made, Node, Partitioner, TopologyError
 from forebay.builder.keys import on_keys
 from forebay.formats import Format
 from forebay.operators.deduplicate import Deduplicate
@@ -129,7 +129,13 @@ def deduplicated(parent: Node, id_of: Callable[[Any, Any], str | None], store: s
     return _step("deduplicate", parent, parent.key, parent.value, make, stores=(declared,))
 
 
-def sink(graph: Graph, parent: Node, topic: str | Callable[..., str], topics: Sequence[str]) -> None:
+def sink(
+    graph: Graph,
+    parent: Node,
+    topic: str | Callable[..., str],
+    topics: Sequence[str],
+    partitioner: Partitioner | None = None,
+) -> None:
     """Add the node that sends records to a topic, or to one of several. Raises TopologyError."""
     if isinstance(topic, str):
         if topics:
@@ -143,6 +149,7 @@ def sink(graph: Graph, parent: Node, topic: str | Callable[..., str], topics: Se
             topics=(topic,),
             gives_rows=parent.gives_rows,
             asks_old=False,
+            partitioner=partitioner,
         )
         graph.add(node)
         return
@@ -157,7 +164,18 @@ def sink(graph: Graph, parent: Node, topic: str | Callable[..., str], topics: Se
         return found
 
     label = " or ".join(names)
-    graph.add(Node(Kind.SINK, label, parent.key, parent.value, (parent,), topics=names, choose=chosen, asks_old=False))
+    node = Node(
+        Kind.SINK,
+        label,
+        parent.key,
+        parent.value,
+        (parent,),
+        topics=names,
+        choose=chosen,
+        asks_old=False,
+        partitioner=partitioner,
+    )
+    graph.add(node)
 
 
 def _step(

@@ -169,7 +169,7 @@ class Stream(Joining[K, V]):
         return Stream(self.graph, self.graph.add(made))
 
     def repartition(
-        self, name: str, *, partitions: int = 0, partitioner: Callable[[K, V | None], int] | None = None
+        self, name: str, *, partitions: int = 0, partitioner: Callable[[K, V | None], int | None] | None = None
     ) -> Stream[K, V]:
         """Send the records through a repartition: each key to the task it belongs to.
 
@@ -186,9 +186,19 @@ class Stream(Joining[K, V]):
         spread = spreading(self.node, chosen, name, partitions)
         return Stream(self.graph, self.graph.repartition(self.node, name, spread))
 
-    def to(self, topic: str | Callable[[K, V | None], str], topics: Sequence[str] = ()) -> None:
-        """Send the records to a topic, or each to the one of `topics` that a function chooses."""
-        stateless.sink(self.graph, self.node, topic, topics)
+    def to(
+        self,
+        topic: str | Callable[[K, V | None], str],
+        topics: Sequence[str] = (),
+        partitioner: Callable[[K, V | None], int | None] | None = None,
+    ) -> None:
+        """Send the records to a topic, or each to the one of `topics` that a function chooses.
+
+        Args:
+            partitioner: gives the partition of key and value; None, and by default: the hash of the key.
+        """
+        chosen = None if partitioner is None else on_keys(self.node.key, partitioner)
+        stateless.sink(self.graph, self.node, topic, topics, chosen)
 
     def to_table(self, *, store: str, history_retention_ms: int | None = None) -> Table[K, V]:
         """Keep the records as a table: the last one of a key counts, or with a history the latest by timestamp."""

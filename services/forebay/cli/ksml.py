@@ -15,6 +15,7 @@ from forebay.ksml.differences import differences
 from forebay.ksml.errors import KsmlError
 from forebay.ksml.mounting import files_of, mount, read_all, service_name
 from forebay.ksml.producers import producers_of
+from forebay.ksml.registered import registry_if_any
 from forebay.ksml.suites import run_suite
 
 COMMANDS = {
@@ -47,9 +48,10 @@ def check(files: tuple[Path, ...], schemas: tuple[Path, ...], modules: tuple[Pat
     for file in files_of(files):
         try:
             definition = read_definition(file)
-            producers_of(definition, read_all([file], schemas, modules).formats)
+            registry = registry_if_any()
+            producers_of(definition, read_all([file], schemas, modules, registry).formats)
             if definition.section("pipelines"):
-                mount(service_name([file]), [file], schemas, modules)
+                mount(service_name([file]), [file], schemas, modules, registry)
         except KsmlError as error:
             failed = True
             for problem in error.problems:
@@ -75,7 +77,7 @@ def topology(
 ) -> None:
     """Print the stages, steps, stores and topics of definitions as one job."""
     paths = files_of(files)
-    found = mount(application or service_name(paths), paths, schemas, modules)
+    found = mount(application or service_name(paths), paths, schemas, modules, registry_if_any())
     picture = picture_of(found.service, found.job, application)
     click.echo(as_mermaid(picture) if form == "mermaid" else as_text(picture))
 

@@ -15,6 +15,7 @@ from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import spec_of
 from forebay.ksml import mounting
 from forebay.ksml.mounting import Mounted, environment, files_of, mounted, service_name
+from forebay.ksml.registered import NEEDED, URL
 from forebay.plugins import VARIABLE
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -44,12 +45,17 @@ def files_options(command: Command) -> Command:
 
 
 def mount_files(
-    files: tuple[Path, ...], schemas: tuple[Path, ...], modules: tuple[Path, ...], application: str = ""
+    files: tuple[Path, ...],
+    schemas: tuple[Path, ...],
+    modules: tuple[Path, ...],
+    settings: KafkaSettings,
+    application: str = "",
 ) -> Mounted:
     """Have this process and those it starts find the definitions in the table of services. Raises KsmlError."""
+    os.environ[URL] = settings.schema_registry_url
     paths = files_of(files)
     os.environ.update(environment(application or service_name(paths), paths, schemas, modules))
-    found = mounted()
+    found = mounted(registry=NEEDED)
     named = [each for each in os.environ.get(VARIABLE, "").split(",") if each and each != mounting.MODULE]
     os.environ[VARIABLE] = ",".join((*named, mounting.MODULE))
     return found

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import heapq
+import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from forebay.kafka.registry import shared_registry, subject_of
 from forebay.kafka.settings import KafkaSettings
 from forebay.ksml.mounting import files_of, read_all
 from forebay.ksml.producers import Producer, producers_of
+from forebay.ksml.registered import NEEDED, URL
 from forebay.runtime.logs import configure_logging
 from forebay.serde import AvroCodec, Schema
 
@@ -42,15 +44,16 @@ def produce(
 ) -> None:
     """Send what the producers of definitions generate, at their intervals, until all are done or Ctrl-C."""
     configure_logging("text")
-    made = read_all(files_of(files), schemas, modules)
+    settings = connect(**connection)
+    os.environ[URL] = settings.schema_registry_url
+    made = read_all(files_of(files), schemas, modules, NEEDED)
     producers = [each for definition in made.files for each in producers_of(definition, made.formats)]
     if not producers:
         raise click.UsageError("there is no producer in these files: write one under producers:")
-    settings = connect(**connection)
     if create:
         for line in created(settings, [Topic(each.topic) for each in producers]):
             click.echo(line)
-    codecs = [each.codecs(_contracts(settings, each, made.formats.schemas.text)) for each in producers]
+    codecs = [each.codecs(_contracts(settings, each, made.formats.contracts)) for each in producers]
     with stop_requests() as stop:
         counts = send(producers, codecs, KafkaProducer(settings.producer()), stop)
     for each, count in zip(producers, counts, strict=True):
@@ -77,7 +80,11 @@ def send(
         for record in producer.batch():
             key = None if record.key is None else keys.encode(record.key)
             value = None if record.value is None else values.encode(record.value)
-            _queue(kafka, record.topic, key, value)
+            count = (
+                len(kafka.list_topics(record.topic).topics[record.topic].partitions) if producer.has_partitioner else 0
+            )
+            for partition in producer.partitions(record, count):
+                _queue(kafka, record.topic, key, value, -1 if partition is None else partition)
             counts[number] += 1
         if producer.is_done:
             heapq.heappop(due)
@@ -89,10 +96,10 @@ def send(
     return counts
 
 
-def _queue(kafka: KafkaProducer, topic: str, key: bytes | None, value: bytes | None) -> None:
+def _queue(kafka: KafkaProducer, topic: str, key: bytes | None, value: bytes | None, partition: int) -> None:
     while True:
         try:
-            kafka.produce(topic, value, key, timestamp=time.time_ns() // 1_000_000)
+            kafka.produce(topic, value, key, partition, timestamp=time.time_ns() // 1_000_000)
         except BufferError:
             kafka.poll(0.1)
         else:
@@ -101,13 +108,13 @@ def _queue(kafka: KafkaProducer, topic: str, key: bytes | None, value: bytes | N
 
 
 def _contracts(
-    settings: KafkaSettings, producer: Producer, text: Callable[[str, str], str]
+    settings: KafkaSettings, producer: Producer, contracts: Mapping[str, str]
 ) -> Callable[[type[Any]], Codec[Any]]:
     """Return what gives a record class its codec: its schema is registered for the topic's values."""
 
     def codec(record: type[Any]) -> Codec[Any]:
         registry = shared_registry(settings.registry())
-        schema = Schema(text(producer.value.name, ".avsc"))
+        schema = Schema(contracts[record.__name__])
         return AvroCodec(record, registry.register(subject_of(producer.topic), schema), registry)
 
     return codec

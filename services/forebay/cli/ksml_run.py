@@ -43,9 +43,10 @@ def run(
     Its application id is the first file's name unless --application says otherwise. Started again it goes on where it
     stopped.
     """
-    (service,) = named((mount_files(files, schemas, modules, options["application"] or "").service,), options["topics"])
+    settings = connect(home=home, **{name: options[name] for name in _CONNECTION})
+    found = mount_files(files, schemas, modules, settings, options["application"] or "").service
+    (service,) = named((found,), options["topics"])
     if create:
-        settings = connect(home=home, **{name: options[name] for name in _CONNECTION})
         application = options["application"] or service.name
         for line in created(settings, service.topics(application, options["tasks"])):
             click.echo(line)

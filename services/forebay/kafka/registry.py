@@ -91,6 +91,31 @@ class SchemaRegistry:
         """Tell whether a version of the subject has this schema, a deleted one too. Raises RegistryUnavailable."""
         return self._send("POST", f"{_path(subject)}?deleted=true", {"schema": schema.text}).status == 200
 
+    def latest(self, subject: str) -> str | None:
+        """Return the text of a subject's latest schema, of any kind; None: it has none."""
+        path = f"{_path(subject)}/versions/latest"
+        answer = self._send("GET", path)
+        return None if answer.status == 404 else self._told(answer, "schema", str, path)
+
+    def id_under(self, subject: str, text: str, kind: str) -> int:
+        """Return the id of a schema under a subject; register it if it is new there.
+
+        Args:
+            kind: AVRO, JSON or PROTOBUF.
+
+        Raises:
+            RegistryRefused, RegistryUnavailable: see `register`.
+        """
+        body = {"schema": text, **({} if kind == "AVRO" else {"schemaType": kind})}
+        found = self._send("POST", _path(subject), body)
+        if found.status != 200:
+            found = self._send("POST", f"{_path(subject)}/versions", body)
+        if found.status != 200:
+            raise RegistryRefused(
+                f"the schema registry does not take the schema for {subject} (HTTP {found.status}): {found.reason}"
+            )
+        return self._told(found, "id", int, _path(subject))
+
     def compatibility(self, subject: str) -> Compatibility | None:
         """Return the subject's own rule, or None if it has none."""
         answer = self._send("GET", f"/config/{quote(subject, safe='')}")

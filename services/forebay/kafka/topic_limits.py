@@ -31,7 +31,9 @@ def read_topic_limits(settings: KafkaSettings, topics: Iterable[str]) -> dict[st
     except KafkaForbidden as error:
         log.warning("what the topics take is not known, they are taken to be as created: %s", error)
         return {}
-    return {name: TopicLimits.of(name, topic.config, client_max_bytes) for name, topic in found.items()}
+    return {
+        name: TopicLimits.of(name, topic.config, client_max_bytes, topic.partitions) for name, topic in found.items()
+    }
 
 
 def batch_limit(settings: KafkaSettings, limits: Mapping[str, TopicLimits]) -> dict[str, int]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from decimal import Decimal
+from functools import cache
 from typing import Any, NamedTuple
 
 import msgspec
 
 from forebay.codec import Codec, EncodeError
-from forebay.formats import Contracts, Format
-from forebay.ksml.types import UnknownType
+from forebay.formats import Contracts, Format, no_contracts
+from forebay.ksml.types import Type, UnknownType
 from forebay.records import FrozenMap
 from forebay.records import Record as RecordBase
 from forebay.serde.avro_types import (
@@ -25,7 +28,10 @@ from forebay.serde.avro_types import (
     Union,
 )
 from forebay.serde.binding import PYTHON_TYPES
-from forebay.serde.schema import InvalidSchema, Schema
+from forebay.serde.codec import AvroCodec
+from forebay.serde.framing import HEADER_BYTES, header
+from forebay.serde.key_formats import OneSchema
+from forebay.serde.schema import InvalidSchema, RegisteredSchema, Schema
 
 
 class _Way(NamedTuple):
@@ -63,20 +69,62 @@ class _StructCodec:
         return found
 
 
-def avro_format(name: str, text: str) -> Format[Any]:
-    """Return the format of a schema's values as structs. Raises UnknownType."""
+def avro_format(name: str, text: str, key_id: Callable[[], int] = lambda: 0) -> Format[Any]:
+    """Return the format of a schema's values, and of keys, as structs.
+
+    Args:
+        key_id: gives the schema's id in the registry: a part of a key's bytes, which its partition is the hash of.
+
+    Raises:
+        UnknownType: it is no schema of records.
+    """
+    way = _way(record_of(name, text))
+
+    def codec(contracts: Contracts, /) -> Codec[Any]:
+        return of_keys() if contracts is no_contracts else _StructCodec(way, contracts(way.hint), text)
+
+    @cache
+    def of_keys() -> Codec[Any]:
+        schema_id = key_id()
+        registered = RegisteredSchema(schema_id, Schema(text))
+        return _StructCodec(way, AvroCodec(way.hint, registered, OneSchema(schema_id)), text)
+
+    def row(key: Any) -> str:
+        return of_keys().encode(key)[HEADER_BYTES:].decode("latin-1")
+
+    def of_row(found: str) -> Any:
+        return of_keys().decode(header(key_id()) + found.encode("latin-1"))
+
+    return Format(f"avro {name}", object, codec, row, of_row)
+
+
+def record_of(name: str, text: str) -> Record:
+    """Return the record that a schema's text describes. Raises UnknownType."""
     try:
         kind = Schema(text).type
     except InvalidSchema as error:
         raise UnknownType(f"the schema {name}: {error}") from error
     if not isinstance(kind, Record):
         raise UnknownType(f"the schema {name} is no record: write one with fields")
-    way = _way(kind)
+    return kind
 
-    def codec(contracts: Contracts, /) -> Codec[Any]:
-        return _StructCodec(way, contracts(way.hint), text)
 
-    return Format(f"avro {name}", object, codec)
+def windowed_schema(key: Type, text: str) -> str:
+    """Return the schema of keys with a window, as KSML makes it.
+
+    Args:
+        text: schema of the key, where it is a struct.
+    """
+    inner = json.loads(text) if key.kind == "struct" else key.kind
+    name = record_of(key.name, text).name.rpartition(".")[2] if key.kind == "struct" else key.kind.capitalize()
+    fields = {"start": "long", "end": "long", "startTime": "string", "endTime": "string", "key": inner}
+    made = {
+        "type": "record",
+        "name": f"Windowed{name}",
+        "namespace": "io.axual.ksml.data",
+        "fields": [{"name": field, "type": kind} for field, kind in fields.items()],
+    }
+    return json.dumps(made)
 
 
 def _way(kind: AvroType) -> _Way:
@@ -93,8 +141,10 @@ def _way(kind: AvroType) -> _Way:
             return _union([_way(each) for each in branches])
         case Record():
             return _record(kind)
-        case Fixed() | DecimalType():
-            raise UnknownType("fixed and decimal types are not supported in definitions: use bytes or string")
+        case DecimalType():
+            return _Way(Decimal, _decimal, lambda value: f"{value:f}", lambda value: isinstance(value, str | Decimal))
+        case Fixed():
+            raise UnknownType("fixed types are not supported in definitions: use bytes")
 
 
 def _primitive(name: str) -> _Way:
@@ -114,6 +164,16 @@ def _whole(value: Any) -> int:
     if type(value) is float and value.is_integer():
         return int(value)
     return value  # type: ignore[no-any-return]
+
+
+def _decimal(value: Any) -> Decimal:
+    """Return a decimal, which functions see as text so that no digit is lost."""
+    if isinstance(value, float):
+        raise TypeError(f"{value!r} is a float, which may have lost digits: give the decimal as text")
+    try:
+        return Decimal(value)
+    except ArithmeticError as error:
+        raise ValueError(f"{value!r} is no decimal: give text such as '123.45'") from error
 
 
 def _array(items: _Way) -> _Way:

@@ -9,7 +9,7 @@ from forebay.builder import Topology
 from forebay.builder.graph import Bound, Flow, Kind, Made, TopologyError
 from forebay.builder.graph import Node as Step
 from forebay.builder.keys import reader_of_rows, writer_of_rows
-from forebay.formats import Format
+from forebay.formats import Format, key_writer
 from forebay.ksml.code import Source
 from forebay.ksml.definition import Definition
 from forebay.ksml.document import Node
@@ -20,7 +20,7 @@ from forebay.ksml.proxies import proxy_of
 from forebay.ksml.proxy import Proxy
 from forebay.ksml.stores import StoreSpec, store_node
 from forebay.ksml.types import Type, UnknownType
-from forebay.ksml.values import giver_of
+from forebay.ksml.values import giver_of, viewer_of
 from forebay.stores.binding import Store
 
 Called = Callable[[Any, Any], Any]
@@ -68,6 +68,11 @@ class Build:
         found = self.format(kind, node)
         if found.row is None:
             raise node.refuse(f"keys can't be {kind}: convert them to string or json")
+        try:
+            # Of Avro, asks the registry for the schema's id: at the start, not with the first record.
+            key_writer(found)
+        except UnknownType as error:
+            raise node.refuse(str(error)) from error
         return found
 
     def function(self, node: Node, kind: str) -> Source:
@@ -121,7 +126,8 @@ class Build:
                 return Made((body(_nothing, out),))
             proxies = {name: self._proxy(bound, spec, step) for name, (spec, step) in used.items()}
             called = self.functions.function(source, proxies)
-            return Made((body(of_record(called, parent.key, types), out),))
+            shown = of_record(called, parent.key, types, only_looks=source.only_looks)
+            return Made((body(shown, out),))
 
         return self.graph.add(
             Step(
@@ -181,9 +187,15 @@ class Build:
         return found
 
 
-def of_record(called: Callable[..., Any], key: Format[Any], types: tuple[Type, Type]) -> Callable[..., Any]:
-    """Return a function of key and value (and more) as one of row texts; it gets copies of its own."""
-    give_key, give = giver_of(types[0]), giver_of(types[1])
+def of_record(
+    called: Callable[..., Any], key: Format[Any], types: tuple[Type, Type], *, only_looks: bool = False
+) -> Callable[..., Any]:
+    """Return a function of key and value (and more) as one of row texts; it gets copies of its own.
+
+    Args:
+        only_looks: whether it changes neither, so that it needs no copies.
+    """
+    give_key, give = (viewer_of(kind) if only_looks else giver_of(kind) for kind in types)
     if key.is_text and give is None:
         return called
     if key.is_text and give is not None:

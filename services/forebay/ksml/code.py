@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from forebay.ksml.document import Node
 from forebay.ksml.errors import KsmlError, refusal
 from forebay.ksml.kinds import FUNCTIONS
+from forebay.ksml.simple import only_looks
 from forebay.ksml.types import Type, UnknownType, parse_type
 
 
@@ -29,6 +30,7 @@ class Source(NamedTuple):
         code_line: line of its code's first line.
         module: its global code, compiled; None: it has none.
         body: what defines it, compiled.
+        only_looks: whether it changes nothing that it is given, and ends at once.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Source(NamedTuple):
     body: CodeType
     result: Type
     stores: tuple[str, ...]
+    only_looks: bool = False
 
 
 def read_function(node: Node, name: str, kind: str) -> Source:
@@ -74,7 +77,12 @@ def read_function(node: Node, name: str, kind: str) -> Source:
         ),
         _result(node, kind),
         stores,
+        code is None and module is None and expression is not None and _only_looks(expression, parameters),
     )
+
+
+def _only_looks(expression: Node, parameters: tuple[str, ...]) -> bool:
+    return only_looks(ast.parse(f"(\n{_text(expression)}\n)", mode="eval").body, parameters)
 
 
 def _text(node: Node) -> str:

@@ -17,6 +17,8 @@ from forebay.ksml.functions import Functions
 from forebay.ksml.metrics import Metrics
 from forebay.ksml.pipelines import Pipelines
 from forebay.ksml.schemas import SchemaFiles
+from forebay.ksml.stores import read_type
+from forebay.ksml.types import ANY, REGISTERED, Type
 from forebay.ksml.watch import Watch
 
 
@@ -45,7 +47,20 @@ class Definitions(NamedTuple):
 
 def definitions(files: Sequence[Definition], schemas: SchemaFiles) -> Definitions:
     """Return definitions with the formats of their types: every topology made of them has the same."""
-    return Definitions(tuple(files), Formats(schemas))
+    return Definitions(tuple(files), Formats(schemas, subjects_of(files)))
+
+
+def subjects_of(files: Sequence[Definition]) -> dict[Type, tuple[str, ...]]:
+    """Return the registry's subjects of the types that topics of definitions have."""
+    found: dict[Type, dict[str, None]] = {}
+    for definition in files:
+        for node in definition.root.walk():
+            topic = node.string("topic")
+            for key, side in (("keyType", "key"), ("valueType", "value")) if topic else ():
+                kind = read_type(node, key, ANY)
+                if kind.notation in REGISTERED and (side == "key" or kind.notation != "avro"):
+                    found.setdefault(kind, {})[f"{topic}-{side}"] = None
+    return {kind: tuple(subjects) for kind, subjects in found.items()}
 
 
 def topology_of(made: Definitions, settings: KsmlSettings) -> Topology:

@@ -22,7 +22,7 @@ def converter(source: Type, target: Type, formats: Formats) -> Callable[[Any], A
         return None
     convert = _converter(source, target, formats)
     take = taker_of(target)
-    if source.notation in ("avro", "confluent_avro"):
+    if source.notation == "avro":
         return lambda value: None if value is None else take(convert(_unnamed(value)))
     return lambda value: None if value is None else take(convert(value))
 

@@ -8,6 +8,8 @@ from forebay.ksml.definition import Definition
 from forebay.ksml.document import Node
 from forebay.ksml.errors import Problem
 from forebay.ksml.kinds import FUNCTIONS
+from forebay.ksml.stores import read_type
+from forebay.ksml.types import ANY
 
 _CHANGED = frozenset(
     {
@@ -33,6 +35,7 @@ def _all(definition: Definition) -> Iterator[tuple[Node, str]]:
     for section in ("streams", "tables", "globalTables"):
         for node in definition.section(section).values():
             yield from _of_topic(node)
+    yield from _of_types(definition)
     functions = definition.section("functions")
     if functions:
         yield (
@@ -44,20 +47,30 @@ def _all(definition: Definition) -> Iterator[tuple[Node, str]]:
 
 def _stores(definition: Definition) -> Iterator[Node]:
     yield from definition.section("stores").values()
-    for node in _walk(definition.root):
+    for node in definition.root.walk():
         held = node.get("store")
         if held is not None and held.is_object:
             yield held
 
 
-def _walk(node: Node) -> Iterator[Node]:
-    if node.is_object:
-        yield node
-        for _, child in node.items():
-            yield from _walk(child)
-    elif node.is_list:
-        for child in node.value:
-            yield from _walk(child)
+def _of_types(definition: Definition) -> Iterator[tuple[Node, str]]:
+    """Yield what differs for types, once for each notation of keys and of values."""
+    told: set[tuple[str, str]] = set()
+    for node in definition.root.walk():
+        for key in ("keyType", "valueType") if node.get("topic") is not None else ():
+            notation = read_type(node, key, ANY).notation
+            text = _TYPES.get((key, notation)) or _TYPES.get(("", notation))
+            if text is not None and (key, notation) not in told:
+                told.add((key, notation))
+                yield node.value[key], text
+
+
+_TYPES = {
+    ("keyType", "avro"): "Avro keys are written under the schema's id in the registry, and read under that one alone: "
+    "under another, equal keys would lie in other partitions",
+    ("", "xml"): "an .xsd is not read: what stands in an element is text",
+    ("", "jsonschema"): "plain JSON is read as well as JSON with the id of a schema before it",
+}
 
 
 def _of_store(node: Node) -> Iterator[tuple[Node, str]]:
@@ -87,7 +100,10 @@ def _of_topic(node: Node) -> Iterator[tuple[Node, str]]:
             "ones go on where the job stood",
         )
     if node.get("partitioner") is not None:
-        yield node.value["partitioner"], "the partitioner of a topic that is read is not used: KSML does not, either"
+        yield (
+            node.value["partitioner"],
+            "the partitioner counts where the topic is written; nothing asks it where it is read",
+        )
 
 
 def _of_pipeline(node: Node, definition: Definition) -> Iterator[tuple[Node, str]]:
@@ -109,6 +125,15 @@ def _of_pipeline(node: Node, definition: Definition) -> Iterator[tuple[Node, str
             yield each, "what is held back is given on an idle topic, too; KSML waits for the next record"
         if kind == "repartition" and each.get("numberOfPartitions") is not None:
             yield each.value["numberOfPartitions"], "numberOfPartitions is not used: there are as many as tasks"
+        if kind == "repartition" and each.get("partitioner") is not None:
+            yield (
+                each.value["partitioner"],
+                "the partitioner is told the repartition's name and as many partitions as there are tasks, whose "
+                "number can't be changed later",
+            )
+        for key in ("partitioner", "otherPartitioner") if kind in _JOINS else ():
+            if each.get(key) is not None:
+                yield each.value[key], f"{key} is not used: a join's records go where their keys belong"
         if kind in _JOINS and each.get("foreignKeyExtractor") is not None and each.get("table") is not None:
             yield each, "foreignKeyExtractor counts between tables; on a stream it has no effect, as in KSML"
     if node.get("toTopicNameExtractor") is not None:

@@ -72,17 +72,19 @@ class Node:
         found = self.get(key)
         return {} if found is None or not found.is_object else dict(found.value)
 
+    def walk(self) -> Iterator[Node]:
+        """Yield this and all objects within it, in order."""
+        if self.is_object:
+            yield self
+            for _, child in self.items():
+                yield from child.walk()
+        elif self.is_list:
+            for child in self.value:
+                yield from child.walk()
+
     def refuse(self, message: str) -> KsmlError:
         """Return the error that names this place."""
         return refusal(self.file, self.key_line, message)
-
-
-def partitioned(node: Node) -> KsmlError:
-    """Return the refusal of a place that has a partitioner."""
-    held: Node = node.value["partitioner"]
-    return held.refuse(
-        "partitioners are not supported: records go where their key belongs: make the key with transformKey"
-    )
 
 
 def parse(text: str, file: str) -> Node:

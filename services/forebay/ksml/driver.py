@@ -17,11 +17,14 @@ class KsmlDriver:
     Args:
         settings: of the functions; the defaults unless given.
         tasks: number of state tasks.
+        partitions: of every topic; a multiple of the tasks; as many as tasks by default.
     """
 
-    def __init__(self, made: Definitions, settings: KsmlSettings | None = None, tasks: int = 1) -> None:
+    def __init__(
+        self, made: Definitions, settings: KsmlSettings | None = None, tasks: int = 1, partitions: int = 0
+    ) -> None:
         self.job = job_of(made)
-        self.driver = TestDriver(self.job, settings=settings, tasks=tasks)
+        self.driver = TestDriver(self.job, settings=settings, tasks=tasks, partitions=partitions)
 
     @property
     def sent(self) -> list[Forwarded[Any]]:

@@ -9,13 +9,14 @@ from typing import Any
 from forebay.builder.graph import Flow
 from forebay.builder.stream import Stream
 from forebay.ksml.build import Build
-from forebay.ksml.document import Node, partitioned
+from forebay.ksml.document import Node
 from forebay.ksml.metadata import context_of
+from forebay.ksml.partitions import chosen_partitions
 from forebay.ksml.pieces import StreamPiece
 from forebay.ksml.stateless import converted
 from forebay.ksml.stores import read_type
 from forebay.ksml.types import ANY, Type
-from forebay.ksml.values import text_of
+from forebay.ksml.values import WrongType, text_of
 from forebay.processor.api import Context
 
 
@@ -28,18 +29,19 @@ def target_of(build: Build, node: Node) -> tuple[str, Type, Type, Node]:
 def to_topic(build: Build, node: Node, piece: StreamPiece) -> None:
     """Send records to a topic, as its types say."""
     topic, key, value, target = target_of(build, node)
-    if target.get("partitioner") is not None:
-        raise partitioned(target)
     made = converted(build, node, piece, None if key == ANY else key, None if value == ANY else value)
-    made.stream.to(topic)
+    held = target.get("partitioner")
+    if held is None:
+        made.stream.to(topic)
+        return
+    stream, partition = chosen_partitions(build, held, made, lambda: topic)
+    stream.to(topic, partitioner=partition)
 
 
 def to_chosen(build: Build, node: Node, piece: StreamPiece) -> None:
     """Send each record to the topic that a function gives, of those that the definition knows."""
     holder = node.get("topicNameExtractor") if node.is_object else node
     assert holder is not None
-    if node.get("partitioner") is not None:
-        raise partitioned(node)
     source = build.function(holder, "topicNameExtractor")
     topics = build.definition.topics_of(piece.key, piece.value)
     if not topics:
@@ -59,7 +61,23 @@ def to_chosen(build: Build, node: Node, piece: StreamPiece) -> None:
     own = piece.stream.node
     types = (piece.key, piece.value)
     step = build.step(own, "choose topic", node, (own.key, own.value), source, types, body)
-    Stream(build.graph, step, piece.stream.is_rekeyed).to(lambda _key, _value: chosen[0], topics)
+    stream: Stream[Any, Any] = Stream(build.graph, step, piece.stream.is_rekeyed)
+    held = node.get("partitioner") if node.is_object else None
+    if held is None:
+        stream.to(lambda _key, _value: chosen[0], topics)
+        return
+    stream, partition = chosen_partitions(
+        build, held, StreamPiece(piece.key, piece.value, stream), lambda: _among(chosen[0], topics)
+    )
+    stream.to(lambda _key, _value: chosen[0], topics, partition)
+
+
+def _among(topic: str, topics: list[str]) -> str:
+    if topic not in topics:
+        raise WrongType(
+            f"the topic {topic!r} was chosen, which is none of {', '.join(topics)}: define it under streams:"
+        )
+    return topic
 
 
 def printed(build: Build, node: Node, piece: StreamPiece) -> None:

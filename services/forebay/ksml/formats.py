@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -11,8 +13,10 @@ import msgspec
 from forebay import formats
 from forebay.builder.keys import windowed
 from forebay.formats import Format, simple
-from forebay.ksml.avro import avro_format
+from forebay.ksml.avro import avro_format, record_of, windowed_schema
+from forebay.ksml.json_schemas import json_schema_format
 from forebay.ksml.markup import of_csv, of_xml, to_csv, to_xml
+from forebay.ksml.protobufs import protobuf_format
 from forebay.ksml.schemas import SchemaFiles
 from forebay.ksml.types import Type, UnknownType
 from forebay.ksml.values import json_bytes
@@ -41,10 +45,19 @@ JSON: Format[Any] = simple("JSON", object, json_bytes, msgspec.json.decode)
 
 
 class Formats:
-    """The formats of definitions' types, each made once."""
+    """The formats of definitions' types, each made once.
 
-    def __init__(self, schemas: SchemaFiles) -> None:
+    Args:
+        subjects: of a registry, by the type of a topic's keys, or of its values where they are not Avro.
+
+    Attributes:
+        contracts: texts of the Avro schemas that were used, by name of their record.
+    """
+
+    def __init__(self, schemas: SchemaFiles, subjects: Mapping[Type, tuple[str, ...]] = MappingProxyType({})) -> None:
         self.schemas = schemas
+        self.contracts: dict[str, str] = {}
+        self._subjects = subjects
         self._made: dict[Type, Format[Any]] = {}
 
     def of(self, kind: Type) -> Format[Any]:
@@ -53,6 +66,22 @@ class Formats:
         if found is None:
             found = self._made[kind] = self._format(kind)
         return found
+
+    def keep(self, text: str, name: str) -> str:
+        """Note an Avro schema that is used; return its text. Raises UnknownType: another one has its name."""
+        record = record_of(name, text).name.rpartition(".")[2]
+        if self.contracts.setdefault(record, text) != text:
+            raise UnknownType(f"two schemas have the name {record}, and differ: give one of them another name")
+        return text
+
+    def id_of(self, kind: Type, text: str, language: str, name: str) -> int:
+        """Return the id of a schema in the registry, registered for all topics of the type. Raises UnknownType.
+
+        Args:
+            name: stands for the subject where no topic has the type.
+        """
+        subjects = self._subjects.get(kind) or (name,)
+        return [self.schemas.registry.id_of(subject, text, language) for subject in subjects][-1]
 
     def _format(self, kind: Type) -> Format[Any]:
         make = _NOTATIONS.get(kind.notation)
@@ -73,8 +102,27 @@ def _json(_every: Formats, _kind: Type) -> Format[Any]:
 
 def _avro(every: Formats, kind: Type) -> Format[Any]:
     if kind.kind == "windowed":
-        raise UnknownType("keys with a window can't be Avro: write json:windowed(...)")
-    return avro_format(kind.name, every.schemas.text(kind.name, ".avsc"))
+        (key,) = kind.parts
+        text = windowed_schema(key, _schema(every, key, ".avsc") if key.kind == "struct" else "")
+    else:
+        text = _schema(every, kind, ".avsc")
+    name = str(kind).partition(":")[2]
+    every.keep(text, name)
+    return avro_format(name, text, cache(lambda: every.id_of(kind, text, "AVRO", record_of(name, text).name)))
+
+
+def _schema(every: Formats, kind: Type, suffix: str) -> str:
+    if not kind.name:
+        raise UnknownType(
+            f"{kind.notation} without a name is the schema of a topic, and there is none here: write "
+            f"{kind.notation}:NameOfTheSchema"
+        )
+    return every.schemas.text(kind.name, suffix)
+
+
+def _json_schema(every: Formats, kind: Type) -> Format[Any]:
+    text = _schema(every, kind, ".json")
+    return json_schema_format(kind.name, text, every.id_of(kind, text, "JSON", kind.name), JSON)
 
 
 def _xml(_every: Formats, kind: Type) -> Format[Any]:
@@ -86,6 +134,11 @@ def _csv(every: Formats, kind: Type) -> Format[Any]:
     columns = every.schemas.columns(kind.name) if kind.name else ()
     encode, decode = _encoded(lambda value: to_csv(value, columns)), _decoded(lambda text: of_csv(text, columns))
     return simple(f"CSV {kind.name}".strip(), object, encode, decode)
+
+
+def _protobuf(every: Formats, kind: Type) -> Format[Any]:
+    text = _schema(every, kind, ".proto")
+    return protobuf_format(kind.name.rpartition(".")[2], text, every.id_of(kind, text, "PROTOBUF", kind.name))
 
 
 def _encoded(write: Callable[[Any], str]) -> Callable[[Any], bytes]:
@@ -100,7 +153,8 @@ _NOTATIONS: dict[str, Callable[[Formats, Type], Format[Any]]] = {
     "": _kafka,
     "json": _json,
     "avro": _avro,
-    "confluent_avro": _avro,
+    "jsonschema": _json_schema,
+    "protobuf": _protobuf,
     "xml": _xml,
     "csv": _csv,
 }

@@ -64,7 +64,7 @@ class Functions:
         self.begin()
         call, watch, take = self._globals[source.name], self._watch, taker_of(source.result)
         variables, own = self._globals, dict(stores)
-        is_limited = watch.limit_ms > 0
+        is_limited = watch.limit_ms > 0 and not source.only_looks
 
         def typed(*arguments: Any) -> Any:
             try:
@@ -82,7 +82,7 @@ class Functions:
             except Exception as error:
                 raise self.explained(source, error) from error
             finally:
-                if is_limited:
+                if is_limited and watch.is_open:
                     watch.end()
 
         def called(*arguments: Any) -> Any:

@@ -43,7 +43,7 @@ FUNCTIONS: Mapping[str, Kind] = MappingProxyType(
         "metadataTransformer": Kind((*_RECORD, "metadata"), Type("struct"), stores=True),
         "predicate": Kind(_RECORD, BOOLEAN, stores=True),
         "reducer": Kind(("value1", "value2")),
-        "streamPartitioner": Kind(("topic", "key", "value", "numPartitions"), Type("int")),
+        "streamPartitioner": Kind(("topic", "key", "value", "numPartitions")),
         "timestampExtractor": Kind(("record", "previousTimestamp"), LONG),
         "topicNameExtractor": Kind((*_RECORD, "recordContext"), STRING),
         "valueJoiner": Kind(("key", "value1", "value2")),

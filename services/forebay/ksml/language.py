@@ -54,6 +54,7 @@ OBJECTS: Mapping[str, Keys] = {
         "$schema": "any",
         "name": "any",
         "version": "any",
+        "description": "any",
         "functions": "named:function",
         "globalTables": "named:object:table",
         "pipelines": "named:object:pipeline",

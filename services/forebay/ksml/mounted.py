@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from forebay.ksml.mounting import mounted
+from forebay.ksml.registered import NEEDED
 
-SERVICE = mounted().service
-JOB = mounted().job
+SERVICE = mounted(registry=NEEDED).service
+JOB = mounted(registry=NEEDED).job

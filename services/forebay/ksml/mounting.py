@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field, make_dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +18,8 @@ from forebay.ksml.definition import Definition, read_definition
 from forebay.ksml.document import Node
 from forebay.ksml.errors import refusal
 from forebay.ksml.functions import add_modules
-from forebay.ksml.schemas import SchemaFiles
+from forebay.ksml.schema_folder import contracts_folder
+from forebay.ksml.schemas import Registry, SchemaFiles
 
 FILES = "FOREBAY_KSML"
 """Environment variable: definition files, or folders of them, separated by commas."""
@@ -43,11 +43,15 @@ class Mounted(NamedTuple):
 
 
 def files_of(paths: Sequence[Path]) -> list[Path]:
-    """Return the definition files that paths name: of a folder those in it, by name. Raises KsmlError."""
+    """Return the definition files that paths name: of a folder those in it, by name. Raises KsmlError.
+
+    The configuration of KSML's runner, which often lies beside them, is none of them.
+    """
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
             inside = sorted(each for each in path.iterdir() if each.suffix in _SUFFIXES and each.is_file())
+            inside = [each for each in inside if not _is_of_runner(each)]
             if not inside:
                 raise refusal(str(path), 1, "there is no definition in the folder: put a file name.yaml into it")
             found += inside
@@ -56,31 +60,46 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
     return found
 
 
-def read_all(paths: Sequence[Path], schemas: Sequence[Path] = (), modules: Sequence[Path] = ()) -> Definitions:
+def _is_of_runner(file: Path) -> bool:
+    return re.search(r"^ksml:", file.read_text(encoding="utf-8", errors="replace"), re.MULTILINE) is not None
+
+
+def read_all(
+    paths: Sequence[Path],
+    schemas: Sequence[Path] = (),
+    modules: Sequence[Path] = (),
+    registry: Registry | None = None,
+) -> Definitions:
     """Return the definitions of files. Raises KsmlError."""
     files = files_of(paths)
     folders = list(dict.fromkeys(file.parent for file in files))
     for folder in (*folders, *modules):
         add_modules(str(folder.resolve()))
-    return definitions([read_definition(file) for file in files], SchemaFiles([*folders, *schemas]))
+    return definitions([read_definition(file) for file in files], SchemaFiles([*folders, *schemas], registry))
 
 
-def mount(name: str, paths: Sequence[Path], schemas: Sequence[Path] = (), modules: Sequence[Path] = ()) -> Mounted:
+def mount(
+    name: str,
+    paths: Sequence[Path],
+    schemas: Sequence[Path] = (),
+    modules: Sequence[Path] = (),
+    registry: Registry | None = None,
+) -> Mounted:
     """Return the service of definition files. Raises KsmlError."""
-    made = read_all(paths, schemas, modules)
+    made = read_all(paths, schemas, modules, registry)
+    described = job_of(made)
     digest = hashlib.blake2b(digest_size=6)
-    for definition in made.files:
-        digest.update(definition.text.encode())
+    for text in (*(each.text for each in made.files), *made.formats.contracts.values()):
+        digest.update(text.encode())
     settings = make_dataclass(
         "MountedSettings", [("definitions", str, field(default=digest.hexdigest()))], bases=(KsmlSettings,), frozen=True
     )
-    job = replace(job_of(made), settings=settings)
+    job = replace(described, settings=settings)
     return Mounted(made, _service(name, made, job), job)
 
 
 def _service(name: str, made: Definitions, job: Job) -> Service:
     tables = {node.string("topic") for each in made.files for node in _tables(each)}
-    folder = next((str(each.resolve()) for each in made.formats.schemas.folders), "")
     return Service(
         name=name,
         summary=f"KSML: {', '.join(Path(each.file).name for each in made.files)}",
@@ -89,7 +108,7 @@ def _service(name: str, made: Definitions, job: Job) -> Service:
         stores=store_contracts(job, job.settings()),
         job=MODULE,
         stages=len(job.topology),
-        contracts=folder,
+        contracts=str(contracts_folder(made.formats.contracts, made.formats.schemas.folders)),
     )
 
 
@@ -122,18 +141,25 @@ def _joined(paths: Sequence[Path]) -> str:
     return ",".join(str(path.resolve()) for path in paths)
 
 
-def mounted(variables: Mapping[str, str] | None = None) -> Mounted:
+def mounted(variables: Mapping[str, str] | None = None, registry: Registry | None = None) -> Mounted:
     """Return what the environment names, read once. Raises KsmlError."""
     given = os.environ if variables is None else variables
-    return _mounted(*(given.get(name, "") for name in (FILES, NAME, SCHEMAS, MODULES)))
+    files, name, schemas, modules = asked = [given.get(each, "") for each in (FILES, NAME, SCHEMAS, MODULES)]
+    kept = "\n".join(asked)
+    if kept not in _MOUNTED:
+        _MOUNTED[kept] = _mounted(files, name, schemas, modules, registry)
+    return _MOUNTED[kept]
 
 
-@cache
-def _mounted(files: str, name: str, schemas: str, modules: str) -> Mounted:
+_MOUNTED: dict[str, Mounted] = {}
+"""What was read already, by what was asked for."""
+
+
+def _mounted(files: str, name: str, schemas: str, modules: str, registry: Registry | None) -> Mounted:
     paths = _paths(files)
     if not paths:
         raise refusal(FILES, 1, f"{FILES} names no file: set it to the definition files, or use `forebay ksml run`")
-    return mount(name or service_name(files_of(paths)), paths, _paths(schemas), _paths(modules))
+    return mount(name or service_name(files_of(paths)), paths, _paths(schemas), _paths(modules), registry)
 
 
 def _paths(text: str) -> list[Path]:

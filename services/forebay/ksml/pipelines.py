@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 
 from forebay.ksml import ends, groups, joins, stateless, tables
 from forebay.ksml.build import Build, located
-from forebay.ksml.document import Node, partitioned
+from forebay.ksml.document import Node
 from forebay.ksml.naming import store_of
+from forebay.ksml.partitions import chosen_partitions
 from forebay.ksml.pieces import NAMES, GroupedPiece, GroupedTablePiece, Piece, StreamPiece, TablePiece
 from forebay.ksml.sources import Sources
 from forebay.ksml.stores import read_type
@@ -136,10 +137,12 @@ class Pipelines:
         return TablePiece(piece.key, piece.value, table)
 
     def _repartitioned(self, node: Node, piece: StreamPiece) -> Piece:
-        if node.get("partitioner") is not None:
-            raise partitioned(node)
         name = self._build.name(node.string("name") or f"repartition-{node.key_line}")
-        return StreamPiece(piece.key, piece.value, piece.stream.repartition(name))
+        held = node.get("partitioner")
+        if held is None:
+            return StreamPiece(piece.key, piece.value, piece.stream.repartition(name))
+        stream, partition = chosen_partitions(self._build, held, piece, lambda: name)
+        return StreamPiece(piece.key, piece.value, stream.repartition(name, partitioner=partition))
 
     def _of_table(self, node: Node, kind: str, piece: TablePiece) -> Piece:
         build = self._build

@@ -9,14 +9,16 @@ from forebay.codec import Codec
 from forebay.formats import no_contracts
 from forebay.ksml.convert import converter
 from forebay.ksml.definition import Definition
-from forebay.ksml.document import Node, partitioned
+from forebay.ksml.document import Node
 from forebay.ksml.durations import duration
 from forebay.ksml.formats import Formats
 from forebay.ksml.functions import Functions
+from forebay.ksml.partitions import partitions_of
 from forebay.ksml.stores import read_type
 from forebay.ksml.types import ANY, STRING, Type, UnknownType
-from forebay.ksml.values import giver_of
+from forebay.ksml.values import WrongType, giver_of
 from forebay.ksml.watch import Watch
+from forebay.processor.api import RejectedRecord
 
 Contract = Callable[[type[Any]], Codec[Any]]
 """Gives the codec of a record class by its contract."""
@@ -44,8 +46,6 @@ class Producer:
     def __init__(self, name: str, node: Node, definition: Definition, functions: Functions, formats: Formats) -> None:
         self.name = name
         target = _target(definition, node.value["to"])
-        if target.get("partitioner") is not None:
-            raise partitioned(target)
         self.topic = target.string("topic")
         self.key, self.value = read_type(target, "keyType", STRING), read_type(target, "valueType", ANY)
         self._formats = formats
@@ -60,6 +60,8 @@ class Producer:
         self._size = 1 if size is None else int(size.value)
         self.interval_ms = duration(node, "interval", 0) or 0
         self._is_once = all(node.get(key) is None for key in ("interval", "count", "until"))
+        held = target.get("partitioner")
+        self._place = None if held is None else functions.late(definition.function(held, "streamPartitioner"))
         self._waiting: list[tuple[Any, Any]] = []
         self.is_done = self._left == 0
 
@@ -93,6 +95,21 @@ class Producer:
         change = converter(self._kinds[1], self.value, self._formats)
         key, value = pair
         return (key if change_key is None else change_key(key)), (value if change is None else change(value))
+
+    @property
+    def has_partitioner(self) -> bool:
+        """Whether a function tells the partitions of its records."""
+        return self._place is not None
+
+    def partitions(self, record: Generated, count: int) -> list[int | None]:
+        """Return the partitions, of `count`, that a record goes to; None: as its key says. Raises RejectedRecord."""
+        if self._place is None:
+            return [None]
+        found = self._place(record.topic, record.key, record.value, count)
+        try:
+            return partitions_of(found, record.topic, count)
+        except WrongType as error:
+            raise RejectedRecord(f"producer {self.name}: {error}") from error
 
     def codecs(self, contracts: Contract = no_contracts) -> tuple[Codec[Any], Codec[Any]]:
         """Return the codecs of keys and values."""

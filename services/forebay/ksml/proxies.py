@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from forebay.ksml.proxy import Entries, Proxy
-from forebay.ksml.timed_proxies import SessionProxy, WindowProxy
+from forebay.ksml.timed_proxies import SessionProxy, TimestampedWindowProxy, WindowProxy
 from forebay.ksml.types import Type
 from forebay.stores import KeyValueStore, SessionStore, TimestampedKeyValueStore, VersionedKeyValueStore, WindowStore
 from forebay.stores.binding import Store
@@ -122,6 +122,8 @@ def proxy_of(
     """
     if isinstance(store, TimestampedKeyValueStore) and not is_stamped:
         return UnstampedProxy(store, key, value, row, of_row)
+    if isinstance(store, WindowStore) and is_stamped:
+        return TimestampedWindowProxy(store, key, value, row, of_row)
     for kind, proxy in _PROXIES:
         if isinstance(store, kind):
             return proxy(store, key, value, row, of_row)

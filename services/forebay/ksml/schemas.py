@@ -1,18 +1,58 @@
-"""Schemas that types name, read from files beside the definition."""
+"""Schemas that types name: read from files beside the definition, or asked of a schema registry."""
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 from forebay.ksml.types import UnknownType
 
+OF_SUBJECT = "@"
+"""Begins the name of a schema that is the latest of a registry's subject."""
+_LARGEST_ID = (1 << 31) - 1
+
+
+class Registry(Protocol):
+    """A schema registry, as far as definitions need one."""
+
+    def latest(self, subject: str, /) -> str:
+        """Return the text of a subject's latest schema. Raises UnknownType."""
+        ...
+
+    def id_of(self, subject: str, text: str, kind: str, /) -> int:
+        """Return the id of a schema, registered under a subject.
+
+        Args:
+            kind: AVRO, JSON or PROTOBUF.
+
+        Raises:
+            UnknownType: the registry does not take it.
+        """
+        ...
+
+
+class NoRegistry:
+    """Stands in for a registry where nothing is sent: schemas have ids made of their texts, and none is known."""
+
+    def latest(self, subject: str) -> str:
+        raise UnknownType(
+            f"the schema of {subject} is the registry's, and none is named: write avro:NameOfTheSchema, or set "
+            "FOREBAY_SCHEMA_REGISTRY_URL"
+        )
+
+    def id_of(self, subject: str, text: str, kind: str) -> int:
+        return zlib.crc32(f"{kind} {text}".encode()) & _LARGEST_ID
+
 
 class SchemaFiles:
-    """Where schemas are looked for: folders, in order."""
+    """Where schemas are looked for: folders, in order, and a registry for those that no file has."""
 
-    def __init__(self, folders: Sequence[Path]) -> None:
+    def __init__(self, folders: Sequence[Path], registry: Registry | None = None) -> None:
         self.folders = tuple(folders)
+        self.registry: Registry = registry or NoRegistry()
+        self._latest: dict[str, str] = {}
 
     def file(self, name: str, suffix: str) -> Path | None:
         """Return the file of a schema; of a full name, also by its last part."""
@@ -24,6 +64,8 @@ class SchemaFiles:
 
     def text(self, name: str, suffix: str) -> str:
         """Return the text of a schema. Raises UnknownType."""
+        if name.startswith(OF_SUBJECT):
+            return self._of_subject(name.removeprefix(OF_SUBJECT))
         found = self.file(name, suffix)
         if found is None:
             where = ", ".join(map(str, self.folders)) or "no folder"
@@ -31,6 +73,11 @@ class SchemaFiles:
                 f"there is no schema {name}{suffix} in {where}: put it there, or name its folder with --schemas"
             )
         return found.read_text(encoding="utf-8")
+
+    def _of_subject(self, subject: str) -> str:
+        if subject not in self._latest:
+            self._latest[subject] = self.registry.latest(subject)
+        return self._latest[subject]
 
     def columns(self, name: str) -> tuple[str, ...]:
         """Return the columns of a CSV schema: the first line of its file. Raises UnknownType."""

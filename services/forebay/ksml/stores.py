@@ -9,7 +9,8 @@ from forebay.formats import Format
 from forebay.ksml.document import Node as Text
 from forebay.ksml.durations import duration
 from forebay.ksml.formats import Formats
-from forebay.ksml.types import ANY, STRING, Type, UnknownType, parse_type
+from forebay.ksml.schemas import OF_SUBJECT
+from forebay.ksml.types import ANY, REGISTERED, STRING, Type, UnknownType, parse_type
 from forebay.stores import (
     KeyValueStore,
     Materialized,
@@ -82,9 +83,13 @@ def read_type(text: Text, key: str, default: Type) -> Type:
     if found is None:
         return default
     try:
-        return parse_type(found.text)
+        kind = parse_type(found.text)
     except UnknownType as error:
         raise found.refuse(str(error)) from error
+    if kind.notation in REGISTERED and kind == Type("struct", kind.notation) and text.get("topic") is not None:
+        side = "key" if key == "keyType" else "value"
+        return kind._replace(name=f"{OF_SUBJECT}{text.string('topic')}-{side}")
+    return kind
 
 
 def declared(spec: StoreSpec, formats: Formats) -> Store[Any]:

@@ -18,6 +18,7 @@ from forebay.ksml.errors import KsmlError, refusal
 from forebay.ksml.functions import Functions
 from forebay.ksml.mounting import read_all
 from forebay.ksml.proxy import Proxy
+from forebay.ksml.schemas import NoRegistry, SchemaFiles
 from forebay.ksml.stores import read_type
 from forebay.ksml.types import ANY, STRING, Type
 from forebay.ksml.values import plain, window_struct
@@ -28,6 +29,9 @@ _SUITE = {"name", "definition", "schemaDirectory", "moduleDirectory", "streams",
 _TEST = {"description", "produce", "assert"}
 _PRODUCE = {"to", "messages", "generator", "count"}
 _ASSERT = {"on", "stores", "code"}
+_SUFFIXES = {"avro": ".avsc", "jsonschema": ".json", "protobuf": ".proto"}
+_PARTITIONS = 64
+"""Of every topic: so many that a partitioner may name any that a test has in mind."""
 
 
 class Result(NamedTuple):
@@ -47,6 +51,21 @@ class Stream(NamedTuple):
     value: Type
 
 
+class _SuiteRegistry(NoRegistry):
+    """Has the schemas that a suite names for its streams."""
+
+    def __init__(self, streams: dict[str, Stream], files: SchemaFiles) -> None:
+        self._streams = streams.values()
+        self._files = files
+
+    def latest(self, subject: str) -> str:
+        for each in self._streams:
+            for side, kind in (("key", each.key), ("value", each.value)):
+                if subject == f"{each.topic}-{side}" and kind.name and kind.notation in _SUFFIXES:
+                    return self._files.text(kind.name, _SUFFIXES[kind.notation])
+        return super().latest(subject)
+
+
 def run_suite(file: Path) -> Iterator[Result]:
     """Run the tests of a file, each with stores of its own. Raises KsmlError where it is no suite."""
     try:
@@ -57,7 +76,8 @@ def run_suite(file: Path) -> Iterator[Result]:
     streams = _streams(root)
     folders = [_folder(file, root, key) for key in ("schemaDirectory", "moduleDirectory")]
     definition = _beside(file, root.string("definition"))
-    made = read_all([definition], *[[folder] if folder else [] for folder in folders])
+    schemas, modules = ([folder] if folder else [] for folder in folders)
+    made = read_all([definition], schemas, modules, _SuiteRegistry(streams, SchemaFiles([definition.parent, *schemas])))
     name = root.string("name") or file.stem
     for key, test in root.children("tests").items():
         _check(test, _TEST, f"the test {key}", ("produce", "assert"))
@@ -66,7 +86,7 @@ def run_suite(file: Path) -> Iterator[Result]:
 
 def _run(suite: str, name: str, test: Node, streams: dict[str, Stream], made: Definitions) -> Result:
     try:
-        driver = KsmlDriver(made, KsmlSettings())
+        driver = KsmlDriver(made, KsmlSettings(), partitions=_PARTITIONS)
         for each in test.entries("produce"):
             _produce(each, streams, driver, made)
         for each in test.entries("assert"):

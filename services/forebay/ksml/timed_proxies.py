@@ -19,7 +19,7 @@ class WindowProxy(Proxy):
         """Return a value by key and start; entries by key, first and last start; or by two keys and both."""
         if len(arguments) == 2:
             found = self._store.fetch_one(self._text(arguments[0]), int(arguments[1]))
-            return None if found is None else self._out(found.value)
+            return None if found is None else self._shown(found)
         return self._range("fetch", arguments)
 
     def backwardFetch(self, *arguments: Any) -> Entries:
@@ -42,10 +42,13 @@ class WindowProxy(Proxy):
         """Return all entries, backwards."""
         return self._of_keys(self._store.backward_all())
 
+    def _shown(self, entry: Any) -> Any:
+        return self._out(entry.value)
+
     def _range(self, how: str, arguments: tuple[Any, ...]) -> Entries:
         if len(arguments) == 3:
             found = getattr(self._store, how)(self._text(arguments[0]), int(arguments[1]), int(arguments[2]))
-            return Entries({"key": each.start, "value": self._out(each.value)} for each in found)
+            return Entries({"key": each.start, "value": self._shown(each)} for each in found)
         one, other, first, last = arguments
         ranged = getattr(self._store, f"{how}_key_range")
         return self._of_keys(ranged(self._bound(one), self._bound(other), int(first), int(last)))
@@ -55,10 +58,17 @@ class WindowProxy(Proxy):
         return Entries(
             {
                 "key": {"key": self._of_row(each.key), "start": each.start, "end": each.start + size},
-                "value": self._out(each.value),
+                "value": self._shown(each),
             }
             for each in entries
         )
+
+
+class TimestampedWindowProxy(WindowProxy):
+    """A window store whose values have a timestamp."""
+
+    def _shown(self, entry: Any) -> Any:
+        return {"value": self._out(entry.value), "timestamp": entry.timestamp}
 
 
 class SessionProxy(Proxy):

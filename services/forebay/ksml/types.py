@@ -24,8 +24,12 @@ SCALARS = {
     "map": "map",
 }
 SCHEMALESS = ("json", "xml", "csv", "soap", "binary")
-WITH_SCHEMA = ("avro", "confluent_avro", "apicurio_avro", "xml", "csv", "jsonschema", "protobuf")
+REGISTERED = ("avro", "jsonschema", "protobuf")
+"""Notations whose schemas a registry has; one without a name is the latest of its topic."""
+WITH_SCHEMA = (*REGISTERED, "xml", "csv")
 """Notations that take a schema's name behind a colon."""
+_VENDORS = {f"{vendor}_{each}": each for vendor in ("confluent", "apicurio") for each in REGISTERED}
+"""Other names of notations: the bytes are the same, a zero byte and four of the schema's id before the value."""
 _COMPOSED = ("list", "enum", "map", "union", "windowed", "tuple")
 
 
@@ -70,6 +74,7 @@ def parse_type(text: str, notation: str = "") -> Type:
     wanted = text.strip()
     if not wanted:
         return ANY
+    wanted = _VENDORS.get(wanted, wanted)
     head, colon, rest = wanted.partition(":")
     if colon and not any(bracket in head for bracket in "(["):
         return _of_notation(head.strip(), rest.strip())
@@ -83,8 +88,8 @@ def parse_type(text: str, notation: str = "") -> Type:
         return Type(SCALARS[wanted], notation)
     if wanted in SCHEMALESS:
         return Type("any", "" if wanted == "binary" else wanted)
-    if wanted in WITH_SCHEMA:
-        raise UnknownType(f"{wanted} needs a schema: write {wanted}:NameOfTheSchema")
+    if wanted in REGISTERED:
+        return Type("struct", wanted)
     if notation in WITH_SCHEMA:
         return Type("struct", notation, name=wanted)
     known = ", ".join((*SCALARS, *SCHEMALESS, "avro:Name", "list(...)", "map(...)", "tuple(...)", "windowed(...)"))
@@ -92,6 +97,7 @@ def parse_type(text: str, notation: str = "") -> Type:
 
 
 def _of_notation(notation: str, rest: str) -> Type:
+    notation = _VENDORS.get(notation, notation)
     if notation not in (*SCHEMALESS, *WITH_SCHEMA):
         known = ", ".join(dict.fromkeys((*SCHEMALESS, *WITH_SCHEMA)))
         raise UnknownType(f"{notation!r} is no notation: write one of {known}")

@@ -36,9 +36,12 @@ def plain(value: Any) -> Any:
 
 def giver_of(kind: Type) -> Callable[[Any], Any] | None:
     """Return what makes a value of a type one that a function may change; None: it can be given as it is."""
-    if kind.kind == "windowed" and not kind.notation:
-        return window_struct
-    return None if kind.kind in _IMMUTABLE else plain
+    return viewer_of(kind) or (None if kind.kind in _IMMUTABLE else plain)
+
+
+def viewer_of(kind: Type) -> Callable[[Any], Any] | None:
+    """Return what makes a value of a type one that a function may look at; None: it can be shown as it is."""
+    return window_struct if kind.kind == "windowed" and not kind.notation else None
 
 
 def window_struct(key: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 import time
 
@@ -28,13 +29,21 @@ class Watch:
         self._begun = 0.0
         self._thread = 0
         self._fired = False
+        self._watched_by: object = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a call has begun and not ended."""
+        return self._begun != 0.0
 
     def begin(self) -> None:
         """Note that a call begins."""
         self._thread = threading.get_ident()
         self._fired = False
         self._begun = time.monotonic()
-        _WATCHER.watch(self)
+        if self._watched_by is not _process[0]:
+            self._watched_by = _process[0]
+            _WATCHER.watch(self)
 
     def end(self) -> bool:
         """Note that it ended, by itself or not; tell whether its time was over. Nothing is raised from then on."""
@@ -93,3 +102,6 @@ class _Watcher:
 
 
 _WATCHER = _Watcher()
+_process: list[object] = [object()]
+"""Stands for the process: a fork has no watcher's thread, so its watches say again that they are there."""
+os.register_at_fork(after_in_child=lambda: _process.__setitem__(0, object()))

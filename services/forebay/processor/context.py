@@ -143,6 +143,10 @@ class TaskContext:
             room.check(f"an output to {to} (key of {0 if raw is None else len(raw)} bytes)", size, at)
         self.outputs.append(Output(raw, data, at, to, headers, partition))
 
+    def partitions_of(self, target: str) -> int:
+        """Return how many partitions an output or a repartition has; 0: that is not known."""
+        return self._targets[target][1].partitions
+
     def late(self, by_ms: int) -> None:
         self.late_by = by_ms
 

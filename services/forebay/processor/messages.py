@@ -25,7 +25,8 @@ class Output(NamedTuple):
     """A record for an output topic or a repartition, by name of the target; `timestamp` in ms.
 
     Args:
-        partition: of a repartition, whose number of partitions it is taken modulo; None: as the key's hash says.
+        partition: of an output; of a repartition a number that is taken modulo its partitions; None: as the key's hash
+            says.
     """
 
     key: bytes | None

@@ -61,13 +61,16 @@ class _SchemaCodec:
 @overload
 def json_schema(schema: Mapping[str, Any] | str, *, schema_id: int | None = None) -> Format[Any]: ...
 @overload
-def json_schema(schema: Mapping[str, Any] | str, record: type[T], *, schema_id: int | None = None) -> Format[T]: ...
+def json_schema(
+    schema: Mapping[str, Any] | str, record: type[T] | Format[T], *, schema_id: int | None = None
+) -> Format[T]: ...
 def json_schema(schema: Mapping[str, Any] | str, record: Any = None, *, schema_id: int | None = None) -> Any:
     """Return the format of JSON that fits a schema.
 
     Args:
         schema: JSON Schema (its `$schema` says which draft), as text or read.
-        record: frozen dataclass of the values; None: any JSON, lists as tuples, objects as frozen maps.
+        record: frozen dataclass of the values, or a format that writes them as JSON; None: any JSON, lists as tuples,
+            objects as frozen maps.
         schema_id: its id in the registry: values are written in Confluent framing; None: as plain JSON. Both are read.
 
     Raises:
@@ -80,7 +83,7 @@ def json_schema(schema: Mapping[str, Any] | str, record: Any = None, *, schema_i
     except (ValueError, jsonschema.SchemaError) as error:
         what = error.message if isinstance(error, jsonschema.SchemaError) else str(error)
         raise ValueError(f"no JSON Schema: {what[:200]}") from error
-    inner: Format[Any] = JSON if record is None else json_of(record)
+    inner: Format[Any] = JSON if record is None else record if isinstance(record, Format) else json_of(record)
     name = str(read.get("title") or inner.type.__name__)
     codec = _SchemaCodec(
         name, inner.codec(no_contracts), validating(read), b"" if schema_id is None else header(schema_id)

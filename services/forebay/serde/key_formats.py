@@ -47,7 +47,7 @@ class _CompositeCodec:
         return self._record(**found)
 
 
-class _OneSchema:
+class OneSchema:
     """Knows no schema but the key's own: under another one equal keys would have other bytes, in other partitions."""
 
     def __init__(self, schema_id: int) -> None:
@@ -80,7 +80,7 @@ def avro_key(record: type[T], schema: str, schema_id: int) -> Format[T]:
     Raises:
         TypeError: a field is no text, bytes, number, boolean or uuid. ContractMismatch: record and schema differ.
     """
-    codec = AvroCodec(record, RegisteredSchema(schema_id, Schema(schema)), _OneSchema(schema_id))
+    codec = AvroCodec(record, RegisteredSchema(schema_id, Schema(schema)), OneSchema(schema_id))
     return _keyed(f"Avro key {record.__name__} ({schema_id})", record, codec, _fields(record))
 
 

@@ -65,7 +65,7 @@ class TestDriver:
             name of a service in the table.
         codecs: of a processor's inputs, stores and outputs.
         tasks: number of state tasks.
-        partitions: of every input; a multiple of the tasks; as many as tasks by default.
+        partitions: of every input and output; a multiple of the tasks; as many as tasks by default.
         settings: of the logic; its defaults unless given.
         clock: the wall clock to begin with, in ms.
         topics: names of the topics that there are, for sources that read what matches a pattern.
@@ -172,12 +172,18 @@ class TestDriver:
         for stage in self.stages:
             stage.restart()
 
-    @staticmethod
-    def _limited(what: What, engine: EngineSettings, stage: int) -> EngineSettings:
+    def _limited(self, what: What, engine: EngineSettings, stage: int) -> EngineSettings:
         """Return the settings with what the topics take as they are created, unless others are given."""
-        if not isinstance(what, str) or engine.limits != TaskLimits():
-            return engine
-        return replace(engine, limits=task_limits(find_service(what), stage=stage))
+        limits = engine.limits
+        if isinstance(what, str) and limits == TaskLimits():
+            limits = task_limits(find_service(what), stage=stage)
+        outputs = {name: replace(limits.output(name), partitions=self._partitions) for name in self._job.outputs}
+        onward = {
+            name: replace(limits.onward(name), partitions=self._tasks)
+            for part in self._job.topology
+            for name in part.repartitions
+        }
+        return replace(engine, limits=replace(limits, outputs={**outputs, **onward}))
 
     def _encoded(self, topic: str, key: Any, event: Any, timestamp: int, headers: Headers | None) -> PipedRecord:
         stage = next((each for each in self.stages if topic in each.part.inputs), None)
@@ -192,10 +198,16 @@ class TestDriver:
         return self._record(topic, data, value, at, headers or [])
 
     def _record(
-        self, topic: str, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp: int,
+        headers: Headers,
+        partition: int | None = None,
     ) -> PipedRecord:
         self._offsets += 1
-        return PipedRecord(topic, self._offsets - 1, key, value, timestamp, headers)
+        return PipedRecord(topic, self._offsets - 1, key, value, timestamp, headers, partition)
 
     def _run(self, records: list[PipedRecord], close_until: int = -1) -> list[Forwarded[Any]]:
         """Run a batch, then what it sent to topics that the service reads itself, until that is nothing."""
@@ -211,7 +223,7 @@ class TestDriver:
 
     def _sent_to_itself(self, outputs: list[Output]) -> list[PipedRecord]:
         return [
-            self._record(sent.target, sent.key, sent.value, sent.timestamp, list(sent.headers or []))
+            self._record(sent.target, sent.key, sent.value, sent.timestamp, list(sent.headers or []), sent.partition)
             for sent in outputs
             if sent.target in self._job.inputs
         ]
@@ -221,7 +233,8 @@ class TestDriver:
             self._idle_ms = 0
         arrived: dict[tuple[str, int], list[Message]] = {}
         for record in records:
-            place = (record.topic(), partition_of(record.key() or b"", self._partitions))
+            chosen = record.partition_
+            place = record.topic(), partition_of(record.key() or b"", self._partitions) if chosen is None else chosen
             arrived.setdefault(place, []).append(record)
         sent: list[Output] = []
         crossing: Crossing = {}

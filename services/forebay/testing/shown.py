@@ -14,13 +14,18 @@ O = TypeVar("O")  # noqa: E741
 
 @dataclass(frozen=True, slots=True)
 class Forwarded(Generic[O]):
-    """One output: key and value decoded (a value of None: a tombstone), timestamp in ms, topic, headers."""
+    """One output: key and value decoded (a value of None: a tombstone), timestamp in ms, topic, headers.
+
+    Args:
+        partition: that a partitioner chose; None: the key's hash does.
+    """
 
     key: Any
     value: O
     timestamp: int
     topic: str = ""
     headers: tuple[tuple[str, bytes | None], ...] = ()
+    partition: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +47,13 @@ class PipedRecord:
     value_: bytes | None
     timestamp_: int
     headers_: Headers
+    partition_: int | None = None
 
     def topic(self) -> str:
         return self.source
 
     def partition(self) -> int:
-        return 0
+        return self.partition_ or 0
 
     def offset(self) -> int:
         return self.offset_
@@ -71,7 +77,7 @@ def shown(output: Output, codecs: Codecs) -> Forwarded[Any]:
     kind = codecs.keys.get(output.target)
     read = bytes.decode if kind is None else kind.codec(no_contracts).decode
     key = None if output.key is None else read(output.key)
-    return Forwarded(key, value, output.timestamp, output.target, tuple(output.headers or ()))
+    return Forwarded(key, value, output.timestamp, output.target, tuple(output.headers or ()), output.partition)
 
 
 def failure(record: SideRecord) -> Failure:

@@ -185,9 +185,11 @@ class GroupProducer:
         for start in range(0, len(result.outputs), _BATCH):
             queue.make_room()
             produce = queue.produce
-            for key, value, timestamp, target, headers, _ in result.outputs[start : start + _BATCH]:
+            for key, value, timestamp, target, headers, chosen in result.outputs[start : start + _BATCH]:
                 topic = topic_of(target, target)
-                if headers:
+                if chosen is not None:
+                    produce(topic, value, key, chosen, timestamp=timestamp, headers=headers or [])
+                elif headers:
                     produce(topic, value, key, timestamp=timestamp, headers=headers)
                 else:
                     produce(topic, value, key, timestamp=timestamp)

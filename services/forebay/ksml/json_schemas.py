@@ -1,0 +1,64 @@
+"""JSON that fits a JSON Schema, in Confluent's framing: values are fitted to its types before they are checked."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from forebay.codec import Codec
+from forebay.formats import Format, bytes_rows, no_contracts
+from forebay.ksml.types import UnknownType
+from forebay.serde.json_schema_format import json_schema
+
+
+class _FittedCodec:
+    def __init__(self, inner: Codec[Any], schema: Any) -> None:
+        self._inner = inner
+        self._schema = schema
+
+    def encode(self, record: Any) -> bytes:
+        return self._inner.encode(fitted(record, self._schema))
+
+    def decode(self, data: bytes) -> Any:
+        return self._inner.decode(data)
+
+
+def json_schema_format(name: str, text: str, schema_id: int, values: Format[Any]) -> Format[Any]:
+    """Return the format of JSON that fits a schema; plain JSON is read as well. Raises UnknownType.
+
+    Args:
+        values: writes and reads the JSON itself.
+    """
+    try:
+        inner = json_schema(text, values, schema_id=schema_id)
+    except ValueError as error:
+        raise UnknownType(f"the schema {name}: {error}") from error
+    codec = _FittedCodec(inner.codec(no_contracts), json.loads(text))
+    return Format(f"JSON Schema {name}", object, lambda _: codec, *bytes_rows(codec))
+
+
+def fitted(value: Any, schema: Any) -> Any:
+    """Return a value with texts as numbers, and numbers as texts, where the schema says so: KSML converts them, too."""
+    if not isinstance(schema, dict):
+        return value
+    said = schema.get("type")
+    kinds = said if isinstance(said, list) else [said]
+    if isinstance(value, dict):
+        fields = schema.get("properties", {})
+        return {name: fitted(each, fields.get(name)) for name, each in value.items() if not name.startswith("@")}
+    if isinstance(value, list | tuple):
+        return [fitted(each, schema.get("items")) for each in value]
+    if isinstance(value, str) and "string" not in kinds and not {"number", "integer"}.isdisjoint(kinds):
+        return _number(value, float if "number" in kinds else int)
+    if isinstance(value, int | float) and not isinstance(value, bool) and kinds == ["string"]:
+        return str(value)
+    return value
+
+
+def _number(text: str, kind: type[int | float]) -> Any:
+    for each in (int, kind):
+        try:
+            return each(text)
+        except ValueError:
+            continue
+    return text

@@ -1,0 +1,72 @@
+"""Partitioners: functions of a definition that give the partitions of its target which a record goes to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from forebay.builder.graph import Flow
+from forebay.builder.stream import Stream
+from forebay.ksml.build import Build, of_record
+from forebay.ksml.document import Node
+from forebay.ksml.pieces import StreamPiece
+from forebay.ksml.values import WrongType
+from forebay.processor.api import Context
+
+Partition = Callable[[Any, Any], int | None]
+"""What the builder asks for the partition of a key and a value; None: the hash of the key tells it."""
+
+
+def chosen_partitions(
+    build: Build, held: Node, piece: StreamPiece, target_of: Callable[[], str]
+) -> tuple[Stream[Any, Any], Partition]:
+    """Return the stream with a record for each partition that a partitioner gives it, and what tells the builder which.
+
+    Args:
+        held: names or holds the function.
+        target_of: gives the topic or repartition that the record at hand goes to.
+    """
+    source = build.function(held, "streamPartitioner")
+    called = build.call(source)
+    own = piece.stream.node
+    place: list[int | None] = [None]
+
+    def in_order(key: Any, value: Any, topic: str, count: int) -> Any:
+        return called(topic, key, value, count)
+
+    ask = of_record(in_order, own.key, (piece.key, piece.value))
+
+    def body(_call: Callable[..., Any], out: Flow) -> Flow:
+        def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            target = target_of()
+            count = _count(ctx, target)
+            for place[0] in partitions_of(ask(key, value, target, count), target, count):
+                out(key, value, timestamp, ctx)
+
+        return flow
+
+    formats, types = (own.key, own.value), (piece.key, piece.value)
+    step = build.step(own, f"partition by {source.name}", held, formats, None, types, body)
+    return Stream(build.graph, step, piece.stream.is_rekeyed), lambda _key, _value: place[0]
+
+
+def partitions_of(found: Any, target: str, count: int) -> list[int | None]:
+    """Return the partitions that a partitioner gave, each once; [None]: as the key's hash says. Raises WrongType."""
+    if found is None:
+        return [None]
+    many = list(dict.fromkeys(found)) if isinstance(found, list | tuple) else [found]
+    if any(each.__class__ is not int for each in many):
+        raise WrongType(f"{found!r} is no partition: return a whole number, a list of them, or None")
+    if any(not 0 <= each < count for each in many):
+        raise WrongType(f"{found!r} was chosen, but {target} has the partitions 0 to {count - 1}: choose of these")
+    return many
+
+
+def _count(ctx: Any, target: str) -> int:
+    count: int = ctx.partitions_of(target)
+    if not count:
+        raise WrongType(
+            f"how many partitions {target} has is not known, so no partitioner can choose one: give the job the right "
+            "to describe the configuration of its topics"
+        )
+    return count

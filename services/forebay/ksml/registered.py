@@ -1,0 +1,59 @@
+"""The schema registry that the environment names, for the schemas and ids that definitions need."""
+
+from __future__ import annotations
+
+import os
+
+from forebay.kafka.errors import RegistryRefused
+from forebay.kafka.registry import SchemaRegistry, shared_registry
+from forebay.kafka.settings import KafkaSettings
+from forebay.ksml.schemas import NoRegistry, Registry
+from forebay.ksml.types import UnknownType
+from forebay.serde.resolver import RegistryUnavailable
+
+URL = "FOREBAY_SCHEMA_REGISTRY_URL"
+
+
+class Registered:
+    """The registry of the environment, asked only where a definition needs it (implements Registry)."""
+
+    def latest(self, subject: str) -> str:
+        try:
+            found = _registry().latest(subject)
+        except (RegistryRefused, RegistryUnavailable) as error:
+            raise UnknownType(f"the schema of {subject} can't be asked for: {error}") from error
+        if found is None:
+            raise UnknownType(
+                f"the registry has no schema under {subject}: write avro:NameOfTheSchema, or register one"
+            )
+        return found
+
+    def id_of(self, subject: str, text: str, kind: str) -> int:
+        try:
+            return _registry().id_under(subject, text, kind)
+        except (RegistryRefused, RegistryUnavailable) as error:
+            raise UnknownType(f"the schema of {subject} can't be registered: {error}") from error
+
+
+NEEDED = Registered()
+"""What the processes of a job ask: all of them must have the same ids."""
+
+
+class _Asked(NoRegistry):
+    """The registry of the environment for who starts nothing: it is asked for schemas, and told none."""
+
+    def latest(self, subject: str) -> str:
+        return NEEDED.latest(subject)
+
+
+def registry_if_any() -> Registry:
+    """Return the environment's registry, to ask; one that has nothing where it names none."""
+    return _Asked() if os.environ.get(URL) else NoRegistry()
+
+
+def _registry() -> SchemaRegistry:
+    if not os.environ.get(URL):
+        raise UnknownType(
+            f"keys and values with a schema of the registry need one in every process of the job: set {URL}"
+        )
+    return shared_registry(KafkaSettings(bootstrap_servers="none", schema_registry_url=os.environ[URL]).registry())

@@ -1,0 +1,70 @@
+"""Partitioners of a definition: partitions of a topic, of a repartition, of a topic chosen by record."""
+
+from __future__ import annotations
+
+from forebay.ksml.driver import KsmlDriver
+from tests.ksml.running import NUMBERS, made
+
+FUNCTION = """
+functions:
+  place:
+    type: streamPartitioner
+    code: |
+      if value is None:
+        return None
+      return value if topic == "results" else len(key) % numPartitions
+"""
+
+
+def placed(end: str, *values: object, via: str = "", partitions: int = 4, tasks: int = 1) -> KsmlDriver:
+    """Run values through a pipeline that ends so."""
+    text = f"{NUMBERS}{FUNCTION}\npipelines:\n  main:\n    from: numbers\n    via: [{via}]\n{end}"
+    run = KsmlDriver(made(text), tasks=tasks, partitions=partitions)
+    for number, value in enumerate(values):
+        run.pipe("key", value, "numbers", number)
+    return run
+
+
+TO = "    to: {topic: results, keyType: string, valueType: json, partitioner: place}\n"
+
+
+def test_a_function_gives_the_partition_of_the_target() -> None:
+    run = placed(TO, 3, 0, None)
+    assert [(sent.value, sent.partition) for sent in run.sent] == [(3, 3), (0, 0), (None, None)]
+
+
+def test_a_list_of_partitions_is_a_record_for_each() -> None:
+    run = placed(TO, [1, 2, 1], [])
+    assert [(sent.value, sent.partition) for sent in run.sent] == [([1, 2, 1], 1), ([1, 2, 1], 2)]
+
+
+def test_a_partition_that_is_not_there_and_what_is_none_go_to_errors() -> None:
+    run = placed(TO, 4, "x", 1)
+    assert [sent.partition for sent in run.sent] == [1]
+    beyond, wrong = (failure.headers["error.message"] for failure in run.driver.errors)
+    assert "4 was chosen, but results has the partitions 0 to 3: choose of these" in beyond
+    assert "'x' is no partition: return a whole number, a list of them, or None" in wrong
+
+
+def test_the_stream_that_is_named_has_a_partitioner() -> None:
+    text = NUMBERS.replace("results, keyType", "results, partitioner: place, keyType")
+    run = KsmlDriver(made(f"{text}{FUNCTION}\npipelines:\n  main: {{from: numbers, to: results}}\n"), partitions=4)
+    run.pipe("key", 2, "numbers")
+    assert [sent.partition for sent in run.sent] == [2]
+
+
+def test_a_chosen_topic_has_partitions_too() -> None:
+    end = """
+    toTopicNameExtractor:
+      topicNameExtractor: {expression: "'results' if value else 'elsewhere'"}
+      partitioner: place
+"""
+    run = placed(end, 1, 0)
+    assert [(sent.topic, sent.partition) for sent in run.sent] == [("results", 1)]
+    assert "the topic 'elsewhere' was chosen" in run.driver.errors[0].headers["error.message"]
+
+
+def test_a_repartition_has_as_many_partitions_as_tasks() -> None:
+    run = placed("    to: results\n", 1, 2, via="{type: repartition, partitioner: place}", partitions=4, tasks=2)
+    assert [sent.value for sent in run.sent] == [1, 2]
+    assert not run.driver.errors
