@@ -60,7 +60,8 @@ def main(events: int, keys: int) -> None:
             figures.append(measure(home, kafka, name, topic, encode, command, records))
     hand, definition = figures
     print(
-        f"  ratio to the service by hand {definition / hand:.2f}; KSML takes {KSML_US:,} us, {KSML_US / definition:.0f} x"
+        f"  ratio to the service by hand {definition / hand:.2f}; "
+        f"KSML takes {KSML_US:,} us, {KSML_US / definition:.0f} x"
     )
 
 
