@@ -32,19 +32,20 @@ RUN --mount=type=cache,target=/var/cache/apt,sharing=locked --mount=type=cache,t
 RUN --mount=type=cache,target=/root/.cache/pip \
     python3 -m venv /opt/tools && /opt/tools/bin/pip install -q uv==0.13.8
 COPY pyproject.toml uv.lock /src/
+COPY services/pyproject.toml /src/services/
 WORKDIR /src
 
 # What each image holds of Python's packages, from the lock; the images add their jars and Debian's packages.
 FROM tools AS sbom
 RUN --mount=type=cache,target=/root/.cache/pip \
-    set -- --frozen --no-dev --no-emit-project --preview-features sbom-export --format cyclonedx1.5 \
+    set -- --frozen --no-dev --all-packages --no-emit-workspace --preview-features sbom-export --format cyclonedx1.5 \
  && /opt/tools/bin/uv export -q "$@" -o /forebay.json \
  && /opt/tools/bin/uv export -q "$@" --prune pyspark --prune pandas --prune pyarrow --prune protobuf -o /platform.json
 
 # The lock's exact versions and hashes, and without what a job never loads.
 FROM tools AS dependencies
 RUN --mount=type=cache,target=/root/.cache/pip \
-    /opt/tools/bin/uv export -q --frozen --no-dev --no-emit-project --no-header --no-annotate -o /requirements.txt \
+    /opt/tools/bin/uv export -q --frozen --no-dev --all-packages --no-emit-workspace --no-header --no-annotate -o /requirements.txt \
  && python3 -m venv /opt/forebay \
  && /opt/forebay/bin/pip install -q --no-deps --use-pep517 --require-hashes -r /requirements.txt
 COPY docker/slim /usr/local/bin/
@@ -62,12 +63,12 @@ RUN --mount=type=cache,target=/var/cache/apt,sharing=locked --mount=type=cache,t
 COPY . /src/
 ENV FOREBAY_NATIVE=required
 RUN --mount=type=cache,target=/root/.cache/pip \
-    /opt/tools/bin/pip wheel -q --no-deps -w /wheel . && mkdir /site && /opt/tools/bin/pip install -q --no-deps --target /site /wheel/*.whl
+    /opt/tools/bin/pip wheel -q --no-deps -w /wheel . ./services && mkdir /site && /opt/tools/bin/pip install -q --no-deps --target /site /wheel/*.whl
 
 # The platform's few dependencies: no Spark.
 FROM tools AS platform-dependencies
 RUN --mount=type=cache,target=/root/.cache/pip \
-    /opt/tools/bin/uv export -q --frozen --no-dev --no-emit-project --no-header --no-annotate \
+    /opt/tools/bin/uv export -q --frozen --no-dev --all-packages --no-emit-workspace --no-header --no-annotate \
       --prune pyspark --prune pandas --prune pyarrow --prune protobuf -o /requirements.txt \
  && python3 -m venv /opt/forebay \
  && /opt/forebay/bin/pip install -q --no-deps --require-hashes -r /requirements.txt

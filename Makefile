@@ -120,7 +120,7 @@ clean: ## Delete .venv and everything generated; the platform's data (.forebay) 
 OPTIMIZED := import sysconfig, sys; sys.exit("--enable-optimizations" not in str(sysconfig.get_config_var("CONFIG_ARGS")))
 
 # The lock's exact versions and hashes, from whichever package index pip is configured with.
-$(LOCKED): pyproject.toml uv.lock
+$(LOCKED): pyproject.toml services/pyproject.toml uv.lock
 	@if [ -L $(VENV) ]; then echo "error: $(VENV) is a link, what it points to would be emptied: delete the link" >&2; exit 1; fi
 	@set +e; for candidate in $(PYTHON) python3 python3.13 python3.12 python3.11; do \
 	    "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
@@ -136,19 +136,19 @@ $(LOCKED): pyproject.toml uv.lock
 	"$$python" -m venv --clear $(VENV) || { \
 	    echo "error: $$python can't make a virtual environment: install its venv module (Debian, Ubuntu: apt install python3-venv)" >&2; exit 1; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
-	@$(BIN)/uv export --quiet --frozen --no-emit-project --no-header --no-annotate --output-file $(VENV)/requirements.txt
+	@$(BIN)/uv export --quiet --frozen --all-packages --no-emit-workspace --no-header --no-annotate --output-file $(VENV)/requirements.txt
 	@echo "== downloading and installing $$(grep -c '==' $(VENV)/requirements.txt) packages (pyspark is 450 MB; this takes a minute or two)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --use-pep517 --require-hashes -r $(VENV)/requirements.txt
 	@touch $@
 
 # With the native codec (see hatch_build.py): the compiler is the system's, or one from the package index.
-$(STAMP): $(LOCKED) hatch_build.py services/forebay/serde/native.pyx
+$(STAMP): $(LOCKED) hatch_build.py services/pyproject.toml services/forebay/serde/native.pyx
 	@if [ -n "$$($(BIN)/python -c 'import hatch_build; print(*hatch_build.compiler_packages())')" ]; then \
 	    echo "== there is no C compiler: fetching one (100 MB)"; \
 	    $(BIN)/uv export --quiet --frozen --only-group compiler --no-header --no-annotate --output-file $(VENV)/compiler.txt; \
 	    $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $(VENV)/compiler.txt; \
 	fi
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . --editable services
 	@$(BIN)/python -c 'from forebay.serde.extension import missing; print("== warning:", missing()) if missing() else None'
 	@touch $@
 

@@ -21,9 +21,9 @@ from forebay.codec import Codec
 from forebay.kafka.codecs import register_contract, registry_codec
 from forebay.kafka.registry import SchemaRegistry
 from forebay.kafka.settings import KafkaSettings
-from producers.base import Options
-from producers.catalog import source_of
-from producers.run import produce
+from forebay.producing.base import Options
+from forebay.producing.run import produce
+from forebay.producing.sources import source_of
 
 
 @click.command()

@@ -17,14 +17,14 @@ from forebay.codec import Codec
 from forebay.job import Job, load_job
 from forebay.processor.engine import EngineSettings, TaskEngine
 from forebay.processor.messages import Message
+from forebay.producing.base import Options
+from forebay.producing.sources import generate
 from forebay.serde import local_codec
 from forebay.stores.table import MemoryTable
 from forebay.testing.shown import PipedRecord
 from forebay.wiring import task_codecs
 from price_join.model import FoodBill, FoodOrder, MenuPrice
 from price_join.settings import PriceJoinSettings
-from producers.base import Options
-from producers.catalog import generate
 
 ROUNDS = 15
 BATCH = 1_000

@@ -18,7 +18,7 @@ from click import command as click_command
 from click import option
 
 from forebay.builder import Topology, job
-from forebay.catalog import SERVICES, find_service
+from forebay.catalog import all_services, find_service
 from forebay.job import Job, load_job
 from forebay.operators import Emission
 from forebay.processor.engine import EngineSettings
@@ -29,6 +29,8 @@ from forebay.time import tumbling, within
 from order_stores.model import OrderEvent
 from session_analytics.model import PageMetadata, UserClick
 from windowed_metrics.model import ServerMetric
+
+SERVICES = all_services()
 
 Events = Iterator[tuple[str, str, Any, int]]
 """Topic, key, value, timestamp."""

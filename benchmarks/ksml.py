@@ -22,8 +22,8 @@ from benchmarks.bench import SERVICE, TOPIC, JobProcess, platform
 from forebay.kafka.codecs import register_contract, registry_codec
 from forebay.kafka.registry import SchemaRegistry
 from forebay.kafka.settings import KafkaSettings
-from producers.base import Options
-from producers.catalog import generate
+from forebay.producing.base import Options
+from forebay.producing.sources import generate
 from user_sessions.model import UserActivity
 
 DEFINITION = Path(__file__).parents[1] / "tests" / "ksml" / "definitions" / "user-sessions.yaml"
@@ -60,7 +60,8 @@ def main(events: int, keys: int) -> None:
             figures.append(measure(home, kafka, name, topic, encode, command, records))
     hand, definition = figures
     print(
-        f"  ratio {definition / hand:.2f} (definition to by hand); KSML: {KSML_US:,} us, {KSML_US / definition:.0f} x"
+        f"  ratio to the service by hand {definition / hand:.2f}; "
+        f"KSML takes {KSML_US:,} us, {KSML_US / definition:.0f} x"
     )
 
 

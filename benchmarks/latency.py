@@ -19,8 +19,8 @@ from benchmarks.bench import SERVICE, TOPIC, JobProcess, platform
 from forebay.kafka.codecs import register_contract, registry_codec
 from forebay.kafka.registry import SchemaRegistry
 from forebay.kafka.settings import KafkaSettings
-from producers.base import Options
-from producers.run import produce
+from forebay.producing.base import Options
+from forebay.producing.run import produce
 from user_sessions.model import UserActivity
 
 WARM_UP_SECONDS = 20

@@ -25,8 +25,8 @@ from benchmarks.bench import SERVICE, TOPIC, JobProcess, platform
 from benchmarks.latency import Latencies
 from forebay.catalog import find_service
 from forebay.kafka.settings import KafkaSettings
-from producers.base import Options
-from producers.run import produce
+from forebay.producing.base import Options
+from forebay.producing.run import produce
 
 STORE = "user-profiles"
 PULLS = 5_000

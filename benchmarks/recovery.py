@@ -24,8 +24,8 @@ from forebay.catalog import find_service
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import spec_of
-from producers.base import Options
-from producers.run import produce
+from forebay.producing.base import Options
+from forebay.producing.run import produce
 
 FRESH = "bench-fresh"
 

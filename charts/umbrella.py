@@ -8,9 +8,11 @@ from pathlib import Path
 
 import yaml
 
-from forebay.catalog import SERVICES, Service
-from producers.base import Source
-from producers.catalog import SOURCES
+from forebay.catalog import Service, all_services
+from forebay.producing.base import Source
+from forebay.producing.sources import all_sources
+
+SERVICES = all_services()
 
 VERSION = "0.2.0"
 UMBRELLA = "forebay"
@@ -46,7 +48,7 @@ class Part:
 
 def parts() -> list[Part]:
     """Return the parts of all services, then of all producers."""
-    return [*map(_service, SERVICES.values()), *map(_producer, SOURCES.values())]
+    return [*map(_service, SERVICES.values()), *map(_producer, all_sources().values())]
 
 
 def umbrella_chart() -> str:

@@ -14,8 +14,8 @@ from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.topics import spec_of
 from forebay.platform.broker import Broker
 from forebay.platform.home import STATE_FILE
+from forebay.producing.base import FIXED_START_MS, Options
 from forebay.runtime.checkpoint import LOCK
-from producers.base import FIXED_START_MS, Options
 
 DATA = Path(__file__).parent / "data"
 HOME = "home"

@@ -21,12 +21,12 @@ from forebay.kafka.registry import SchemaRegistry
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import spec_of
 from forebay.platform import Platform
+from forebay.producing.base import Options
+from forebay.producing.run import produce
+from forebay.producing.send import Sent
+from forebay.producing.sources import source_of
 from forebay.runtime.changelog import internal_topic
 from forebay.serde import Schema, load_contract
-from producers.base import Options
-from producers.catalog import source_of
-from producers.run import produce
-from producers.send import Sent
 
 Value = dict[str, Any]
 Record = tuple[str | None, Value | None, int]

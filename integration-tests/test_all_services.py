@@ -13,8 +13,8 @@ from service_bench import ServiceBench
 from topic_reading import PositionWatch
 
 from forebay.platform import Platform
-from producers.base import Options
-from producers.send import Sent
+from forebay.producing.base import Options
+from forebay.producing.send import Sent
 
 ARGUMENTS = {"windowed-metrics": ("--set", "emit_results=both")}
 SMALL_COMMITS = ("--max-records-per-commit", "40")

@@ -23,9 +23,9 @@ from forebay.kafka.registry import SchemaRegistry, subject_of
 from forebay.kafka.topic_config import set_topic_config
 from forebay.kafka.topics import spec_of
 from forebay.platform import Platform
+from forebay.producing.base import Defect
+from forebay.producing.frames import altered_contract
 from forebay.serde import Schema, load_contract
-from producers.base import Defect
-from producers.frames import altered_contract
 
 CONTRACT = json.loads(load_contract(SERVICE.name, "UserActivity").text)
 HEADERS = [("trace", b"one"), ("trace", b"two"), ("nothing", None), ("raw", b"\x00\xff")]

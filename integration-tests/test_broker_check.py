@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from own_topics import new_name, settings_of
 
-from forebay.catalog import SERVICES, Service, Topic
+from forebay.catalog import Service, Topic, all_services
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.brokers import describe_brokers
 from forebay.kafka.settings import KafkaSettings
@@ -19,6 +19,8 @@ from forebay.kafka.topics import spec_of
 from forebay.platform import Endpoints
 from forebay.runtime.broker_check import BrokerUnfit, check_broker
 from forebay.runtime.spec import needs_of
+
+SERVICES = all_services()
 
 
 @pytest.fixture

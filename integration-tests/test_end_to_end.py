@@ -9,8 +9,8 @@ import pytest
 from bench import INPUT, Bench, Rules
 
 from forebay.platform import Platform
-from producers.base import Options
-from producers.catalog import generate
+from forebay.producing.base import Options
+from forebay.producing.sources import generate
 
 FIRST = Options(
     count=20_000,

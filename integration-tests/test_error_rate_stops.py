@@ -9,8 +9,8 @@ import pytest
 from bench import INPUT, Bench
 
 from forebay.platform import Platform
+from forebay.producing.base import Options
 from forebay.runtime.protocol.errorcount import FEWEST
-from producers.base import Options
 
 GOOD = Options(count=100, keys=10, seed=61)
 BROKEN = 150

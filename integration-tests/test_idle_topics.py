@@ -9,7 +9,7 @@ import pytest
 from service_bench import ServiceBench
 
 from forebay.platform import Platform
-from producers.base import Options
+from forebay.producing.base import Options
 
 EVENTS = Options(count=300, keys=20, seed=5, start_ms=1_735_689_600_000, event_rate=10)
 IDLE = ("--set", "idle_timeout_ms=1500")

@@ -1,7 +1,8 @@
-"""The wheel as others get it: built, installed outside the checkout, its types and contracts used from there."""
+"""The two wheels as others get them: built, installed outside the checkout, types and contracts used from there."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from forebay.catalog import all_services
+from forebay.producing.sources import all_sources
 from tests.docs import walkthrough
 
 pytestmark = pytest.mark.timeout(420)
@@ -26,28 +29,55 @@ def run(*command: str | Path, cwd: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder, cwd=walkthrough.ROOT)
-    (built,) = folder.glob("forebay-*.whl")
-    return built
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Return the wheel of the library and that of the services."""
+    folder = tmp_path_factory.mktemp("wheels")
+    for project in (walkthrough.ROOT, walkthrough.ROOT / "services"):
+        run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder, cwd=project)
+    library, services = sorted(folder.glob("*.whl"))
+    return library, services
 
 
 @pytest.fixture(scope="module")
-def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the Python of an environment that has the wheel, and what it needs from the one that runs the tests."""
+def python(wheels: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the Python of an environment that has the wheels, and what they need from the one that runs the tests."""
     folder = tmp_path_factory.mktemp("environment") / "venv"
     run(sys.executable, "-m", "venv", "--without-pip", folder, cwd=folder.parent)
     (site,) = folder.glob("lib/python*/site-packages")
-    with zipfile.ZipFile(wheel) as packed:
-        packed.extractall(site)
+    for wheel in wheels:
+        with zipfile.ZipFile(wheel) as packed:
+            packed.extractall(site)
     (site / "needed.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
     return folder / "bin" / "python"
 
 
-def test_the_wheel_says_that_it_is_typed(wheel: Path) -> None:
-    names = zipfile.ZipFile(wheel).namelist()
-    assert {"forebay/py.typed", "producers/py.typed"} <= set(names)
+def test_the_library_names_no_service_and_both_are_typed(wheels: tuple[Path, Path]) -> None:
+    library, services = (zipfile.ZipFile(wheel).namelist() for wheel in wheels)
+    tops = [{name.partition("/")[0] for name in names if ".dist-info/" not in name} for names in (library, services)]
+    packages = {service.package for service in all_services().values()}
+    assert tops == [{"forebay"}, {*packages, "producers"}]
+    assert {"forebay/py.typed", "forebay/contracts/forebay/Block.avsc"} <= set(library)
+    assert {"producers/py.typed", "user_sessions/avro/UserActivity.avsc", "sensor_views/views/part_avg.sql"} <= set(
+        services
+    )
+    assert [name for name in (*library, *services) if name.endswith(".pyc")] == []
+
+
+def test_the_services_and_their_producers_are_found(python: Path, tmp_path: Path) -> None:
+    listed = json.loads(run(python, "-m", "forebay.cli.main", "services", "--json", cwd=tmp_path))
+    assert [service["name"] for service in listed] == list(all_services())
+    script = "from forebay.producing.sources import all_sources\nprint(*all_sources())\n"
+    assert run(python, "-c", script, cwd=tmp_path).split() == list(all_sources())
+    assert run(python, "-m", "forebay.cli.main", "check", cwd=tmp_path).count(": fine: ") == len(listed)
+
+
+def test_a_job_without_sql_needs_no_parser_of_it(python: Path, tmp_path: Path) -> None:
+    script = (
+        "import sys\nsys.modules['sqlglot'] = sys.modules['jgo'] = None\n"
+        "import forebay.cli.queries, forebay.cli.run, forebay.cli.up\nfrom forebay.cli.main import run\n"
+        "sys.exit(run(['topology', 'user-sessions']))\n"
+    )
+    assert "reads user_activity" in run(python, "-c", script, cwd=tmp_path)
 
 
 def test_the_walk_through_type_checks_against_the_installed_wheel(python: Path, tmp_path: Path) -> None:
@@ -71,8 +101,8 @@ def test_contracts_are_package_data_whatever_lies_beside_the_packages(python: Pa
     beside = next(python.parents[1].glob("lib/python*")) / "avro"
     beside.mkdir()
     script = (
-        "import forebay\nfrom forebay.catalog import SERVICES\nfrom forebay.serde.contracts import load_contract\n"
-        "for service in SERVICES.values():\n"
+        "import forebay\nfrom forebay.catalog import all_services\nfrom forebay.serde.contracts import load_contract\n"
+        "for service in all_services().values():\n"
         "    for topic in service.topics():\n"
         "        topic.record and load_contract(service.name, topic.record)\n"
         "print(forebay.__file__)\n"

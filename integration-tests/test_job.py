@@ -15,10 +15,10 @@ from job_process import PYTHON_PATH
 from service_bench import PARTITIONS
 
 from forebay.platform import Platform
+from forebay.producing.base import Options
 from forebay.runtime.app import JobApplication, JobOptions
 from forebay.runtime.query import Plan
 from forebay.runtime.task.pacing import Limits
-from producers.base import Options
 
 LEASE_MS = 2_000
 EVENTS = Options(count=400, keys=20, seed=2)

@@ -10,7 +10,7 @@ from join_replays import check_averages, check_bills, check_payments, check_sale
 from service_bench import ServiceBench
 
 from forebay.platform import Platform
-from producers.base import Options
+from forebay.producing.base import Options
 
 pytestmark = pytest.mark.timeout(600)
 

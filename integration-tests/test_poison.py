@@ -15,17 +15,19 @@ from confluent_kafka import Producer
 from loop_worker import LoopWorker
 from service_bench import ServiceBench
 
-from forebay.catalog import SERVICES
+from forebay.catalog import all_services
 from forebay.job import load_job
 from forebay.kafka.codecs import register_contract, registry_codec
 from forebay.kafka.registry import SchemaRegistry
 from forebay.limits import AFTER_MAX, MAX_BYTES, SIDE_MAX_BYTES, UNLIMITED
 from forebay.platform import Platform
+from forebay.producing.base import FIXED_START_MS, Event, Options
+from forebay.producing.sources import generate, source_of
 from forebay.serde import Schema
 from forebay.testing import TestDriver
-from producers.base import FIXED_START_MS, Event, Options
-from producers.catalog import generate, source_of
 from tests.poisons import POISONS, Fate, Maker, Sent
+
+SERVICES = all_services()
 
 GOOD = 24
 NOW = FIXED_START_MS + 3_600_000

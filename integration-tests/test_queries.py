@@ -16,7 +16,7 @@ from job_process import JobProcess
 from service_bench import PARTITIONS, ServiceBench
 
 from forebay.platform import Platform
-from producers.base import Options
+from forebay.producing.base import Options
 from tests.queries.events import events
 
 pytestmark = pytest.mark.timeout(900)

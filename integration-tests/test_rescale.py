@@ -13,8 +13,8 @@ from service_bench import ServiceBench
 from forebay.kafka.admin import TopicAdmin
 from forebay.partitioner import partition_of
 from forebay.platform import Platform
+from forebay.producing.base import Options
 from forebay.runtime.rescale import Rescale
-from producers.base import Options
 from tests.ticket_sales import replay
 
 pytestmark = pytest.mark.timeout(1200)

@@ -12,7 +12,7 @@ from job_process import JobProcess
 from quotas import limit_producer
 
 from forebay.platform import Platform
-from producers.base import Options
+from forebay.producing.base import Options
 
 CLIENT = "slow-sink"
 BYTES_PER_SECOND = 150_000

@@ -17,6 +17,7 @@ from job_process import JobProcess
 from own_topics import settings_of
 
 from forebay.kafka.registry import SchemaRegistry
+from forebay.kafka.settings import KafkaSettings
 from forebay.platform import Platform
 from forebay.serde.framing import header
 from forebay.serde.schema import Schema
@@ -63,6 +64,25 @@ def settled(url: str, sql: str, wanted: list[dict[str, Any]], seconds: float) ->
         time.sleep(0.05)
 
 
+def send(settings: KafkaSettings, key: int, click: int) -> None:
+    """Send what the statements read; `key` and `click` are ids of schemas."""
+    producer = Producer(settings.producer())
+    for number, (sensor, area, reading) in enumerate(READINGS):
+        value = json.dumps({"AREA": area, "READING": reading})
+        producer.produce("sql_readings", value, sensor, timestamp=1_000 + number)
+    for number, title in enumerate(SALES):
+        value = json.dumps({"TITLE": title, "SALE_TS": "2019-07-18T10:00:00Z", "TICKET_TOTAL_VALUE": 12})
+        producer.produce("sql_movie_ticket_sales", value, timestamp=2_000 + number)
+    for number, (user, page) in enumerate(CLICKS):
+        producer.produce(
+            "sql_clicks",
+            header(click) + integer_bytes(len(page)) + page.encode(),
+            header(key) + integer_bytes(user),
+            timestamp=3_000 + number,
+        )
+    assert producer.flush(30) == 0
+
+
 @pytest.mark.timeout(400)
 def test_a_file_runs_as_a_job_and_is_queried(platform: Platform, tmp_path: Path) -> None:
     endpoints = platform.up()
@@ -93,21 +113,7 @@ def test_a_file_runs_as_a_job_and_is_queried(platform: Platform, tmp_path: Path)
 
         follower = threading.Thread(target=follow, daemon=True)
         follower.start()
-        producer = Producer(settings.producer())
-        for number, (sensor, area, reading) in enumerate(READINGS):
-            value = json.dumps({"AREA": area, "READING": reading})
-            producer.produce("sql_readings", value, sensor, timestamp=1_000 + number)
-        for number, title in enumerate(SALES):
-            value = json.dumps({"TITLE": title, "SALE_TS": "2019-07-18T10:00:00Z", "TICKET_TOTAL_VALUE": 12})
-            producer.produce("sql_movie_ticket_sales", value, timestamp=2_000 + number)
-        for number, (user, page) in enumerate(CLICKS):
-            producer.produce(
-                "sql_clicks",
-                header(click) + integer_bytes(len(page)) + page.encode(),
-                header(key) + integer_bytes(user),
-                timestamp=3_000 + number,
-            )
-        assert producer.flush(30) == 0
+        send(settings, key, click)
 
         one = "SELECT * FROM avg_readings WHERE sensor = 'sensor-1';"
         settled(url, one, [{"SENSOR": "sensor-1", "AVG": 68.5}], 150)

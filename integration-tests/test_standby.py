@@ -11,7 +11,7 @@ from replays import check
 from service_bench import ServiceBench
 
 from forebay.platform import Platform
-from producers.base import Options
+from forebay.producing.base import Options
 
 pytestmark = pytest.mark.timeout(900)
 

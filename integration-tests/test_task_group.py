@@ -17,8 +17,8 @@ from forebay.codec import Unavailable
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.topics import spec_of
 from forebay.platform import Platform
+from forebay.producing.base import FIXED_START_MS, Options
 from forebay.runtime.errors import OffsetsLost, StateConflict
-from producers.base import FIXED_START_MS, Options
 
 OTHER = {"checkpoint": "checkpoint-2"}
 

@@ -10,7 +10,7 @@ from bench import INPUT, OUTPUT, Bench
 
 from forebay.kafka.admin import TopicAdmin
 from forebay.platform import Platform
-from producers.base import Options
+from forebay.producing.base import Options
 
 pytestmark = pytest.mark.timeout(400)
 

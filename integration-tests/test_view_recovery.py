@@ -10,7 +10,7 @@ from service_bench import ServiceBench
 
 from forebay.partitioner import partition_of
 from forebay.platform import Platform
-from producers.base import Options
+from forebay.producing.base import Options
 from tests.sensor_views import replay
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
+from forebay.producing.base import Event, Options, Source
 from menu_votes.model import CustomerRegion
-from producers.base import Event, Options
 from producers.draws import weighted
 from producers.restaurant import guests, run_id
 
@@ -29,3 +29,6 @@ class CustomerRegionsGenerator:
         customer = self._guests[number if number < len(self._guests) else int(random.random() * len(self._guests))]
         region = _REGIONS[random.getrandbits(12)]
         return Event(customer, CustomerRegion(f"{self._run}-{number:08x}", customer, region, timestamp), timestamp)
+
+
+SOURCE = Source("customer_regions", "menu-votes", "CustomerRegion", CustomerRegion, CustomerRegionsGenerator, "region")

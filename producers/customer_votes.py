@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
+from forebay.producing.base import Event, Options, Source
 from menu_votes.model import CustomerVote
-from producers.base import Event, Options
 from producers.draws import weighted
 from producers.restaurant import Turns, dishes, guests, run_id
 
@@ -35,3 +35,6 @@ class CustomerVotesGenerator:
             dish = self._votes[index] = _FAVOURITES[random.getrandbits(12)]
         customer = self._guests[index]
         return Event(customer, CustomerVote(f"{self._run}-{number:08x}", customer, dish, timestamp), timestamp)
+
+
+SOURCE = Source("customer_votes", "menu-votes", "CustomerVote", CustomerVote, CustomerVotesGenerator, "dish")

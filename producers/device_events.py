@@ -6,7 +6,7 @@ import hashlib
 from random import Random
 
 from device_alerts.model import DeviceEvent
-from producers.base import FIXED_START_MS, Event, Options
+from forebay.producing.base import FIXED_START_MS, Event, Options, Source
 from producers.draws import MASK, SIZE, weighted
 from producers.fleet import Fleet
 
@@ -70,3 +70,6 @@ class DeviceEventsGenerator:
             zone=device.zone,
         )
         return Event(name, report, timestamp)
+
+
+SOURCE = Source("device_events", "device-alerts", "DeviceEvent", DeviceEvent, DeviceEventsGenerator, "event_type")

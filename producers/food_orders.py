@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
+from forebay.producing.base import Event, Options, Source
 from price_join.model import FoodOrder
-from producers.base import Event, Options
 from producers.draws import weighted
 from producers.restaurant import Turns, dishes, guests, run_id
 
@@ -49,3 +49,6 @@ class FoodOrdersGenerator:
             ),
             timestamp,
         )
+
+
+SOURCE = Source("food_orders", "price-join", "FoodOrder", FoodOrder, FoodOrdersGenerator, "item")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
+from forebay.producing.base import Event, Options, Source
 from price_join.model import MenuPrice
-from producers.base import Event, Options
 from producers.draws import lognormal, weighted
 from producers.restaurant import dishes
 
@@ -38,3 +38,6 @@ class MenuPricesGenerator:
             self._quarters[number] = min(_DEAREST, max(_CHEAPEST, changed))
         item = self._items[number]
         return Event(item, MenuPrice(item, self._quarters[number] / 4, timestamp), timestamp)
+
+
+SOURCE = Source("menu_prices", "price-join", "MenuPrice", MenuPrice, MenuPricesGenerator, "item")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from producers.base import Event, Options
+from forebay.producing.base import Event, Options, Source
 from producers.draws import MASK, weighted
 from producers.restaurant import Turns, run_id
 from ticket_sales.model import MovieTicketSale
@@ -62,3 +62,8 @@ class MovieTicketSalesGenerator:
             timestamp=timestamp,
         )
         return Event(cinema, sale, timestamp)
+
+
+SOURCE = Source(
+    "movie_ticket_sales", "ticket-sales", "MovieTicketSale", MovieTicketSale, MovieTicketSalesGenerator, "title"
+)

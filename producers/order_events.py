@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from random import Random
 
+from forebay.producing.base import FIXED_START_MS, Event, Options, Source
 from order_stores.model import OrderEvent, Status
-from producers.base import FIXED_START_MS, Event, Options
 from producers.draws import MASK, lognormal, weighted
 
 _MEAN_PAUSE_S = 30
@@ -94,3 +94,6 @@ class OrderEventsGenerator:
             return self._customers[int(len(self._customers) * chance() ** 2)]
         self._next = (self._next + 1) % len(self._customers)
         return self._customers[self._next]
+
+
+SOURCE = Source("order_events", "order-stores", "OrderEvent", OrderEvent, OrderEventsGenerator, "order_id")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
+from forebay.producing.base import Event, Options, Source
 from order_payments.model import Payment
-from producers.base import Event, Options
 from producers.shop import Shop
 
 _METHODS = ("card", "card", "card", "transfer", "wallet", None)
@@ -43,3 +43,6 @@ class PaymentsGenerator:
             timestamp=timestamp,
         )
         return Event(order.order_id, payment, timestamp)
+
+
+SOURCE = Source("payments", "order-payments", "Payment", Payment, PaymentsGenerator, "payment_id")

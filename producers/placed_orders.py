@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from forebay.producing.base import Event, Options, Source
 from order_payments.model import PlacedOrder
-from producers.base import Event, Options
 from producers.shop import Shop
 
 
@@ -20,3 +20,6 @@ class PlacedOrdersGenerator:
         self._number += 1
         placed = PlacedOrder(order.order_id, order.customer, order.cents / 100, timestamp)
         return Event(order.order_id, placed, timestamp)
+
+
+SOURCE = Source("placed_orders", "order-payments", "PlacedOrder", PlacedOrder, PlacedOrdersGenerator, "order_id")

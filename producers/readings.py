@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from random import Random
 
-from producers.base import Event, Options
+from forebay.producing.base import Event, Options, Source
 from producers.draws import SIZE, weighted
 from producers.restaurant import Turns, run_id
 from sensor_views.model import Reading
@@ -53,3 +53,6 @@ class ReadingsGenerator:
             Reading(event_id=f"{self._run}-{number:08x}", sensor=sensor, area=area, reading=value, timestamp=timestamp),
             timestamp,
         )
+
+
+SOURCE = Source("readings", "sensor-views", "Reading", Reading, ReadingsGenerator, "reading")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from random import Random
 
-from producers.base import FIXED_START_MS, Options
+from forebay.producing.base import FIXED_START_MS, Options
 
 _NAMES = (
     "curry",

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from random import Random
 
-from producers.base import FIXED_START_MS, Event, Options
+from forebay.producing.base import FIXED_START_MS, Event, Options, Source
 from producers.draws import MASK, SIZE, weighted
 from windowed_metrics.model import Alerting, ServerMetric
 
@@ -120,3 +120,8 @@ class ServerMetricsGenerator:
         if place == _DISK:
             return min(1.0, server.disk + 0.02 * (timestamp - self._start_ms) / DAY_MS)
         return self._load**3 if place == _RESPONSE_TIME else self._load
+
+
+SOURCE = Source(
+    "server_metrics", "windowed-metrics", "ServerMetric", ServerMetric, ServerMetricsGenerator, "metric_name"
+)

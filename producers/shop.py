@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from producers.base import Options
+from forebay.producing.base import Options
 from producers.restaurant import guests, run_id
 
 _UNPAID = 0.08

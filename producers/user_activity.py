@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from random import Random
 
-from producers.base import FIXED_START_MS, Event, Options
+from forebay.producing.base import FIXED_START_MS, Event, Options, Source
 from producers.draws import MASK, lognormal, weighted
 from producers.population import Population, Setting
 from user_sessions.model import UserActivity
@@ -115,3 +115,6 @@ class UserActivityGenerator:
         visit.user, visit.user_id, visit.begun, visit.setting = user, population.names[user], resumes, setting
         visit.session_id = f"session_{visit.user_id}_{self._run}_{self._sessions[user]}"
         visit.left = self._lengths[random.getrandbits(12)]
+
+
+SOURCE = Source("user_activity", "user-sessions", "UserActivity", UserActivity, UserActivityGenerator, "session_id")

@@ -6,7 +6,7 @@ import hashlib
 import heapq
 from random import Random
 
-from producers.base import FIXED_START_MS, Event, Options
+from forebay.producing.base import FIXED_START_MS, Event, Options, Source
 from producers.draws import MASK, lognormal, weighted
 from session_analytics.model import DeviceInfo, Interaction, PageMetadata, SessionInfo, UserClick
 
@@ -195,3 +195,6 @@ class UserClicksGenerator:
         visitor.until_ms = timestamp + self._visits[bits & MASK]
         visitor.referrer = _REFERRERS[bits >> 12]
         visitor.using = _KITS[visitor.other_kit if random.random() < _OTHER_DEVICE else visitor.kit]
+
+
+SOURCE = Source("user_clicks", "session-analytics", "UserClick", UserClick, UserClicksGenerator, "page")

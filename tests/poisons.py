@@ -18,10 +18,10 @@ import fastavro
 
 from forebay.catalog import SIDE_TOPIC
 from forebay.processor.messages import Headers
+from forebay.producing.base import Defect, Event, Source
+from forebay.producing.frames import Frames
 from forebay.records import fields_of, replace
 from forebay.serde import load_contract
-from producers.base import Defect, Event, Source
-from producers.frames import Frames
 
 MAX_LONG, MIN_LONG = 2**63 - 1, -(2**63)
 KILOBYTE, MEGABYTE = 1_000, 1_000_000

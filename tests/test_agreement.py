@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from types import MappingProxyType
 from typing import Any
 
 import pytest
 
-from forebay import catalog
 from forebay.agreement import Disagreement, check_agreement, disagreements
-from forebay.catalog import SERVICES, Service, Topic
+from forebay.catalog import Service, Topic, all_services
 from forebay.job import Job, load_job
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.app import JobApplication, JobOptions
 from forebay.runtime.query import Plan
 from forebay.testing import TestDriver
 
+SERVICES = all_services()
+
 ORDERS = SERVICES["order-stores"]
 SESSIONS = SERVICES["user-sessions"]
 
 
 def with_entry(monkeypatch: pytest.MonkeyPatch, entry: Service) -> None:
-    monkeypatch.setattr(catalog, "SERVICES", MappingProxyType({**SERVICES, entry.name: entry}))
+    monkeypatch.setattr(f"{entry.package}.service.SERVICE", entry)
 
 
 @pytest.mark.parametrize("name", SERVICES)

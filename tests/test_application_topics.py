@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from forebay.builder.picture import picture_of
-from forebay.catalog import SERVICES
+from forebay.catalog import all_services
 from forebay.job import load_job
 from forebay.kafka.acls import Role, rights
 from forebay.task_limits import task_limits
+
+SERVICES = all_services()
 
 SERVICE = SERVICES["order-stores"]
 

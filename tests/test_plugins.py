@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from forebay import plugins
-from forebay.catalog import SERVICES, UnknownService, all_services, find_service
-from forebay.plugins import VARIABLE, PluginError
+from forebay.catalog import UnknownService, all_services, find_service
+from forebay.plugins import CHECKOUT, GROUP, OWN, PRODUCERS, VARIABLE, Named, PluginError, named
+from forebay.producing.sources import all_sources, source_of
 from forebay.serde import ContractMissing, list_contracts, load_contract
-from producers.catalog import all_sources, source_of
+
+SERVICES = all_services()
 
 Write = Callable[..., str]
 
@@ -22,7 +24,7 @@ SERVICE = Service("{name}", "counts", (Topic("{package}_in", "Seen"),), (Topic("
     "{package}.job", producers=({producers}))
 """
 SOURCE = """
-from producers.base import Source
+from forebay.producing.base import Source
 SOURCE = Source("{topic}", "{package}", "Seen", object, lambda options: None, "name")
 """
 
@@ -52,7 +54,7 @@ def entry(package: str, name: str = "", producers: str = "") -> str:
 
 def test_a_named_module_brings_its_service(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     write("plug_a", "service", entry("plug_a"))
-    with pytest.raises(UnknownService, match="choose one of user-sessions"):
+    with pytest.raises(UnknownService, match=r"choose one of device-alerts, .*, user-sessions"):
         find_service("plug_a")
     monkeypatch.setenv(VARIABLE, "plug_a.service")
     assert find_service("plug_a").job == "plug_a.job"
@@ -67,9 +69,10 @@ def test_several_modules(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_module_that_is_installed_and_named_counts_once(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     module = write("plug_d", "service", entry("plug_d"))
-    monkeypatch.setattr(plugins, "_installed", lambda: ((module, "the entry point plug_d of plug-d"),))
+    point = Named("plug_d", module, "the entry point plug_d of plug-d")
+    monkeypatch.setattr(plugins, "_installed", lambda group: (point,) if group == GROUP else ())
     monkeypatch.setenv(VARIABLE, module)
-    assert list(all_services())[-1] == "plug_d"
+    assert list(all_services()) == ["plug_d", *SERVICES]
 
 
 @pytest.mark.parametrize(
@@ -112,3 +115,38 @@ def test_a_producer_of_another_topic_is_told(write: Write, monkeypatch: pytest.M
     monkeypatch.setenv(VARIABLE, write("plug_h", "service", entry("plug_h", producers=f"{module!r},")))
     with pytest.raises(PluginError, match=r"plug_h.producer makes events for elsewhere, which plug_h does not read"):
         all_sources()
+
+
+def test_a_checkout_brings_its_services_without_an_installation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plugins, "_installed", lambda group: ())
+    monkeypatch.delenv(VARIABLE, raising=False)
+    assert [point.name for point in named(GROUP)] == sorted(SERVICES)
+    assert {point.name for point in named(PRODUCERS)} == all_sources().keys()
+
+
+def test_a_pyproject_that_is_not_the_checkout_s_brings_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    text = (CHECKOUT / "pyproject.toml").read_text()
+    (tmp_path / "pyproject.toml").write_text(text.replace(f'name = "{OWN}"', 'name = "elsewhere"', 1))
+    monkeypatch.setattr(plugins, "_installed", lambda group: ())
+    monkeypatch.setattr(plugins, "CHECKOUT", tmp_path)
+    monkeypatch.delenv(VARIABLE, raising=False)
+    assert list(named(GROUP)) == []
+    with pytest.raises(UnknownService, match="no package brings one: `pip install forebay-services`"):
+        find_service("user-sessions")
+
+
+def test_a_service_is_found_without_importing_the_others(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    point = Named("plug_i", write("plug_i", "service", "import nothing_there"), "a test")
+    monkeypatch.setattr(plugins, "_installed", lambda group: (point,) if group == GROUP else ())
+    assert find_service("user-sessions").job == "user_sessions.job"
+    with pytest.raises(PluginError, match="nothing_there"):
+        find_service("plug_i")
+
+
+def test_a_producer_s_entry_point_is_named_as_its_topic(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = write("plug_j", "producer", SOURCE.format(package="plug_j", topic="plug_j_in"))
+    point = Named("wrong", module, "the entry point wrong of plug-j")
+    monkeypatch.setattr(plugins, "_installed", lambda group: (point,) if group == PRODUCERS else ())
+    assert source_of("user_activity").service == "user-sessions"
+    with pytest.raises(PluginError, match="makes events for plug_j_in: name the entry point plug_j_in"):
+        source_of("wrong")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from forebay.catalog import SERVICES
+from forebay.catalog import find_service
 from forebay.cli.main import run
 from forebay.demo.plan import DemoPlan
 from forebay.kafka.acls import Role, rights
@@ -19,7 +19,7 @@ from forebay.task_limits import task_limits
 from forebay.testing.shown import PipedRecord
 from tests.runtime.task_records import CODECS, Number, Sum
 
-SERVICE = SERVICES["order-payments"]
+SERVICE = find_service("order-payments")
 NAMES = {"payments": "prod.payments", "order_payments": "prod.paid"}
 
 
@@ -67,7 +67,7 @@ def test_names_that_make_no_sense_are_refused(names: dict[str, str], told: str) 
 
 
 def test_of_several_services_each_takes_its_own() -> None:
-    other = SERVICES["user-sessions"]
+    other = find_service("user-sessions")
     taken = taken_names((SERVICE, other), {"payments": "x", "user_activity": "y"})
     assert taken == {"order-payments": {"payments": "x"}, "user-sessions": {"user_activity": "y"}}
     with pytest.raises(WrongTopics, match="order-payments, user-sessions have no input or output topic nothing"):
@@ -107,7 +107,7 @@ def test_every_command_that_needs_them_takes_names(command: str, capsys: pytest.
 
 
 def test_the_demo_tells_its_producers_and_jobs() -> None:
-    found = renamed(SERVICES["user-sessions"], {"user_activity": "clicks"})
+    found = renamed(find_service("user-sessions"), {"user_activity": "clicks"})
     plan = DemoPlan(Path("/home"), (found,), rate=1, keys=1, seed=1, memory_mb=400, duration_s=None)
     ((producer,),) = plan.producers()
     assert producer.name == "producer clicks"

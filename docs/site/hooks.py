@@ -1,4 +1,4 @@
-"""What the documentation site has beside docs/: pages from elsewhere in the repository, and a command reference.
+"""What the documentation site has beside docs/: pages from elsewhere in the repository, and references made of code.
 
 Links are those of the repository, so that its pages read well there too. Here each is resolved from its page's place in
 the repository; one that leads nowhere fails the build.
@@ -15,7 +15,9 @@ import click
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
+from forebay.catalog import Service, all_services
 from forebay.cli.main import cli
+from forebay.cli.services import settings_of
 
 ROOT = Path(__file__).parents[2]
 ELSEWHERE = {
@@ -29,6 +31,7 @@ ELSEWHERE = {
 """Pages by their path in the repository, and where the site has them."""
 
 COMMANDS = "reference/commands.md"
+SETTINGS = "reference/settings.md"
 _LINK = re.compile(r"(!?)\[([^]]*)]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)]*)?\)")
 
 
@@ -37,6 +40,7 @@ def on_files(files: Files, config: Any) -> Files:
     for path, place in ELSEWHERE.items():
         files.append(File.generated(config, place, content=(ROOT / path).read_text()))
     files.append(File.generated(config, COMMANDS, content=command_reference()))
+    files.append(File.generated(config, SETTINGS, content=settings_reference()))
     return files
 
 
@@ -62,6 +66,23 @@ def command_reference() -> str:
     """Return a page with each command's own help."""
     context = click.Context(cli, info_name="forebay", max_content_width=100, terminal_width=100)
     return "\n".join(["# Commands", "", "Generated from `--help`.", *_helps(cli, context, 2)])
+
+
+def settings_reference() -> str:
+    """Return a page with the settings of each service's logic."""
+    parts = [_settings(service) for service in all_services().values()]
+    return "\n".join(
+        ["# Settings", "", "What `--set NAME=VALUE` takes, generated from the services' settings.", *parts]
+    )
+
+
+def _settings(service: Service) -> str:
+    head = f"\n## {service.name}\n\n| setting | default | meaning |\n|---|---|---|\n"
+    rows = [
+        f"| `{each.name}` ({each.kind.replace('|', ' or ')}) | `{each.default}` | {each.meaning} |"
+        for each in settings_of(service)
+    ]
+    return head + "\n".join(row.replace("\n", " ") for row in rows) if rows else f"\n## {service.name}\n\nNone."
 
 
 def _helps(command: click.Command, context: click.Context, level: int) -> list[str]:

@@ -13,7 +13,9 @@ from cluster.kube import CHARTS, chart, run
 from cluster.oci_registry import OciRegistry
 
 from charts.umbrella import BROKER, PRODUCER, SERVICE, UMBRELLA, VERSION
-from forebay.catalog import SERVICES
+from forebay.catalog import all_services
+
+SERVICES = all_services()
 
 TOLD = {SERVICE: "service=user-sessions", PRODUCER: "topic=user_activity", BROKER: "scratch.sizeLimit=1Gi"}
 

@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from service_bench import PARTITIONS, ServiceBench
 
 from forebay.codec import Unavailable
-from producers.base import FIXED_START_MS, Options
+from forebay.producing.base import FIXED_START_MS, Options
 
 CHUNK = 4_000
 ENOUGH = 4_000

@@ -1,6 +1,6 @@
 """The table of services: what the CLI, jobs, producers, charts and documentation read.
 
-Adding a service is one entry here and one folder beside it.
+Packages bring them (see forebay.plugins); the library has none of its own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from types import MappingProxyType
 from forebay.job import Matched, load_job, matched_topics
 from forebay.limits import CHANGELOG_MAX_BYTES, SIDE_MAX_BYTES
 from forebay.names import check_name
-from forebay.plugins import PluginError, brought, package_of
+from forebay.plugins import ATTRIBUTE, GROUP, VARIABLE, Named, PluginError, attribute_of, named, package_of
 
 TIMESTAMPS: Mapping[str, str] = MappingProxyType(
     {"message.timestamp.type": "CreateTime", "message.timestamp.after.max.ms": str(2**63 - 1)}
@@ -32,6 +32,8 @@ SIDE_TOPIC: Mapping[str, str] = MappingProxyType(
     {"cleanup.policy": "delete", "retention.ms": "-1", "max.message.bytes": str(SIDE_MAX_BYTES), **TIMESTAMPS}
 )
 
+NO_SERVICES = "no package brings one: `pip install forebay-services`, or write one with `forebay new NAME`"
+
 
 @dataclass(frozen=True, slots=True)
 class Topic:
@@ -39,7 +41,7 @@ class Topic:
 
     Args:
         name: the topic's name.
-        record: name of its values' contract in avro/<service>/; "" where values are bytes as they came.
+        record: name of its values' contract; "" where values are bytes as they came.
         partitions: how many it is created with.
         config: topic configuration it is created with.
         own: whether it is a job's own, with a partition for each task and never another number.
@@ -80,10 +82,11 @@ class Service:
         stores: its stores' names with the contracts of their values.
         job: module that wires model and logic (`JOB`).
         stages: number of processors in a chain, each behind a repartition of what the one before forwards.
-        producers: modules that make events for its inputs (`SOURCE`); none where producers/catalog.py has them.
+        producers: modules that make events for its inputs (`SOURCE`).
         application: id of the job that it is looked at for; "" for its name (see as_application).
         patterns: contracts of records by the pattern of topics that it reads besides its inputs (Topology.stream).
-        contracts: folder of its contracts' files; "": avro/<name>/, or of another package's service beside its job.
+        contracts: folder of its contracts' files; "": avro/<name>/, or beside its job where that is not there.
+        columns: module that says which fields the demo shows of its outputs (`COLUMNS`); "": it shows the first ones.
 
     Raises:
         IllegalName: its name or a store's, which topics are named after, is none that Kafka takes.
@@ -99,6 +102,7 @@ class Service:
     producers: tuple[str, ...] = ()
     application: str = ""
     contracts: str = ""
+    columns: str = ""
     patterns: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -167,137 +171,47 @@ class Service:
         return (*self.inputs, *self.outputs, sides.errors, sides.late, *own)
 
 
-SERVICES: Mapping[str, Service] = MappingProxyType(
-    {
-        service.name: service
-        for service in (
-            Service(
-                name="user-sessions",
-                summary="session statistics of each user, after every activity and every idle end",
-                inputs=(Topic("user_activity", "UserActivity"),),
-                outputs=(Topic("user_session_stats", "UserSessionStats"),),
-                stores={"user-profiles": "UserProfile"},
-                job="user_sessions.job",
-            ),
-            Service(
-                name="windowed-metrics",
-                summary="statistics and alert states of each server's metrics in windows of five minutes",
-                inputs=(Topic("server_metrics", "ServerMetric"),),
-                outputs=(Topic("windowed_metrics", "WindowedMetric"),),
-                stores={"metric-windows": "MetricWindow"},
-                job="windowed_metrics.job",
-            ),
-            Service(
-                name="session-analytics",
-                summary="the figures of each user's session, after every click and once when it ended",
-                inputs=(Topic("user_clicks", "UserClick"),),
-                outputs=(Topic("session_analytics", "SessionAnalytics"),),
-                stores={"sessions": "ClickSession", "profiles": "ClickProfile"},
-                job="session_analytics.job",
-            ),
-            Service(
-                name="device-alerts",
-                summary="alerts of each device: hot readings, status changes, errors, heartbeats, silence and return",
-                inputs=(Topic("device_events", "DeviceEvent"),),
-                outputs=(Topic("device_alerts", "DeviceAlert"),),
-                stores={"devices": "Device"},
-                job="device_alerts.job",
-            ),
-            Service(
-                name="order-stores",
-                summary="orders, their products' stock and their customers' totals, after every event of an order",
-                inputs=(Topic("order_events", "OrderEvent"),),
-                outputs=(Topic("order_processing_results", "OrderProcessingResult"),),
-                stores={"orders": "Order", "inventory": "ProductStock", "customers": "Customer"},
-                job="order_stores.job",
-                stages=3,
-            ),
-            Service(
-                name="price-join",
-                summary="bills of orders at the price each item had when it was ordered",
-                inputs=(Topic("menu_prices", "MenuPrice"), Topic("food_orders", "FoodOrder")),
-                outputs=(Topic("food_bills", "FoodBill"),),
-                stores={"menu-prices": "MenuPrice", "waiting-orders": "FoodOrder"},
-                job="price_join.job",
-            ),
-            Service(
-                name="menu-votes",
-                summary="votes per dish, and per region and dish, by each customer's latest vote and region",
-                inputs=(Topic("customer_votes", "CustomerVote"), Topic("customer_regions", "CustomerRegion")),
-                outputs=(
-                    Topic("vote_counts", "VoteCount", config=COMPACTED),
-                    Topic("votes_by_region", "RegionVoteCount", config=COMPACTED),
-                ),
-                stores={
-                    "votes": "CustomerVote",
-                    "regions": "CustomerRegion",
-                    "dish-counts": "VoteCount",
-                    "region-counts": "RegionVoteCount",
-                },
-                job="menu_votes.job",
-                stages=3,
-            ),
-            Service(
-                name="ticket-sales",
-                summary="tickets sold per title, every change as a change event",
-                inputs=(Topic("movie_ticket_sales", "MovieTicketSale"),),
-                outputs=(Topic("movie_tickets_sold", "TicketsSoldChange", config=COMPACTED),),
-                stores={"tickets-sold": "TicketsSold"},
-                job="ticket_sales.job",
-                stages=2,
-            ),
-            Service(
-                name="order-payments",
-                summary="each order with its payments, and orders that nobody paid in time",
-                inputs=(Topic("placed_orders", "PlacedOrder"), Topic("payments", "Payment")),
-                outputs=(Topic("order_payments", "OrderPayment"),),
-                stores={
-                    "orders-payments-left": "PlacedOrder",
-                    "orders-payments-right": "Payment",
-                    "orders-payments-left-waiting": "PlacedOrder",
-                },
-                job="order_payments.job",
-            ),
-            Service(
-                name="sensor-views",
-                summary="average readings per sensor and per area, kept by SQL views",
-                inputs=(Topic("readings", "Reading"),),
-                outputs=(
-                    Topic("avg_readings", "AvgReadings", config=COMPACTED),
-                    Topic("part_avg", "PartAvg", config=COMPACTED),
-                ),
-                stores={"avg-readings": "AvgReadingsTotals", "part-avg": "PartAvgTotals"},
-                job="sensor_views.job",
-                stages=2,
-            ),
-        )
-    }
-)
-
-
 class UnknownService(ValueError):
     """No service of that name; the message names those there are."""
 
 
 def all_services() -> Mapping[str, Service]:
-    """Return the table with the services that other packages bring (see forebay.plugins) at its end.
+    """Return the services there are (see forebay.plugins), by name; installed ones in order of their names.
 
     Raises:
         PluginError: one of them can't be used.
     """
-    table = dict(SERVICES)
-    for place, service in brought():
-        if not isinstance(service, Service):
-            raise PluginError(f"SERVICE of {place} is no forebay.catalog.Service: see docs/new-service.md")
+    table: dict[str, Service] = {}
+    for point in named(GROUP):
+        service = _brought(point)
         if service.name in table:
-            raise PluginError(f"{place} brings a second service {service.name!r}: give it another name")
+            raise PluginError(f"{point.place} brings a second service {service.name!r}: give it another name")
         table[service.name] = service
     return MappingProxyType(table)
 
 
 def find_service(name: str) -> Service:
-    """Return a service of the table. Raises UnknownService, PluginError."""
-    table = SERVICES if name in SERVICES else all_services()
-    if name not in table:
-        raise UnknownService(f"there is no service {name!r}: choose one of {', '.join(table)}")
-    return table[name].matched(matched_topics(table[name].job))
+    """Return a service of the table.
+
+    Looked at are those whose entry points have its name, then those of FOREBAY_SERVICES, then the others, until it is
+    found: a job's processes need not import every other service.
+
+    Raises:
+        UnknownService. PluginError: it can't be used, or one that was looked at.
+    """
+    for point in sorted(named(GROUP), key=lambda point: (point.name != name, point.origin != VARIABLE)):
+        service = _brought(point)
+        if service.name == name:
+            return service.matched(matched_topics(service.job))
+    raise UnknownService(f"there is no service {name!r}: {_choice(all_services())}")
+
+
+def _brought(point: Named) -> Service:
+    service = attribute_of(point.module, ATTRIBUTE, point.place)
+    if not isinstance(service, Service):
+        raise PluginError(f"SERVICE of {point.place} is no forebay.catalog.Service: see docs/new-service.md")
+    return service
+
+
+def _choice(table: Mapping[str, Service]) -> str:
+    return f"choose one of {', '.join(table)}" if table else NO_SERVICES

@@ -1,9 +1,10 @@
-"""Services that other packages bring, without a change here.
+"""Services and producers that packages bring, without a change here.
 
-A package names a module that has `SERVICE`: by an entry point of the group `forebay.services` once it is installed, or,
-while it is worked on, by the same lines of the pyproject.toml in the current folder, or by the environment variable
-FOREBAY_SERVICES (`--services`). Child processes and Spark's workers inherit the variable, so every process of a job has
-the same table.
+A package names modules: those that have `SERVICE` by entry points of the group `forebay.services`, those that have
+`SOURCE` by entry points of `forebay.producers`, named as their topics. It is found once it is installed, or, while it
+is worked on, by the same lines of the pyproject.toml in the current folder, or beside this library in its checkout.
+Services are named by the environment variable FOREBAY_SERVICES (`--services`), too: child processes and Spark's workers
+inherit it, so every process of a job has the same table.
 """
 
 from __future__ import annotations
@@ -15,12 +16,16 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from forebay.mistakes import mistake
 from forebay.project import FILE, services_of
 
 GROUP = "forebay.services"
+PRODUCERS = "forebay.producers"
+OWN = "forebay-services"
+"""The project beside this library in its checkout: its services are found without an installation."""
+CHECKOUT = Path(__file__).resolve().parents[1]
 VARIABLE = "FOREBAY_SERVICES"
 ATTRIBUTE = "SERVICE"
 _ENTRY = "SERVICE = Service(name=..., summary=..., inputs=(Topic(...),), outputs=(Topic(...),), stores={...}, job=...)"
@@ -31,15 +36,36 @@ class PluginError(Exception):
     """A package's service can't be used: says which module, who named it, and what to do."""
 
 
-def brought() -> Iterator[tuple[str, Any]]:
-    """Yield what each named module has as `SERVICE`, with words for where it was found; a module counts once.
+class Named(NamedTuple):
+    """A module that brings something.
 
-    Raises:
-        PluginError: a module can't be imported, or has no `SERVICE`. Mistake: it raises.
+    Args:
+        name: the entry point's; the module's own where there is none.
+        origin: who named it, for messages.
     """
-    for module, origin in _named().items():
-        place = f"{module} (named by {origin})"
-        yield place, attribute_of(module, ATTRIBUTE, place)
+
+    name: str
+    module: str
+    origin: str
+
+    @property
+    def place(self) -> str:
+        """The module and who named it."""
+        return f"{self.module} (named by {self.origin})"
+
+
+def named(group: str) -> Iterator[Named]:
+    """Yield the modules that bring something of a group; each counts once."""
+    seen: set[str] = set()
+    for each in (
+        *_installed(group),
+        *_of_checkout(CHECKOUT, group),
+        *_of_project(Path.cwd(), group),
+        *_told(group),
+    ):
+        if each.module not in seen:
+            seen.add(each.module)
+            yield each
 
 
 def attribute_of(module: str, attribute: str, place: str, line: str = _ENTRY) -> Any:
@@ -77,30 +103,38 @@ def package_of(module: str) -> str:
 def bring_project(folder: Path) -> None:
     """Have this process and those it starts find the services of the project in `folder`, from any folder."""
     modules = services_of(folder, GROUP).values()
-    named = [name.strip() for name in os.environ.get(VARIABLE, "").split(",") if name.strip()]
-    missing = [module for module in modules if module not in named and module not in dict(_installed())]
+    told = [each.module for each in _told(GROUP)]
+    installed = {each.module for each in _installed(GROUP)}
+    missing = [module for module in modules if module not in told and module not in installed]
     if not missing:
         return
-    os.environ[VARIABLE] = ",".join([*named, *missing])
+    os.environ[VARIABLE] = ",".join([*told, *missing])
     paths = os.environ.get("PYTHONPATH", "")
     os.environ["PYTHONPATH"] = os.pathsep.join([str(folder), *paths.split(os.pathsep)] if paths else [str(folder)])
     sys.path.insert(0, str(folder))
 
 
-def _named() -> dict[str, str]:
-    modules = dict(_installed())
-    for name, module in services_of(Path.cwd(), GROUP).items():
-        modules.setdefault(module, f"the entry point {name} in {FILE}")
-    for text in os.environ.get(VARIABLE, "").split(","):
-        if name := text.strip():
-            modules.setdefault(name, VARIABLE)
-    return modules
+@cache
+def _of_checkout(folder: Path, group: str) -> tuple[Named, ...]:
+    return tuple(_of_project(folder, group, OWN))
+
+
+def _of_project(folder: Path, group: str, project: str = "") -> list[Named]:
+    points = sorted(services_of(folder, group, project).items())
+    return [Named(name, module, f"the entry point {name} in {FILE}") for name, module in points]
+
+
+def _told(group: str) -> list[Named]:
+    names = os.environ.get(VARIABLE, "").split(",") if group == GROUP else []
+    return [Named(name.strip(), name.strip(), VARIABLE) for name in names if name.strip()]
 
 
 @cache
-def _installed() -> tuple[tuple[str, str], ...]:
-    found = sorted(entry_points(group=GROUP), key=lambda point: point.name)
-    return tuple((point.value, f"the entry point {point.name} of {_distribution(point)}") for point in found)
+def _installed(group: str) -> tuple[Named, ...]:
+    found = sorted(entry_points(group=group), key=lambda point: point.name)
+    return tuple(
+        Named(point.name, point.value, f"the entry point {point.name} of {_distribution(point)}") for point in found
+    )
 
 
 def _distribution(point: Any) -> str:

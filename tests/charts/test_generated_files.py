@@ -9,8 +9,10 @@ import yaml
 
 from charts.reference import CHARTS, Undescribed, main, values_of
 from charts.umbrella import BROKER, LIBRARY, PRODUCER, SERVICE, UMBRELLA, parts, umbrella_values
-from forebay.catalog import SERVICES
-from producers.catalog import SOURCES
+from forebay.catalog import all_services
+from forebay.producing.sources import all_sources
+
+SERVICES = all_services()
 
 
 def test_no_generated_file_is_out_of_date(capsys: pytest.CaptureFixture[str]) -> None:
@@ -29,7 +31,7 @@ def test_the_umbrella_tells_each_part_what_the_table_of_services_says() -> None:
     for name, service in SERVICES.items():
         assert values[name]["inputs"] == [topic.name for topic in service.inputs]
         assert values[name]["output"] == service.output.name
-    assert {values[part.name]["topic"] for part in parts() if part.chart == PRODUCER} == set(SOURCES)
+    assert {values[part.name]["topic"] for part in parts() if part.chart == PRODUCER} == set(all_sources())
 
 
 def test_what_is_written_by_hand_in_the_umbrella_stays(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from forebay.catalog import SERVICES
+from forebay.catalog import all_services
 from forebay.cli import created
 from forebay.cli.created import create_input, create_missing
 from forebay.kafka.errors import TopicsDiffer
@@ -15,6 +15,8 @@ from forebay.kafka.identities import rescale_topic
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import TopicSpec
 from forebay.runtime import prepare
+
+SERVICES = all_services()
 
 SETTINGS = KafkaSettings(bootstrap_servers="127.0.0.1:9", schema_registry_url="http://127.0.0.1:9")
 SERVICE = SERVICES["user-sessions"]

@@ -4,12 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from forebay.catalog import SERVICES
+from forebay.catalog import all_services
 from forebay.cli import demo as command
 from forebay.cli.main import run
 from forebay.demo.leftovers import only_demo
 from forebay.demo.plan import DemoPlan, PlatformAfter
 from forebay.demo.run import Demo
+
+SERVICES = all_services()
 
 
 @pytest.fixture
@@ -36,7 +38,7 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> list[DemoPlan]:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nothing"], "there is no service 'nothing': choose one of user-sessions, "),
+        (["nothing"], "there is no service 'nothing': choose one of device-alerts, "),
         (["user-sessions", "--all"], "--all runs every service: leave the names away, or --all"),
         (["--memory", "100"], "100 is not in the range x>=384"),
         (["--http-port", "0"], "0 is not in the range 1<=x<=65000"),

@@ -8,12 +8,14 @@ import pytest
 from rich.console import Console
 
 from forebay.agreement import Disagreement
-from forebay.catalog import SERVICES
+from forebay.catalog import all_services
 from forebay.cli import main
 from forebay.cli.errors import in_a_line, lines_of, show
 from forebay.kafka.errors import TopicsDiffer
 from forebay.runtime.broker_check import BrokerUnfit
 from forebay.runtime.errors import StopJob
+
+SERVICES = all_services()
 
 PROBLEMS = ["a: partitions is 2, should be 4; raise them", "b: cleanup.policy is delete, should be compact; alter it"]
 

@@ -4,10 +4,12 @@ from dataclasses import fields
 
 import pytest
 
-from forebay.catalog import SERVICES, find_service
+from forebay.catalog import all_services, find_service
 from forebay.cli.main import run
 from forebay.job import load_job
-from producers.catalog import SOURCES
+from forebay.producing.sources import all_sources
+
+SERVICES = all_services()
 
 NOWHERE = ("--bootstrap-servers", "127.0.0.1:9", "--schema-registry-url", "http://127.0.0.1:9")
 
@@ -20,7 +22,7 @@ def test_an_unknown_service_is_refused(command: list[str], capsys: pytest.Captur
 
 def test_an_unknown_topic_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["produce", "nonsense", *NOWHERE]) == 2
-    assert f"choose one of {', '.join(sorted(SOURCES))}" in capsys.readouterr().err
+    assert f"choose one of {', '.join(sorted(all_sources()))}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("action", ["create", "describe"])

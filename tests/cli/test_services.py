@@ -4,9 +4,11 @@ import json
 
 import pytest
 
-from forebay.catalog import SERVICES, Service
+from forebay.catalog import Service, all_services
 from forebay.cli.main import run
 from forebay.cli.services import settings_of
+
+SERVICES = all_services()
 
 
 def test_every_service_is_listed_with_its_topics(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,8 +2,10 @@
 
 import pytest
 
-from forebay.catalog import SERVICES
+from forebay.catalog import all_services
 from forebay.cli.main import run
+
+SERVICES = all_services()
 
 NOWHERE = ("--bootstrap-servers", "127.0.0.1:9", "--schema-registry-url", "http://127.0.0.1:9")
 

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
-from forebay.catalog import SERVICES, Topic
+from forebay.catalog import Topic, all_services
 from forebay.demo.columns import columns_of
 from forebay.serde import load_contract
 from tests.demo.views import RESULT
+
+SERVICES = all_services()
 
 
 def field_exists(schema: Any, path: list[str]) -> bool:

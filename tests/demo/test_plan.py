@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from forebay.catalog import SERVICES, Service, Topic, find_service
+from forebay.catalog import Service, Topic, all_services, find_service
 from forebay.cli.main import COMMANDS
 from forebay.demo.children import Child
 from forebay.demo.errors import DemoError
 from forebay.demo.plan import DemoPlan
 from forebay.platform import PlatformError
 from forebay.platform.ports import HOST, is_free
+
+SERVICES = all_services()
 
 SERVICE = find_service("user-sessions")
 PLAN = DemoPlan(Path("/home"), (SERVICE,), rate=500, keys=20, seed=7, memory_mb=512, duration_s=None)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from device_alerts.model import DeviceEvent
 from device_alerts.settings import DeviceAlertsSettings
+from forebay.producing.base import Options
+from forebay.producing.sources import generate
 from forebay.records import as_dict
 from forebay.testing import TestDriver
-from producers.base import Options
-from producers.catalog import generate
 from tests.device_alerts.harness import START, driver
 from tests.device_alerts.replay import replay
 

@@ -12,11 +12,11 @@ import pytest
 
 from device_alerts.model import DeviceEvent
 from forebay.codec import DecodeError
+from forebay.producing.base import Defect, Event
+from forebay.producing.frames import Frames
 from forebay.records import as_dict
 from forebay.serde import AvroCodec, LocalSchemas, Schema, load_contract, local_codec
 from forebay.serde.framing import header
-from producers.base import Defect, Event
-from producers.frames import Frames
 from tests.device_alerts.harness import START, device, driver, event, pipe, types
 
 DRIVERS_CLOCK = 1 << 52

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from forebay.catalog import SERVICES
+from forebay.catalog import all_services
+
+SERVICES = all_services()
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

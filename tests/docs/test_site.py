@@ -13,7 +13,9 @@ from mkdocs.config import load_config
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import MkDocsException
 
+from forebay.catalog import all_services
 from forebay.cli.main import COMMANDS
+from forebay.cli.services import settings_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,6 +33,10 @@ def test_every_page_is_built_and_every_command_described(config: MkDocsConfig) -
     commands = (site / "reference" / "commands.html").read_text()
     for name in COMMANDS:
         assert re.search(rf"<h3[^>]*>forebay {name}<", commands), name
+    settings = (site / "reference" / "settings.html").read_text()
+    for service in all_services().values():
+        for setting in settings_of(service):
+            assert f"<code>{setting.name}</code>" in settings, setting.name
     pages = {page.relative_to(ROOT / "docs").with_suffix("") for page in (ROOT / "docs").rglob("*.md")}
     for page in pages - {Path("README")}:
         assert (site / page).with_suffix(".html").exists(), page

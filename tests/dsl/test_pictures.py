@@ -7,10 +7,12 @@ import pytest
 from forebay.builder import Topology
 from forebay.builder.picture import Picture, picture_of
 from forebay.builder.render import as_mermaid, as_text
-from forebay.catalog import SERVICES, Service, Topic
+from forebay.catalog import Service, Topic, all_services
 from forebay.cli.main import run
 from forebay.job import load_job
 from tests.dsl.driving import Driven
+
+SERVICES = all_services()
 
 COUNTING = Service("counting", "counts words", (Topic("in"),), (Topic("counts"),), {}, "no.module")
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 from pydantic import SecretStr
 
-from forebay.catalog import SERVICES, find_service
+from forebay.catalog import all_services, find_service
 from forebay.kafka.acls import Operation, Resource, Right, Role, as_commands, missing_kind, rights
 from forebay.kafka.identities import rescale_topic
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.rights import JobRights
 from forebay.runtime.spec import JobSpec
+
+SERVICES = all_services()
 
 
 def named(service: str, application: str, role: Role) -> set[str]:

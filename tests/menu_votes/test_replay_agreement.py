@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forebay.partitioner import partition_of
+from forebay.producing.base import Options
+from forebay.producing.sources import generate
 from menu_votes.model import CustomerRegion, CustomerVote
-from producers.base import Options
-from producers.catalog import generate
 from tests.deletes import Delete, pipe_each
 from tests.menu_votes.harness import START, Poll
 from tests.menu_votes.replay import Output, replay

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from forebay.producing.base import Options
+from forebay.producing.sources import generate
 from order_payments.model import Payment, PlacedOrder
-from producers.base import Options
-from producers.catalog import generate
 from tests.order_payments.harness import START, Shop, Told, told
 from tests.order_payments.replay import replay
 

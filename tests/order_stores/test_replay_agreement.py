@@ -7,10 +7,10 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from forebay.producing.base import Event, Options
+from forebay.producing.sources import generate
 from forebay.testing import TestDriver
 from order_stores.model import OrderEvent, Status
-from producers.base import Event, Options
-from producers.catalog import generate
 from tests.order_stores.harness import START, driver, stores
 from tests.order_stores.replay import Output, Record, refusals, replay
 from tests.plain import plain

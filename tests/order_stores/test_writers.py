@@ -9,10 +9,10 @@ import fastavro
 import pytest
 
 from forebay.codec import DecodeError
+from forebay.producing.base import Defect, Event
+from forebay.producing.frames import Frames, altered_contract
 from forebay.serde import AvroCodec, LocalSchemas, Schema, load_contract, local_codec
 from order_stores.model import OrderEvent
-from producers.base import Defect, Event
-from producers.frames import Frames, altered_contract
 from tests.order_stores.harness import DRIVERS_CLOCK, START, driver, pipe, step, stores
 from tests.plain import plain
 

@@ -22,8 +22,8 @@ if "kafka.tools.StorageTool" not in sys.argv:
 
 @pytest.fixture(autouse=True)
 def no_downloads(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("forebay.platform.broker_files.kafka_classpath", lambda _: (tmp_path / "kafka.jar",))
-    monkeypatch.setattr("forebay.platform.registry.registry_jar", lambda _: tmp_path / "registry.jar")
+    monkeypatch.setattr("forebay.platform.artifacts.kafka_classpath", lambda _: (tmp_path / "kafka.jar",))
+    monkeypatch.setattr("forebay.platform.artifacts.registry_jar", lambda _: tmp_path / "registry.jar")
 
 
 def test_a_process_that_dies_is_reported_with_its_last_words(fake_java: MakeJava, tmp_path: Path) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from forebay.producing.base import Options
+from forebay.producing.sources import generate
 from price_join.model import FoodOrder, MenuPrice
 from price_join.settings import Unpriced
-from producers.base import Options
-from producers.catalog import generate
 from tests.deletes import Delete, pipe_each
 from tests.price_join.harness import START, Kitchen
 from tests.price_join.replay import Output, replay, settled

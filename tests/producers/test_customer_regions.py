@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import pytest
 
+from forebay.producing.base import Event, Options
+from forebay.producing.sources import generate
 from menu_votes.model import CustomerRegion
-from producers.base import Event, Options
-from producers.catalog import generate
 
 GUESTS = 500
 

@@ -7,8 +7,8 @@ import sys
 from dataclasses import replace
 from itertools import islice
 
-from producers.base import Options
-from producers.catalog import generate
+from forebay.producing.base import Options
+from forebay.producing.sources import generate
 
 OPTIONS = Options(count=3000, keys=200, seed=7, out_of_order=0.1, duplicates=0.05, malformed=0.05)
 DIGEST = (

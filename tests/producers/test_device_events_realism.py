@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 
 from device_alerts.model import DeviceEvent
-from producers.base import Event, Options
-from producers.catalog import generate
+from forebay.producing.base import Event, Options
+from forebay.producing.sources import generate
 
 MINUTE = 60_000
 OFFLINE_AFTER = 5 * MINUTE

@@ -7,10 +7,10 @@ import fastavro
 import pytest
 
 from forebay.codec import DecodeError
+from forebay.producing.base import Defect, Event, Options
+from forebay.producing.frames import FAR_FUTURE_MS, Frames, altered_contract
+from forebay.producing.sources import generate, source_of
 from forebay.serde import AvroCodec, LocalSchemas, Schema, load_contract
-from producers.base import Defect, Event, Options
-from producers.catalog import generate, source_of
-from producers.frames import FAR_FUTURE_MS, Frames, altered_contract
 from user_sessions.model import UserActivity
 
 SOURCE = source_of("user_activity")

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from producers.base import Defect, Event
-from producers.frames import json_frame
+from forebay.producing.base import Defect, Event
+from forebay.producing.frames import json_frame
 
 VALUE = {"kind": "visit", "amount": 1.5}
 

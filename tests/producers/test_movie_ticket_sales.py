@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from producers.base import Event, Options
-from producers.catalog import generate
+from forebay.producing.base import Event, Options
+from forebay.producing.sources import generate
 from ticket_sales.model import MovieTicketSale
 
 CINEMAS = 50

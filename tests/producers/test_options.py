@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from producers.base import FIXED_START_MS, Options
-from producers.catalog import source_of
+from forebay.producing.base import FIXED_START_MS, Options
+from forebay.producing.sources import source_of
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from itertools import count, islice, pairwise
 
 import pytest
 
-from producers.pacing import bursts
+from forebay.producing.pacing import bursts
 
 
 class Clock:

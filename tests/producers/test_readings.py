@@ -6,8 +6,8 @@ from statistics import mean
 
 import pytest
 
-from producers.base import Event, Options
-from producers.catalog import generate
+from forebay.producing.base import Event, Options
+from forebay.producing.sources import generate
 from sensor_views.model import Reading
 
 SENSORS = 60

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import Consumer, Message, Producer
 
+from forebay.producing.base import Options
+from forebay.producing.frames import Frames
+from forebay.producing.run import produce
+from forebay.producing.sources import generate
 from forebay.serde import AvroCodec, LocalSchemas, Schema, load_contract
-from producers.base import Options
-from producers.catalog import generate
-from producers.frames import Frames
-from producers.run import produce
 from user_sessions.model import UserActivity
 
 TOPIC = "user_activity"

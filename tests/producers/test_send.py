@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from producers.base import Event, Options
-from producers.catalog import generate
-from producers.send import Sender
+from forebay.producing.base import Event, Options
+from forebay.producing.send import Sender
+from forebay.producing.sources import generate
 from tests.producers.test_pacing import Clock
 
 EVENTS = list(generate("user_activity", Options(count=50, start_ms=5000)))

@@ -5,8 +5,8 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from producers.base import FIXED_START_MS, Event, Options
-from producers.catalog import generate
+from forebay.producing.base import FIXED_START_MS, Event, Options
+from forebay.producing.sources import generate
 from producers.server_metrics import METRICS
 from windowed_metrics.model import ServerMetric
 

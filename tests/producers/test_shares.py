@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from producers.base import Defect, Event, Options
-from producers.catalog import generate
+from forebay.producing.base import Defect, Event, Options
+from forebay.producing.sources import generate
 from user_sessions.model import UserActivity
 
 COUNT = 20_000

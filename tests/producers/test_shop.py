@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from producers.base import Options
-from producers.catalog import generate
+from forebay.producing.base import Options
+from forebay.producing.sources import generate
 
 OPTIONS = Options(count=5_000, keys=300)
 

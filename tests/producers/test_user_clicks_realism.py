@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from producers.base import Event, Options
-from producers.catalog import generate
+from forebay.producing.base import Event, Options
+from forebay.producing.sources import generate
 from producers.user_clicks import GAP_MS
 from session_analytics.model import UserClick
 

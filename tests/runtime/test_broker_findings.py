@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from forebay.catalog import SERVICES
+from forebay.catalog import all_services
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.brokers import Cluster
 from forebay.kafka.errors import KafkaForbidden
@@ -19,6 +19,8 @@ from forebay.runtime.broker_check import BrokerUnfit, check_broker, judge
 from forebay.runtime.broker_findings import Finding, Needs, broker_findings
 from forebay.runtime.spec import needs_of
 from forebay.runtime.topic_findings import topic_findings
+
+SERVICES = all_services()
 
 SERVICE = SERVICES["user-sessions"]
 STORE, INTERNAL = "user-sessions-user-profiles-changelog", "user-sessions-0-task"

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from forebay.catalog import SERVICES, Service, Topic
+from forebay.catalog import Service, Topic, all_services
 from forebay.runtime.prepare import code_version
+
+SERVICES = all_services()
 
 JOB = """
 from dataclasses import dataclass

@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 
-from forebay.catalog import SERVICES
+from forebay.catalog import all_services
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import TopicDescription, TopicSpec
 from forebay.runtime import rescale, staging
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.rescale import Rescale
 from forebay.runtime.staging import Record
+
+SERVICES = all_services()
 
 STORE, INTERNAL = "user-sessions-user-profiles-changelog", "user-sessions-0-task"
 STAGING = "user-sessions-rescale"

@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
-from forebay.catalog import SERVICES
+from forebay.catalog import all_services
 from forebay.job import load_job
 from forebay.processor.messages import Headers
+from forebay.producing.base import FIXED_START_MS, Event, Options
+from forebay.producing.sources import generate, source_of
 from forebay.testing import TestDriver
-from producers.base import FIXED_START_MS, Event, Options
-from producers.catalog import generate, source_of
 from tests.poisons import POISONS, Fate, Maker, Sent
+
+SERVICES = all_services()
 
 TOPICS = [(service.name, topic.name) for service in SERVICES.values() for topic in service.inputs]
 NOW = FIXED_START_MS + 3_600_000

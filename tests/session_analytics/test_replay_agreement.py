@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from producers.base import Options
-from producers.catalog import generate
+from forebay.producing.base import Options
+from forebay.producing.sources import generate
 from session_analytics.model import DeviceInfo, Interaction, PageMetadata, SessionInfo, UserClick
 from tests.plain import plain
 from tests.session_analytics.harness import START, driver, stores

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forebay.partitioner import partition_of
-from producers.base import Options
-from producers.catalog import generate
+from forebay.producing.base import Options
+from forebay.producing.sources import generate
 from tests.plain import plain
 from tests.ticket_sales.harness import START, BoxOffice
 from tests.ticket_sales.replay import Output, Value, replay

@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from producers.base import Options
-from producers.catalog import generate
+from forebay.producing.base import Options
+from forebay.producing.sources import generate
 from tests.plain import plain
 from tests.windowed_metrics.harness import driver, stored
 from tests.windowed_metrics.replay import replay

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from forebay.producing.base import Options
+from forebay.producing.sources import generate
 from forebay.testing import TestDriver
-from producers.base import Options
-from producers.catalog import generate
 from tests.windowed_metrics.harness import START, STORE, metric
 from windowed_metrics.settings import EmitResults, WindowedMetricsSettings
 

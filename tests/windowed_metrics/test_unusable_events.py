@@ -9,10 +9,10 @@ import fastavro
 import pytest
 
 from forebay.codec import DecodeError
+from forebay.producing.base import Defect, Event
+from forebay.producing.frames import FAR_FUTURE_MS, Frames, altered_contract
 from forebay.records import as_dict
 from forebay.serde import AvroCodec, LocalSchemas, Schema, load_contract, local_codec
-from producers.base import Defect, Event
-from producers.frames import FAR_FUTURE_MS, Frames, altered_contract
 from tests.windowed_metrics.harness import START, WALL_CLOCK, driver, metric, pipe, states
 from windowed_metrics.model import ServerMetric
 

@@ -12,6 +12,7 @@ from forebay.builder import rows
 from forebay.builder.compiled import CompiledSubTopology
 from forebay.builder.components import Component, components
 from forebay.builder.graph import Graph, Kind, Node, TopologyError
+from forebay.builder.shown import Shown
 from forebay.builder.specs import Spec, format_or_refuse
 from forebay.builder.stream import Stream
 from forebay.builder.table import GlobalTable, Table
@@ -28,9 +29,10 @@ V = TypeVar("V")
 S = TypeVar("S")
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
+_NO_SINK = "the topology sends nothing: end with to()"
 
 
-class Topology:
+class Topology(Shown):
     """Streams and tables, what is made of them, and where it goes.
 
     Event time is the Kafka record's timestamp, unless `timestamp` names a field of the value (ms), or gives it. With
@@ -236,9 +238,6 @@ def _matched(
         patterns={node.pattern: contract_of(node.value) for node in sources if node.pattern},
         matched=lambda topics: _matched(settings, build, may_end, topics),
     )
-
-
-_NO_SINK = "the topology sends nothing: end with to()"
 
 
 def _built(build: Callable[[S], Topology], settings: S, found: Mapping[str, Sequence[str]]) -> Topology:

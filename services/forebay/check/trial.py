@@ -13,10 +13,10 @@ from forebay.codec import Unavailable
 from forebay.job import load_job
 from forebay.mistakes import Mistake, mistake
 from forebay.processor.api import AnyProcessor, LateRecord, RejectedRecord
+from forebay.producing.base import Event, Options
+from forebay.producing.frames import json_bytes
+from forebay.producing.sources import all_sources, generate, source_of
 from forebay.testing import TestDriver
-from producers.base import Event, Options
-from producers.catalog import all_sources, generate, source_of
-from producers.frames import json_bytes
 
 RECORDS = 100
 _KEYS = 10

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from contextlib import suppress
 
-from forebay.catalog import Service, all_services
+from forebay.catalog import Service, UnknownService, find_service
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import TopicsDiffer
 from forebay.kafka.identities import rescale_topic
@@ -47,8 +47,10 @@ def create_input(kafka: KafkaSettings, service: str, topic: str, name: str = "")
     Raises:
         KafkaRefused, KafkaUnavailable: the broker says no, or nothing.
     """
-    entry = all_services().get(service)
-    inputs = entry.inputs if entry else ()
+    try:
+        inputs = find_service(service).inputs
+    except UnknownService:
+        return
     specs = [spec_of(dataclasses.replace(each, name=name or topic)) for each in inputs if each.name == topic]
     with suppress(TopicsDiffer):
         TopicAdmin(kafka).create(specs)

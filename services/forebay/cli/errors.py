@@ -8,9 +8,15 @@ _LONGEST = 1_500
 _STOP = "[forebay.stop] "
 """What marks an error on its way through Spark; of no use to a reader."""
 
+_EXTRAS = {"jgo": "platform", "sqlglot": "sql"}
+"""Libraries that not everybody needs, and the extra that brings each."""
+
 
 def lines_of(error: BaseException) -> list[str]:
     """Return what to tell of an error: a line for each of its `problems` if it has several, the first one first."""
+    if isinstance(error, ModuleNotFoundError) and error.name in _EXTRAS:
+        extra = _EXTRAS[error.name]
+        return [f"this needs {error.name}, which is not installed: `pip install 'forebay[{extra}]'`"]
     problems = getattr(error, "problems", ())
     return [in_a_line(str(text)) for text in problems or [str(error) or type(error).__name__]]
 

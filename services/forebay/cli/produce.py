@@ -20,12 +20,12 @@ from forebay.kafka.registry import shared_registry
 from forebay.kafka.settings import KafkaSettings
 from forebay.names import IllegalName, check_name
 from forebay.platform import Platform
+from forebay.producing.base import Options, Source
+from forebay.producing.run import produce as send
+from forebay.producing.send import Sent
+from forebay.producing.sources import source_of
 from forebay.runtime.logs import configure_logging
 from forebay.serde import Schema
-from producers.base import Options, Source
-from producers.catalog import source_of
-from producers.run import produce as send
-from producers.send import Sent
 
 _ANSWER_S = 10.0
 _SHARE = click.FloatRange(0, 1)

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from forebay.catalog import Service, Topic, all_services
+from forebay.catalog import NO_SERVICES, Service, Topic, all_services
 from forebay.cli.names import services_argument
 from forebay.cli.options import json_option
 from forebay.docstrings import described_arguments
@@ -47,7 +47,7 @@ def services(services: tuple[Service, ...], as_json: bool) -> None:
     elif services:
         click.echo("\n\n".join("\n".join(_lines(service)) for service in services))
     else:
-        click.echo("\n".join(_brief(all_services())))
+        click.echo("\n".join(_brief(all_services())) or f"there are no services: {NO_SERVICES}")
 
 
 def settings_of(service: Service) -> tuple[Setting, ...]:
@@ -71,7 +71,7 @@ def _plain(value: object) -> object:
 
 
 def _brief(table: Mapping[str, Service]) -> list[str]:
-    width = max(map(len, table))
+    width = max(map(len, table), default=0)
     return [
         line
         for name, service in table.items()

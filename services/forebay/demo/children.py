@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -29,13 +29,22 @@ class Child:
         command: program and arguments.
         log: gets its output; the log of the run before is kept beside it (.1).
         grace_s: how long it may take to end, in seconds.
+        environment: its variables; None: this process's.
     """
 
-    def __init__(self, name: str, command: Sequence[str], log: Path, grace_s: float) -> None:
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        log: Path,
+        grace_s: float,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self.name = name
         self.log = log
         self._command = tuple(command)
         self._grace_s = grace_s
+        self._environment = environment
         self._process: subprocess.Popen[bytes] | None = None
         self._asked = False
 
@@ -51,6 +60,7 @@ class Child:
             with _fresh(self.log) as output:
                 self._process = subprocess.Popen(
                     self._command,
+                    env=self._environment,
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,
@@ -59,10 +69,14 @@ class Child:
         except OSError as error:
             raise DemoError(f"the {self.name} can't be started, its log is {self.log}: {error.strerror}.") from error
 
+    def exit_code(self) -> int | None:
+        """Return the code it ended with; None while it runs. It must have been started."""
+        assert self._process is not None
+        return self._process.poll()
+
     def require_alive(self) -> None:
         """Raise DemoError, with the log's last lines, if it has ended."""
-        assert self._process is not None
-        code = self._process.poll()
+        code = self.exit_code()
         if code is not None:
             raise DemoError(f"the {self.name} ended ({_how(code)}): its log is {self.log}.", self.log_tail())
 

@@ -12,8 +12,8 @@ from forebay.catalog import Service, Topic
 from forebay.demo.children import Child
 from forebay.demo.errors import DemoError
 from forebay.platform.ports import free_port, require_free
+from forebay.producing.sources import all_sources
 from forebay.renaming import actual_names
-from producers.catalog import all_sources
 
 OUT_OF_ORDER = 0.02
 DUPLICATES = 0.01

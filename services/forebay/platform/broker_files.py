@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from forebay.platform import process
-from forebay.platform.artifacts import kafka_classpath
 from forebay.platform.broker_settings import LOG4J2, Listeners, recovery_properties, server_properties
 from forebay.platform.crash_recovery import crashed, fence_crashed_broker
 from forebay.platform.errors import PlatformError
@@ -39,6 +38,8 @@ def broker_arguments(
     Raises:
         PlatformError: the broker's jars are missing, or its data can't be formatted or recovered.
     """
+    from forebay.platform.artifacts import kafka_classpath  # noqa: PLC0415 (jgo is an extra)
+
     classpath = os.pathsep.join(str(jar) for jar in kafka_classpath(progress))
     data, settings, log4j2 = directory / "data", directory / "server.properties", directory / "log4j2.properties"
     data.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,6 @@ import dataclasses
 import urllib.request
 from pathlib import Path
 
-from forebay.platform.artifacts import registry_jar
 from forebay.platform.component import Component
 from forebay.platform.ports import HOST
 from forebay.platform.progress import Progress
@@ -21,6 +20,8 @@ def registry_arguments(directory: Path, bind: str, port: int, progress: Progress
     Raises:
         PlatformError: the registry's jar is missing.
     """
+    from forebay.platform.artifacts import registry_jar  # noqa: PLC0415 (jgo is an extra)
+
     jar = registry_jar(progress)
     directory.mkdir(parents=True, exist_ok=True)
     # WRITE_DELAY=0: a crash must not take back a schema id that a record already carries.

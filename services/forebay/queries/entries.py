@@ -9,7 +9,7 @@ from math import isfinite
 from typing import Any
 
 from forebay.codec import Codec
-from forebay.records import as_dict
+from forebay.records import as_dict, is_record_type
 from forebay.stores.binding import RowValue, Store
 from forebay.stores.keys import WIDTH, split_key, split_text, unpack_time
 from forebay.stores.listvalue import ListValueStore
@@ -46,10 +46,8 @@ class Entry:
 
 
 def shown_value(value: Any) -> Any:
-    """Return a record as JSON can hold it: bytes as hexadecimal digits; decimals, NaN and infinities as text."""
-    if value is None:
-        return None
-    return _plain(as_dict(value))
+    """Return a value as JSON can hold it: bytes as hexadecimal digits; decimals, NaN and infinities as text."""
+    return _plain(as_dict(value) if is_record_type(type(value)) else value)
 
 
 def changed_entry(store: Store[Any], row: bytes, data: bytes | None, codec: Codec[Any]) -> Entry:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
@@ -24,7 +24,6 @@ from forebay.queries.openapi import openapi
 from forebay.queries.pages import QueryPages
 from forebay.queries.push import Tail
 from forebay.queries.replica import TaskReplica
-from forebay.queries.sql_pages import SqlPages
 from forebay.queries.stores import JobStores
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.follower import ChangelogsAnew, Follower, count_followed, follower_of
@@ -33,10 +32,14 @@ from forebay.runtime.http import Answer, HttpServer, Limits, Request, Tls
 from forebay.runtime.stage_log import stage_logs
 from forebay.runtime.tombstones import kept_seconds
 from forebay.serde.subjects import connect
-from forebay.sql.service import MODULE as SQL_MODULE
-from forebay.sql.service import program
+
+if TYPE_CHECKING:
+    from forebay.queries.sql_pages import SqlPages
 
 log = logging.getLogger(__name__)
+
+SQL_MODULE = "forebay.sql.service"
+"""The job of a file of SQL statements."""
 
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
@@ -169,6 +172,10 @@ class QueryServer:
         return self._pages.answer(request)
 
     def _sql_pages(self) -> SqlPages:
+        # The SQL parser is an extra: a job written in Python is queried without it.
+        from forebay.queries.sql_pages import SqlPages  # noqa: PLC0415
+        from forebay.sql.service import program  # noqa: PLC0415
+
         return SqlPages(program, lambda: self._stores, lambda source, begins: Tail(self._kafka, source, begins))
 
     @property

@@ -1,6 +1,6 @@
 """Where contracts are kept: /avro/<service>/<Name>.avsc in a checkout, package data in a wheel.
 
-A service that another package brings has them in the folder `avro` beside its job, or in one that its entry names.
+A service of a package has them in the folder `avro` beside its job, or in one that its entry names.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from forebay.catalog import all_services
+from forebay.catalog import UnknownService, find_service
 from forebay.serde.schema import InvalidSchema, Schema
 
 _SUFFIX = ".avsc"
@@ -60,10 +60,13 @@ def contracts_folder(service: str, root: Traversable | None = None) -> Traversab
     """Return the folder of a service's contracts, whether or not it is there."""
     base = root or contracts_root()
     folder = base / service
-    brought = all_services().get(service) if root is None and not folder.is_dir() else None
-    if brought is not None and brought.contracts:
-        return Path(brought.contracts)
-    return folder if brought is None else resources.files(brought.package) / "avro"
+    if root is not None or folder.is_dir():
+        return folder
+    try:
+        brought = find_service(service)
+    except UnknownService:
+        return folder
+    return Path(brought.contracts) if brought.contracts else resources.files(brought.package) / "avro"
 
 
 def _remedy(service: str, name: str, root: Traversable | None) -> str:

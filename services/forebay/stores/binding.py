@@ -160,6 +160,9 @@ class _Unbound:
     def __init__(self, name: str) -> None:
         self.__name = name
 
+    def __reduce__(self) -> tuple[type[_Unbound], tuple[str]]:
+        return _Unbound, (self.__name,)
+
     def __getattr__(self, attribute: str) -> NoReturn:
         raise RuntimeError(f"store {self.__name} is not bound: run the processor in a job or in a TestDriver")
 

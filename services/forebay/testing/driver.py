@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from forebay.agreement import check_agreement
 from forebay.builder import Topology, job
+from forebay.builder.shown import NoSettings
 from forebay.catalog import Service, find_service
 from forebay.formats import key_writer
 from forebay.job import Job, load_job
@@ -29,11 +30,6 @@ from forebay.wiring import Contract
 _MOST_ROUNDS = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class _NoSettings:
-    """A topology that is given as it is has none."""
-
-
 What = str | Service | Job | Topology | AnyProcessor
 
 
@@ -43,13 +39,13 @@ def _job_of(what: What, codecs: Codecs | None) -> Job:
     if isinstance(what, Service):
         return load_job(what.job)
     if isinstance(what, Topology):
-        return job(_NoSettings, lambda _: what)
+        return job(NoSettings, lambda _: what)
     if isinstance(what, Job):
         return what
     if codecs is None:
         raise TypeError(f"{type(what).__name__} is a processor: give its codecs=, or a topology or a job it is in")
     inputs, outputs = dict.fromkeys(codecs.inputs, object), dict.fromkeys(codecs.outputs, object)
-    return Job(inputs, outputs, _NoSettings, lambda _: what, tables=codecs.tables)
+    return Job(inputs, outputs, NoSettings, lambda _: what, tables=codecs.tables)
 
 
 def _contracts_of(what: What) -> Contract:

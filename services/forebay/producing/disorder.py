@@ -9,7 +9,7 @@ from itertools import cycle
 from random import Random
 from typing import TypeVar
 
-from producers.base import Defect, Event, Generator, Options
+from forebay.producing.base import Defect, Event, Generator, Options
 
 V = TypeVar("V")
 

@@ -9,11 +9,11 @@ from typing import Any
 from confluent_kafka import Producer
 
 from forebay.codec import Codec
+from forebay.producing.base import Event, Options
+from forebay.producing.frames import Frame, Frames, json_frame
+from forebay.producing.send import PRODUCER_CONFIG, Sender, Sent
+from forebay.producing.sources import generate, source_of
 from forebay.serde import load_contract
-from producers.base import Event, Options
-from producers.catalog import generate, source_of
-from producers.frames import Frame, Frames, json_frame
-from producers.send import PRODUCER_CONFIG, Sender, Sent
 
 
 def produce(
@@ -30,7 +30,7 @@ def produce(
     """Send what `options` ask for, and wait until the broker has it all.
 
     Args:
-        topic: one of `producers.catalog.SOURCES`.
+        topic: one of `forebay.producing.sources.SOURCES`.
         options: what to generate; without a start, a paced run starts now.
         client: librdkafka's options: bootstrap.servers, TLS, SASL ...; they override PRODUCER_CONFIG.
         codec: the topic's codec (our contract, registered); None: it has no contract, values are JSON.

@@ -9,9 +9,9 @@ from typing import Any
 
 from confluent_kafka import KafkaError, Message, Producer
 
-from producers.base import Event
-from producers.frames import Frame
-from producers.pacing import bursts
+from forebay.producing.base import Event
+from forebay.producing.frames import Frame
+from forebay.producing.pacing import bursts
 
 PRODUCER_CONFIG: dict[str, str | int | bool] = {
     "enable.idempotence": True,

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 import fastavro
 
+from forebay.producing.base import Defect, Event
 from forebay.records import as_dict, fields_of
-from producers.base import Defect, Event
 
 V = TypeVar("V")
 

@@ -1,0 +1,66 @@
+"""The commands that a script's or notebook's job is run by, and what their processes inherit."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from forebay.interactive import shipped
+from forebay.plugins import VARIABLE
+
+_OF_QUERIES = ("home", "application", "bootstrap_servers", "schema_registry_url", "kafka_option", "set")
+"""Options that `forebay queries` must be given as `forebay run` was."""
+
+
+def command_line(command: str, service: str, options: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the command, its options given as keyword arguments would be (see `words`)."""
+    given = (word for name, value in options.items() for word in words(name, value))
+    return (sys.executable, "-m", "forebay.cli.main", command, service, *given)
+
+
+def words(name: str, value: object) -> Iterator[str]:
+    """Yield an option's words: True and False as --name and --no-name, a mapping or list as one option each."""
+    option = f"--{name.replace('_', '-')}"
+    match value:
+        case None:
+            return
+        case bool():
+            yield option if value else f"--no-{option.removeprefix('--')}"
+        case Mapping():
+            for key, each in value.items():
+                yield from (option, f"{key}={each}")
+        case list() | tuple():
+            for each in value:
+                yield from (option, str(each))
+        case _:
+            yield from (option, str(value))
+
+
+def of_queries(options: Mapping[str, object]) -> dict[str, object]:
+    """Return those options of a job that its queries need as well."""
+    return {name: value for name, value in options.items() if name in _OF_QUERIES}
+
+
+def environment(topology: Path | None) -> dict[str, str]:
+    """Return the variables of a job's processes: they import what this process can import.
+
+    Args:
+        topology: folder of the topology that is run; None: a service is, by its name.
+    """
+    found = dict(os.environ)
+    if topology is not None:
+        named = [name for name in found.get(VARIABLE, "").split(",") if name and name != shipped.MODULE]
+        found |= {VARIABLE: ",".join([*named, shipped.MODULE]), shipped.VARIABLE: str(topology)}
+    own = [str(Path(entry or ".").resolve()) for entry in sys.path if not _is_pythons(entry)]
+    found["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(own))
+    return found
+
+
+def _is_pythons(entry: str) -> bool:
+    """Tell whether an entry of sys.path is one that this Python begins with in every process."""
+    folder = Path(entry or ".").resolve()
+    return entry.endswith(".zip") or any(
+        folder.is_relative_to(Path(root) / "lib") for root in (sys.prefix, sys.base_prefix)
+    )

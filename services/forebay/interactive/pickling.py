@@ -1,0 +1,144 @@
+"""A topology as bytes, with the functions and records of the script or notebook that it was written in.
+
+Functions and classes of modules that can be imported are named, not copied. What only the running program has, such
+as a notebook's cells, is copied, by way of the pickler that comes with Spark. Three things that it does not know are
+added: records written there, which must be made anew from their fields; functions made by this library's own
+functions, which must find their module's names, not copies of them; and values known by being the same object.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import pickle
+import sys
+import types
+import typing
+from typing import Any
+
+import msgspec
+from pyspark import cloudpickle
+
+from forebay import formats
+from forebay.formats import Format
+
+_OWN = frozenset(
+    {"__module__", "__qualname__", "__doc__", "__annotations__", "__dict__", "__weakref__", "__match_args__"}
+)
+
+
+def dumps(value: Any) -> bytes:
+    """Return a value as bytes. Raises pickle.PicklingError, TypeError: something in it can't be copied."""
+    file = io.BytesIO()
+    pickler: pickle.Pickler = _Pickler(file)  # type: ignore[no-untyped-call]
+    pickler.dump(value)
+    return file.getvalue()
+
+
+def loads(data: bytes) -> Any:
+    """Return the value of bytes that `dumps` made, by the same user: reading others' would run their code."""
+    return pickle.loads(data)
+
+
+class _Pickler(cloudpickle.Pickler):
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, Format):
+            found = _reduced_format(value)
+        elif isinstance(value, types.FunctionType):
+            found = _reduced_function(value)
+        elif isinstance(value, type) and issubclass(value, msgspec.Struct) and not _is_importable(value):
+            found = _reduced_record(value)
+        elif type(value) is object:
+            found = _reduced_mark(value)
+        else:
+            found = None
+        return super().reducer_override(value) if found is None else found  # type: ignore[no-untyped-call]
+
+
+def _is_importable(value: Any) -> bool:
+    """Tell whether another process finds it by its module and name."""
+    if value.__module__ == "__main__":
+        return False
+    found: Any = sys.modules.get(value.__module__)
+    for name in value.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is value
+
+
+def _reduced_format(value: Format[Any]) -> Any:
+    """Reduce a format that is known by being the same object: a constant, or a record class's own."""
+    for name, each in vars(formats).items():
+        if each is value:
+            return getattr, (formats, name)
+    return (formats.avro, (value.type,)) if formats.avro(value.type) is value else None
+
+
+def _reduced_mark(value: object) -> Any:
+    """Reduce a bare object() that a module of this library compares by identity."""
+    for module_name, module in list(sys.modules.items()):
+        if module_name.startswith("forebay."):
+            for name, each in vars(module).items():
+                if each is value:
+                    return getattr, (module, name)
+    return None
+
+
+def _reduced_function(value: types.FunctionType) -> Any:
+    """Reduce a function made within one of this library's; its cells are filled afterwards: it may be in them."""
+    if not value.__module__.startswith("forebay.") or _is_importable(value):
+        return None
+    cells = tuple(_content(cell) for cell in value.__closure__ or ())
+    made = (value.__module__, value.__code__, value.__name__, len(cells))
+    state = (cells, value.__defaults__, value.__kwdefaults__, value.__qualname__, value.__dict__)
+    return _make_function, made, state, None, None, _fill_function
+
+
+def _content(cell: types.CellType) -> tuple[Any, ...]:
+    try:
+        return (cell.cell_contents,)
+    except ValueError:  # the cell is empty
+        return ()
+
+
+def _make_function(module: str, code: types.CodeType, name: str, cells: int) -> types.FunctionType:
+    names = vars(importlib.import_module(module))
+    return types.FunctionType(code, names, name, None, tuple(types.CellType() for _ in range(cells)))
+
+
+def _fill_function(made: types.FunctionType, state: tuple[Any, ...]) -> None:
+    cells, made.__defaults__, made.__kwdefaults__, made.__qualname__, attributes = state
+    made.__dict__.update(attributes)
+    for cell, content in zip(made.__closure__ or (), cells, strict=True):
+        if content:
+            (cell.cell_contents,) = content
+
+
+def _reduced_record(value: type[msgspec.Struct]) -> Any:
+    """Reduce a class of records by its own fields; its methods are added afterwards, as they may name it."""
+    fields = {field.name: field for field in msgspec.structs.fields(value)}
+    hints = typing.get_type_hints(value, include_extras=True)
+    own = [name for name in vars(value).get("__annotations__", {}) if name in fields]
+    defined = tuple((name, hints[name], *_default(fields[name])) for name in own)
+    more = {name: each for name, each in vars(value).items() if name not in _OWN and not _is_given(name, each, fields)}
+    made = (value.__name__, value.__module__, value.__bases__, defined)
+    return _make_record, made, more, None, None, _fill_record
+
+
+def _default(field: msgspec.structs.FieldInfo) -> tuple[Any, ...]:
+    if field.default_factory is not msgspec.NODEFAULT:
+        return (msgspec.field(default_factory=field.default_factory),)
+    return () if field.default is msgspec.NODEFAULT else (field.default,)
+
+
+def _is_given(name: str, value: Any, fields: dict[str, Any]) -> bool:
+    """Tell whether msgspec gives a class this attribute by itself."""
+    return name in fields or name.startswith("__struct_") or isinstance(value, types.MemberDescriptorType)
+
+
+def _make_record(name: str, module: str, bases: tuple[type, ...], fields: tuple[Any, ...]) -> type[msgspec.Struct]:
+    return msgspec.defstruct(name, fields, bases=bases, module=module)
+
+
+def _fill_record(made: type[msgspec.Struct], more: dict[str, Any]) -> None:
+    for name, value in more.items():
+        setattr(made, name, value)

@@ -1,0 +1,165 @@
+"""A job that runs beside a script or notebook, in processes of its own: the handle that `forebay.run` returns."""
+
+from __future__ import annotations
+
+import time
+import weakref
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from forebay.demo.children import Child
+from forebay.demo.errors import DemoError
+from forebay.demo.figures import Figures
+from forebay.demo.probe import JobProbe
+from forebay.interactive.commands import command_line, of_queries
+from forebay.interactive.stores import CannotQuery, StoreView
+from forebay.platform.ports import HOST, free_port
+from forebay.private import make_private_directory
+from forebay.runtime.health import Verdict
+
+READY_SECONDS = 180.0
+_JOB_GRACE_S = 60.0
+_QUERIES_GRACE_S = 10.0
+_POLL_S = 0.1
+
+
+class JobEnded(RuntimeError):
+    """The job ended though nobody asked it to, or could not be ended in good order; says what its log says last."""
+
+
+class RunningJob:
+    """A job in processes of its own: `forebay run`, and `forebay queries` once a store is asked for.
+
+    It is ended by `stop`, at the end of a `with` block, and when this process ends in good order.
+
+    Args:
+        service: its name in the table of services.
+        options: of `forebay run`, by name.
+        environment: of its processes.
+        logs: folder of their logs.
+    """
+
+    def __init__(self, service: str, options: Mapping[str, object], environment: Mapping[str, str], logs: Path) -> None:
+        self.service = service
+        self.application = str(options.get("application") or service)
+        self._options = {"http_port": free_port(), **options}
+        self._environment = environment
+        self._logs = logs
+        self._queries: tuple[Child, JobProbe] | None = None
+        self._job, self._probe = self._started("run", self._options, _JOB_GRACE_S)
+        self._end = weakref.finalize(self, _stop, [self._job])
+
+    @property
+    def log(self) -> Path:
+        """The file that the job logs to."""
+        return self._job.log
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the job has not ended yet."""
+        return self._job.exit_code() is None
+
+    @property
+    def ready(self) -> Verdict:
+        """Whether it reads and commits, and why not if not."""
+        return self._probe.state() if self.is_running else Verdict(False, "the job has ended")
+
+    def wait_until_ready(self, seconds: float = READY_SECONDS) -> Self:
+        """Wait until it reads and commits; return itself. Raises JobEnded; TimeoutError, with what it waits for."""
+        _wait_for(self._job, self._probe, seconds)
+        return self
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait until it has ended by itself, as with trigger="available-now".
+
+        Raises:
+            JobEnded: it failed. TimeoutError: it has not ended within `seconds`.
+        """
+        deadline = None if seconds is None else time.monotonic() + seconds
+        while (code := self._job.exit_code()) is None:
+            if deadline is not None and time.monotonic() > deadline:
+                raise TimeoutError(f"the job {self.application} has not ended within {seconds:.0f} s")
+            time.sleep(_POLL_S)
+        if code:
+            raise JobEnded(_with_log(f"the job {self.application} failed (exit code {code})", self._job))
+
+    def stop(self) -> None:
+        """End it after its running commit; what it has not processed yet waits for its next start. Raises JobEnded."""
+        children, self._queries = [self._job, *([self._queries[0]] if self._queries else [])], None
+        self._end.detach()
+        _stop(children)
+
+    def metrics(self) -> Figures | None:
+        """Return its key figures since its start; None while nothing is committed yet."""
+        return self._probe.figures()
+
+    def store(self, name: str) -> StoreView:
+        """Return a store of it, to be queried; the first look at one starts the process that answers."""
+        return StoreView(name, self._query_address)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        return f"<job {self.application} of {self.service}: {self.ready.reason}; log {self.log}>"
+
+    def _started(self, command: str, options: Mapping[str, object], grace_s: float) -> tuple[Child, JobProbe]:
+        make_private_directory(self._logs)
+        line = command_line(command, self.service, options)
+        log = self._logs / f"{command}-{self.application}.log"
+        child = Child(f"`forebay {command} {self.service}`", line, log, grace_s, self._environment)
+        child.start()
+        return child, JobProbe(self.service, int(str(options["http_port"])))
+
+    def _query_address(self) -> str:
+        if self._queries is None:
+            options = {**of_queries(self._options), "http_port": free_port()}
+            self._queries = self._started("queries", options, _QUERIES_GRACE_S)
+            self._end.detach()
+            self._end = weakref.finalize(self, _stop, [self._job, self._queries[0]])
+        child, probe = self._queries
+        try:
+            _wait_for(child, probe, READY_SECONDS)
+        except (JobEnded, TimeoutError) as error:
+            raise CannotQuery(f"the job's stores can't be read: {error}") from error
+        return f"http://{HOST}:{probe.port}"
+
+
+def _wait_for(child: Child, probe: JobProbe, seconds: float, now: Callable[[], float] = time.monotonic) -> None:
+    deadline = now() + seconds
+    while True:
+        try:
+            child.require_alive()
+        except DemoError as error:
+            raise JobEnded(_with_log(str(error), child)) from error
+        verdict = probe.state()
+        if verdict.ok:
+            return
+        if now() > deadline:
+            raise TimeoutError(f"the {child.name} is not ready within {seconds:.0f} s: {verdict.reason}")
+        time.sleep(_POLL_S)
+
+
+def _stop(children: list[Child]) -> None:
+    failed: list[str] = []
+    for child in children:
+        child.ask_to_end()
+    for child in children:
+        try:
+            child.stop(lambda: False)
+        except DemoError as error:
+            failed.append(_with_log(str(error), child))
+    if failed:
+        raise JobEnded("; ".join(failed))
+
+
+def _with_log(message: str, child: Child) -> str:
+    tail = child.log_tail()
+    return f"{message}\n{tail}" if tail else message

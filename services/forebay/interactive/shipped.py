@@ -1,0 +1,90 @@
+"""A topology of another process as a service: its entry in the table of services, and its job.
+
+The environment variable FOREBAY_TOPOLOGY names the folder that `ship` wrote. Child processes and Spark's workers
+inherit it, so that every process of a job reads the same topology.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from forebay.builder.shown import NoSettings
+from forebay.builder.topology import Topology, job
+from forebay.catalog import Service
+from forebay.declaration import declare
+from forebay.interactive.pickling import dumps, loads
+from forebay.job import Job
+from forebay.private import make_private_directory, private_files
+
+VARIABLE = "FOREBAY_TOPOLOGY"
+MODULE = "forebay.interactive.shipped"
+_PICKLE = "topology.pickle"
+_FACTS = "entry.json"
+
+
+class CannotShip(ValueError):
+    """The topology holds something that another process can't have; says what, and what to do."""
+
+
+class Shipped(NamedTuple):
+    """A topology as a service and its job."""
+
+    service: Service
+    job: Job
+
+
+def ship(topology: Topology, folder: Path, name: str, contracts: Path | None) -> Shipped:
+    """Write a topology to a folder, for the processes of its job.
+
+    Args:
+        name: of the service.
+        contracts: folder of `<Record>.avsc`, for topics and stores that hold records.
+
+    Raises:
+        TopologyError: it can't run. CannotShip.
+    """
+    made = _made(topology, name, contracts)
+    try:
+        data = dumps(topology)
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        raise CannotShip(
+            f"the topology of {name} can't be given to the job's processes: {error}: make what its functions "
+            "use inside of them, or put topology and functions into a module and run its service by name "
+            "(docs/new-service.md)"
+        ) from error
+    make_private_directory(folder)
+    with private_files():
+        (folder / _PICKLE).write_bytes(data)
+        facts = {"name": name, "contracts": "" if contracts is None else str(contracts.resolve())}
+        (folder / _FACTS).write_text(json.dumps(facts), encoding="utf-8")
+    return made
+
+
+@cache
+def _loaded(folder: Path) -> Shipped:
+    facts = json.loads((folder / _FACTS).read_text(encoding="utf-8"))
+    topology: Topology = loads((folder / _PICKLE).read_bytes())
+    return _made(topology, facts["name"], Path(facts["contracts"]) if facts["contracts"] else None)
+
+
+def _made(topology: Topology, name: str, contracts: Path | None) -> Shipped:
+    made = job(NoSettings, lambda _: topology)
+    folder = "" if contracts is None else str(contracts)
+    summary = "a topology of a script or notebook"
+    entry = declare(name=name, summary=summary, job=MODULE, made=made, contracts=folder)
+    return Shipped(entry, made)
+
+
+def __getattr__(name: str) -> Any:
+    """Return JOB and SERVICE, made when they are asked for."""
+    if name not in ("JOB", "SERVICE"):
+        raise AttributeError(name)
+    folder = os.environ.get(VARIABLE, "")
+    if not folder:
+        raise ValueError(f"no topology is named: {VARIABLE} is set by forebay.run, for the processes it starts")
+    return _loaded(Path(folder)).job if name == "JOB" else _loaded(Path(folder)).service

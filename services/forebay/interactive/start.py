@@ -1,0 +1,50 @@
+"""What `forebay.run` does: it starts `forebay run` for a service, or for a topology of the calling program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from forebay.builder import Topology
+from forebay.catalog import Service, find_service
+from forebay.interactive.commands import environment
+from forebay.interactive.running import RunningJob
+from forebay.interactive.shipped import ship
+from forebay.names import check_name
+from forebay.plugins import bring_project
+
+_TOPOLOGIES = "topologies"
+
+
+def start(
+    what: str | Service | Topology,
+    *,
+    name: str,
+    home: Path,
+    settings: Mapping[str, object],
+    contracts: Path | None,
+    options: Mapping[str, object],
+) -> RunningJob:
+    """Start a job; see `forebay.run`.
+
+    Raises:
+        UnknownService, TopologyError, CannotShip. ValueError: a topology without a name, or a service with another.
+    """
+    folder = None
+    home = home.resolve()
+    if isinstance(what, Topology):
+        if not name:
+            raise ValueError('a topology needs a name, which its topics and groups are named after: name="word-counts"')
+        check_name(name)
+        folder = home / _TOPOLOGIES / name
+        ship(what, folder, name, contracts)
+        service = name
+    else:
+        bring_project(Path.cwd())
+        service = find_service(what.name if isinstance(what, Service) else what).name
+        if name or contracts:
+            raise ValueError(
+                f"name and contracts are for topologies: {service} has its own; application= names a job of it"
+            )
+    given = {"home": home, "set": settings, **options}
+    return RunningJob(service, given, environment(folder), home / "logs")

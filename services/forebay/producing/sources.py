@@ -1,0 +1,77 @@
+"""The topics that can be produced, and the exact records any options give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import count
+from types import MappingProxyType
+from typing import Any
+
+from forebay.catalog import Service, all_services
+from forebay.plugins import PRODUCERS, Named, PluginError, attribute_of, named
+from forebay.producing.base import FIXED_START_MS, Event, Options, Source
+from forebay.producing.disorder import disordered
+
+_ATTRIBUTE = "SOURCE"
+_LINE = 'SOURCE = Source("topic", "service", "Record", Record, RecordGenerator, required_field="...")'
+
+
+def all_sources() -> Mapping[str, Source]:
+    """Return the sources there are, by topic: those of entry points, and those that services name.
+
+    Raises:
+        PluginError: one of them can't be used.
+    """
+    table = {point.name: _brought(point) for point in named(PRODUCERS)}
+    for service in all_services().values():
+        for module in service.producers:
+            place = f"{module} (a producer of {service.name})"
+            source: Source = attribute_of(module, _ATTRIBUTE, place, _line_of(service))
+            if source.topic not in {topic.name for topic in service.inputs}:
+                raise PluginError(f"{module} makes events for {source.topic}, which {service.name} does not read")
+            table.setdefault(source.topic, source)
+    return MappingProxyType(table)
+
+
+def _brought(point: Named) -> Source:
+    source: Source = attribute_of(point.module, _ATTRIBUTE, point.place, _LINE)
+    if source.topic != point.name:
+        raise PluginError(f"{point.place} makes events for {source.topic}: name the entry point {source.topic}")
+    return source
+
+
+def _line_of(service: Service) -> str:
+    """Return the line that a producer's module of a service ends with."""
+    topic = service.inputs[0]
+    return (
+        f'SOURCE = Source("{topic.name}", "{service.name}", "{topic.record}", {topic.record}, '
+        f'{topic.record}Generator, required_field="...")'
+    )
+
+
+def source_of(topic: str) -> Source:
+    """Return the topic's source; others are not imported if an entry point has it.
+
+    Raises:
+        ValueError: nothing produces it; names the topics there are. PluginError.
+    """
+    for point in named(PRODUCERS):
+        if point.name == topic:
+            return _brought(point)
+    table = all_sources()
+    if topic not in table:
+        choice = f"choose one of {', '.join(sorted(table))}" if table else "no package brings a producer"
+        raise ValueError(f"nothing produces the topic {topic!r}: {choice}")
+    return table[topic]
+
+
+def generate(topic: str, options: Options) -> Iterator[Event[Any]]:
+    """Return the records for `options` in the order of sending; called again, the same ones.
+
+    The n-th record is due n / rate seconds after the start, and ordinary ones carry that as their event time.
+    """
+    start_ms = FIXED_START_MS if options.start_ms is None else options.start_ms
+    ms_per_event = 1000 / options.events_per_second
+    indexes = count() if options.limit is None else range(options.limit)
+    times = (start_ms + int(index * ms_per_event) for index in indexes)
+    return disordered(source_of(topic).generator(options), times, options)

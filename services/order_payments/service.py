@@ -1,0 +1,11 @@
+"""The entry of order-payments in the table of services."""
+
+from __future__ import annotations
+
+from forebay.declaration import declare
+
+SERVICE = declare(
+    name="order-payments",
+    summary="each order with its payments, and orders that nobody paid in time",
+    job="order_payments.job",
+)

@@ -1,0 +1,12 @@
+"""The entry of price-join in the table of services."""
+
+from __future__ import annotations
+
+from forebay.declaration import declare
+
+SERVICE = declare(
+    name="price-join",
+    summary="bills of orders at the price each item had when it was ordered",
+    job="price_join.job",
+    columns="price_join.columns",
+)

@@ -1,0 +1,12 @@
+"""The entry of sensor-views in the table of services."""
+
+from __future__ import annotations
+
+from forebay.declaration import declare
+
+SERVICE = declare(
+    name="sensor-views",
+    summary="average readings per sensor and per area, kept by SQL views",
+    job="sensor_views.job",
+    compacted=("avg_readings", "part_avg"),
+)

@@ -1,0 +1,19 @@
+"""Which fields of the results of user-sessions the demo shows."""
+
+from __future__ import annotations
+
+from forebay.demo.columns import Column, duration, listed
+
+COLUMNS = {
+    "user_session_stats": (
+        Column("user", "user_id", 11),
+        Column("last action", "activity.action", 11),
+        Column("sessions", "session_totals.total_sessions", 8),
+        Column("time", "session_totals.total_time_ms", 8, duration),
+        Column("ended session", "ended_session.actions", 13, "{} events".format),
+        Column("top page", "user_profile.most_visited_pages", 13, lambda pages: pages[0] if pages else ""),
+        Column("page", "activity.page", 13),
+        Column("from", "user_profile.countries_visited", 11, listed),
+        Column("with", "user_profile.devices_used", 21, listed),
+    ),
+}

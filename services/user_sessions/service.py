@@ -1,0 +1,12 @@
+"""The entry of user-sessions in the table of services."""
+
+from __future__ import annotations
+
+from forebay.declaration import declare
+
+SERVICE = declare(
+    name="user-sessions",
+    summary="session statistics of each user, after every activity and every idle end",
+    job="user_sessions.job",
+    columns="user_sessions.columns",
+)

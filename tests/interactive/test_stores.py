@@ -1,0 +1,63 @@
+"""A store's view: entries of a key and of all keys, page by page; what can't be asked is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from forebay.interactive.stores import CannotQuery, StoreView
+from forebay.runtime.http import Answer, HttpServer, Request
+
+ROWS = {"a": 1, "b": 2, "c": 3}
+
+
+def answer(request: Request) -> Answer:
+    """Answer as forebay.queries.pages does, two entries a page."""
+    _, store, *key = request.path
+    if store == "unknown":
+        return told(404, {"error": "there is no store 'unknown': choose from counts"})
+    if key:
+        found = [{"key": "/".join(key), "value": ROWS["/".join(key)]}] if "/".join(key) in ROWS else []
+        return told(200 if found else 404, {"entries": found, "batches": {}, "more": False})
+    after = request.parameters.get("after", [""])[0]
+    rest = [{"key": each, "value": ROWS[each]} for each in ROWS if each > after]
+    page = {"entries": rest[:2], "batches": {}, "more": len(rest) > 2}
+    return told(200, {**page, "next": rest[1]["key"]} if len(rest) > 2 and store == "counts" else page)
+
+
+def told(status: int, body: object) -> Answer:
+    return Answer(status, "application/json", json.dumps(body).encode())
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    server = HttpServer(answer, "127.0.0.1", 0)
+    yield f"http://127.0.0.1:{server.port}"
+    server.close()
+
+
+def test_a_key(address: str) -> None:
+    view = StoreView("counts", lambda: address)
+    assert view.get("b") == [{"key": "b", "value": 2}]
+    assert view.value("b") == 2
+    assert view.value("z") is None
+
+
+def test_all_keys_over_several_pages(address: str) -> None:
+    view = StoreView("counts", lambda: address)
+    assert [entry["value"] for entry in view.entries()] == [1, 2, 3]
+    assert [entry["value"] for entry in view.entries(limit=2)] == [1, 2]
+
+
+def test_what_is_left_out_is_told(address: str) -> None:
+    with pytest.raises(CannotQuery, match="store windows has more than 10000 entries: ask for fewer, with bounds"):
+        list(StoreView("windows", lambda: address).entries())
+
+
+def test_errors(address: str) -> None:
+    with pytest.raises(CannotQuery, match="there is no store 'unknown': choose from counts"):
+        StoreView("unknown", lambda: address).get("a")
+    with pytest.raises(CannotQuery, match="the job's queries don't answer"):
+        StoreView("counts", lambda: "http://127.0.0.1:1").get("a")
