@@ -157,3 +157,9 @@ def test_a_certificate_that_cant_be_read_is_told_at_once(tmp_path: Path) -> None
     (tmp_path / "a.pem").write_text("no certificate")
     with pytest.raises((OSError, ssl.SSLError)):
         HttpServer(fine, HOST, 0, tls=Tls(tmp_path / "a.pem", tmp_path / "missing.pem"))
+
+
+def test_answers_are_sent_at_once(start: Start) -> None:
+    """Each answer's body must not wait for the acknowledgement of its head."""
+    server = start(fine)
+    assert server._socket.proto == socket.IPPROTO_TCP, "asyncio sets TCP_NODELAY on such alone"
