@@ -22,7 +22,7 @@ def own_workers(context: SparkContext, application: str) -> Iterator[None]:
     PythonWorkersKey). A job's next lease must find its loop, so each job has an environment of its own. A job that is
     alone needs none: reading its leases and holding them take turns on one worker.
     """
-    if not is_shared(context.master):
+    if not is_shared(context.master or ""):
         yield
         return
     with _LOCK:
