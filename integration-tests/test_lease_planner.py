@@ -140,7 +140,7 @@ def test_leases_go_on_while_the_broker_is_away(
     of.plan(second)
     told = [record.getMessage() for record in caplog.records]
     assert [line for line in told if "can't be reached" in line] == [
-        "the broker can't be reached: the broker is away: trying again until it answers"
+        f"{of.spec.application}: the broker can't be reached: the broker is away: trying again until it answers"
     ]
     assert any("answers again after" in line for line in told)
 
