@@ -30,7 +30,7 @@ def produce(
     """Send what `options` ask for, and wait until the broker has it all.
 
     Args:
-        topic: one of `forebay.producing.sources.SOURCES`.
+        topic: one that has a source (forebay.producing.sources).
         options: what to generate; without a start, a paced run starts now.
         client: librdkafka's options: bootstrap.servers, TLS, SASL ...; they override PRODUCER_CONFIG.
         codec: the topic's codec (our contract, registered); None: it has no contract, values are JSON.
