@@ -35,7 +35,7 @@ class DrivenStores:
         return
 
     def scan(self, store: str, bounds: Any, limit: int) -> Found:
-        (stores,) = [found for stage in self._driver.stages if (found := stage.stores(store))]
+        (stores,) = filter(None, (stage.stores(store) for stage in self._driver.stages))
         held = contents(stores, str)  # keys as they are stored
         if isinstance(held, dict):
             found = [Entry(key, each.value, timestamp=each.timestamp) for key, each in held.items()]
