@@ -40,7 +40,7 @@ class DrivenStores:
         return {"commit_age_ms": 7, "checked_age_ms": 3}
 
     def scan(self, store: str, bounds: Any, limit: int) -> Found:
-        (stores,) = [kept for stage in self._driver.stages if (kept := stage.stores(store))]
+        (stores,) = filter(None, (stage.stores(store) for stage in self._driver.stages))
         held = contents(stores, str)  # keys as they are stored
         if isinstance(held, dict):
             found = [Entry(key, each.value, timestamp=each.timestamp) for key, each in held.items()]
