@@ -16,12 +16,11 @@ from forebay.cli.signals import stop_requests
 from forebay.console.local_queries import LocalQueries
 from forebay.console.server import ConsoleServer
 from forebay.console.watched import WatchedJob, WrongAddress, checked_url
+from forebay.demo.plan import CONSOLE_PORT
 from forebay.kafka.settings import KafkaSettings
 from forebay.platform.ports import HOST
 from forebay.queries.gate import NoToken, read_token
 from forebay.runtime.logs import FORMATS, configure_logging
-
-PORT = 7080
 
 
 class JobType(click.ParamType[WatchedJob]):
@@ -66,7 +65,7 @@ Examples:
     help="Application id of a job. Default: its service's name.",
 )
 @click.option("--http-host", default="127.0.0.1", help="Address to serve on; 0.0.0.0 for all.")
-@click.option("--http-port", type=click.IntRange(0, 65535), default=PORT, help="Port to serve on; 0: a free one.")
+@click.option("--http-port", type=click.IntRange(0, 65535), default=CONSOLE_PORT, help="Port to serve on; 0: a free one.")
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path),

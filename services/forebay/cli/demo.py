@@ -57,6 +57,10 @@ Examples:
     type=click.IntRange(1, 65_000),
     help="Port of the first job's health and metrics, the next jobs count up. Default: free ones.",
 )
+@click.option(
+    "--console-port", type=click.IntRange(1, 65_535), help="Port of the console. Default: 7080, or a free one."
+)
+@click.option("--no-console", is_flag=True, help="Serve no console.")
 @click.option("--keep-platform", is_flag=True, help="Leave broker and registry running at the end.")
 def demo(
     services: tuple[Service, ...],
@@ -69,6 +73,8 @@ def demo(
     duration: float,
     memory_mb: int | None,
     http_port: int | None,
+    console_port: int | None,
+    no_console: bool,
     keep_platform: bool,
 ) -> None:
     """Run SERVICES (default: user-sessions) on the embedded platform, feed them, and show live what happens.
@@ -94,6 +100,7 @@ def demo(
         memory_mb=memory_mb or heap_mb(len(chosen), available_mb()),
         duration_s=duration or None,
         http_port=http_port or 0,
+        console_port=None if no_console else console_port or 0,
         platform_after=PlatformAfter.KEEP if keep_platform else PlatformAfter.STOP,
     )
     console = Console()

@@ -125,9 +125,7 @@ class Api:
     def _graph(self, watcher: JobWatcher) -> dict[str, Any]:
         job = watcher.job
         if job.name not in self._graphs:
-            self._graphs[job.name] = graph_of(
-                picture_of(job.service, load_job(job.service.job), job.application), job.application
-            )
+            self._graphs[job.name] = graph_of(picture_of(job.service, load_job(job.service.job), job.application))
         return self._graphs[job.name]
 
     def _topics_of(self, watcher: JobWatcher) -> Answer:

@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from forebay.builder.picture import Picture, StageFacts
-from forebay.runtime.changelog import repartition_topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,19 +22,15 @@ class Arrow:
     name: str = ""
 
 
-def graph_of(picture: Picture, application: str) -> dict[str, Any]:
-    """Return a topology's nodes, arrows and stages, as JSON can hold them.
-
-    Args:
-        application: what the names of repartition topics begin with.
-    """
+def graph_of(picture: Picture) -> dict[str, Any]:
+    """Return a topology's nodes, arrows and stages, as JSON can hold them."""
     outputs = {sending.to for stage in picture.stages for sending in stage.sends}
     nodes: dict[str, dict[str, Any]] = {}
     arrows: list[Arrow] = []
     for number, stage in enumerate(picture.stages):
         for topic, record in stage.reads:
             nodes.setdefault(f"topic {topic}", {"kind": "topic", "label": topic, "detail": record})
-        _add_stage(nodes, arrows, stage, number, application, len(outputs) == 1)
+        _add_stage(nodes, arrows, stage, number, len(outputs) == 1)
     return {
         "stages": [
             {
@@ -57,7 +52,6 @@ def _add_stage(
     arrows: list[Arrow],
     stage: StageFacts,
     number: int,
-    application: str,
     sole_output: bool,
 ) -> None:
     topics = {topic for topic, _ in stage.reads}
@@ -70,7 +64,7 @@ def _add_stage(
             elif origin in steps:
                 arrows.append(Arrow(origin, step.ident))
             else:
-                arrows.append(Arrow(f"repartition {origin}", step.ident, "handed", repartition_topic(application, origin)))
+                arrows.append(Arrow(f"repartition {origin}", step.ident, "handed", origin))
     for store in stage.stores:
         ident = f"store {store.name}"
         nodes[ident] = {"kind": "store", "label": store.name, "detail": store.kind, "stage": number}
@@ -79,7 +73,7 @@ def _add_stage(
     for sending in stage.hands_over:
         ident = f"repartition {sending.to}"
         nodes.setdefault(ident, {"kind": "repartition", "label": sending.to, "detail": sending.record})
-        arrows.append(Arrow(sending.step, ident, "handed", repartition_topic(application, sending.to)))
+        arrows.append(Arrow(sending.step, ident, "handed", sending.to))
     for sending in stage.sends:
         ident = f"topic {sending.to}"
         nodes.setdefault(ident, {"kind": "topic", "label": sending.to, "detail": sending.record})

@@ -46,7 +46,6 @@ class JobWatcher:
         self._recent = Recent()
         self._lock = threading.Lock()
         self._state, self._reason = State.STARTING, "not looked at yet"
-        self._down_since = 0.0
         self._seen_at = 0.0
 
     def watch(self, stop: threading.Event) -> None:
@@ -70,9 +69,8 @@ class JobWatcher:
             self._state, self._reason = state, reason
             if moment is None:
                 self._recent.clear()
-                self._down_since = self._down_since or now_s
                 return
-            self._down_since, self._seen_at = 0.0, now_s
+            self._seen_at = now_s
             self._recent.add(moment)
             rates = self._recent.rates()
             if rates:
@@ -123,7 +121,7 @@ class JobWatcher:
                 "summary": self.job.service.summary,
                 "state": self._state.value,
                 "reason": self._reason,
-                "since_ms": int((self._down_since or self._seen_at) * 1000),
+                "seen_ms": int(self._seen_at * 1000),
                 **(dict.fromkeys(("in", "out", "lag", "errors", "late")) if latest is None else self._rates(latest)),
                 **self._latencies(),
                 "errors_total": None if figures is None else figures.errors,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -11,12 +11,13 @@ from pathlib import Path
 from forebay.catalog import Service
 from forebay.demo.children import Child
 from forebay.demo.errors import DemoError
-from forebay.platform.ports import free_port, require_free
+from forebay.platform.ports import HOST, free_port, is_free, require_free
 from producers.catalog import all_sources
 
 OUT_OF_ORDER = 0.02
 DUPLICATES = 0.01
 MALFORMED = 0.002
+CONSOLE_PORT = 7080
 _PRODUCER_GRACE_S = 20.0
 _JOB_GRACE_S = 60.0
 
@@ -41,6 +42,7 @@ class DemoPlan:
         memory_mb: heap of each job's JVM, in MB.
         duration_s: seconds to go on once every job reads and writes; None = until it is interrupted.
         http_port: where the first job serves health and metrics, the next ones count up; 0 = free ones.
+        console_port: where the console is served; 0: its usual port, or a free one; None: there is none.
     """
 
     home: Path
@@ -52,6 +54,7 @@ class DemoPlan:
     duration_s: float | None
     http_port: int = 0
     platform_after: PlatformAfter = PlatformAfter.STOP
+    console_port: int | None = None
 
     @property
     def logs(self) -> Path:
@@ -102,6 +105,25 @@ class DemoPlan:
         }
         command = _forebay("run", service.name, options)
         return Child(f"job {service.name}", command, self.logs / f"job-{service.name}.log", _JOB_GRACE_S)
+
+    def console_at(self, jobs: Sequence[int]) -> int | None:
+        """Return the console's port: that given, its usual one or a free one. None: there is none.
+
+        Raises:
+            PlatformError: the one given is taken.
+        """
+        if self.console_port:
+            require_free(self.console_port, "console", "--console-port")
+            return self.console_port
+        if self.console_port is None:
+            return None
+        return CONSOLE_PORT if is_free(CONSOLE_PORT) else free_port(frozenset(jobs))
+
+    def console(self, jobs: Sequence[int], http_port: int) -> Child:
+        """Return the console of all jobs, whose health and metrics are on these ports."""
+        watched = [f"{service.name}=http://{HOST}:{port}" for service, port in zip(self.services, jobs, strict=True)]
+        command = (*_forebay("console", watched[0], {"home": self.home, "http-port": http_port}), *watched[1:])
+        return Child("console", command, self.logs / "console.log", _PRODUCER_GRACE_S)
 
     def _producer(self, topic: str) -> Child:
         # Without --start events happen now, so those of a second demo with the same seed are new all the same.

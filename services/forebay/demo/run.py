@@ -45,6 +45,9 @@ class Demo:
         self._lanes: list[Lane] = []
         self._troubles: list[DemoError] = []
         self._last: View | None = None
+        self._console: Child | None = None
+        self._console_port: int | None = None
+        self._console_runs = False
 
     def run(self) -> None:
         """Run until the duration is over or Ctrl-C or SIGTERM come.
@@ -93,6 +96,9 @@ class Demo:
             watched = WatchedService(settings, service, JobProbe(service.name, port), partitions)
             ends.callback(watched.close)
             self._lanes.append(Lane(self._plan.job(service, port), producers, watched))
+        self._console_port = self._plan.console_at(ports)
+        if self._console_port is not None:
+            self._console = self._plan.console(ports, self._console_port)
 
     def _watch(self, ledger: Ledger) -> None:
         began = time.monotonic()
@@ -103,6 +109,7 @@ class Demo:
             for lane in self._lanes:
                 lane.require_progress(now)
             self._start(ledger, now)
+            self._start_console(ledger)
             self._last = View(now - began, time.time(), tuple(lane.look() for lane in self._lanes), self._hints())
             self._show.update(self._last)
             if ready_at is None:
@@ -118,8 +125,19 @@ class Demo:
                 ledger.add(child.pid)
                 self._show.note(f"started the {child.name} (pid {child.pid})")
 
+    def _start_console(self, ledger: Ledger) -> None:
+        """Start the console once a job is ready, since starts need all there is; without it the demo goes on."""
+        if self._console is None or self._console_runs or not any(lane.is_ready for lane in self._lanes):
+            return
+        self._console_runs = True
+        self._console.start()
+        ledger.add(self._console.pid)
+        self._show.note(f"the console is at http://{HOST}:{self._console_port}/ (pid {self._console.pid})")
+
     def _hints(self) -> tuple[str, ...]:
+        console = () if self._console_port is None else (f"console http://{HOST}:{self._console_port}/",)
         return (
+            *console,
             f"metrics {metrics_pages([lane.watched.probe.port for lane in self._lanes])}  (also /healthz, /readyz)",
             f"logs {self._plan.logs}  broker {self._platform.endpoints.bootstrap_servers}",
             "Ctrl-C stops everything; the data stays, and `forebay demo` goes on with it",
@@ -131,6 +149,8 @@ class Demo:
 
     def _stop(self) -> None:
         """End the producers, then the jobs; each kind at the same time."""
+        if self._console is not None:
+            self._end(self._console)
         running = [lane for lane in self._lanes if lane.is_started]
         for children in ([child for lane in running for child in lane.producers], [lane.job for lane in running]):
             for child in children:

@@ -17,7 +17,7 @@ export function badge(job) {
 /** Why a job is not as it should be, and since when; nothing for one that runs. */
 export function trouble(job) {
   if (job.state === "running") return null;
-  const since = job.state === "down" && job.since_ms ? ` Seen last ${ago(job.since_ms)}.` : "";
+  const since = job.state === "down" && job.seen_ms ? ` Seen last ${ago(job.seen_ms)}.` : "";
   return h("p", { class: `reason ${job.state}` }, job.reason + "." + since);
 }
 

@@ -73,7 +73,14 @@ export class Plot {
     this.lines = lines;
     this.lastS = lastS;
     this.stepS = stepS;
-    this.points = Math.floor(SPAN_S / stepS);
+    // As long as the hour is not full, only as much of it is drawn as a round span needs.
+    const first = Math.min(...lines.map((each) => each.values.findIndex((value) => value !== null)).filter((at) => at >= 0));
+    const longest = Math.max(...lines.map((each) => each.values.length));
+    const needed = Number.isFinite(first) ? (longest - first) * stepS : 0;
+    const span = [300, 600, 900, 1800].find((each) => each >= needed) ?? SPAN_S;
+    this.points = Math.floor(span / stepS);
+    this.lines = lines.map((each) => ({ ...each, values: each.values.slice(-this.points) }));
+    this.at = this.at === null ? null : Math.min(this.at, this.points - 1);
     this.draw();
   }
 

@@ -3,7 +3,7 @@
 import { s, say } from "./dom.js";
 import { bytes, rate, short } from "./units.js";
 
-const ALONG = { wide: 84, tall: 54 }; // between two columns
+const ALONG = { wide: 86, tall: 46 }; // between two columns
 const ACROSS = 22; // between two boxes of a column
 const PAD = 16;
 const TITLE = 22;
@@ -17,7 +17,7 @@ const sizes = {
 
 function widthOf(node) {
   const longest = Math.max(node.label.length * 7.6, node.kind === "topic" ? (node.detail ?? "").length * 6.4 : 0, node.kind === "store" ? 130 : 0);
-  return Math.min(250, Math.max(104, longest + 36));
+  return Math.min(250, Math.max(96, longest + 32));
 }
 
 /** The longest way from a node without arrows into it, by node. */
@@ -99,7 +99,7 @@ function placeAcross(blocks, lanes, flows) {
     first.half = block.parts.length > 1 ? 19 : block.across / 2;
   }
   const byId = new Map(blocks.map((block) => [block.node.id, block]));
-  const columns = Map.groupBy ? Map.groupBy(blocks, (block) => block.depth) : grouped(blocks);
+  const columns = grouped(blocks);
   const order = [...columns.keys()].sort((a, b) => a - b);
   const near = (block) => {
     const found = flows
@@ -227,8 +227,13 @@ export class TopologyPicture {
   }
 
   draw() {
-    const tall = this.element.clientWidth < 640;
-    if (!this.element.clientWidth || tall === this.tall) return;
+    const room = this.element.clientWidth;
+    const tall = room < 640;
+    if (!room) return;
+    if (tall === this.tall) {
+      this.fit(room);
+      return;
+    }
     this.tall = tall;
     const { boxes, frames, width, height } = layout(this.graph, tall);
     const title = `Topology of ${this.job}: ${this.graph.nodes.length} nodes`;
@@ -244,8 +249,18 @@ export class TopologyPicture {
     this.labels = new Map();
     for (const box of boxes.values()) svg.append(this.box(box));
     for (const each of this.arrows) if (each.label) svg.append(each.label);
+    this.svg = svg;
+    this.size = { width, height };
+    this.fit(room);
     this.element.replaceChildren(svg);
     if (this.live) this.show(this.live);
+  }
+
+  // A picture that is a little too wide is made smaller; a much wider one is scrolled.
+  fit(room) {
+    const scale = Math.max(0.7, Math.min(1, room / this.size.width));
+    this.svg.setAttribute("width", this.size.width * scale);
+    this.svg.setAttribute("height", this.size.height * scale);
   }
 
   box(box) {
