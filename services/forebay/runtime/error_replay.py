@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ _SECONDS = 30.0
 _BATCH = 1_000
 _POLL_S = 1.0
 _LARGEST = 64 * 1024 * 1024
+_LONGEST = 200
+_NUMBERED = re.compile(r"[\w.-]*\d[\w.-]*")
 _FIRST_FACT = "error.class"
 """The job's own headers stand behind the record's, and begin with this one (forebay.processor.side_topics)."""
 
@@ -82,11 +85,12 @@ def again(message: Message, inputs: Mapping[str, int]) -> Again:
 
 
 def reason_of(message: Message) -> str:
-    """Return what a record failed of, in a few words: where, the error, and how its text begins."""
+    """Return what a record failed of, in a few words; names and numbers that a text tells of are left out."""
     facts: dict[str, str | bytes | None] = dict(message.headers() or ())
     found = (facts.get(f"error.{name}") for name in ("stage", "class", "message"))
     texts = [text.decode(errors="replace") if isinstance(text, bytes) else text or "?" for text in found]
-    return f"{texts[0]}: {texts[1]}: {' '.join(texts[2].split())[:120]}"
+    said = _NUMBERED.sub("…", " ".join(texts[2].split()))
+    return f"{texts[0]}: {texts[1]}: {said[:_LONGEST]}"
 
 
 class ErrorReplay:

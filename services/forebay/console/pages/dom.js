@@ -60,7 +60,7 @@ export function command(text) {
   return h("div", { class: "command" }, code, button);
 }
 
-const SHORT = 240;
+const SHORT = 340;
 
 /** A record's value: its fields on a line, all of it behind a button. */
 export function valueView(value) {
@@ -79,7 +79,7 @@ export function valueView(value) {
     parts.push(h("span", { class: "field" }, h("i", null, visible(name)), h("b", { class: kind }, text)));
   }
   if (parts.length === fields.length) return h("span", { class: "fields" }, parts);
-  return expandable(h("span", { class: "fields" }, parts, h("span", { class: "more" }, `… ${fields.length - parts.length} more`)), whole);
+  return expandable(h("span", { class: "fields" }, parts), whole, `${fields.length - parts.length} more`);
 }
 
 const big = (_key, value) => (typeof value === "bigint" ? String(value) : value);
@@ -90,9 +90,10 @@ function folded(text, whole) {
   return text.length <= SHORT ? h("span", null, text) : expandable(h("span", null, text.slice(0, SHORT), "…"), whole);
 }
 
-function expandable(short, whole) {
-  const button = h("button", { type: "button", class: "link" }, "all");
-  const box = h("span", null, short, " ", button);
+function expandable(short, whole, title = "all") {
+  const button = h("button", { type: "button", class: "link" }, title);
+  const box = h("div", null, short);
+  short.append(" ", button);
   button.addEventListener("click", () => put(box, h("pre", { tabindex: 0 }, whole())), { once: true });
   return box;
 }

@@ -7,6 +7,7 @@ import { headOf, row } from "./job.js";
 import { count, many, ms, time } from "./units.js";
 
 const LAST = 200;
+const SHOWN = 25;
 const SIDES = { errors: "Errors", late: "Late" };
 
 export function mount(root, at, signal) {
@@ -17,7 +18,7 @@ export function mount(root, at, signal) {
     { class: "chips", "aria-label": "Kinds" },
     Object.entries(SIDES).map(([name, title]) => h("a", { class: "chip", href: `#/errors/${encodeURIComponent(at.job)}/${name}`, "aria-current": name === side ? "true" : null }, title)),
   );
-  const what = h("div");
+  const what = h("div", { class: "stack" });
   put(root, heading("Errors and late records", at), h("div", { class: "row spread" }, tabs, again), what);
   const look = async () => {
     again.disabled = true;
@@ -36,13 +37,15 @@ export function mount(root, at, signal) {
   look();
 }
 
+// Reasons that differ by what names and numbers they tell of are one.
+const alike = (text) => text.replace(/[\w.-]*\d[\w.-]*/g, "…");
 const of = (record, name) => record.headers?.[name] ?? "?";
 
 function errors(job, topic, found) {
   if (!found.records.length) return note("empty", "No record failed.", `Those that do come to ${topic}, unchanged, with the reason.`);
   const reasons = new Map();
   for (const record of found.records) {
-    const reason = `${of(record, "error.stage")}: ${of(record, "error.class")}: ${of(record, "error.message")}`;
+    const reason = `${of(record, "error.stage")}: ${of(record, "error.class")}: ${alike(of(record, "error.message"))}`;
     reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
   }
   const sorted = [...reasons].sort((a, b) => b[1] - a[1]).slice(0, 12);
@@ -88,7 +91,17 @@ function late(topic, found) {
   ];
 }
 
-const list = (rows, names) => h("section", { class: "card flush" }, h("table", null, headOf(names, names[1] === "Late by" ? 1 : 3), h("tbody", null, rows)));
+function list(rows, names) {
+  const body = h("tbody", null, rows.slice(0, SHOWN));
+  const table = h("table", null, headOf(names, names[1] === "Late by" ? 1 : 3), body);
+  if (rows.length <= SHOWN) return h("section", { class: "card flush" }, table);
+  const more = h("button", { type: "button" }, `Show ${count(rows.length - SHOWN)} more`);
+  more.addEventListener("click", () => {
+    body.append(...rows.slice(SHOWN));
+    more.remove();
+  });
+  return [h("section", { class: "card flush" }, table), h("div", { class: "row" }, more)];
+}
 const decoded = (record) => (record.note ? h("small", null, visible(record.note)) : null);
 
 function headers(record, prefix) {

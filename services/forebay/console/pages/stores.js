@@ -204,6 +204,8 @@ function said(found) {
   return `${found.entries.length === 1 ? "1 entry" : `${count(found.entries.length)} entries`}${found.more ? ", there are more" : ""}; ${tasks}`;
 }
 
+const timed = (entry) => entry.start !== undefined || entry.timestamp !== undefined;
+
 function timesOf(entry) {
   const lines = [];
   if (entry.start !== undefined) lines.push(`${time(entry.start)} – ${time(entry.end)} (${ms(entry.end - entry.start)})`);
@@ -213,14 +215,16 @@ function timesOf(entry) {
 }
 
 function entries(found, pick) {
+  const withTimes = found.some(timed);
   const rows = found.map((entry) =>
     row([
       ["Key", h("button", { type: "button", class: "link", onclick: () => pick(entry), title: "Look this key up" }, keyView(entry)), "name"],
       ["Value", valueView(entry.value), "value"],
-      ["Time", timesOf(entry), "when"],
+      ...(withTimes ? [["Time", timesOf(entry), "when"]] : []),
     ]),
   );
-  return h("div", { class: "scroll" }, h("table", null, headOf(["Key", "Value", "Time"], 3), h("tbody", null, rows)));
+  const names = withTimes ? ["Key", "Value", "Time"] : ["Key", "Value"];
+  return h("div", { class: "scroll" }, h("table", null, headOf(names, 3), h("tbody", null, rows)));
 }
 
 function watch(path, results, ending) {
@@ -232,7 +236,7 @@ function watch(path, results, ending) {
   put(
     results,
     h("div", { class: "row spread" }, h("div", { class: "row" }, tally, state), stop),
-    h("div", { class: "scroll" }, h("table", null, headOf(["Seen", "Value", "Time"], 3), body)),
+    h("div", { class: "scroll" }, h("table", null, headOf(["Seen", "Value", ""], 3), body)),
   );
   ending.signal.addEventListener("abort", () => {
     put(state, "stopped");
@@ -242,7 +246,7 @@ function watch(path, results, ending) {
     const line = row([
       ["Seen", time(Date.now(), true), "name times"],
       ["Value", entry.value === null ? h("span", { class: "null" }, "deleted") : valueView(entry.value), "value"],
-      ["Time", timesOf(entry), "when"],
+      ...(timed(entry) ? [["Time", timesOf(entry), "when"]] : []),
     ]);
     if (isNew) {
       line.classList.add("new");
