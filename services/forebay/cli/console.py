@@ -93,7 +93,7 @@ def console(
     kafka = connect(home=home, **connection)
     chosen = jobs or tuple(WatchedJob(service, service.name) for service in all_services().values())
     watched = _with_addresses(chosen, servers, applications)
-    command = _Command(kafka, home, token_file, connection["kafka_options"])
+    command = Command(kafka, home, token_file, connection["kafka_options"])
     server = ConsoleServer(kafka, watched, LocalQueries(command), _token(token_file))
     with stop_requests() as stop:
         server.serve(http_host, http_port, stop)
@@ -128,7 +128,7 @@ def _with_addresses(
         raise click.UsageError(f"--queries: {error}") from error
 
 
-class _Command:
+class Command:
     """The command line of a query server on this machine; secrets reach it by the environment, as they reached us."""
 
     def __init__(

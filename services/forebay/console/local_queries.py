@@ -22,6 +22,7 @@ class LocalQueries:
     def __init__(self, command: Callable[[WatchedJob, int], Sequence[str]]) -> None:
         self._command = command
         self._running: dict[str, tuple[subprocess.Popen[bytes], str]] = {}
+        self._answered: set[str] = set()
         self._lock = threading.Lock()
 
     def address(self, job: WatchedJob) -> str:
@@ -37,15 +38,16 @@ class LocalQueries:
             return found[1]
 
     def starting(self, job: WatchedJob) -> str:
-        """Return why the job's stores can't be read yet; "" when they can. Starts what is missing."""
+        """Return why a query server started here can't be asked yet; "" when it can. Starts what is missing."""
         address = self.address(job)
+        if job.queries or address in self._answered:
+            return ""  # what it answers, or that it does not, is told by the query itself
         try:
-            status, _ = page(f"{address}/readyz")
+            page(f"{address}/healthz")
         except NoAnswer:
-            if job.queries:
-                return ""  # what it answers, or that it does not, is told by the query itself
             return "the query server of this job is starting: a few seconds"
-        return "" if status == 200 else "the query server reads the job's changelogs: a moment"
+        self._answered.add(address)
+        return ""
 
     def close(self) -> None:
         """End those that were started."""

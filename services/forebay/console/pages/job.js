@@ -129,7 +129,7 @@ function taskTable(found) {
   return [
     h("p", { class: "hint" }, `${many(tasks.length, "task")} on ${many(workers.size, "worker process").replace(/processs$/, "processes")}. A lease lasts a checkpoint interval; a loop goes on from lease to lease.`),
     found.reports_error ? note("broken", "A group waits.", found.reports_error) : null,
-    h("div", { class: "scroll", tabindex: 0 }, h("table", null, headOf(names, 1), h("tbody", null, rows))),
+    h("div", { class: "scroll tall", tabindex: 0, "aria-label": "Tasks" }, h("table", { class: "flat" }, headOf(names, 1), h("tbody", null, rows))),
   ];
 }
 
@@ -140,4 +140,4 @@ function restored(report) {
 }
 
 export const headOf = (names, left) => h("thead", null, h("tr", null, names.map((name, at) => h("th", { scope: "col", class: at < left ? null : "number" }, name))));
-export const row = (cells) => h("tr", null, cells.map(([title, content, kind]) => h("td", { "data-title": title, class: kind }, content)));
+export const row = (cells) => h("tr", null, cells.map(([title, content, kind]) => h("td", { "data-title": title, class: kind }, h("div", null, content))));

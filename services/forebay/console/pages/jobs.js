@@ -41,7 +41,7 @@ function tally(value, job, side) {
 function table(jobs) {
   const head = h("tr", null, COLUMNS.map(([title], at) => h("th", { scope: "col", class: at ? "number" : null }, title)));
   const rows = jobs.map((job) =>
-    h("tr", { class: job.state }, COLUMNS.map(([title, cell], at) => h("td", { "data-title": title, class: at ? "number" : "name" }, cell(job)))),
+    h("tr", { class: job.state }, COLUMNS.map(([title, cell], at) => h("td", { "data-title": title, class: at ? "number" : "name" }, h("div", null, cell(job))))),
   );
   return h("table", { class: "jobs" }, h("thead", null, head), h("tbody", null, rows));
 }

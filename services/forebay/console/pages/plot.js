@@ -129,19 +129,20 @@ export class Plot {
   // Show the values at a point; without one the newest.
   move(at) {
     this.at = at;
-    if (!this.cursor) return;
+    if (!this.cursor) return null;
     this.cursor.setAttribute("visibility", at === null ? "hidden" : "visible");
     if (at !== null) {
       this.cursor.setAttribute("x1", this.x(at));
       this.cursor.setAttribute("x2", this.x(at));
     }
     const several = this.lines.length > 1;
+    if (at === null && this.lines.length > 3) return put(this.said);
     const parts = this.lines.map((each) => {
       const found = at === null ? each.values.at(-1) : each.values[at - (this.points - each.values.length)];
       return h("span", { class: `tone${each.tone}` }, `${several ? `${each.name} ` : ""}${this.unit(found)}`);
     });
     const when = at === null ? null : h("span", { class: "when" }, time((this.lastS - (this.points - 1 - at) * this.stepS) * 1000));
-    put(this.said, when, parts);
+    return put(this.said, when, parts);
   }
 }
 

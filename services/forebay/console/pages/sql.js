@@ -42,7 +42,7 @@ function box(at, body, signal) {
   const text = h("textarea", { rows: 5, spellcheck: "false", "aria-label": "Statement", placeholder: "SELECT * FROM ... WHERE ... ;" });
   const run = h("button", { type: "submit", class: "primary" }, "Run");
   const stop = h("button", { type: "button", disabled: true }, "Stop");
-  const earlier = h("label", { class: "row" }, h("input", { type: "checkbox" }), "a push begins with what is on the topic");
+  const earlier = h("label", { class: "check" }, h("input", { type: "checkbox" }), "a push begins with what is on the topic");
   const state = h("span", { class: "hint", role: "status" }, "Ctrl+Enter runs it");
   const results = h("div");
   const history = h("ul", { class: "history" });
@@ -127,7 +127,9 @@ async function answer(job, sql, begins, view, signal, say) {
         options: { method: "POST", body: JSON.stringify({ sql, from_beginning: begins }), headers: { "Content-Type": "application/json" } },
         on: (name, data) => view.take(name, data),
       });
-      if (!view.ended && !signal.aborted) throw new Failed(0, "the connection ended before the answer did: run it again");
+      // Rows of SHOW and EXPLAIN have no end of their own.
+      const told = view.ended || (view.columns && !/^\s*(set\b[^;]*;\s*)*select\b/i.test(sql));
+      if (!told && !signal.aborted) throw new Failed(0, "the connection ended before the answer did: run it again");
       return;
     } catch (error) {
       if (!(error instanceof Failed) || error.status !== 503 || signal.aborted) throw error;

@@ -243,7 +243,7 @@ export class TopologyPicture {
     );
     for (const frame of frames) {
       svg.append(s("rect", { class: "frame", x: frame.x, y: frame.y, width: frame.width, height: frame.height, rx: 10 }));
-      svg.append(s("text", { class: "frame-title", x: frame.x + 2, y: frame.y - 6 }, `sub-topology ${frame.stage.name}`));
+      svg.append(s("text", { class: "frame-title", x: tall ? frame.x + frame.width - 2 : frame.x + 2, y: frame.y - 6, "text-anchor": tall ? "end" : "start" }, `sub-topology ${frame.stage.name}`));
     }
     this.arrows = this.graph.arrows.map((arrow) => this.arrow(svg, arrow, boxes));
     this.labels = new Map();
