@@ -1,4 +1,4 @@
-"""`forebay console`: what it is told wrongly is refused with what to write; it starts query servers as it was started."""
+"""`forebay console`: what is wrong is refused with what to write; query servers get its connection."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ BROKER = ["--bootstrap-servers", "broker:9092", "--schema-registry-url", "http:/
 WRONG = [
     (["nobody"], "nobody"),
     (["user-sessions=localhost:8080"], "write http://HOST:PORT"),
-    (["user-sessions", "--queries", "price-join=http://a:1"], "--queries price-join=...: the console watches user-sessions"),
+    (
+        ["user-sessions", "--queries", "price-join=http://a:1"],
+        "--queries price-join=...: the console watches user-sessions",
+    ),
     (["user-sessions", "--queries", "user-sessions=a:1"], "--queries: 'a:1' is no address of a page"),
     (["user-sessions", "--application", "user-sessions"], "is not NAME=VALUE"),
     (["user-sessions", "--token-file", "missing"], "--token-file: missing can't be read"),

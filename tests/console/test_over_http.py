@@ -76,7 +76,7 @@ def test_changes_are_handed_on_as_they_come(console: Console, task: WrittenTask)
         assert pushed.readline() == b"event: now\n"
         task.store("plain").put("k", Cell("7"))
         task.publish()
-        line = next(line for line in pushed if line.startswith(b"data: {\"task\""))
+        line = next(line for line in pushed if line.startswith(b'data: {"task"'))
     assert b'"key": "k"' in line
 
 
@@ -94,7 +94,10 @@ def test_without_the_token_nothing_but_the_page_itself_is_told(stores: JobStores
 
 
 def test_what_is_not_there_is_told_with_what_is(console: Console) -> None:
-    assert console.get("/api/jobs/none") == (404, {"error": "the console watches no job 'none': choose from user-sessions"})
+    assert console.get("/api/jobs/none") == (
+        404,
+        {"error": "the console watches no job 'none': choose from user-sessions"},
+    )
     status, found = console.get("/api/jobs/user-sessions/records/secrets")
     assert (status, "is no topic of user-sessions: choose from user_activity" in found["error"]) == (404, True)
     status, found = console.get("/api/nothing")
@@ -132,7 +135,9 @@ def test_the_pages_are_small_and_may_run_nothing_of_others(console: Console) -> 
 @pytest.mark.parametrize("name", sorted(file.name for file in PAGES.iterdir()))
 def test_a_page_makes_no_markup_of_data_and_asks_nobody_else(name: str) -> None:
     text = (PAGES / name).read_text()
-    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|DOMParser", text)
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|DOMParser", text
+    )
     foreign = set(re.findall(r"https?://[\w.]+", text)) - {"http://www.w3.org", "http://HOST"}
     assert not foreign
 

@@ -78,7 +78,9 @@ def test_a_job_without_a_page_is_known_by_its_tasks_reports() -> None:
     assert "no task has told anything yet" in watcher.overview(NOW)["reason"]
     for seconds in (0, 2):
         count = 100 + 50 * seconds
-        figures = TaskFigures(0, 1, opened=1, at=NOW_MS + seconds * 1000, commits=count, records_in={"user_activity": count})
+        figures = TaskFigures(
+            0, 1, opened=1, at=NOW_MS + seconds * 1000, commits=count, records_in={"user_activity": count}
+        )
         reader.reports = reports_of([told(figures, "user-sessions-0-task")], {"user-sessions-0-task"})
         watcher.look(NOW + seconds, float(seconds))
     shown = watcher.overview(NOW)

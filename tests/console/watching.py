@@ -99,9 +99,7 @@ class Console:
         token: what both ask for.
     """
 
-    def __init__(
-        self, jobs: Sequence[str | Job], stores: JobStores | None = None, token: bytes | None = None
-    ) -> None:
+    def __init__(self, jobs: Sequence[str | Job], stores: JobStores | None = None, token: bytes | None = None) -> None:
         pages, gate = QueryPages(lambda: stores or JobStores([[]], [[]]), silent_seconds=0.2), Gate(token)
         self.queries = HttpServer(lambda request: gate.refused(request) or pages.answer(request), HOST, 0)
         self.watchers = [self._watcher(job, number) for number, job in enumerate(jobs)]

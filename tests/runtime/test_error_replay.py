@@ -21,7 +21,9 @@ class Record:
 
     key_: bytes | None = b"k"
     value_: bytes | None = b"v"
-    headers_: Headers | None = field(default_factory=lambda: [("trace", b"\xff\x00"), ("error.class", b"of another job")])
+    headers_: Headers | None = field(
+        default_factory=lambda: [("trace", b"\xff\x00"), ("error.class", b"of another job")]
+    )
     topic_: str = "events"
     partition_: int = 3
     time: int = 1_700_000_000_000

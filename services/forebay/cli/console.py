@@ -65,7 +65,9 @@ Examples:
     help="Application id of a job. Default: its service's name.",
 )
 @click.option("--http-host", default="127.0.0.1", help="Address to serve on; 0.0.0.0 for all.")
-@click.option("--http-port", type=click.IntRange(0, 65535), default=CONSOLE_PORT, help="Port to serve on; 0: a free one.")
+@click.option(
+    "--http-port", type=click.IntRange(0, 65535), default=CONSOLE_PORT, help="Port to serve on; 0: a free one."
+)
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path),
@@ -131,9 +133,7 @@ def _with_addresses(
 class Command:
     """The command line of a query server on this machine; secrets reach it by the environment, as they reached us."""
 
-    def __init__(
-        self, kafka: KafkaSettings, home: Path, token_file: Path | None, kafka_options: Sequence[str]
-    ) -> None:
+    def __init__(self, kafka: KafkaSettings, home: Path, token_file: Path | None, kafka_options: Sequence[str]) -> None:
         self._kafka = kafka
         self._home = home
         self._token_file = token_file

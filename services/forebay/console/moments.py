@@ -131,9 +131,7 @@ class Recent:
         if then is now:
             then = self._moments[-2]
         seconds = max(now.at_s - then.at_s, 0.001)
-        return {
-            place: max(0.0, value - then.counts.get(place, 0.0)) / seconds for place, value in now.counts.items()
-        }
+        return {place: max(0.0, value - then.counts.get(place, 0.0)) / seconds for place, value in now.counts.items()}
 
     def quantile_ms(self, share: float) -> float | None:
         """Return a quantile of the end-to-end latencies of the last minute, in ms; None: no output in it."""

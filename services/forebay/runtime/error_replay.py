@@ -13,7 +13,6 @@ from forebay.kafka.errors import failed
 from forebay.kafka.identities import replay_group
 from forebay.kafka.settings import KafkaSettings
 from forebay.processor.messages import Headers
-from forebay.runtime.errors import Unavailable
 
 _SECONDS = 30.0
 _BATCH = 1_000
@@ -79,9 +78,7 @@ def again(message: Message, inputs: Mapping[str, int]) -> Again:
         raise Unfit("its headers error.partition and error.timestamp are no numbers") from None
     if not 0 <= partition < inputs[topic]:
         raise Unfit(f"its partition {partition} is gone: {topic} has {inputs[topic]}")
-    return Again(
-        topic, partition, message.key(), message.value(), timestamp if timestamp >= 0 else None, headers[:at]
-    )
+    return Again(topic, partition, message.key(), message.value(), timestamp if timestamp >= 0 else None, headers[:at])
 
 
 def reason_of(message: Message) -> str:
