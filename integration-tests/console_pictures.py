@@ -37,14 +37,14 @@ def main(url: str, job: str, sql: str = "", statement: str = "") -> None:
                     continue
                 browser.size(*size)
                 browser.open(page)
-                browser.until(lambda selector=ready: browser.texts(selector), f"{page} is complete", 60)  # type: ignore[misc]
+                browser.until(lambda selector=ready: browser.texts(selector), f"{page} is complete", 120)  # type: ignore[misc]
                 if name == "sql":
                     browser.all("textarea")[0].send_keys(statement)
                     browser.click("button.primary")
-                    browser.until(lambda: len(browser.all("tbody tr")) > 6, "rows", 60)
+                    browser.until(lambda: len(browser.all("tbody tr")) > 6, "rows", 120)
                 data = browser.picture(NARROW[1] if ending else height)
-                (FOLDER / f"{name}{ending}.png").write_bytes(data)
-                print(f"{name}{ending}.png: {len(data):,} bytes")
+                (FOLDER / f"{name}{ending}.webp").write_bytes(data)
+                print(f"{name}{ending}.webp: {len(data):,} bytes")
                 assert len(data) <= MOST_BYTES, f"{name} weighs more than {MOST_BYTES:,} bytes"
         finally:
             browser.close()
