@@ -6,6 +6,7 @@ forebay demo order-stores, then python integration-tests/console_pictures.py htt
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 from browser import NARROW, WIDE, Browser
@@ -37,11 +38,11 @@ def main(url: str, job: str, sql: str = "", statement: str = "") -> None:
                     continue
                 browser.size(*size)
                 browser.open(page)
-                browser.until(lambda selector=ready: browser.texts(selector), f"{page} is complete", 120)  # type: ignore[misc]
+                browser.until(partial(browser.texts, ready), f"{page} is complete", 120)
                 if name == "sql":
                     browser.all("textarea")[0].send_keys(statement)
                     browser.click("button.primary")
-                    browser.until(lambda: len(browser.all("tbody tr")) > 6, "rows", 120)
+                    browser.until(partial(browser.all, "tbody tr:nth-child(7)"), "rows", 120)
                 data = browser.picture(NARROW[1] if ending else height)
                 (FOLDER / f"{name}{ending}.webp").write_bytes(data)
                 print(f"{name}{ending}.webp: {len(data):,} bytes")

@@ -15,15 +15,17 @@ from forebay.runtime.error_replay import Again, Unfit, again, reason_of
 INPUTS = {"events": 4}
 
 
+def _own() -> Headers:
+    return [("trace", b"\xff\x00"), ("error.class", b"of another job")]
+
+
 @dataclass
 class Record:
     """A record as the client gives it."""
 
     key_: bytes | None = b"k"
     value_: bytes | None = b"v"
-    headers_: Headers | None = field(
-        default_factory=lambda: [("trace", b"\xff\x00"), ("error.class", b"of another job")]
-    )
+    headers_: Headers | None = field(default_factory=_own)
     topic_: str = "events"
     partition_: int = 3
     time: int = 1_700_000_000_000

@@ -12,7 +12,7 @@ const SIDES = { errors: "Errors", late: "Late" };
 
 export function mount(root, at, signal) {
   const side = at.parts[1] === "late" ? "late" : "errors";
-  const again = h("button", { type: "button" }, "Look again");
+  const again = h("button", { type: "button", class: "again" }, "Look again");
   const tabs = h(
     "nav",
     { class: "chips", "aria-label": "Kinds" },

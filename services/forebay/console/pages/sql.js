@@ -88,7 +88,7 @@ function box(at, body, signal) {
     remember(statement);
     stop.disabled = false;
     put(state, "running");
-    const view = new Rows(results);
+    const view = new Rows(results, (total) => mine.signal.aborted || put(state, `running, ${total === 1 ? "1 row" : `${count(total)} rows`} so far`));
     const begun = performance.now();
     try {
       await answer(at.job, statement, earlier.firstChild.checked, view, mine.signal, (said) => put(state, said));
@@ -141,8 +141,9 @@ async function answer(job, sql, begins, view, signal, say) {
 }
 
 class Rows {
-  constructor(root) {
+  constructor(root, told) {
     this.root = root;
+    this.told = told;
     this.total = 0;
     this.more = false;
     this.ended = false;
@@ -180,6 +181,7 @@ class Rows {
         this.body.prepend(h("tr", null, cells));
       }
       this.waiting = [];
+      this.told(this.total);
       while (this.body.children.length > SHOWN) this.body.lastChild.remove();
     });
   }
