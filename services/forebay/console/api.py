@@ -22,6 +22,7 @@ from forebay.sql.service import MODULE as SQL_MODULE
 
 _HELP = "try /api/jobs, /api/jobs/JOB, /api/jobs/JOB/history, /topics, /records, /tail, /q/stores, /q/sql"
 _LAST = 50
+_PATIENCE_S = 15.0
 
 
 class UnknownJob(LookupError):
@@ -48,6 +49,7 @@ class Api:
         self._queries = queries
         self._clock = clock
         self._graphs: dict[str, dict[str, Any]] = {}
+        self._silent: tuple[float, str] = (0.0, "")
 
     def answer(self, request: Request) -> Answer:
         """Answer a request whose path begins with `api`; what is wrong is told as `{"error": ...}`."""
@@ -99,9 +101,14 @@ class Api:
         return _json(shown)
 
     def _reports(self, watcher: JobWatcher) -> dict[str, Any]:
+        # A broker that is away takes seconds to say so: a page is not kept waiting by it each time.
+        until, said = self._silent
+        if self._clock() < until:
+            return {"reports": [], "reports_error": said}
         try:
             reports = watcher.reports()
         except Unavailable as error:
+            self._silent = self._clock() + _PATIENCE_S, str(error)
             return {"reports": [], "reports_error": str(error)}
         return {
             "reports": [
