@@ -24,6 +24,7 @@ sys.path.append(str(Path(__file__).parents[1] / "integration-tests"))
 from browser import Browser
 
 from forebay.conformance.cell import Cell
+from forebay.console.watched import NoAnswer, page
 from tests.console.watching import Job
 from tests.queries.written import WrittenTask, job_of
 
@@ -39,8 +40,8 @@ def stores() -> HttpServer:
         if number % 50_000 == 0:
             task.publish()
     task.publish()
-    pages = QueryPages(lambda found=job_of(task): found)  # type: ignore[misc]
-    return HttpServer(pages.answer, HOST, 0)
+    found = job_of(task)
+    return HttpServer(QueryPages(lambda: found).answer, HOST, 0)
 
 
 def work(job: Job, stop: threading.Event) -> None:
@@ -49,6 +50,14 @@ def work(job: Job, stop: threading.Event) -> None:
     while not stop.wait(1.0):
         at += 1
         job.tells(at * 1_000, at, TASKS)
+
+
+def answers(url: str) -> bool:
+    """Tell whether a page answers."""
+    try:
+        return page(url)[0] == 200
+    except NoAnswer:
+        return False
 
 
 def main() -> None:
@@ -61,15 +70,17 @@ def main() -> None:
     browser = Browser(f"http://{HOST}:{port}")
     try:
         console = psutil.Process(process.pid)
+        while not answers(f"http://{HOST}:{port}/healthz"):
+            time.sleep(0.2)
         time.sleep(10)
         weight = sum(len(file.read_bytes()) for file in (files("forebay.console") / "pages").iterdir())
         print(f"pages: {weight / 1000:.0f} kB")
-        for page in ("#/", "#/job/user-sessions"):
-            browser.open(page)
+        for shown in ("#/", "#/job/user-sessions"):
+            browser.open(shown)
             browser.until(lambda: browser.texts("main .badge"), "a job is shown", 60)
             script = "return [performance.getEntriesByName('first-contentful-paint')[0]?.startTime, performance.now()]"
             paint, complete = browser.driver.execute_script(script)
-            print(f"{page}: first picture {paint:.0f} ms, figures within {complete:.0f} ms")
+            print(f"{shown}: first picture {paint:.0f} ms, figures within {complete:.0f} ms")
         before, begun = sum(console.cpu_times()[:2]), time.monotonic()
         time.sleep(SECONDS)
         cpu = (sum(console.cpu_times()[:2]) - before) / (time.monotonic() - begun)

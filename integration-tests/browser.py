@@ -6,10 +6,11 @@ import base64
 import os
 import shutil
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from selenium import webdriver
-from selenium.common.exceptions import StaleElementReferenceException, WebDriverException
+from selenium.common.exceptions import StaleElementReferenceException, TimeoutException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
@@ -72,16 +73,15 @@ class Browser:
     def until(self, check: Callable[[], T], description: str, seconds: float = 30.0) -> T:
         """Wait for a condition, and return what it gave; elements that go meanwhile are looked for again."""
         wait = WebDriverWait(self.driver, seconds, 0.1, [StaleElementReferenceException, IndexError])
-        return wait.until(lambda _: check(), f"not within {seconds:.0f} s: {description}\n{self.said()}")
+        try:
+            return wait.until(lambda _: check())
+        except TimeoutException as error:
+            raise AssertionError(f"not within {seconds:.0f} s: {description}\n{self.said()}") from error
 
     def until_text(self, selector: str, part: str, seconds: float = 30.0) -> None:
         """Wait until an element of a selector reads so."""
-        try:
-            self.until(lambda: any(part in text for text in self.texts(selector)), f"{part!r} in {selector}", seconds)
-        except WebDriverException as error:
-            raise AssertionError(
-                f"{part!r} did not come to {selector}: {self.texts(selector)}\n{self.said()}"
-            ) from error
+        shown = partial(self.texts, selector)
+        self.until(lambda: any(part in text for text in shown()), f"{part!r} in {selector}", seconds)
 
     def click(self, selector: str, text: str = "") -> None:
         """Click the first element of a selector that reads so."""

@@ -64,6 +64,7 @@ class WorkingJob:
         self.url = f"http://{HOST}:{console}"
         for work in (
             lambda: self._work(health, metrics),
+            self._feed,
             lambda: server.serve(HOST, queries, 0.05, self._stop),
             lambda: watching.serve(HOST, console, self._stop),
         ):
@@ -83,10 +84,9 @@ class WorkingJob:
             metrics.observe([task.figures for task in worker.group.tasks])
             health.working()
 
-    def feed(self, seed: int) -> None:
-        """Send some events of five users."""
-        start_ms = FIXED_START_MS + seed * 60_000
-        self.bench.produce(Options(count=300, keys=5, seed=seed, start_ms=start_ms, event_rate=20))
+    def _feed(self) -> None:
+        """Send events of five users, for as long as the job works: rates are of the last ten seconds."""
+        self.bench.produce(Options(rate=50, keys=5), self._stop.is_set)
 
 
 def looked_again(browser: Browser) -> bool:
@@ -106,10 +106,8 @@ def working(platform: Platform, tmp_path: Path) -> Iterator[WorkingJob]:
 
 def test_a_job_at_work(working: WorkingJob, browser: Browser, platform: Platform) -> None:
     browser.url = working.url
-    working.feed(1)
     browser.open("#/")
     browser.until_text(".jobs .badge", "running")
-    working.feed(2)
     browser.open("#/job/user-sessions")
     rate = "[data-rate='topic user_activity > s0']"
     browser.until(lambda: browser.texts(f"{rate}:not(.still)"), "the arrow of the input shows a rate")
@@ -121,13 +119,12 @@ def test_a_job_at_work(working: WorkingJob, browser: Browser, platform: Platform
     browser.until(lambda: len(browser.all("tbody tr")) == 1, "one key is found")
     browser.click("button", "Follow live")
     browser.until_text("[role=status]", "following")
-    working.feed(3)
     browser.until(lambda: int(browser.texts("b.changes")[0].split()[0]) >= 3, "the push counts up")
 
     bad = (b"user <b>", b"not avro", {"partition": 2, "timestamp": FIXED_START_MS, "headers": [("trace", b"1")]})
     working.bench.send(bad)
     browser.open("#/errors/user-sessions")
-    browser.until(lambda: looked_again(browser), "the failed record")
+    browser.until(lambda: looked_again(browser), "the failed record", 60)
     browser.until_text("td.value", "user <b>")
     assert "forebay errors replay user-sessions --dry-run" in browser.texts("code")
     endpoints = platform.endpoints
