@@ -86,7 +86,11 @@ class WorkingJob:
 
     def _feed(self) -> None:
         """Send events of five users, for as long as the job works: rates are of the last ten seconds."""
-        self.bench.produce(Options(rate=50, keys=5), self._stop.is_set)
+        seed = 0
+        while not self._stop.wait(1.0):
+            seed += 1
+            start_ms = FIXED_START_MS + seed * 10_000
+            self.bench.produce(Options(count=200, keys=5, seed=seed, start_ms=start_ms, event_rate=20))
 
 
 def looked_again(browser: Browser) -> bool:
@@ -110,7 +114,7 @@ def test_a_job_at_work(working: WorkingJob, browser: Browser, platform: Platform
     browser.until_text(".jobs .badge", "running")
     browser.open("#/job/user-sessions")
     rate = "[data-rate='topic user_activity > s0']"
-    browser.until(lambda: browser.texts(f"{rate}:not(.still)"), "the arrow of the input shows a rate")
+    browser.until(lambda: browser.texts(f"{rate}:not(.still)"), "the arrow of the input shows a rate", 90)
     assert browser.texts(rate)[0].endswith(" rec/s")
     browser.until_text(".store .detail", " rows · ")
 
