@@ -27,6 +27,7 @@ from forebay.queries.server import QueryServer
 from forebay.runtime.health import Health, health_server
 from forebay.runtime.logic_settings import parse_logic
 from forebay.runtime.metrics import JobMetrics
+from forebay.runtime.task.figures import TaskFigures
 from producers.base import FIXED_START_MS, Options
 from tests.console.watching import Console, Job
 from tests.queries.written import WrittenTask, job_of
@@ -81,7 +82,8 @@ class WorkingJob:
             at += 1
             for task in worker.group.tasks:
                 task.figures.at = at
-            metrics.observe([task.figures for task in worker.group.tasks])
+            # As a driver gets them: what it had before stays as it was.
+            metrics.observe([TaskFigures.from_json(task.figures.to_json()) for task in worker.group.tasks])
             health.working()
 
     def _feed(self) -> None:

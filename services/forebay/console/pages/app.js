@@ -45,6 +45,8 @@ async function show() {
     put(main, note("broken", "There is no such page.", h("a", { href: "#/" }, "See all jobs")));
     return;
   }
+  const loading = import(module);
+  loading.catch(() => {}); // told below, unless the jobs can't be asked for either
   try {
     let job = at.parts[0];
     if (OF_A_JOB.includes(at.page)) {
@@ -56,7 +58,7 @@ async function show() {
     }
     links(at.page, job);
     document.title = `${job ? `${job} · ` : ""}${title} · Forebay`;
-    const { mount } = await import(module);
+    const { mount } = await loading;
     if (signal.aborted) return;
     put(main);
     mount(main, { ...at, job }, signal);
