@@ -102,3 +102,21 @@ def test_a_topic_that_nothing_produces_is_refused() -> None:
     other = dataclasses.replace(SERVICE, name="other", inputs=(Topic("unheard_of"),))
     with pytest.raises(DemoError, match="nothing produces the topic unheard_of"):
         dataclasses.replace(PLAN, services=(other,)).producers()
+
+
+def test_the_console_watches_every_job_of_the_demo() -> None:
+    other = dataclasses.replace(SERVICE, name="price-join")
+    plan = dataclasses.replace(PLAN, services=(SERVICE, other), console_port=0)
+    port = plan.console_at(8090)
+    assert port is not None
+    command = plan.console(8090, port)._command
+    assert f"{SERVICE.name}=http://127.0.0.1:8090/{SERVICE.name}" in command
+    assert "price-join=http://127.0.0.1:8090/price-join" in command
+    assert PLAN.console_at(8090) is None, "none unless it is asked for"
+
+
+def test_a_console_port_that_is_taken_is_refused() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        plan = dataclasses.replace(PLAN, console_port=server.getsockname()[1])
+        with pytest.raises(PlatformError, match="--console-port"):
+            plan.console_at(8090)

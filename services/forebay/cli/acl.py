@@ -35,7 +35,8 @@ Examples:
   forebay acl user-sessions --role produce --principal User:shop --apply
 
 Roles: run (the job), restore (beside run: takes its state from its changelogs), produce (writes its inputs),
-consume (`forebay tail` of its results), operate (topics, reset, store upgrade). See docs/security.md."""
+consume (`forebay tail` of its results), operate (topics, reset, store upgrade), query (`forebay queries`),
+console (`forebay console`), replay (`forebay errors replay`). See docs/security.md."""
 )
 @service_argument
 @click.option("--principal", callback=_principal, default="User:PRINCIPAL", help="Who gets them, TYPE:NAME.")

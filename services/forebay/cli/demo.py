@@ -58,6 +58,10 @@ Examples:
     help="Port of the jobs' health and metrics. Default: a free one.",
 )
 @topics_option
+@click.option(
+    "--console-port", type=click.IntRange(1, 65_535), help="Port of the console. Default: 7080, or a free one."
+)
+@click.option("--no-console", is_flag=True, help="Serve no console.")
 @click.option("--keep-platform", is_flag=True, help="Leave broker and registry running at the end.")
 def demo(
     services: tuple[Service, ...],
@@ -71,6 +75,8 @@ def demo(
     memory_mb: int | None,
     http_port: int | None,
     topics: dict[str, str],
+    console_port: int | None,
+    no_console: bool,
     keep_platform: bool,
 ) -> None:
     """Run SERVICES (default: user-sessions) on the embedded platform, feed them, and show live what happens.
@@ -97,6 +103,7 @@ def demo(
         memory_mb=memory_mb or heap_mb(len(chosen), available_mb()),
         duration_s=duration or None,
         http_port=http_port or 0,
+        console_port=None if no_console else console_port or 0,
         platform_after=PlatformAfter.KEEP if keep_platform else PlatformAfter.STOP,
     )
     console = Console()

@@ -39,6 +39,8 @@ COMMANDS = {
     "wait": LazyCommand("forebay.cli.wait:wait", "Wait until broker and registry answer."),
     "tail": LazyCommand("forebay.cli.tail:tail", "Print a topic's records, decoded, committed ones only."),
     "queries": LazyCommand("forebay.cli.queries:queries", "Serve a job's stores: pull and push queries over HTTP."),
+    "console": LazyCommand("forebay.cli.console:console", "See jobs, stores, errors and topics in a browser."),
+    "errors": LazyCommand("forebay.cli.error_records:errors", "Send records that failed back to their input."),
     "rescale": LazyCommand("forebay.cli.rescale:rescale", "Give a job another number of state tasks."),
     "restore": LazyCommand("forebay.cli.restore:restore", "Make a lost checkpoint anew from the changelogs."),
     "standby": LazyCommand("forebay.cli.standby:standby", "Keep warm copies of a job's state."),

@@ -11,13 +11,14 @@ from pathlib import Path
 from forebay.catalog import Service, Topic
 from forebay.demo.children import Child
 from forebay.demo.errors import DemoError
-from forebay.platform.ports import free_port, require_free
+from forebay.platform.ports import HOST, free_port, is_free, require_free
 from forebay.producing.sources import all_sources
 from forebay.renaming import actual_names
 
 OUT_OF_ORDER = 0.02
 DUPLICATES = 0.01
 MALFORMED = 0.002
+CONSOLE_PORT = 7080
 _PRODUCER_GRACE_S = 20.0
 _JOB_GRACE_S = 60.0
 
@@ -42,6 +43,7 @@ class DemoPlan:
         memory_mb: heap of the jobs' JVM, in MB.
         duration_s: seconds to go on once every job reads and writes; None = until it is interrupted.
         http_port: where the jobs' health and metrics are served; 0 = a free one.
+        console_port: where the console is served; 0: its usual port, or a free one; None: there is none.
     """
 
     home: Path
@@ -53,6 +55,7 @@ class DemoPlan:
     duration_s: float | None
     http_port: int = 0
     platform_after: PlatformAfter = PlatformAfter.STOP
+    console_port: int | None = None
 
     @property
     def logs(self) -> Path:
@@ -109,6 +112,28 @@ class DemoPlan:
         # The demo has checked them already.
         command = (*_forebay("run", *names, **options), "--no-check", *_named(shared))
         return Child(self.job_name, command, self.logs / f"{self.job_name.replace(' ', '-')}.log", _JOB_GRACE_S)
+
+    def console_at(self, jobs: int) -> int | None:
+        """Return the console's port: that given, its usual one or a free one. None: there is none.
+
+        Args:
+            jobs: the port of the jobs.
+
+        Raises:
+            PlatformError: the one given is taken.
+        """
+        if self.console_port:
+            require_free(self.console_port, "console", "--console-port")
+            return self.console_port
+        if self.console_port is None:
+            return None
+        return CONSOLE_PORT if is_free(CONSOLE_PORT) else free_port(frozenset({jobs}))
+
+    def console(self, jobs: int, http_port: int) -> Child:
+        """Return the console of all jobs, whose health and metrics are on the port `jobs`."""
+        watched = [f"{service.name}=http://{HOST}:{jobs}{self.pages(service)}" for service in self.services]
+        command = _forebay("console", *watched, **{"home": self.home, "http-port": http_port})
+        return Child("console", command, self.logs / "console.log", _PRODUCER_GRACE_S)
 
     def _producer(self, topic: Topic) -> Child:
         # Without --start events happen now, so those of a second demo with the same seed are new all the same.

@@ -46,6 +46,9 @@ class Demo:
         self._metrics = ""
         self._troubles: list[DemoError] = []
         self._last: View | None = None
+        self._console: Child | None = None
+        self._console_port: int | None = None
+        self._console_runs = False
 
     def run(self) -> None:
         """Run until the duration is over or Ctrl-C or SIGTERM come.
@@ -97,6 +100,9 @@ class Demo:
             lanes.append(Lane(producers, watched))
         self._lanes = Lanes(self._plan.jobs(port), lanes)
         self._metrics = f"http://{HOST}:{port}/metrics"
+        self._console_port = self._plan.console_at(port)
+        if self._console_port is not None:
+            self._console = self._plan.console(port, self._console_port)
 
     def _watch(self, ledger: Ledger) -> None:
         assert self._lanes is not None, "_prepare comes first"
@@ -107,6 +113,7 @@ class Demo:
             now = time.monotonic()
             self._lanes.require_progress(now)
             self._start(self._lanes, ledger, now)
+            self._start_console(self._lanes, ledger)
             self._last = View(now - began, time.time(), self._lanes.look(), self._hints())
             self._show.update(self._last)
             if ready_at is None:
@@ -119,8 +126,19 @@ class Demo:
             ledger.add(child.pid)
             self._show.note(f"started the {child.name} (pid {child.pid})")
 
+    def _start_console(self, lanes: Lanes, ledger: Ledger) -> None:
+        """Start the console once a job is ready, since starts need all there is; without it the demo goes on."""
+        if self._console is None or self._console_runs or not any(lane.is_ready for lane in lanes.lanes):
+            return
+        self._console_runs = True
+        self._console.start()
+        ledger.add(self._console.pid)
+        self._show.note(f"the console is at http://{HOST}:{self._console_port}/ (pid {self._console.pid})")
+
     def _hints(self) -> tuple[str, ...]:
+        console = () if self._console_port is None else (f"console http://{HOST}:{self._console_port}/",)
         return (
+            *console,
             f"metrics {self._metrics}  (also /healthz, /readyz)",
             f"logs {self._plan.logs}  broker {self._platform.endpoints.bootstrap_servers}",
             "Ctrl-C stops everything; the data stays, and `forebay demo` goes on with it",
@@ -131,8 +149,10 @@ class Demo:
             self._show.step(line)
 
     def _stop(self) -> None:
-        """End the producers, at the same time, then the jobs."""
+        """End the console and the producers, then the jobs; each kind at the same time."""
         assert self._lanes is not None, "_prepare comes first"
+        if self._console is not None:
+            self._end(self._console)
         for children in (self._lanes.producers, [self._lanes.job]):
             for child in children:
                 self._show.step(f"stopping the {child.name}")

@@ -23,6 +23,10 @@ class Samples:
         """Return the values of a metric's samples that have these labels."""
         return [value for _, value in self._matching(name, labels)]
 
+    def labelled(self, name: str, **labels: str) -> list[tuple[dict[str, str], float]]:
+        """Return a metric's samples that have these labels, each with all of its own."""
+        return list(self._matching(name, labels))
+
     def total(self, name: str, **labels: str) -> float:
         """Return the sum of a metric's samples that have these labels; 0 without any."""
         return sum(self.values(name, **labels))

@@ -11,6 +11,7 @@ from forebay.catalog import Service, Topic
 from forebay.kafka.identities import (
     control_group,
     marker_group,
+    replay_group,
     rescale_topic,
     restore_group,
     standby_group,
@@ -53,7 +54,8 @@ class Role(Enum):
     RUN: the job. RESTORE: what a job needs beside RUN to take its state from its changelogs, and `forebay standby`.
     QUERY: `forebay queries`, which needs no group. PRODUCE: whoever writes its inputs. CONSUME: whoever reads its
     results with `forebay tail`, which needs none either. OPERATE: `topics`, `reset`, `store upgrade`; beside RUN where
-    the command runs the job itself. `forebay rescale` is for administrators.
+    the command runs the job itself. CONSOLE: `forebay console` beside QUERY for the query servers it starts. REPLAY:
+    `forebay errors replay`. `forebay rescale` is for administrators.
     """
 
     RUN = "run"
@@ -62,6 +64,8 @@ class Role(Enum):
     PRODUCE = "produce"
     CONSUME = "consume"
     OPERATE = "operate"
+    CONSOLE = "console"
+    REPLAY = "replay"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +114,21 @@ def rights(service: Service, application: str, role: Role) -> tuple[Right, ...]:
             return tuple(_topic(Operation.READ, topic, "results") for topic in results)
         case Role.OPERATE:
             return _operate(service, application)
+        case Role.CONSOLE:
+            shown = (*service.inputs, *service.outputs, service.errors, service.late)
+            return (
+                *(_topic(Operation.READ, topic, "its records") for topic in shown),
+                *(_topic(Operation.READ, topic, "its records") for topic in service.own_topics(application, 1)),
+                Right(Operation.DESCRIBE, Resource.GROUP, control_group(application), "what tasks tell of themselves"),
+            )
+        case Role.REPLAY:
+            replayed = replay_group(application)
+            return (
+                _topic(Operation.READ, service.errors, "records that failed"),
+                *(_topic(Operation.WRITE, topic, "the same records again") for topic in service.inputs),
+                Right(Operation.READ, Resource.GROUP, replayed, "which were sent again"),
+                Right(Operation.WRITE, Resource.TRANSACTIONAL_ID, replayed, "each once"),
+            )
 
 
 def missing_kind(cause: str) -> Resource | None:

@@ -43,6 +43,11 @@ def queries_group(application: str) -> str:
     return f"{application}-queries"
 
 
+def replay_group(application: str) -> str:
+    """Return the consumer group that holds which failed records were sent again; a transactional id as well."""
+    return f"{application}-replay"
+
+
 def rescale_topic(application: str) -> str:
     """Return the name of the topic that holds a job's state while its number of tasks changes."""
     return f"{application}-rescale"

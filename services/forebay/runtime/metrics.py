@@ -27,12 +27,13 @@ class JobMetrics:
 
     Args:
         service: label of every metric.
+        since_ms: what tasks opened before is left out, ms since the epoch; this process's start by default.
     """
 
-    def __init__(self, service: str, registry: CollectorRegistry | None = None) -> None:
+    def __init__(self, service: str, registry: CollectorRegistry | None = None, since_ms: int | None = None) -> None:
         self.registry = registry or CollectorRegistry()
         self._service = service
-        self._since = time.time_ns() // 1_000_000 - _SKEW_MS
+        self._since = time.time_ns() // 1_000_000 - _SKEW_MS if since_ms is None else since_ms
         self._known: dict[Place, TaskFigures] = {}
         self.totals = dict.fromkeys(("records_in", "records_out", "state_rows", "state_bytes", *_COUNTED), 0)
         """Sums over all tasks."""

@@ -1,0 +1,265 @@
+"""The console in a real browser: a job at work, and everything that could go wrong with a page."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import browser as browsers
+import pytest
+from bench import INPUT, Bench
+from browser import NARROW, Browser
+from click.testing import CliRunner
+from loop_worker import LoopWorker
+from topic_reading import read_topic
+
+from forebay.cli.error_records import errors
+from forebay.conformance.cell import Cell
+from forebay.console.local_queries import LocalQueries
+from forebay.console.server import ConsoleServer
+from forebay.console.watched import WatchedJob
+from forebay.platform import Platform
+from forebay.platform.ports import HOST, free_port
+from forebay.producing.base import FIXED_START_MS, Options
+from forebay.queries.server import QueryServer
+from forebay.runtime.health import Health, health_server
+from forebay.runtime.logic_settings import parse_logic
+from forebay.runtime.metrics import JobMetrics
+from forebay.runtime.task.figures import TaskFigures
+from tests.console.watching import Console, Job
+from tests.queries.written import WrittenTask, job_of
+
+NOT_RUN = browsers.missing()
+pytestmark = [
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(bool(NOT_RUN), reason=f"NOT RUN: the console in a browser: {NOT_RUN}"),
+]
+HOSTILE = "<img src=x onerror=\"document.title='run'\">"
+TOKEN = "0123456789abcdef"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    browser = Browser("")
+    yield browser
+    browser.close()
+
+
+class WorkingJob:
+    """A job's loop on a thread of this process, its pages, a query server, and a console of it."""
+
+    def __init__(self, bench: Bench, ends: ExitStack) -> None:
+        self.bench = bench
+        self._stop = threading.Event()
+        health, metrics = Health(), JobMetrics(bench.service.name)
+        page = health_server(health, metrics.registry, HOST, 0)
+        ends.callback(page.close)
+        queries, console = free_port(), free_port()
+        service = bench.service
+        server = QueryServer(bench.settings, service, bench.application, parse_logic(service, {}))
+        job = WatchedJob(service, bench.application, f"http://{HOST}:{page.port}", f"http://{HOST}:{queries}")
+        watching = ConsoleServer(bench.settings, [job], LocalQueries(lambda *_: []))
+        self.url = f"http://{HOST}:{console}"
+        for work in (
+            lambda: self._work(health, metrics),
+            self._feed,
+            lambda: server.serve(HOST, queries, 0.05, self._stop),
+            lambda: watching.serve(HOST, console, self._stop),
+        ):
+            thread = threading.Thread(target=work, daemon=True)
+            ends.callback(thread.join, 30)
+            thread.start()
+        ends.callback(self._stop.set)
+
+    def _work(self, health: Health, metrics: JobMetrics) -> None:
+        worker = LoopWorker(self.bench).open()
+        at = 0
+        while not self._stop.is_set():
+            worker.cycle()
+            at += 1
+            for task in worker.group.tasks:
+                task.figures.at = at
+            # As a driver gets them: what it had before stays as it was.
+            metrics.observe([TaskFigures.from_json(task.figures.to_json()) for task in worker.group.tasks])
+            health.working()
+
+    def _feed(self) -> None:
+        """Send events of five users, for as long as the job works: rates are of the last ten seconds."""
+        seed = 0
+        while not self._stop.wait(1.0):
+            seed += 1
+            start_ms = FIXED_START_MS + seed * 10_000
+            self.bench.produce(Options(count=200, keys=5, seed=seed, start_ms=start_ms, event_rate=20))
+
+
+def looked_again(browser: Browser) -> bool:
+    """Press the button that reads a topic again; tell whether a record is shown."""
+    if browser.all("button:enabled.again"):
+        browser.click("button.again")
+    return bool(browser.texts("td.value b"))
+
+
+@pytest.fixture
+def working(platform: Platform, tmp_path: Path) -> Iterator[WorkingJob]:
+    with ExitStack() as ends:
+        bench = Bench(platform, "console", tmp_path)
+        ends.callback(bench.close)
+        yield WorkingJob(bench, ends)
+
+
+def test_a_job_at_work(working: WorkingJob, browser: Browser, platform: Platform) -> None:
+    browser.url = working.url
+    browser.open("#/")
+    browser.until_text(".jobs .badge", "running")
+    browser.open("#/job/user-sessions")
+    rate = "[data-rate='topic user_activity > s0']"
+    browser.until(lambda: browser.texts(f"{rate}:not(.still)"), "the arrow of the input shows a rate", 90)
+    assert browser.texts(rate)[0].endswith(" rec/s")
+    browser.until_text(".store .detail", " rows · ")
+
+    browser.click(".topology .store")
+    browser.click("td.name button")
+    browser.until(lambda: len(browser.all("tbody tr")) == 1, "one key is found")
+    browser.click("button", "Follow live")
+    browser.until_text("[role=status]", "following")
+    browser.until(lambda: int(browser.texts("b.changes")[0].split()[0]) >= 3, "the push counts up")
+
+    bad = (b"user <b>", b"not avro", {"partition": 2, "timestamp": FIXED_START_MS, "headers": [("trace", b"1")]})
+    working.bench.send(bad)
+    browser.open("#/errors/user-sessions")
+    browser.until(lambda: looked_again(browser), "the failed record", 60)
+    browser.until_text("td.value", "user <b>")
+    assert "forebay errors replay user-sessions --dry-run" in browser.texts("code")
+    endpoints = platform.endpoints
+    command = ["replay", "user-sessions", "--application", working.bench.application]
+    command += ["--bootstrap-servers", endpoints.bootstrap_servers, "--schema-registry-url", endpoints.registry_url]
+    would = CliRunner().invoke(errors, [*command, "--dry-run"]).output
+    assert f"1 record would be sent to {INPUT}" in would
+    assert f"1 record sent to {INPUT}" in CliRunner().invoke(errors, command).output
+    sent = [each for each in read_topic(working.bench.settings, INPUT)[2] if each.value() == b"not avro"]
+    assert len(sent) == 2
+    assert {(each.key(), each.timestamp()[1], json.dumps(str(each.headers()))) for each in sent} == {
+        (b"user <b>", FIXED_START_MS, json.dumps(str([("trace", b"1")])))
+    }
+
+    browser.open("#/")
+    browser.until(lambda: browser.all(".plot path.line"), "what was seen is there after the page was loaded anew")
+    assert not browser.complaints()
+
+
+@pytest.fixture
+def task() -> WrittenTask:
+    task = WrittenTask()
+    task.publish()
+    return task
+
+
+@pytest.fixture
+def consoles() -> Iterator[ExitStack]:
+    with ExitStack() as ends:
+        yield ends
+
+
+def test_what_keys_and_values_hold_is_text(consoles: ExitStack, browser: Browser, task: WrittenTask) -> None:
+    odd = [HOSTILE, '"quo\'ted"', "a/b", "zero\0byte", "\u202eturned"]
+    for key in odd:
+        task.store("plain").put(key, Cell(json.dumps(HOSTILE)))
+    task.publish()
+    console = Console(["http://127.0.0.1:1"], job_of(task))
+    consoles.callback(console.close)
+    headers = {"error.message": HOSTILE, "error.stage": HOSTILE, "error.topic": HOSTILE, HOSTILE: HOSTILE}
+    record = {"partition": 0, "offset": 0, "timestamp": 0, "key": HOSTILE, "value": {HOSTILE: HOSTILE}}
+    console.records.records["user-sessions.errors"] = [{**record, "headers": headers}]
+    browser.url = console.url
+    browser.open("#/stores/user-sessions/plain")
+    browser.until(lambda: len(browser.all("tbody tr")) == len(odd), "all keys are listed")
+    assert {"zero\\u0000byte", "\\u202eturned", HOSTILE, "a/b"} <= set(browser.texts("td.name .key"))
+    for key in ("a/b", "zero", HOSTILE):
+        browser.open("#/stores/user-sessions/plain")
+        browser.click("td.name button", key)
+        browser.until(lambda: len(browser.all("tbody tr")) == 1, f"{key} is found")
+    browser.open("#/errors/user-sessions")
+    browser.until_text("td.value", HOSTILE)
+    assert not browser.all("main img")
+    assert browser.driver.title != "run"
+    assert not browser.complaints()
+
+
+def test_a_token_is_asked_for_and_a_wrong_one_told(consoles: ExitStack, browser: Browser, task: WrittenTask) -> None:
+    console = Console(["http://127.0.0.1:1"], job_of(task), TOKEN.encode())
+    consoles.callback(console.close)
+    browser.url = console.url
+    browser.open("#/stores/user-sessions/plain")
+    for token, said in (("two words", "one word of ASCII"), ("wrong-wrong-wrong", "not the one that is asked for")):
+        browser.until(lambda: browser.all("dialog input"), "the token is asked for")[0].send_keys(token)
+        browser.click("dialog button")
+        browser.until_text("dialog .wrong", said)
+        browser.all("dialog input")[0].clear()
+    browser.all("dialog input")[0].send_keys(TOKEN)
+    browser.click("dialog button")
+    browser.until_text("main h2", "plain")
+
+
+def test_a_job_that_is_down_a_second_tab_and_a_sleep(consoles: ExitStack, browser: Browser) -> None:
+    job = Job()
+    console = Console([job, "http://127.0.0.1:1"])
+    job.tells(10, at=1, tasks=64)
+    console.look(1_700_000_000.0)
+    browser.url = console.url
+    browser.open("#/")
+    browser.until_text(".jobs .badge.running", "running")
+    browser.until_text(".reason.down", "is `forebay run order-stores` up?")
+    first = browser.driver.current_window_handle
+    browser.driver.switch_to.new_window("tab")
+    browser.open("#/job/user-sessions")
+    browser.until(lambda: len(browser.all(".flat tbody tr")) == 64, "64 tasks in a second tab")
+    job.close()
+    console.look(1_700_000_002.0)
+    browser.until_text(".reason.down", "does not answer")
+    browser.driver.close()
+    browser.driver.switch_to.window(first)
+    browser.until_text(".jobs .badge.down", "down")
+    # A laptop that sleeps loses its connections, and goes on where it was.
+    browser.driver.execute_cdp_cmd("Network.enable", {})
+    conditions = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
+    browser.driver.execute_cdp_cmd("Network.emulateNetworkConditions", conditions)
+    browser.until_text("main", "is `forebay console` still running?")
+    browser.until_text(".status.stale", "no answer")
+    conditions |= {"offline": False, "downloadThroughput": -1, "uploadThroughput": -1}
+    browser.driver.execute_cdp_cmd("Network.emulateNetworkConditions", conditions)
+    browser.until_text(".jobs .badge.down", "down")
+    browser.until_text(".status.live", "live")
+    console.close()
+
+
+PAGES = ("#/", "#/job/user-sessions", "#/stores/user-sessions", "#/sql/user-sessions", "#/errors/user-sessions")
+
+
+def test_every_page_fits_a_phone_and_goes_by_keyboard(consoles: ExitStack, browser: Browser, task: WrittenTask) -> None:
+    task.store("plain").put("k" * 300, Cell(json.dumps({"a": "x" * 2_000})))
+    task.publish()
+    console = Console(["http://127.0.0.1:1"], job_of(task))
+    consoles.callback(console.close)
+    browser.url = console.url
+    try:
+        browser.size(*NARROW)
+        for page in PAGES:
+            browser.open(page)
+            browser.until(lambda: browser.all("main h1") and not browser.all(".loading"), f"{page} is shown")
+            assert browser.driver.execute_script("return document.documentElement.scrollWidth") <= NARROW[0], page
+        browser.open("#/")
+        browser.until(lambda: browser.all("td.name a"), "a job is listed")
+        reached = []
+        for _ in range(12):
+            browser.driver.switch_to.active_element.send_keys("\ue004")
+            reached.append(browser.driver.switch_to.active_element.text)
+            if "user-sessions" in reached[-1]:
+                break
+        browser.driver.switch_to.active_element.send_keys("\ue007")
+        browser.until_text("main h1", "user-sessions")
+    finally:
+        browser.size(*browsers.WIDE)
+    assert not browser.complaints()

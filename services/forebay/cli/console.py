@@ -1,0 +1,154 @@
+"""forebay console: jobs, topologies, stores, errors and topics in a browser."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from forebay.catalog import UnknownService, all_services, find_service
+from forebay.cli.connection import connect, connection_options
+from forebay.cli.names import pairs
+from forebay.cli.signals import stop_requests
+from forebay.console.local_queries import LocalQueries
+from forebay.console.server import ConsoleServer
+from forebay.console.watched import WatchedJob, WrongAddress, checked_url
+from forebay.demo.plan import CONSOLE_PORT
+from forebay.kafka.settings import KafkaSettings
+from forebay.platform.ports import HOST
+from forebay.queries.gate import NoToken, read_token
+from forebay.runtime.logs import FORMATS, configure_logging
+
+
+class JobType(click.ParamType[WatchedJob]):
+    """A service whose job is watched, with the address of its /metrics where it serves them: SERVICE=URL."""
+
+    name = "job"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> WatchedJob:
+        """Return the job; a service or address that can't be is refused with what to write."""
+        if isinstance(value, WatchedJob):
+            return value
+        name, given, url = value.partition("=")
+        try:
+            return WatchedJob(find_service(name), name, checked_url(url) if given else "")
+        except (UnknownService, WrongAddress) as error:
+            self.fail(str(error), param, ctx)
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  forebay console                                               every service, by what its tasks report
+  forebay console user-sessions=http://127.0.0.1:8080           a job started with --http-port 8080
+  forebay console user-sessions --queries user-sessions=http://127.0.0.1:7070 --token-file token"""
+)
+@click.argument("jobs", nargs=-1, type=JobType(), metavar="[SERVICE[=URL]]...")
+@connection_options
+@click.option(
+    "--queries",
+    "servers",
+    multiple=True,
+    metavar="SERVICE=URL",
+    callback=pairs,
+    help="The query server of a job's stores. Default: one is started when its stores are first looked at.",
+)
+@click.option(
+    "--application",
+    "applications",
+    multiple=True,
+    metavar="SERVICE=ID",
+    callback=pairs,
+    help="Application id of a job. Default: its service's name.",
+)
+@click.option("--http-host", default="127.0.0.1", help="Address to serve on; 0.0.0.0 for all.")
+@click.option(
+    "--http-port", type=click.IntRange(0, 65535), default=CONSOLE_PORT, help="Port to serve on; 0: a free one."
+)
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path),
+    help="File with a token that the page asks for and sends: Authorization: Bearer TOKEN.",
+)
+@click.option("--log-format", type=click.Choice(list(FORMATS)), default="text", help="For people or for collectors.")
+def console(
+    jobs: tuple[WatchedJob, ...],
+    home: Path,
+    *,
+    servers: dict[str, str],
+    applications: dict[str, str],
+    http_host: str,
+    http_port: int,
+    token_file: Path | None,
+    log_format: str,
+    **connection: Any,
+) -> None:
+    """Serve a console of jobs on one page: what runs and how fast, topologies, stores, SQL, errors, topics.
+
+    It only reads. URL is where a job serves /metrics (`forebay run --http-port`); without one its tasks' reports
+    are read from the broker. With --token-file the page asks for the token, which query servers get as well.
+    """
+    configure_logging(log_format)
+    kafka = connect(home=home, **connection)
+    chosen = jobs or tuple(WatchedJob(service, service.name) for service in all_services().values())
+    watched = _with_addresses(chosen, servers, applications)
+    command = Command(kafka, home, token_file, connection["kafka_options"])
+    server = ConsoleServer(kafka, watched, LocalQueries(command), _token(token_file))
+    with stop_requests() as stop:
+        server.serve(http_host, http_port, stop)
+
+
+def _token(file: Path | None) -> bytes | None:
+    try:
+        return None if file is None else read_token(file)
+    except NoToken as error:
+        raise click.UsageError(f"--token-file: {error}") from error
+
+
+def _with_addresses(
+    jobs: Sequence[WatchedJob], servers: dict[str, str], applications: dict[str, str]
+) -> list[WatchedJob]:
+    names = {job.name for job in jobs}
+    for option, given in (("--queries", servers), ("--application", applications)):
+        unknown = sorted(given.keys() - names)
+        if unknown:
+            raise click.UsageError(f"{option} {unknown[0]}=...: the console watches {', '.join(sorted(names))}")
+    try:
+        return [
+            WatchedJob(
+                job.service,
+                applications.get(job.name, job.application),
+                job.page,
+                checked_url(servers[job.name]) if job.name in servers else "",
+            )
+            for job in jobs
+        ]
+    except WrongAddress as error:
+        raise click.UsageError(f"--queries: {error}") from error
+
+
+class Command:
+    """The command line of a query server on this machine; secrets reach it by the environment, as they reached us."""
+
+    def __init__(self, kafka: KafkaSettings, home: Path, token_file: Path | None, kafka_options: Sequence[str]) -> None:
+        self._kafka = kafka
+        self._home = home
+        self._token_file = token_file
+        self._kafka_options = kafka_options
+
+    def __call__(self, job: WatchedJob, port: int) -> list[str]:
+        options = {
+            "--home": str(self._home),
+            "--application": job.application,
+            "--bootstrap-servers": self._kafka.bootstrap_servers,
+            "--schema-registry-url": self._kafka.schema_registry_url,
+            "--http-host": HOST,
+            "--http-port": str(port),
+            **({"--token-file": str(self._token_file)} if self._token_file else {}),
+        }
+        given = [text for option in options.items() for text in option]
+        further = [text for option in self._kafka_options for text in ("--kafka-option", option)]
+        return [sys.executable, "-m", "forebay.cli.main", "queries", job.name, *given, *further]

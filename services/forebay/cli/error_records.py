@@ -1,0 +1,69 @@
+"""forebay errors: what became of records that could not be used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from forebay.catalog import Service
+from forebay.cli.connection import connect, connection_options
+from forebay.cli.names import service_argument
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.errors import TopicMissing
+from forebay.runtime.error_replay import ErrorReplay, Replayed
+
+
+@click.group()
+def errors() -> None:
+    """Deal with records that could not be used: those of a job's .errors topic."""
+
+
+@errors.command(
+    epilog="""\b
+Examples:
+  forebay errors replay user-sessions --dry-run
+  forebay errors replay user-sessions"""
+)
+@service_argument
+@click.option("--application", help="Application id of the job. Default: SERVICE.")
+@click.option("--dry-run", is_flag=True, help="Say what would be sent; send nothing.")
+@connection_options
+def replay(service: Service, application: str | None, dry_run: bool, **connection: Any) -> None:
+    """Send the records of SERVICE's .errors back to their input topics, unchanged: each once.
+
+    For after what they failed of is mended. Key, value, timestamp, headers and partition are the record's own; the
+    error.* headers are left out. Every thousand are one transaction, which notes what was sent in the group
+    APPLICATION-replay: a run that breaks off is given again, and goes on. A record that fails again is a new one of
+    .errors. The job may run meanwhile. A window may be closed by now: then the record goes to .late.
+    """
+    kafka = connect(**connection)
+    name = application or service.name
+    topic = service.as_application(name).errors.name
+    inputs = [each.name for each in service.inputs]
+    found = TopicAdmin(kafka).partitions([topic, *inputs])
+    missing = [each for each in (topic, *inputs) if each not in found]
+    if missing:
+        raise TopicMissing(f"there is no topic {', '.join(missing)}: `forebay topics create {service.name}` makes it")
+    run = ErrorReplay(kafka, name, topic, {each: found[each] for each in inputs})
+    if dry_run:
+        _show(run.look(), "would be sent", f"nothing was sent: `forebay errors replay {service.name}` sends them")
+        return
+    done = run.run(lambda so_far: click.echo(f"{so_far.sent.total()} sent", err=True))
+    _show(done, "sent", "")
+
+
+def _show(done: Replayed, verb: str, hint: str) -> None:
+    if not done.sent and not done.passed_over:
+        click.echo("nothing to send: no record failed since the last replay")
+        return
+    for (topic, reason), count in done.sent.most_common():
+        click.echo(f"{_records(count)} {verb} to {topic}: {reason}")
+    for why, count in done.passed_over.most_common():
+        click.echo(f"{_records(count)} passed over: {why}")
+    if hint and done.sent:
+        click.echo(hint)
+
+
+def _records(count: int) -> str:
+    return f"{count} record{'' if count == 1 else 's'}"

@@ -1,0 +1,1 @@
+"""The console: jobs, their topologies, stores, errors and topics, seen in a browser."""

@@ -1,0 +1,162 @@
+"""What the console's pages ask for, as JSON."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from forebay.builder.picture import picture_of
+from forebay.codec import DecodeError, Unavailable
+from forebay.console.graph import graph_of
+from forebay.console.local_queries import LocalQueries
+from forebay.console.proxy import handed_on
+from forebay.console.topics import MOST, NoSuchTopic, TopicPages, topics_of
+from forebay.console.watcher import JobWatcher
+from forebay.job import load_job
+from forebay.queries import parameters
+from forebay.queries.reads import WrongQuery
+from forebay.runtime.http import Answer, Request
+from forebay.sql.service import MODULE as SQL_MODULE
+
+_HELP = "try /api/jobs, /api/jobs/JOB, /api/jobs/JOB/history, /topics, /records, /tail, /q/stores, /q/sql"
+_LAST = 50
+_PATIENCE_S = 15.0
+
+
+class UnknownJob(LookupError):
+    """The console watches no such job; the message names those it does."""
+
+
+class Api:
+    """Answers what the pages ask.
+
+    Args:
+        watchers: of the jobs, in the order they are shown.
+        clock: seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        watchers: Sequence[JobWatcher],
+        topics: TopicPages,
+        queries: LocalQueries,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._watchers: Mapping[str, JobWatcher] = {watcher.job.name: watcher for watcher in watchers}
+        self._topics = topics
+        self._queries = queries
+        self._clock = clock
+        self._graphs: dict[str, dict[str, Any]] = {}
+        self._silent: tuple[float, str] = (0.0, "")
+
+    def answer(self, request: Request) -> Answer:
+        """Answer a request whose path begins with `api`; what is wrong is told as `{"error": ...}`."""
+        try:
+            match request.path[1:]:
+                case ("jobs",):
+                    return self._jobs(request)
+                case ("jobs", name):
+                    return self._job(self._watcher(name), request)
+                case ("jobs", name, "history"):
+                    since = parameters.number(request.parameters, "since", 0, 0, 1 << 40)
+                    return _json(self._watcher(name).ring.shown(self._clock(), since))
+                case ("jobs", name, "topics"):
+                    return self._topics_of(self._watcher(name))
+                case ("jobs", name, "records", topic):
+                    count = parameters.number(request.parameters, "last", _LAST, 1, MOST)
+                    return _json(self._topics.last(self._own(self._watcher(name), topic), count))
+                case ("jobs", name, "tail", topic):
+                    events = self._topics.follow(self._own(self._watcher(name), topic))
+                    return Answer(200, "text/event-stream", events)
+                case ("jobs", name, "q", *path):
+                    return self._query(self._watcher(name), tuple(path), request)
+                case _:
+                    return _error(404, _HELP)
+        except (UnknownJob, NoSuchTopic) as error:
+            return _error(404, str(error.args[0]))
+        except WrongQuery as error:
+            return _error(400, str(error))
+        except (Unavailable, DecodeError) as error:
+            return _error(503, str(error))
+
+    def _watcher(self, name: str) -> JobWatcher:
+        if name not in self._watchers:
+            raise UnknownJob(f"the console watches no job {name!r}: choose from {', '.join(self._watchers)}")
+        return self._watchers[name]
+
+    def _jobs(self, request: Request) -> Answer:
+        parameters.check_names(request.parameters, ())
+        now = self._clock()
+        return _json({"at_ms": int(now * 1000), "jobs": [each.overview(now) for each in self._watchers.values()]})
+
+    def _job(self, watcher: JobWatcher, request: Request) -> Answer:
+        """Return a job as it is now; with `topology=1` what does not change as well."""
+        parameters.check_names(request.parameters, ("topology",))
+        now = self._clock()
+        shown = {"at_ms": int(now * 1000), "job": watcher.overview(now), **watcher.live(), **self._reports(watcher)}
+        if "topology" in request.parameters:
+            shown |= {"topology": self._graph(watcher), "sql": watcher.job.service.job == SQL_MODULE}
+        return _json(shown)
+
+    def _reports(self, watcher: JobWatcher) -> dict[str, Any]:
+        # A broker that is away takes seconds to say so: a page is not kept waiting by it each time.
+        until, said = self._silent
+        if self._clock() < until:
+            return {"reports": [], "reports_error": said}
+        try:
+            reports = watcher.reports()
+        except Unavailable as error:
+            self._silent = self._clock() + _PATIENCE_S, str(error)
+            return {"reports": [], "reports_error": str(error)}
+        return {
+            "reports": [
+                {
+                    "stage": item.part,
+                    "task": item.task,
+                    "worker": item.worker,
+                    "opened_ms": item.opened,
+                    "told_ms": item.at,
+                    "commits": item.commits,
+                    "records_in": sum(item.records_in.values()),
+                    "restored_rows": item.restored_rows,
+                    "restore_seconds": round(item.restore_seconds, 3),
+                    "tail_rows": item.tail_rows,
+                }
+                for item in reports.figures
+            ],
+            "reports_error": reports.trouble,
+        }
+
+    def _graph(self, watcher: JobWatcher) -> dict[str, Any]:
+        job = watcher.job
+        if job.name not in self._graphs:
+            self._graphs[job.name] = graph_of(picture_of(job.service, load_job(job.service.job), job.application))
+        return self._graphs[job.name]
+
+    def _topics_of(self, watcher: JobWatcher) -> Answer:
+        job = watcher.job
+        named = topics_of(job.service, job.application)
+        return _json({"topics": [{"name": each.name, "role": each.role} for each in named]})
+
+    def _own(self, watcher: JobWatcher, topic: str) -> str:
+        known = [each.name for each in topics_of(watcher.job.service, watcher.job.application)]
+        if topic not in known:
+            raise NoSuchTopic(f"{topic!r} is no topic of {watcher.job.name}: choose from {', '.join(known)}")
+        return topic
+
+    def _query(self, watcher: JobWatcher, path: tuple[str, ...], request: Request) -> Answer:
+        waits = self._queries.starting(watcher.job)
+        if waits:
+            return _error(503, waits)
+        return handed_on(self._queries.address(watcher.job), path, request)
+
+
+def _json(content: dict[str, Any]) -> Answer:
+    body = json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode(errors="backslashreplace")
+    return Answer(200, "application/json", body, {"Cache-Control": "no-store"})
+
+
+def _error(status: int, text: str) -> Answer:
+    return Answer(status, "application/json", json.dumps({"error": text}, ensure_ascii=False).encode())

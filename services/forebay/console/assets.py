@@ -1,0 +1,40 @@
+"""The console's pages: files of this package, kept in memory, served with what a browser must not do with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.resources import files
+from types import MappingProxyType
+
+from forebay.runtime.http import Answer
+
+_TYPES = {
+    "html": "text/html; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+}
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""Nothing but the console's own files runs, and nothing is sent elsewhere, whatever a record holds."""
+
+_HEADERS: Mapping[str, str] = MappingProxyType(
+    {
+        "Content-Security-Policy": _POLICY,
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "Cache-Control": "no-cache",
+    }
+)
+
+
+def assets() -> dict[tuple[str, ...], Answer]:
+    """Return the answer to each path of a page's file; the empty path is the page itself."""
+    found: dict[tuple[str, ...], Answer] = {
+        (file.name,): Answer(200, _TYPES[file.name.rpartition(".")[2]], file.read_bytes(), _HEADERS)
+        for file in (files(__package__) / "pages").iterdir()
+        if file.name.rpartition(".")[2] in _TYPES
+    }
+    return {**found, ("",): found["index.html",]}

@@ -1,0 +1,80 @@
+"""A job's topology as a graph to draw: what `forebay topology` prints, each arrow with the name of its rate."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from forebay.builder.picture import Picture, StageFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """From one node to another.
+
+    Args:
+        rate: kind and name of the counter that it shows; "" where none counts what goes along it.
+    """
+
+    tail: str
+    head: str
+    rate: str = ""
+    name: str = ""
+
+
+def graph_of(picture: Picture) -> dict[str, Any]:
+    """Return a topology's nodes, arrows and stages, as JSON can hold them."""
+    outputs = {sending.to for stage in picture.stages for sending in stage.sends}
+    nodes: dict[str, dict[str, Any]] = {}
+    arrows: list[Arrow] = []
+    for number, stage in enumerate(picture.stages):
+        for topic, record in stage.reads:
+            nodes.setdefault(f"topic {topic}", {"kind": "topic", "label": topic, "detail": record})
+        _add_stage(nodes, arrows, stage, number, len(outputs) == 1)
+    return {
+        "stages": [
+            {
+                "number": number,
+                "name": stage.name or str(number),
+                "changelog": stage.changelog,
+                "stores": [asdict(store) for store in stage.stores],
+            }
+            for number, stage in enumerate(picture.stages)
+        ],
+        "nodes": [{"id": ident, **node} for ident, node in nodes.items()],
+        "arrows": [asdict(arrow) for arrow in arrows],
+        "sides": list(picture.sides),
+    }
+
+
+def _add_stage(
+    nodes: dict[str, dict[str, Any]],
+    arrows: list[Arrow],
+    stage: StageFacts,
+    number: int,
+    sole_output: bool,
+) -> None:
+    topics = {topic for topic, _ in stage.reads}
+    steps = {step.ident for step in stage.steps}
+    for step in stage.steps:
+        nodes[step.ident] = {"kind": "step", "label": step.label, "stage": number}
+        for origin in step.after:
+            if origin in topics:
+                arrows.append(Arrow(f"topic {origin}", step.ident, "in", origin))
+            elif origin in steps:
+                arrows.append(Arrow(origin, step.ident))
+            else:
+                arrows.append(Arrow(f"repartition {origin}", step.ident, "handed", origin))
+    for store in stage.stores:
+        ident = f"store {store.name}"
+        nodes[ident] = {"kind": "store", "label": store.name, "detail": store.kind, "stage": number}
+    for step in stage.steps:
+        arrows.extend(Arrow(step.ident, f"store {store}", "puts", store) for store in step.stores)
+    for sending in stage.hands_over:
+        ident = f"repartition {sending.to}"
+        nodes.setdefault(ident, {"kind": "repartition", "label": sending.to, "detail": sending.record})
+        arrows.append(Arrow(sending.step, ident, "handed", sending.to))
+    for sending in stage.sends:
+        ident = f"topic {sending.to}"
+        nodes.setdefault(ident, {"kind": "topic", "label": sending.to, "detail": sending.record})
+        arrows.append(Arrow(sending.step, ident, *(("out", "output") if sole_output else ("", ""))))

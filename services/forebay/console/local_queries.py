@@ -1,0 +1,64 @@
+"""Query servers that the console starts itself, where none is named: once somebody asks for a job's stores."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from collections.abc import Callable, Sequence
+
+from forebay.console.watched import NoAnswer, WatchedJob, page
+from forebay.platform.ports import HOST, free_port
+
+_END_SECONDS = 10.0
+
+
+class LocalQueries:
+    """Starts a query server for a job, as a child that ends with the console.
+
+    Args:
+        command: of a query server: of a job, on a port.
+    """
+
+    def __init__(self, command: Callable[[WatchedJob, int], Sequence[str]]) -> None:
+        self._command = command
+        self._running: dict[str, tuple[subprocess.Popen[bytes], str]] = {}
+        self._answered: set[str] = set()
+        self._lock = threading.Lock()
+
+    def address(self, job: WatchedJob) -> str:
+        """Return the URL of the job's query server; it is started where there is none, or it ended."""
+        if job.queries:
+            return job.queries
+        with self._lock:
+            found = self._running.get(job.name)
+            if found is None or found[0].poll() is not None:
+                port = free_port()
+                process = subprocess.Popen(self._command(job, port), stdin=subprocess.DEVNULL)
+                found = self._running[job.name] = (process, f"http://{HOST}:{port}")
+            return found[1]
+
+    def starting(self, job: WatchedJob) -> str:
+        """Return why a query server started here can't be asked yet; "" when it can. Starts what is missing."""
+        address = self.address(job)
+        if job.queries or address in self._answered:
+            return ""  # what it answers, or that it does not, is told by the query itself
+        try:
+            page(f"{address}/healthz")
+        except NoAnswer:
+            return "the query server of this job is starting: a few seconds"
+        self._answered.add(address)
+        return ""
+
+    def close(self) -> None:
+        """End those that were started."""
+        with self._lock:
+            processes = [process for process, _ in self._running.values()]
+            self._running.clear()
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            try:
+                process.wait(_END_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()

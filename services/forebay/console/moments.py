@@ -1,0 +1,137 @@
+"""A job at one moment, from its metrics, and what two moments tell of the time between."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from forebay.demo.figures import Figures, read_figures
+from forebay.demo.samples import Samples
+from forebay.runtime.latencies import LAST_MINUTE
+
+RATE_SECONDS = 10.0
+
+Count = tuple[str, str]
+"""A counter: what it counts, and of which topic, kind or store."""
+
+_COUNTERS: Mapping[str, tuple[str, str]] = {
+    "in": ("forebay_records_in_total", "topic"),
+    "handed": ("forebay_records_handed_total", "stage"),
+    "out": ("forebay_records_out_total", "kind"),
+    "puts": ("forebay_store_puts_total", "store"),
+    "gets": ("forebay_store_gets_total", "store"),
+}
+_OF_TASKS: Mapping[str, str] = {
+    "rows": "forebay_state_rows",
+    "bytes": "forebay_state_bytes",
+    "changelog_lag_rows": "forebay_changelog_lag_rows",
+    "restore_rows_per_s": "forebay_restore_rows_per_second",
+    "stream_time_s": "forebay_stream_time_seconds",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StoreLevel:
+    """What a store holds, over all tasks: rows and bytes."""
+
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A job at one moment.
+
+    Args:
+        at_s: seconds, monotonic.
+        counts: counters since the job's start.
+        stores: by name.
+        tasks: levels of each task by stage and number (names: `_OF_TASKS`).
+        lags: records waiting, by input topic.
+        latencies_ms: end to end, of the last minute, by quantile; none without an output in it.
+    """
+
+    at_s: float
+    figures: Figures
+    counts: Mapping[Count, float] = field(default_factory=dict)
+    stores: Mapping[str, StoreLevel] = field(default_factory=dict)
+    tasks: Mapping[tuple[int, int], Mapping[str, float]] = field(default_factory=dict)
+    lags: Mapping[str, int] = field(default_factory=dict)
+    latencies_ms: Mapping[float, float] = field(default_factory=dict)
+
+
+def moment_of(page: str, service: str, at_s: float) -> Moment:
+    """Return what a job's /metrics page says. Raises ValueError if it is no such page."""
+    samples = Samples(page)
+    counts: dict[Count, float] = {}
+    for kind, (name, label) in _COUNTERS.items():
+        for labels, value in samples.labelled(name, service=service):
+            place = kind, labels[label]
+            counts[place] = counts.get(place, 0.0) + value
+    return Moment(
+        at_s,
+        read_figures(samples, service),
+        counts,
+        _stores(samples, service),
+        _tasks(samples, service),
+        {topic: int(value) for topic, value in _summed(samples, "forebay_lag_records", "topic", service).items()},
+        {float(labels["quantile"]): value * 1000 for labels, value in samples.labelled(LAST_MINUTE, service=service)},
+    )
+
+
+def _summed(samples: Samples, name: str, label: str, service: str) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for labels, value in samples.labelled(name, service=service):
+        found[labels[label]] = found.get(labels[label], 0.0) + value
+    return found
+
+
+def _stores(samples: Samples, service: str) -> dict[str, StoreLevel]:
+    rows = _summed(samples, "forebay_store_rows", "store", service)
+    sizes = _summed(samples, "forebay_store_bytes", "store", service)
+    return {name: StoreLevel(int(held), int(sizes.get(name, 0))) for name, held in rows.items()}
+
+
+def _tasks(samples: Samples, service: str) -> dict[tuple[int, int], dict[str, float]]:
+    tasks: dict[tuple[int, int], dict[str, float]] = {}
+    for shown, name in _OF_TASKS.items():
+        for labels, value in samples.labelled(name, service=service):
+            tasks.setdefault((int(labels["stage"]), int(labels["task"])), {})[shown] = value
+    return dict(sorted(tasks.items()))
+
+
+class Recent:
+    """The last moments; a job that began anew begins anew here."""
+
+    def __init__(self) -> None:
+        self._moments: deque[Moment] = deque()
+
+    @property
+    def latest(self) -> Moment | None:
+        """The newest moment."""
+        return self._moments[-1] if self._moments else None
+
+    def add(self, moment: Moment) -> None:
+        """Take in a moment."""
+        before = self.latest
+        if before is not None and moment.figures.records_in < before.figures.records_in:
+            self._moments.clear()
+        self._moments.append(moment)
+        while len(self._moments) > 1 and self._moments[1].at_s <= moment.at_s - RATE_SECONDS:
+            self._moments.popleft()
+
+    def clear(self) -> None:
+        """Forget: what comes next is another run."""
+        self._moments.clear()
+
+    def rates(self) -> dict[Count, float]:
+        """Return what each counter gained a second, over the last ten; nothing before there are two moments."""
+        if len(self._moments) < 2:
+            return {}
+        now = self._moments[-1]
+        then = next(moment for moment in self._moments if moment.at_s >= now.at_s - RATE_SECONDS)
+        if then is now:
+            then = self._moments[-2]
+        seconds = max(now.at_s - then.at_s, 0.001)
+        return {place: max(0.0, value - then.counts.get(place, 0.0)) / seconds for place, value in now.counts.items()}

@@ -1,0 +1,190 @@
+// Where the boxes of a topology stand: columns in the direction records go, a lane for each sub-topology.
+
+const ALONG = { wide: 86, tall: 46 }; // between two columns
+const ACROSS = 22; // between two boxes of a column
+const PAD = 16;
+const TITLE = 22;
+
+const sizes = {
+  topic: { height: 46 },
+  step: { height: 38 },
+  store: { height: 58 },
+  repartition: { height: 46 },
+};
+
+function widthOf(node) {
+  const longest = Math.max(node.label.length * 7.6, node.kind === "topic" ? (node.detail ?? "").length * 6.4 : 0, node.kind === "store" ? 130 : 0);
+  return Math.min(250, Math.max(96, longest + 32));
+}
+
+/** The longest way from a node without arrows into it, by node. */
+function depths(nodes, arrows) {
+  const depth = new Map(nodes.map((node) => [node.id, 0]));
+  for (let round = 0; round < nodes.length; round += 1) {
+    let moved = false;
+    for (const arrow of arrows) {
+      const least = depth.get(arrow.tail) + 1;
+      if (depth.get(arrow.head) < least && least <= nodes.length) {
+        depth.set(arrow.head, least);
+        moved = true;
+      }
+    }
+    if (!moved) break;
+  }
+  // A topic that is only read stands right before the first that reads it.
+  for (const node of nodes) {
+    const heads = arrows.filter((arrow) => arrow.tail === node.id).map((arrow) => depth.get(arrow.head));
+    if (heads.length && !arrows.some((arrow) => arrow.head === node.id)) depth.set(node.id, Math.min(...heads) - 1);
+  }
+  return depth;
+}
+
+/** Places for all boxes: {x, y, width, height} by node, the stages' frames, and the size of it all. */
+export function layout(graph, tall) {
+  const stored = new Map(); // store -> the step it stands beside
+  for (const arrow of graph.arrows) {
+    if (arrow.head.startsWith("store ") && !stored.has(arrow.head)) stored.set(arrow.head, arrow.tail);
+  }
+  const moving = graph.nodes.filter((node) => !stored.has(node.id));
+  const flows = graph.arrows.filter((arrow) => !arrow.head.startsWith("store "));
+  const depth = depths(moving, flows);
+  const blocks = moving.map((node) => {
+    const parts = [node, ...graph.nodes.filter((each) => stored.get(each.id) === node.id)].map((each) => ({
+      node: each,
+      width: widthOf(each),
+      height: sizes[each.kind].height,
+    }));
+    const across = parts.reduce((sum, each) => sum + (tall ? each.width : each.height), 0) + (parts.length - 1) * 12;
+    return { node, parts, depth: depth.get(node.id), across, along: Math.max(...parts.map((each) => (tall ? each.height : each.width))) };
+  });
+  const lanes = stageLanes(graph, blocks);
+  placeAcross(blocks, lanes, flows);
+  return placed(graph, blocks, tall);
+}
+
+// Stages that take up the same columns stand beside each other, others may share a lane.
+function stageLanes(graph, blocks) {
+  const taken = [];
+  const lanes = new Map();
+  for (const stage of graph.stages) {
+    const mine = blocks.filter((block) => block.node.stage === stage.number);
+    if (!mine.length) continue;
+    const from = Math.min(...mine.map((block) => block.depth));
+    const to = Math.max(...mine.map((block) => block.depth));
+    let lane = taken.findIndex((spans) => spans.every((span) => span.to < from || span.from > to));
+    if (lane < 0) lane = taken.push([]) - 1;
+    taken[lane].push({ from, to });
+    const columns = new Map();
+    for (const block of mine) columns.set(block.depth, (columns.get(block.depth) ?? 0) + block.across + ACROSS);
+    taken[lane].size = Math.max(taken[lane].size ?? 0, ...columns.values());
+    lanes.set(stage.number, lane);
+  }
+  let offset = 0;
+  const starts = taken.map((lane) => {
+    const start = offset;
+    offset += lane.size + 2 * PAD + TITLE;
+    return { start, size: lane.size };
+  });
+  return new Map([...lanes].map(([stage, lane]) => [stage, starts[lane]]));
+}
+
+function placeAcross(blocks, lanes, flows) {
+  const middle = (block) => block.at + block.parts[0].across0 + block.parts[0].half;
+  for (const block of blocks) {
+    const first = block.parts[0];
+    first.across0 = 0;
+    first.half = block.parts.length > 1 ? 19 : block.across / 2;
+  }
+  const byId = new Map(blocks.map((block) => [block.node.id, block]));
+  const columns = grouped(blocks);
+  const order = [...columns.keys()].sort((a, b) => a - b);
+  const near = (block) => {
+    const found = flows
+      .flatMap((arrow) => (arrow.head === block.node.id ? [arrow.tail] : arrow.tail === block.node.id ? [arrow.head] : []))
+      .map((id) => byId.get(id))
+      .filter((each) => each.at !== undefined)
+      .map(middle);
+    return found.length ? found.reduce((a, b) => a + b, 0) / found.length : null;
+  };
+  // Steps first, within the lanes of their stages; then topics and repartitions beside what they are joined to.
+  for (const column of order) {
+    const steps = columns.get(column).filter((block) => block.node.stage !== undefined);
+    for (const stage of new Set(steps.map((block) => block.node.stage))) {
+      const mine = steps.filter((block) => block.node.stage === stage);
+      mine.sort((a, b) => (near(a) ?? 0) - (near(b) ?? 0));
+      const lane = lanes.get(stage);
+      const needed = mine.reduce((sum, block) => sum + block.across + ACROSS, -ACROSS);
+      let at = lane.start + (lane.size - needed) / 2;
+      for (const block of mine) {
+        block.at = at;
+        at += block.across + ACROSS;
+      }
+    }
+  }
+  for (const column of order) {
+    const others = columns.get(column).filter((block) => block.node.stage === undefined);
+    const fixed = columns.get(column).filter((block) => block.node.stage !== undefined);
+    for (const block of others) block.wanted = (near(block) ?? 0) - block.across / 2;
+    others.sort((a, b) => a.wanted - b.wanted);
+    // They are pushed apart around their common middle.
+    let end = -Infinity;
+    for (const block of others) {
+      block.at = Math.max(block.wanted, end);
+      end = block.at + block.across + ACROSS;
+    }
+    const shift = others.length ? others.reduce((sum, block) => sum + (block.at - block.wanted), 0) / others.length : 0;
+    for (const block of others) block.at -= shift;
+    for (const block of others) {
+      for (const other of fixed) {
+        if (block.at < other.at + other.across + ACROSS && other.at < block.at + block.across + ACROSS) {
+          block.at = Math.max(...fixed.map((each) => each.at + each.across)) + PAD + ACROSS;
+        }
+      }
+    }
+  }
+}
+
+function grouped(blocks) {
+  const columns = new Map();
+  for (const block of blocks) columns.set(block.depth, [...(columns.get(block.depth) ?? []), block]);
+  return columns;
+}
+
+function placed(graph, blocks, tall) {
+  const gap = tall ? ALONG.tall : ALONG.wide;
+  const order = [...new Set(blocks.map((block) => block.depth))].sort((a, b) => a - b);
+  const least = Math.min(...blocks.map((block) => block.at));
+  const boxes = new Map();
+  let along = PAD;
+  for (const column of order) {
+    const mine = blocks.filter((block) => block.depth === column);
+    const wide = Math.max(...mine.map((block) => block.along));
+    for (const block of mine) {
+      let across = block.at - least + PAD + TITLE;
+      for (const part of block.parts) {
+        const own = tall ? part.height : part.width;
+        const start = along + (wide - own) / 2;
+        boxes.set(part.node.id, {
+          node: part.node,
+          x: tall ? across : start,
+          y: tall ? start : across,
+          width: part.width,
+          height: part.height,
+        });
+        across += (tall ? part.width : part.height) + 12;
+      }
+    }
+    along += wide + gap;
+  }
+  const frames = graph.stages.flatMap((stage) => {
+    const mine = [...boxes.values()].filter((box) => box.node.stage === stage.number);
+    if (!mine.length) return [];
+    const x = Math.min(...mine.map((box) => box.x)) - 12;
+    const y = Math.min(...mine.map((box) => box.y)) - 12;
+    return [{ stage, x, y, width: Math.max(...mine.map((box) => box.x + box.width)) - x + 12, height: Math.max(...mine.map((box) => box.y + box.height)) - y + 12 }];
+  });
+  const all = [...boxes.values(), ...frames];
+  const width = Math.max(...all.map((box) => box.x + box.width)) + PAD;
+  const height = Math.max(...all.map((box) => box.y + box.height)) + PAD;
+  return { boxes, frames, width, height };
+}

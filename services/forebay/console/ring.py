@@ -1,0 +1,57 @@
+"""What a job's figures were in the last hour: in the console's memory, so that a page loaded anew has them."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Mapping
+from typing import Any
+
+SERIES = ("in", "out", "lag", "p50", "p99", "errors", "late")
+"""Records a second in and out, records waiting, latencies in ms, records a second that failed or came too late."""
+
+STEP_S = 5
+SLOTS = 3600 // STEP_S
+_NONE = math.nan
+
+
+class Ring:
+    """An hour in steps of five seconds: 40 KB a job, however long it runs. A step without figures is a gap."""
+
+    def __init__(self) -> None:
+        self._values = {name: array("d", [_NONE]) * SLOTS for name in SERIES}
+        self._steps = array("q", [-1]) * SLOTS
+
+    def put(self, at_s: float, values: Mapping[str, float | None]) -> None:
+        """Keep the values of a time, seconds since the epoch: the last ones of a step stay."""
+        step = int(at_s) // STEP_S
+        slot = step % SLOTS
+        self._steps[slot] = step
+        for name, kept in self._values.items():
+            value = values.get(name)
+            kept[slot] = _NONE if value is None else value
+
+    def shown(self, now_s: float, since_s: float = 0.0) -> dict[str, Any]:
+        """Return the last hour up to now, from the step after `since_s` on, oldest first; None: a gap.
+
+        The step that is not over yet is left out: it would change.
+        """
+        last = int(now_s) // STEP_S - 1
+        first = max(last - SLOTS + 2, int(since_s) // STEP_S + 1)
+        steps = range(first, last + 1)
+        return {
+            "step_s": STEP_S,
+            "first_s": first * STEP_S,
+            "series": {name: [self._at(kept, step) for step in steps] for name, kept in self._values.items()},
+        }
+
+    def lately(self, name: str, now_s: float, points: int) -> list[float | None]:
+        """Return the last points of a series, for a small plot."""
+        last = int(now_s) // STEP_S - 1
+        return [self._at(self._values[name], step) for step in range(last - points + 1, last + 1)]
+
+    def _at(self, kept: array[float], step: int) -> float | None:
+        slot = step % SLOTS
+        if self._steps[slot] != step or math.isnan(kept[slot]):
+            return None
+        return round(kept[slot], 2)

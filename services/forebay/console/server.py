@@ -1,0 +1,65 @@
+"""The console: one process that watches jobs and serves its pages, until it is stopped."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+
+from confluent_kafka.admin import AdminClient
+
+from forebay.console.api import Api
+from forebay.console.assets import assets
+from forebay.console.local_queries import LocalQueries
+from forebay.console.reports import ReportReader
+from forebay.console.topics import TopicPages
+from forebay.console.watched import WatchedJob
+from forebay.console.watcher import JobWatcher
+from forebay.kafka.settings import KafkaSettings
+from forebay.queries.gate import Gate
+from forebay.runtime.http import Answer, HttpServer, Request
+
+log = logging.getLogger(__name__)
+
+
+class ConsoleServer:
+    """Serves the console of some jobs.
+
+    Args:
+        token: what must be sent for everything but the pages themselves, which hold nothing; None: nothing.
+    """
+
+    def __init__(
+        self, kafka: KafkaSettings, jobs: Sequence[WatchedJob], queries: LocalQueries, token: bytes | None = None
+    ) -> None:
+        reports = ReportReader(AdminClient(kafka.admin()))
+        self.watchers = [JobWatcher(job, reports) for job in jobs]
+        self._api = Api(self.watchers, TopicPages(kafka), queries)
+        self._queries = queries
+        self._gate = Gate(token)
+        self._pages = assets()
+
+    def serve(self, host: str, port: int, stop: threading.Event) -> None:
+        """Serve until `stop` is set. Raises PortInUse."""
+        server = HttpServer(self.answer, host, port)
+        log.info("the console is at http://%s:%d/", host, server.port)
+        try:
+            for watcher in self.watchers:
+                name = f"watch {watcher.job.name}"
+                threading.Thread(target=watcher.watch, args=(stop,), name=name, daemon=True).start()
+            stop.wait()
+        finally:
+            server.close()
+            self._queries.close()
+
+    def answer(self, request: Request) -> Answer:
+        """Answer one request: a file of the pages, health, or what the pages ask for."""
+        found = self._pages.get(request.path)
+        if found is not None:
+            return found
+        match request.path[0]:
+            case "healthz" | "readyz":
+                return Answer(200, "application/json", b'{"ok": true, "reason": "the console answers"}\n')
+            case "api":
+                return self._gate.refused(request) or self._api.answer(request)
+        return Answer(404, "text/plain; charset=utf-8", b"there is no such page: begin at /\n")

@@ -1,0 +1,154 @@
+"""Records of a job's topics: the last ones, and those that come, decoded."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
+
+from forebay.catalog import Service
+from forebay.codec import Unavailable
+from forebay.kafka.errors import failed
+from forebay.kafka.identities import TAIL_GROUP
+from forebay.kafka.registry import shared_registry
+from forebay.kafka.render import Renderer
+from forebay.kafka.settings import KafkaSettings
+
+MOST = 500
+_SECONDS = 10.0
+_PATIENCE_S = 8.0
+_BEAT_S = 0.5
+_SILENT_S = 15.0
+_SHOWN_A_BEAT = 25
+_FETCH = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTopic:
+    """A topic of a job, and what it is to it."""
+
+    name: str
+    role: str
+
+
+class NoSuchTopic(LookupError):
+    """The job has no such topic; the message names those it has."""
+
+
+def topics_of(service: Service, application: str) -> list[NamedTopic]:
+    """Return a job's topics, inputs first."""
+    seen = service.as_application(application)
+    roles = (
+        ("input", seen.inputs),
+        ("output", seen.outputs),
+        ("errors", (seen.errors,)),
+        ("late", (seen.late,)),
+        ("repartition", seen.repartitions(application, 1)),
+        ("changelog", seen.changelogs(application, 1)),
+    )
+    return [NamedTopic(topic.name, role) for role, topics in roles for topic in topics]
+
+
+class TopicPages:
+    """Reads topics; each reading has a consumer of its own, in no group."""
+
+    def __init__(self, kafka: KafkaSettings) -> None:
+        self._kafka = kafka
+
+    def last(self, topic: str, count: int) -> dict[str, Any]:
+        """Return the last committed records of a topic, newest first. Raises Unavailable, NoSuchTopic."""
+        consumer = self._consumer()
+        try:
+            bounds = self._bounds(consumer, topic)
+            # A transaction's marker has an offset as well: of a commit with one record every second one.
+            places = [TopicPartition(topic, n, max(low, high - 2 * count)) for n, (low, high) in bounds.items()]
+            left = {number for number, (low, high) in bounds.items() if high > low}
+            consumer.assign([place for place in places if place.partition in left])
+            deadline = time.monotonic() + _PATIENCE_S
+            records: list[Message] = []
+            while left and time.monotonic() < deadline:
+                for message in consumer.consume(_FETCH, 0.2):
+                    # The end of a partition comes as an error of its own: behind it may be a transaction's marker.
+                    if message.error() is not None:
+                        left.discard(message.partition() or 0)
+                    else:
+                        records.append(message)
+                        if (message.offset() or 0) + 1 >= bounds[message.partition() or 0][1]:
+                            left.discard(message.partition() or 0)
+        except KafkaException as error:
+            raise failed(error.args[0], f"the topic {topic} can't be read") from error
+        finally:
+            consumer.close()
+        records.sort(key=lambda found: (found.timestamp()[1], found.offset() or 0), reverse=True)
+        return {
+            "records": self._shown(records[:count]),
+            "partitions": len(bounds),
+            "offsets": sum(high - low for low, high in bounds.values()),
+        }
+
+    def follow(self, topic: str) -> Iterator[bytes]:
+        """Yield server-sent events of the records that come from now on, some of them where there are too many.
+
+        Raises:
+            Unavailable, NoSuchTopic: before the first event.
+        """
+        consumer = self._consumer()
+        try:
+            bounds = self._bounds(consumer, topic)
+            consumer.assign([TopicPartition(topic, number, high) for number, (_, high) in bounds.items()])
+        except KafkaException as error:
+            consumer.close()
+            raise failed(error.args[0], f"the topic {topic} can't be followed") from error
+        except Exception:
+            consumer.close()
+            raise
+        return self._events(consumer)
+
+    def _events(self, consumer: Consumer) -> Iterator[bytes]:
+        try:
+            yield b": following\n\n"
+            told_at = time.monotonic()
+            while True:
+                begun = time.monotonic()
+                found: list[Message] = []
+                while (left := _BEAT_S - (time.monotonic() - begun)) > 0:
+                    found += [message for message in consumer.consume(_FETCH, left) if message.error() is None]
+                if found:
+                    told_at = time.monotonic()
+                    shown = self._shown(found[-_SHOWN_A_BEAT:])
+                    content = {"records": shown[::-1], "count": len(found), "seconds": _BEAT_S}
+                    yield f"event: records\ndata: {json.dumps(content, ensure_ascii=False)}\n\n".encode()
+                elif time.monotonic() - told_at > _SILENT_S:
+                    told_at = time.monotonic()
+                    yield b": nothing new\n\n"
+        finally:
+            consumer.close()
+
+    def _consumer(self) -> Consumer:
+        return Consumer(self._kafka.consumer(**{"group.id": TAIL_GROUP, "queued.max.messages.kbytes": 4_096}))
+
+    def _bounds(self, consumer: Consumer, topic: str) -> dict[int, tuple[int, int]]:
+        known = consumer.list_topics(topic, timeout=_SECONDS).topics[topic]
+        if known.error is not None:
+            raise NoSuchTopic(f"the broker has no topic {topic} yet: its job or `forebay topics create` makes it")
+        return {
+            number: consumer.get_watermark_offsets(TopicPartition(topic, number), _SECONDS)
+            for number in known.partitions
+        }
+
+    def _shown(self, records: list[Message]) -> list[Any]:
+        renderer = Renderer(shared_registry(self._kafka.registry()), with_headers=True)
+        return [_shown(renderer, record) for record in records]
+
+
+def _shown(renderer: Renderer, record: Message) -> Any:
+    try:
+        return json.loads(renderer.line(record))
+    except Unavailable as error:
+        # Without the registry the record is shown all the same, but for what only the registry can tell.
+        place = {"partition": record.partition(), "offset": record.offset(), "timestamp": record.timestamp()[1]}
+        return {**place, "key": None, "value": None, "note": f"can't be decoded now: {error}"}

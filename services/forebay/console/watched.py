@@ -1,0 +1,68 @@
+"""What a console is told of a job: its name, and where its pages are."""
+
+from __future__ import annotations
+
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from forebay.catalog import Service
+
+_SECONDS = 3.0
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+"""Jobs are in the same machine or cluster: no proxy stands between."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedJob:
+    """A job under watch.
+
+    Args:
+        application: its application id.
+        page: URL of its /metrics and /readyz; "" where it serves none: its tasks' reports are read from the broker.
+        queries: URL of a query server of its stores; "": none is named.
+    """
+
+    service: Service
+    application: str
+    page: str = ""
+    queries: str = ""
+
+    @property
+    def name(self) -> str:
+        """The service's name."""
+        return self.service.name
+
+
+class WrongAddress(ValueError):
+    """An address is no http URL; the message says what to write."""
+
+
+def checked_url(url: str) -> str:
+    """Return a page's URL without a slash at its end. Raises WrongAddress."""
+    parts = urlsplit(url)
+    try:
+        port_is_fine = parts.port is None or parts.port > 0
+    except ValueError:
+        port_is_fine = False
+    if parts.scheme not in ("http", "https") or not parts.hostname or not port_is_fine or parts.query:
+        raise WrongAddress(f"{url!r} is no address of a page: write http://HOST:PORT, such as http://127.0.0.1:8080")
+    return url.rstrip("/")
+
+
+class NoAnswer(Exception):
+    """A page does not answer; the message says why."""
+
+
+def page(url: str) -> tuple[int, str]:
+    """Return a page's status and text, waiting three seconds at most. Raises NoAnswer."""
+    try:
+        with _DIRECT.open(url, timeout=_SECONDS) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode(errors="replace")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "reason", error)
+        raise NoAnswer(getattr(reason, "strerror", None) or str(reason)) from error

@@ -1,0 +1,174 @@
+"""A job under watch: looked at every two seconds, whether or not somebody has the page open."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from enum import Enum
+from typing import Any
+
+from forebay.codec import Unavailable
+from forebay.console.moments import Moment, Recent, moment_of
+from forebay.console.reports import ReportedMetrics, ReportReader, Reports
+from forebay.console.ring import Ring
+from forebay.console.watched import NoAnswer, WatchedJob, page
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 2.0
+_SILENT_MS = 15_000
+_POINTS = 60
+
+
+class State(Enum):
+    """How a job is."""
+
+    RUNNING = "running"
+    STARTING = "starting"
+    TROUBLE = "trouble"
+    DOWN = "down"
+
+
+class JobWatcher:
+    """Looks at one job, and remembers an hour.
+
+    Args:
+        reports: of its tasks; asked for by whoever looks at the job itself, and where it has no page.
+    """
+
+    def __init__(self, job: WatchedJob, reports: ReportReader) -> None:
+        self.job = job
+        self.ring = Ring()
+        self._reader = reports
+        self._reported = ReportedMetrics(job.name)
+        self._recent = Recent()
+        self._lock = threading.Lock()
+        self._state, self._reason = State.STARTING, "not looked at yet"
+        self._seen_at = 0.0
+
+    def watch(self, stop: threading.Event) -> None:
+        """Look until `stop` is set."""
+        while not stop.is_set():
+            begun = time.monotonic()
+            try:
+                self.look(time.time(), begun)
+            except Exception:  # one job's odd page must not end the watch over it
+                log.exception("%s can't be looked at", self.job.name)
+            stop.wait(max(0.1, LOOK_SECONDS - (time.monotonic() - begun)))
+
+    def look(self, now_s: float, at_s: float) -> None:
+        """Look once.
+
+        Args:
+            now_s: seconds since the epoch; at_s: monotonic.
+        """
+        state, reason, moment = self._seen(now_s, at_s)
+        with self._lock:
+            self._state, self._reason = state, reason
+            if moment is None:
+                self._recent.clear()
+                return
+            self._seen_at = now_s
+            self._recent.add(moment)
+            rates = self._recent.rates()
+            if rates:
+                self.ring.put(now_s, {**_headline(rates, moment), **self._latencies()})
+
+    def _seen(self, now_s: float, at_s: float) -> tuple[State, str, Moment | None]:
+        try:
+            if not self.job.page:
+                return self._by_reports(now_s, at_s)
+            _, text = page(f"{self.job.page}/metrics")
+            moment = moment_of(text, self.job.name, at_s)
+            _, told = page(f"{self.job.page}/readyz")
+            verdict = json.loads(told)
+            state = State.RUNNING if verdict["ok"] else State.TROUBLE if moment.figures.commits else State.STARTING
+            return state, str(verdict["reason"]), moment
+        except NoAnswer as error:
+            return State.DOWN, f"{self.job.page} does not answer ({error}): is `forebay run {self.job.name}` up?", None
+        except (ValueError, KeyError, TypeError):
+            wrong = f"{self.job.page} answers, but not as a job of Forebay does: give the address of its /metrics"
+            return State.DOWN, wrong, None
+        except Unavailable as error:
+            return State.DOWN, f"{error}: does the broker run?", None
+
+    def _by_reports(self, now_s: float, at_s: float) -> tuple[State, str, Moment | None]:
+        reports = self.reports()
+        if not reports.figures:
+            return State.DOWN, f"no task has told anything yet: start it with `forebay run {self.job.name}`", None
+        silent_ms = int(now_s * 1000) - reports.told_at_ms
+        if silent_ms > _SILENT_MS:
+            return State.DOWN, f"its tasks told nothing for {silent_ms // 1000} s: start it again, or see its log", None
+        moment = moment_of(self._reported.page(reports), self.job.name, at_s)
+        if reports.trouble:
+            return State.TROUBLE, reports.trouble, moment
+        return State.RUNNING, "the tasks read and commit", moment
+
+    def reports(self) -> Reports:
+        """Return the tasks' reports as they are now. Raises Unavailable."""
+        return self._reader.read(self.job.application, self.job.service.stages)
+
+    def overview(self, now_s: float) -> dict[str, Any]:
+        """Return the job's line in the list of all jobs; what is not known is None."""
+        with self._lock:
+            latest = self._recent.latest
+            figures = None if latest is None else latest.figures
+            return {
+                "name": self.job.name,
+                "application": self.job.application,
+                "summary": self.job.service.summary,
+                "state": self._state.value,
+                "reason": self._reason,
+                "seen_ms": int(self._seen_at * 1000),
+                **(dict.fromkeys(("in", "out", "lag", "errors", "late")) if latest is None else self._rates(latest)),
+                **self._latencies(),
+                "errors_total": None if figures is None else figures.errors,
+                "late_total": None if figures is None else figures.late,
+                "restarts": None if figures is None else figures.restarts,
+                "rows": None if figures is None else figures.state_rows,
+                "bytes": None if figures is None else figures.state_bytes,
+                "stream_time_ms": _ms(None if figures is None else figures.stream_time_s),
+                "trend": self.ring.lately("in", now_s, _POINTS),
+            }
+
+    def live(self) -> dict[str, Any]:
+        """Return what moves on the job's own page: rates by place, stores, tasks, lags."""
+        with self._lock:
+            latest = self._recent.latest
+            rates: dict[str, dict[str, float]] = {}
+            for (kind, name), rate in self._recent.rates().items():
+                rates.setdefault(kind, {})[name] = round(rate, 2)
+        if latest is None:
+            return {"rates": {}, "stores": {}, "tasks": [], "lags": {}}
+        return {
+            "rates": rates,
+            "stores": {name: {"rows": held.rows, "bytes": held.bytes} for name, held in latest.stores.items()},
+            "tasks": [{"stage": stage, "task": task, **levels} for (stage, task), levels in latest.tasks.items()],
+            "lags": latest.lags,
+        }
+
+    def _rates(self, latest: Moment) -> dict[str, float | None]:
+        rates = self._recent.rates()
+        found = dict.fromkeys(("in", "out", "errors", "late"), None) if not rates else _headline(rates, latest)
+        return {**found, "lag": latest.figures.lag}
+
+    def _latencies(self) -> dict[str, float | None]:
+        found = {} if self._recent.latest is None else self._recent.latest.latencies_ms
+        return {"p50": found.get(0.5), "p99": found.get(0.99)}
+
+
+def _headline(rates: dict[tuple[str, str], float], moment: Moment) -> dict[str, float | None]:
+    read = sum(rate for (kind, _), rate in rates.items() if kind == "in")
+    return {
+        "in": read,
+        "out": rates.get(("out", "output"), 0.0),
+        "errors": rates.get(("out", "errors"), 0.0),
+        "late": rates.get(("out", "late"), 0.0),
+        "lag": moment.figures.lag,
+    }
+
+
+def _ms(seconds: float | None) -> int | None:
+    return None if seconds is None else int(seconds * 1000)

@@ -1,0 +1,213 @@
+"""Records of `<application>.errors`, sent back to the input topics they came from: unchanged, each once."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+
+from forebay.kafka.errors import failed
+from forebay.kafka.identities import replay_group
+from forebay.kafka.settings import KafkaSettings
+from forebay.processor.messages import Headers
+
+_SECONDS = 30.0
+_BATCH = 1_000
+_POLL_S = 1.0
+_LARGEST = 64 * 1024 * 1024
+_LONGEST = 200
+_NUMBERED = re.compile(r"[\w.-]*\d[\w.-]*")
+_FIRST_FACT = "error.class"
+"""The job's own headers stand behind the record's, and begin with this one (forebay.processor.side_topics)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """A record as it is sent again; `timestamp` in ms, None where it had none."""
+
+    topic: str
+    partition: int
+    key: bytes | None
+    value: bytes | None
+    timestamp: int | None
+    headers: Headers
+
+
+class Unfit(Exception):
+    """A record can't be sent again as it was; the message says why."""
+
+
+@dataclass(slots=True)
+class Replayed:
+    """What was sent again, or would be.
+
+    Args:
+        sent: records by input topic and by what they failed of.
+        passed_over: records that can't be sent again, by why.
+    """
+
+    sent: Counter[tuple[str, str]] = field(default_factory=Counter)
+    passed_over: Counter[str] = field(default_factory=Counter)
+
+
+def again(message: Message, inputs: Mapping[str, int]) -> Again:
+    """Return the record that a record of `.errors` was. Raises Unfit.
+
+    Args:
+        inputs: the job's input topics with their numbers of partitions.
+    """
+    headers: Headers = list(message.headers() or ())  # type: ignore[arg-type]
+    at = max((place for place, (name, _) in enumerate(headers) if name == _FIRST_FACT), default=-1)
+    if at < 0:
+        raise Unfit("it has no header error.class: the job did not write it")
+    facts = {name: (value or b"").decode(errors="replace") for name, value in headers[at:]}
+    for name in ("error.shortened", "error.headers"):
+        if name in facts:
+            raise Unfit(f"parts of it were left out ({name}): send the original, which its input topic still holds")
+    if "error.timer" in facts or "error.topic" not in facts:
+        raise Unfit("a timer failed, not a record: what it would have done is done at its next time")
+    topic = facts["error.topic"]
+    if topic not in inputs:
+        raise Unfit(f"it failed behind {topic}, between sub-topologies: send the input again that it was made of")
+    try:
+        partition, timestamp = int(facts["error.partition"]), int(facts["error.timestamp"])
+    except (KeyError, ValueError):
+        raise Unfit("its headers error.partition and error.timestamp are no numbers") from None
+    if not 0 <= partition < inputs[topic]:
+        raise Unfit(f"its partition {partition} is gone: {topic} has {inputs[topic]}")
+    return Again(topic, partition, message.key(), message.value(), timestamp if timestamp >= 0 else None, headers[:at])
+
+
+def reason_of(message: Message) -> str:
+    """Return what a record failed of, in a few words; names and numbers that a text tells of are left out."""
+    facts: dict[str, str | bytes | None] = dict(message.headers() or ())
+    found = (facts.get(f"error.{name}") for name in ("stage", "class", "message"))
+    texts = [text.decode(errors="replace") if isinstance(text, bytes) else text or "?" for text in found]
+    said = _NUMBERED.sub("…", " ".join(texts[2].split()))
+    return f"{texts[0]}: {texts[1]}: {said[:_LONGEST]}"
+
+
+class ErrorReplay:
+    """Sends a job's failed records again.
+
+    What was sent is told to a consumer group in the transaction that sends it, so that nothing is sent twice, whatever
+    breaks off; what fails again is a new record of `.errors`, and sent by the next run.
+
+    Args:
+        topic: the job's `.errors`.
+        inputs: its input topics with their numbers of partitions.
+    """
+
+    def __init__(self, kafka: KafkaSettings, application: str, topic: str, inputs: Mapping[str, int]) -> None:
+        self._kafka = kafka
+        self._group = replay_group(application)
+        self._topic = topic
+        self._inputs = inputs
+
+    def look(self) -> Replayed:
+        """Return what a run would do now; changes nothing. Raises Unavailable."""
+        found = Replayed()
+        for messages in self._batches():
+            for message in messages:
+                self._sorted(message, found)
+        return found
+
+    def run(self, told: Callable[[Replayed], None]) -> Replayed:
+        """Send again what was not yet; `told` hears of every transaction. Raises Unavailable: run it again."""
+        done = Replayed()
+        # Whoever runs at the same time is fenced off first: what it sent shows in the group, which is read then.
+        producer = self._producer()
+        consumer = self._consumer()
+        try:
+            for messages in self._batches():
+                self._send(producer, consumer, messages, done)
+                told(done)
+        finally:
+            consumer.close()
+        return done
+
+    def _send(self, producer: Producer, consumer: Consumer, messages: list[Message], done: Replayed) -> None:
+        ends: dict[int, int] = {}
+        part = Replayed()
+        try:
+            producer.begin_transaction()
+            for message in messages:
+                ends[message.partition() or 0] = (message.offset() or 0) + 1
+                record = self._sorted(message, part)
+                if record is not None:
+                    _produce(producer, record)
+            places = [TopicPartition(self._topic, partition, end) for partition, end in ends.items()]
+            producer.send_offsets_to_transaction(places, consumer.consumer_group_metadata(), _SECONDS)
+            producer.commit_transaction(_SECONDS)
+        except KafkaException as error:
+            raise failed(error.args[0], "these records were not sent; give the command again") from error
+        done.sent += part.sent
+        done.passed_over += part.passed_over
+
+    def _sorted(self, message: Message, found: Replayed) -> Again | None:
+        try:
+            record = again(message, self._inputs)
+        except Unfit as unfit:
+            found.passed_over[str(unfit)] += 1
+            return None
+        found.sent[record.topic, reason_of(message)] += 1
+        return record
+
+    def _batches(self) -> Iterator[list[Message]]:
+        """Yield what was not sent yet and is committed now, some records at a time."""
+        consumer = self._consumer()
+        try:
+            places, ends = self._open(consumer)
+            left = {number for number, end in ends.items() if end > places[number]}
+            consumer.assign([TopicPartition(self._topic, number, places[number]) for number in left])
+            while left:
+                batch = []
+                for message in consumer.consume(_BATCH, _POLL_S):
+                    number, error = message.partition() or 0, message.error()
+                    if error is None and (message.offset() or 0) < ends[number]:
+                        batch.append(message)
+                    elif error is not None and error.code() != KafkaError._PARTITION_EOF:
+                        raise failed(error, f"{self._topic} can't be read")
+                    if error is not None or (message.offset() or 0) + 1 >= ends[number]:
+                        left.discard(number)
+                if batch:
+                    yield batch
+        except KafkaException as error:
+            raise failed(error.args[0], f"{self._topic} can't be read") from error
+        finally:
+            consumer.close()
+
+    def _open(self, consumer: Consumer) -> tuple[dict[int, int], dict[int, int]]:
+        starts, ends = {}, {}
+        for number, told in self._places(consumer).items():
+            low, high = consumer.get_watermark_offsets(TopicPartition(self._topic, number), _SECONDS)
+            starts[number], ends[number] = max(low, told), high
+        return starts, ends
+
+    def _places(self, consumer: Consumer) -> dict[int, int]:
+        """Return up to where each partition was sent again; 0: nothing yet."""
+        known = consumer.list_topics(self._topic, timeout=_SECONDS).topics[self._topic]
+        asked = [TopicPartition(self._topic, number) for number in known.partitions]
+        return {place.partition: max(0, place.offset) for place in consumer.committed(asked, _SECONDS)}
+
+    def _consumer(self) -> Consumer:
+        return Consumer(self._kafka.consumer(**{"group.id": self._group}))
+
+    def _producer(self) -> Producer:
+        identity = {"transactional.id": self._group, "message.max.bytes": _LARGEST}
+        producer = Producer(self._kafka.producer(**identity))
+        try:
+            producer.init_transactions(_SECONDS)
+        except KafkaException as error:
+            raise failed(error.args[0], f"no transaction can begin as {self._group}") from error
+        return producer
+
+
+def _produce(producer: Producer, record: Again) -> None:
+    at = 0 if record.timestamp is None else record.timestamp
+    headers: list[tuple[str, str | bytes | None]] = list(record.headers)
+    producer.produce(record.topic, record.value, record.key, record.partition, timestamp=at, headers=headers)
+    producer.poll(0)

@@ -1,0 +1,147 @@
+"""The console's answers as a browser gets them: keys of every kind, tokens, what is not there, and its own pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib.resources import files
+from urllib.parse import quote
+from urllib.request import urlopen
+
+import pytest
+
+from forebay.conformance.cell import Cell
+from forebay.queries.stores import JobStores
+from forebay.runtime.http import Request
+from forebay.stores.keys import join_key
+from tests.console.watching import Console
+from tests.queries.written import WrittenTask, job_of
+
+PAGES = files("forebay.console") / "pages"
+ODD = ['"quoted"', "it's", "a/b", "../up", "zero\0byte", "<img src=x onerror=alert(1)>", "ü?#&%", " ", "\u202eturned"]
+TOKEN = "0123456789abcdef"
+QUERIES = "/api/jobs/user-sessions/q"
+
+
+@pytest.fixture
+def task() -> WrittenTask:
+    task = WrittenTask()
+    task.publish()
+    return task
+
+
+@pytest.fixture
+def stores(task: WrittenTask) -> JobStores:
+    return job_of(task)
+
+
+@pytest.fixture
+def console(stores: JobStores) -> Iterator[Console]:
+    console = Console(["http://127.0.0.1:1"], stores)
+    yield console
+    console.close()
+
+
+def test_a_key_of_any_characters_is_found(console: Console, task: WrittenTask) -> None:
+    for key in ODD:
+        task.store("plain").put(key, Cell('"<b>"'))
+    task.publish()
+    for key in ODD:
+        status, found = console.get(f"{QUERIES}/stores/plain/{quote(key, safe='')}")
+        assert status == 200, found
+        assert [(entry["key"], entry["value"]) for entry in found["entries"]] == [(key, {"json": '"<b>"'})]
+
+
+def test_a_key_of_several_fields_and_parameters_are_handed_on(console: Console, task: WrittenTask) -> None:
+    task.store("windows").put(join_key("a/1", "cpu"), Cell("1"), 10)
+    task.publish()
+    _, found = console.get(f"{QUERIES}/stores/windows/a%2F1/cpu?since=0&until=1970-01-01T00:00:01Z")
+    assert found["entries"][0]["key_parts"] == ["a/1", "cpu"]
+    status, refused = console.get(f"{QUERIES}/stores/windows/a?prefix=x")
+    assert (status, "it takes" in refused["error"]) == (400, True)
+
+
+def test_a_store_without_a_key_is_read_a_page_at_a_time(console: Console, task: WrittenTask) -> None:
+    for number in range(250):
+        task.store("plain").put(f"key-{number:03}", Cell("1"))
+    task.publish()
+    _, found = console.get(f"{QUERIES}/stores/plain?limit=100")
+    assert (len(found["entries"]), found["more"], found["next"]) == (100, True, "key-099")
+    _, found = console.get(f"{QUERIES}/stores/plain?limit=100&after=key-199")
+    assert (len(found["entries"]), found["more"]) == (50, False)
+
+
+def test_changes_are_handed_on_as_they_come(console: Console, task: WrittenTask) -> None:
+    with urlopen(f"{console.url}{QUERIES}/changes/plain/k?begin=snapshot", timeout=10) as pushed:
+        assert pushed.readline() == b"event: now\n"
+        task.store("plain").put("k", Cell("7"))
+        task.publish()
+        line = next(line for line in pushed if line.startswith(b'data: {"task"'))
+    assert b'"key": "k"' in line
+
+
+def test_without_the_token_nothing_but_the_page_itself_is_told(stores: JobStores) -> None:
+    console = Console(["http://127.0.0.1:1"], stores, TOKEN.encode())
+    for token in ("", "wrong-wrong-wrong-wrong"):
+        for path in ("/api/jobs", f"{QUERIES}/stores", "/api/jobs/user-sessions/topics"):
+            status, found = console.get(path, token)
+            assert (status, "a token is asked for" in found["error"]) == (401, True)
+    with urlopen(console.url) as page:
+        assert b"<!doctype html>" in page.read()
+    # The query server asks for the same one: it is handed on.
+    assert console.get(f"{QUERIES}/stores", TOKEN)[0] == 200
+    console.close()
+
+
+def test_what_is_not_there_is_told_with_what_is(console: Console) -> None:
+    assert console.get("/api/jobs/none") == (
+        404,
+        {"error": "the console watches no job 'none': choose from user-sessions"},
+    )
+    status, found = console.get("/api/jobs/user-sessions/records/secrets")
+    assert (status, "is no topic of user-sessions: choose from user_activity" in found["error"]) == (404, True)
+    status, found = console.get("/api/nothing")
+    assert (status, "try /api/jobs" in found["error"]) == (404, True)
+    status, found = console.get("/api/jobs/user-sessions/records/user_activity?last=1000000")
+    assert (status, found["error"]) == (400, "last=1000000: give a number from 1 to 500")
+
+
+def test_a_query_server_that_is_away_is_told(console: Console) -> None:
+    console.queries.close()
+    status, found = console.get(f"{QUERIES}/stores")
+    assert (status, "start it with `forebay queries SERVICE`" in found["error"]) == (502, True)
+
+
+def test_topics_are_listed_by_what_they_are(console: Console) -> None:
+    _, found = console.get("/api/jobs/user-sessions/topics")
+    roles = {topic["name"]: topic["role"] for topic in found["topics"]}
+    assert roles["user_activity"] == "input"
+    assert roles["user-sessions.errors"] == "errors"
+    assert roles["user-sessions-user-profiles-changelog"] == "changelog"
+
+
+def test_the_pages_are_small_and_may_run_nothing_of_others(console: Console) -> None:
+    sizes = {file.name: len(file.read_bytes()) for file in PAGES.iterdir()}
+    assert sum(sizes.values()) <= 150_000, sizes
+    with urlopen(console.url) as page:
+        policy = page.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    for name in ("app.js", "style.css", "icon.svg"):
+        with urlopen(f"{console.url}/{name}") as file:
+            assert file.headers["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.parametrize("name", sorted(file.name for file in PAGES.iterdir()))
+def test_a_page_makes_no_markup_of_data_and_asks_nobody_else(name: str) -> None:
+    text = (PAGES / name).read_text()
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|DOMParser", text
+    )
+    foreign = set(re.findall(r"https?://[\w.]+", text)) - {"http://www.w3.org", "http://HOST"}
+    assert not foreign
+
+
+def test_a_path_of_the_console_s_own_files_does_not_reach_others(console: Console) -> None:
+    for path in (("..", "server.py"), ("server.py",), ("pages", "app.js"), ("../server.py",)):
+        assert console._pages.get(Request(path).path) is None

@@ -1,0 +1,106 @@
+"""How a job is: by its page, or by what its tasks tell where it has none."""
+
+from __future__ import annotations
+
+import pytest
+from confluent_kafka import TopicPartition
+
+from forebay.catalog import find_service
+from forebay.codec import Unavailable
+from forebay.console.reports import Reports, reports_of
+from forebay.console.watched import WatchedJob, WrongAddress, checked_url
+from forebay.console.watcher import JobWatcher
+from forebay.platform.ports import HOST, free_port
+from forebay.runtime.http import Answer, HttpServer
+from forebay.runtime.task.figures import TaskFigures
+from tests.console.watching import Console, Job, told
+
+NOW = 1_700_000_000.0
+NOW_MS = int(NOW * 1000)
+
+
+def state_of(console: Console) -> tuple[str, str]:
+    console.look(NOW)
+    (job,) = console.get("/api/jobs")[1]["jobs"]
+    return job["state"], job["reason"]
+
+
+def test_a_job_that_is_down_says_what_to_start() -> None:
+    console = Console([f"http://{HOST}:{free_port()}"])
+    state, reason = state_of(console)
+    assert state == "down"
+    assert "does not answer" in reason
+    assert "forebay run user-sessions" in reason
+    status, found = console.get("/api/jobs/user-sessions?topology=1")
+    assert (status, found["tasks"], found["stores"]) == (200, [], {})
+    assert found["topology"]["nodes"], "its topology is shown all the same"
+    console.close()
+
+
+def test_a_page_that_is_no_job_s_is_told_apart() -> None:
+    other = HttpServer(lambda _: Answer(200, "text/html", b"<h1>hello</h1>"), HOST, 0)
+    console = Console([f"http://{HOST}:{other.port}"])
+    assert "not as a job of Forebay does" in state_of(console)[1]
+    console.close()
+    other.close()
+
+
+def test_starting_running_and_waiting() -> None:
+    job = Job()
+    console = Console([job])
+    assert state_of(console) == ("starting", "starting: no task has begun yet")
+    job.tells(1, at=1)
+    assert state_of(console)[0] == "running"
+    job.health.failing("the broker is away")
+    assert state_of(console) == ("trouble", "the broker is away")
+    job.close()
+    assert state_of(console)[0] == "down"
+    console.close()
+
+
+class Told:
+    """Reports that the test gives (a `ReportReader`)."""
+
+    def __init__(self) -> None:
+        self.reports: Reports | Exception = Reports()
+
+    def read(self, _application: str, _stages: int) -> Reports:
+        if isinstance(self.reports, Exception):
+            raise self.reports
+        return self.reports
+
+
+def test_a_job_without_a_page_is_known_by_its_tasks_reports() -> None:
+    reader = Told()
+    service = find_service("user-sessions")
+    watcher = JobWatcher(WatchedJob(service, service.name), reader)  # type: ignore[arg-type]
+    watcher.look(NOW, 0)
+    assert "no task has told anything yet" in watcher.overview(NOW)["reason"]
+    for seconds in (0, 2):
+        count = 100 + 50 * seconds
+        figures = TaskFigures(
+            0, 1, opened=1, at=NOW_MS + seconds * 1000, commits=count, records_in={"user_activity": count}
+        )
+        reader.reports = reports_of([told(figures, "user-sessions-0-task")], {"user-sessions-0-task"})
+        watcher.look(NOW + seconds, float(seconds))
+    shown = watcher.overview(NOW)
+    assert (shown["state"], shown["in"], shown["lag"]) == ("running", 50.0, None)
+    watcher.look(NOW + 60, 60.0)
+    assert watcher.overview(NOW)["state"] == "down"
+    assert "told nothing for 58 s" in watcher.overview(NOW)["reason"]
+    reader.reports = Unavailable("the group can't be read")
+    watcher.look(NOW + 62, 62.0)
+    assert "does the broker run?" in watcher.overview(NOW)["reason"]
+
+
+def test_reports_of_others_and_of_other_releases_are_left_out() -> None:
+    figures = TaskFigures(0, 0, opened=1, at=NOW_MS)
+    odd = TopicPartition("a-0-task", 1, 7, '{"figures": "{\\"unknown\\": 1}", "trouble": ""}')
+    found = reports_of([told(figures, "other-0-task"), odd, told(figures, "a-0-task", "waits")], {"a-0-task"})
+    assert (len(found.figures), found.trouble) == (1, "waits")
+
+
+@pytest.mark.parametrize("url", ["localhost:8080", "ftp://host", "http://", "http://host:99999", "http://host?x=1", ""])
+def test_an_address_that_is_none_is_refused(url: str) -> None:
+    with pytest.raises(WrongAddress, match="write http://HOST:PORT"):
+        checked_url(url)

@@ -1,0 +1,145 @@
+"""A job's pages, a query server and a console over them, without a broker."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request as Asked
+from urllib.request import urlopen
+
+from confluent_kafka import TopicPartition
+
+from forebay.catalog import find_service
+from forebay.console.api import Api
+from forebay.console.assets import assets
+from forebay.console.local_queries import LocalQueries
+from forebay.console.reports import Reports
+from forebay.console.topics import TopicPages
+from forebay.console.watched import WatchedJob
+from forebay.console.watcher import JobWatcher
+from forebay.platform.ports import HOST
+from forebay.queries.gate import Gate
+from forebay.queries.pages import QueryPages
+from forebay.queries.stores import JobStores
+from forebay.runtime.health import Health, health_server
+from forebay.runtime.http import Answer, HttpServer, Request
+from forebay.runtime.metrics import JobMetrics
+from forebay.runtime.task.figures import LATENCY_MS, TaskFigures
+
+SERVICE = "user-sessions"
+TOPIC = "user_activity"
+
+
+class Job:
+    """A job's HTTP page, whose tasks tell what the test says."""
+
+    def __init__(self, service: str = SERVICE) -> None:
+        self.metrics, self.health = JobMetrics(service), Health()
+        self.server = health_server(self.health, self.metrics.registry, HOST, 0)
+        self.url = f"http://{HOST}:{self.server.port}"
+        self._opened = time.time_ns() // 1_000_000
+
+    def tells(self, records: int, at: int, tasks: int = 1, **more: Any) -> None:
+        """Let each task tell of so many records since it was opened."""
+        self.metrics.observe(
+            [
+                TaskFigures(
+                    0,
+                    task,
+                    opened=self._opened,
+                    at=at,
+                    commits=1 + at,
+                    records_in={TOPIC: records},
+                    outputs=records,
+                    state_rows=records,
+                    state_bytes=records * 100,
+                    stores={"user-profiles": [records, records * 100, records, records]},
+                    latencies=[0, 0, records, *[0] * (len(LATENCY_MS) - 2)],
+                    latency_ms=records * 20,
+                    **more,
+                )
+                for task in range(tasks)
+            ]
+        )
+        self.health.working()
+
+    def close(self) -> None:
+        self.server.close()
+
+
+class NoReports:
+    """No task tells anything (a `ReportReader`)."""
+
+    def read(self, _application: str, _stages: int) -> Reports:
+        return Reports()
+
+
+class Records(TopicPages):
+    """Topics whose records the test has (a `TopicPages`)."""
+
+    def __init__(self) -> None:
+        self.records: dict[str, list[dict[str, Any]]] = {}
+
+    def last(self, topic: str, count: int) -> dict[str, Any]:
+        found = self.records.get(topic, [])[:count]
+        return {"records": found, "partitions": 1, "offsets": len(found)}
+
+    def follow(self, topic: str) -> Iterator[bytes]:
+        return iter([b": following\n\n"])
+
+
+class Console:
+    """A console of jobs, and a server of its own.
+
+    Args:
+        stores: what the first job's query server answers from.
+        token: what both ask for.
+    """
+
+    def __init__(self, jobs: Sequence[str | Job], stores: JobStores | None = None, token: bytes | None = None) -> None:
+        pages, gate = QueryPages(lambda: stores or JobStores([[]], [[]]), silent_seconds=0.2), Gate(token)
+        self.queries = HttpServer(lambda request: gate.refused(request) or pages.answer(request), HOST, 0)
+        self.watchers = [self._watcher(job, number) for number, job in enumerate(jobs)]
+        self.records = Records()
+        self.api = Api(self.watchers, self.records, LocalQueries(lambda *_: []))
+        self._gate, self._pages = gate, assets()
+        self.server = HttpServer(self._answer, HOST, 0)
+        self.url = f"http://{HOST}:{self.server.port}"
+
+    def _watcher(self, job: str | Job, number: int) -> JobWatcher:
+        name = ("user-sessions", "order-stores", "price-join")[number]
+        page = job if isinstance(job, str) else job.url
+        watched = WatchedJob(find_service(name), name, page, f"http://{HOST}:{self.queries.port}")
+        return JobWatcher(watched, NoReports())  # type: ignore[arg-type]
+
+    def _answer(self, request: Request) -> Answer:
+        page = self._pages.get(request.path)
+        return page or self._gate.refused(request) or self.api.answer(request)
+
+    def look(self, at_s: float) -> None:
+        """Let the watchers look, at a time since the epoch."""
+        for watcher in self.watchers:
+            watcher.look(at_s, at_s)
+
+    def get(self, path: str, token: str = "", body: bytes | None = None) -> tuple[int, Any]:
+        """Ask; give status and JSON."""
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        try:
+            with urlopen(Asked(self.url + path, body, headers), timeout=10) as answer:
+                return answer.status, json.load(answer)
+        except HTTPError as error:
+            with error:
+                return error.code, json.load(error)
+
+    def close(self) -> None:
+        self.server.close()
+        self.queries.close()
+
+
+def told(figures: TaskFigures, topic: str, trouble: str = "") -> TopicPartition:
+    """Return the offset by which a task tells of itself."""
+    metadata = json.dumps({"figures": figures.to_json(), "trouble": trouble})
+    return TopicPartition(topic, figures.task, figures.commits, metadata)

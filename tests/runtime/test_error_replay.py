@@ -1,0 +1,119 @@
+"""A record of `.errors` is sent again as it was, or it is said why it can't be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from forebay.processor.messages import Headers
+from forebay.processor.side_topics import error_record
+from forebay.room import Room
+from forebay.runtime.error_replay import Again, Unfit, again, reason_of
+
+INPUTS = {"events": 4}
+
+
+def _own() -> Headers:
+    return [("trace", b"\xff\x00"), ("error.class", b"of another job")]
+
+
+@dataclass
+class Record:
+    """A record as the client gives it."""
+
+    key_: bytes | None = b"k"
+    value_: bytes | None = b"v"
+    headers_: Headers | None = field(default_factory=_own)
+    topic_: str = "events"
+    partition_: int = 3
+    time: int = 1_700_000_000_000
+
+    def key(self) -> bytes | None:
+        return self.key_
+
+    def value(self) -> bytes | None:
+        return self.value_
+
+    def headers(self) -> Headers | None:
+        return self.headers_
+
+    def topic(self) -> str:
+        return self.topic_
+
+    def partition(self) -> int:
+        return self.partition_
+
+    def offset(self) -> int:
+        return 17
+
+    def timestamp(self) -> tuple[int, int]:
+        return 1, self.time
+
+
+def failed(record: Record, error: str = "no field id", room: Room | None = None) -> Any:
+    """Return what a job writes of a record, as it is read back."""
+    side = error_record(record, "service", "decode", ValueError(error), 5, room)
+    return Record(side.key, side.value, side.headers, "service.errors", 0, side.timestamp)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        Record(),
+        Record(None, None, None),
+        Record(b"", b"", []),
+        Record(b"\x00\xff", b"<b>", [("same", b"1"), ("same", None)]),
+        Record(headers_=[("error.class", b"x"), ("error.topic", b"elsewhere")]),
+    ],
+)
+def test_key_value_headers_time_and_place_are_the_record_s_own(record: Record) -> None:
+    assert again(failed(record), INPUTS) == Again(
+        "events", 3, record.key_, record.value_, record.time, record.headers_ or []
+    )
+
+
+def test_what_failed_twice_is_still_the_record_it_was() -> None:
+    twice = failed(failed(Record()))
+    twice.headers_ = [(name, b"events" if name == "error.topic" else value) for name, value in twice.headers_]
+    assert again(twice, INPUTS).headers[:2] == Record().headers_
+
+
+def test_a_record_without_a_time_is_sent_without_one() -> None:
+    assert again(failed(Record(time=-1)), INPUTS).timestamp is None
+
+
+UNFIT = [
+    (Record(topic_="app-x-repartition"), "between sub-topologies"),
+    (Record(partition_=9), "its partition 9 is gone: events has 4"),
+]
+
+
+@pytest.mark.parametrize(("record", "why"), UNFIT)
+def test_what_no_input_can_take_is_passed_over(record: Record, why: str) -> None:
+    with pytest.raises(Unfit, match=why):
+        again(failed(record), INPUTS)
+
+
+def test_what_the_job_did_not_write_is_passed_over() -> None:
+    with pytest.raises(Unfit, match="the job did not write it"):
+        again(Record(headers_=[("trace", b"1")]), INPUTS)  # type: ignore[arg-type]
+
+
+def test_a_timer_s_failure_is_no_record() -> None:
+    timer = Record(None, None, [("error.class", b"E"), ("error.timer", b"t"), ("error.stage", b"process")])
+    with pytest.raises(Unfit, match="a timer failed"):
+        again(timer, INPUTS)  # type: ignore[arg-type]
+
+
+def test_what_was_shortened_is_passed_over() -> None:
+    found = failed(Record())
+    found.headers_ = [*found.headers_, ("error.shortened", b"value (9 bytes) left out")]
+    with pytest.raises(Unfit, match="parts of it were left out"):
+        again(found, INPUTS)
+
+
+def test_reasons_that_differ_in_names_are_one() -> None:
+    texts = {reason_of(failed(Record(), f"order order_{number} is unknown,\nof {number}")) for number in (1, 22)}
+    assert texts == {"decode: ValueError: order … is unknown, of …"}
