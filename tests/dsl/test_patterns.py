@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from forebay import catalog
 from forebay.agreement import disagreements
 from forebay.builder import Topology, TopologyError
 from forebay.catalog import Service, Topic, find_service
@@ -41,7 +40,8 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
     module = ModuleType(MODULE)
     module.JOB = Driven(build).job  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, MODULE, module)
-    monkeypatch.setattr(catalog, "SERVICES", {"all-orders": ENTRY})
+    module.SERVICE = ENTRY  # type: ignore[attr-defined]
+    monkeypatch.setenv("FOREBAY_SERVICES", MODULE)
     yield ENTRY
     match_topics(MODULE, {})
 

@@ -35,3 +35,7 @@ def test_a_number_that_does_not_fit_the_tasks_stops_the_job() -> None:
 
 def test_a_global_table_has_any_number() -> None:
     assert adopted({"t": (5,)}, {"t": (0, 2, 0)}, tasks=2, whole={"t"}) == {"t": (5, 2, 0)}
+
+
+def test_a_topic_that_matches_since_is_read_from_its_beginning() -> None:
+    assert adopted({"new": (), "old": (5,)}, {"new": (3,), "old": (0,)}, 1) == {"new": (3,), "old": (5,)}

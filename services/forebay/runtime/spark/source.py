@@ -68,6 +68,9 @@ class LeasePlanner:
                 f"the checkpoint has {begin.tasks} tasks, the changelogs {self.spec.tasks}: it is from before the "
                 "number changed. Move it away, and `forebay restore` makes one from the changelogs"
             )
+        matched = {topic for found in self.spec.matched.values() for topic in found}
+        # One that matches since is read from its beginning, as partitions are that were added.
+        begin = replace(begin, start={**dict.fromkeys(matched, ()), **begin.start})
         topics = {topic.name for topic in self.spec.entry.inputs}
         if begin.start.keys() != topics:
             raise StateConflict(
