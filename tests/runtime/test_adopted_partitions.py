@@ -37,5 +37,10 @@ def test_a_global_table_has_any_number() -> None:
     assert adopted({"t": (5,)}, {"t": (0, 2, 0)}, tasks=2, whole={"t"}) == {"t": (5, 2, 0)}
 
 
-def test_a_topic_that_matches_since_is_read_from_its_beginning() -> None:
-    assert adopted({"new": (), "old": (5,)}, {"new": (3,), "old": (0,)}, 1) == {"new": (3,), "old": (5,)}
+def test_a_topic_that_came_since_is_read_from_its_beginning() -> None:
+    assert adopted(START, {"t": (0, 0), "u": (0, 3)}, tasks=2) == {"t": (5, 6), "u": (0, 3)}
+
+
+def test_a_topic_that_came_since_and_does_not_fit_stops_the_job() -> None:
+    with pytest.raises(TopicChanged, match="u: 3 partitions can't be spread over 2 tasks"):
+        adopted(START, {"t": (0, 0), "u": (0, 3, 4)}, tasks=2)

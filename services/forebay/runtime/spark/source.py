@@ -68,11 +68,8 @@ class LeasePlanner:
                 f"the checkpoint has {begin.tasks} tasks, the changelogs {self.spec.tasks}: it is from before the "
                 "number changed. Move it away, and `forebay restore` makes one from the changelogs"
             )
-        matched = {topic for found in self.spec.matched.values() for topic in found}
-        # One that matches since is read from its beginning, as partitions are that were added.
-        begin = replace(begin, start={**dict.fromkeys(matched, ()), **begin.start})
         topics = {topic.name for topic in self.spec.entry.inputs}
-        if begin.start.keys() != topics:
+        if not begin.start.keys() <= topics:
             raise StateConflict(
                 f"the checkpoint reads {', '.join(sorted(begin.start))}, the job {', '.join(sorted(topics))}: start "
                 "it with the same --topic as before, or start over with `forebay reset`"
@@ -169,16 +166,17 @@ class LeasePlanner:
 
 
 def adopted(start: Partitioned, earliest: Partitioned, tasks: int, whole: Collection[str] = frozenset()) -> Partitioned:
-    """Return where reading begins, with the partitions that were added to a topic since: read from their beginning.
+    """Return where reading begins, with partitions and topics that came since: they are read from their beginning.
 
     Args:
+        earliest: beginnings of all topics that the job reads.
         whole: topics that every task reads whole, whatever their partitions.
 
     Raises:
         TopicChanged: partitions are gone, or their number does not fit the tasks.
     """
-    for topic, begins in start.items():
-        found = len(earliest.get(topic, ()))
+    for topic in sorted(start.keys() | earliest.keys()):
+        begins, found = start.get(topic, ()), len(earliest.get(topic, ()))
         if found < len(begins):
             raise TopicChanged(
                 f"{topic}: {len(begins)} partitions were read so far, the topic has {found} now: it was deleted or "
@@ -189,7 +187,7 @@ def adopted(start: Partitioned, earliest: Partitioned, tasks: int, whole: Collec
                 f"{topic}: {found} partitions can't be spread over {tasks} tasks without moving keys between "
                 f"them: use a multiple of {tasks} partitions, or start over with another number of tasks"
             )
-    return {topic: (*begins, *earliest[topic][len(begins) :]) for topic, begins in start.items()}
+    return {topic: (*start.get(topic, ()), *begins[len(start.get(topic, ())) :]) for topic, begins in earliest.items()}
 
 
 def rows(start: dict[str, Any], end: dict[str, Any]) -> list[Row]:
