@@ -102,7 +102,7 @@ def _shown(sent: Any) -> Json:
 
 
 def _live(driver: TestDriver) -> Json:
-    return [{"key": json.loads(s.key), "start": s.start, "end": s.end, "value": s.value} for s in driver.store(_STORE)]
+    return [{"key": s.key, "start": s.start, "end": s.end, "value": s.value} for s in driver.store(_STORE)]
 
 
 def _table(t: Topology, topic: str, spec: Json) -> Table[Any, Any]:
