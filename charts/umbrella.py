@@ -17,7 +17,8 @@ SERVICES = all_services()
 VERSION = "0.2.0"
 UMBRELLA = "forebay"
 LIBRARY = "forebay-lib"
-BROKER, SERVICE, PRODUCER = "forebay-broker", "forebay-service", "forebay-producer"
+BROKER, CONSOLE = "forebay-broker", "forebay-console"
+SERVICE, PRODUCER = "forebay-service", "forebay-producer"
 ONE_SERVICE = ("user-sessions", "user-activity")
 _MADE = "# Below: one part per service and per topic, made from the table of services by `make charts`."
 
@@ -53,7 +54,7 @@ def parts() -> list[Part]:
 
 def umbrella_chart() -> str:
     """Return the umbrella's Chart.yaml."""
-    aliases = [("broker", BROKER), *((part.name, part.chart) for part in parts())]
+    aliases = [("broker", BROKER), ("console", CONSOLE), *((part.name, part.chart) for part in parts())]
     meta = {
         "apiVersion": "v2",
         "name": UMBRELLA,

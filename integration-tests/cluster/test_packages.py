@@ -12,7 +12,7 @@ import yaml
 from cluster.kube import CHARTS, chart, run
 from cluster.oci_registry import OciRegistry
 
-from charts.umbrella import BROKER, PRODUCER, SERVICE, UMBRELLA, VERSION
+from charts.umbrella import BROKER, CONSOLE, PRODUCER, SERVICE, UMBRELLA, VERSION
 from forebay.catalog import all_services
 
 SERVICES = all_services()
@@ -47,7 +47,7 @@ def test_no_rendering_holds_a_secret() -> None:
     assert [each["metadata"]["name"] for each in secrets if each.get("data") or each.get("stringData")] == []
 
 
-@pytest.mark.parametrize("name", [UMBRELLA, SERVICE, PRODUCER, BROKER])
+@pytest.mark.parametrize("name", [UMBRELLA, SERVICE, PRODUCER, BROKER, CONSOLE])
 def test_a_chart_is_pushed_pulled_and_rendered_like_the_checkout_s(
     name: str, registry: OciRegistry, tmp_path: Path
 ) -> None:

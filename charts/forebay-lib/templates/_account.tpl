@@ -17,3 +17,20 @@ metadata:
 automountServiceAccountToken: false
 {{- end -}}
 {{- end -}}
+
+{{/* An account that may do nothing. Kubernetes makes the Secrets' tokens, and keeps them: a rendering holds no secret,
+     and each is the same. */}}
+{{- define "forebay.secrets.account" -}}
+{{ include "forebay.fullname" . }}-secrets
+{{- end -}}
+
+{{/* A Secret with a token. Arguments: list of context, component and name. */}}
+{{- define "forebay.secrets.token" -}}
+apiVersion: v1
+kind: Secret
+metadata:
+  {{- include "forebay.metadata" . | nindent 2 }}
+  annotations:
+    kubernetes.io/service-account.name: {{ include "forebay.secrets.account" (index . 0) }}
+type: kubernetes.io/service-account-token
+{{- end -}}

@@ -1,11 +1,5 @@
 {{/* What driver and executors prove themselves by to each other, and callers to the query servers. */}}
 
-{{/* An account that may do nothing. Kubernetes makes the Secrets' tokens, and keeps them: a rendering holds no secret,
-     and each is the same. */}}
-{{- define "forebay.secrets.account" -}}
-{{ include "forebay.fullname" . }}-secrets
-{{- end -}}
-
 {{- define "forebay.spark.secret.made" -}}
 {{- if and .Values.executor.encryption.enabled (not .Values.executor.encryption.existingSecret) -}}true{{- end -}}
 {{- end -}}
@@ -21,17 +15,6 @@
 
 {{- define "forebay.queries.secretName" -}}
 {{ .Values.queries.authentication.existingSecret | default (printf "%s-queries-token" (include "forebay.fullname" .)) }}
-{{- end -}}
-
-{{/* A Secret with a token. Arguments: list of context, component and name. */}}
-{{- define "forebay.secrets.token" -}}
-apiVersion: v1
-kind: Secret
-metadata:
-  {{- include "forebay.metadata" . | nindent 2 }}
-  annotations:
-    kubernetes.io/service-account.name: {{ include "forebay.secrets.account" (index . 0) }}
-type: kubernetes.io/service-account-token
 {{- end -}}
 
 {{- define "forebay.spark.secret.mount" -}}
