@@ -25,8 +25,12 @@ except OSError as error: print(json.dumps([0, str(error)]))
 
 @pytest.fixture(scope="module")
 def bench(release: Release) -> ClusterBench:
-    """Install the release with query servers, and reach its broker."""
-    release.settings = [f"{release.service}.queries.enabled=true"]
+    """Install the release with query servers and a console, and reach its broker."""
+    release.settings = [
+        f"{release.service}.queries.enabled=true",
+        "console.enabled=true",
+        f"console.jobs={{{release.service}}}",
+    ]
     release.apply()
     return release.open()
 
@@ -40,6 +44,14 @@ def outsider(release: Release, bench: ClusterBench) -> Iterator[Namespace]:
     poll_until(lambda: other.is_ready("outsider"), "the outsider is ready", 120)
     yield other
     other.kubectl("delete", "namespace", other.name, "--wait=false")
+
+
+@pytest.fixture(scope="module")
+def reader(release: Release, bench: ClusterBench) -> tuple[str, str]:
+    """Return a pod of the release's namespace that is no part of it."""
+    release.namespace.create(pod("reader", [container("reader", f"forebay:{release.tag}", command=["sleep", "3600"])]))
+    poll_until(lambda: release.namespace.is_ready("reader"), "a reader of this namespace is ready", 120)
+    return "reader", "reader"
 
 
 def asked(namespace: Namespace, of: tuple[str, str], url: str, token: str = "") -> tuple[int, str]:
@@ -57,7 +69,8 @@ def connects(namespace: Namespace, of: tuple[str, str], host: str, port: int) ->
 
 def test_another_namespace_reaches_nothing(release: Release, outsider: Namespace) -> None:
     here, namespace = ("outsider", "outsider"), release.namespace.name
-    for name, port in ((f"demo-{release.service}", 8080), (f"demo-{release.service}", 7078), ("demo-broker", 9092)):
+    places = ((f"demo-{release.service}", 8080), (f"demo-{release.service}", 7078), ("demo-broker", 9092))
+    for name, port in (*places, ("demo-console", 7080)):
         assert not connects(outsider, here, f"{name}.{namespace}.svc", port), (name, port)
     url = f"http://demo-{release.service}-queries.{namespace}.svc:7070/healthz"
     assert asked(outsider, here, url)[0] == 0
@@ -65,19 +78,33 @@ def test_another_namespace_reaches_nothing(release: Release, outsider: Namespace
 
 
 def test_the_release_s_namespace_reads_health_and_whoever_has_the_token_queries(
-    release: Release, bench: ClusterBench
+    release: Release, reader: tuple[str, str]
 ) -> None:
     executor = (f"{release.executors}-0", "executor")
     name = f"demo-{release.service}"
     assert not connects(release.namespace, executor, f"{name}-queries", 7070), "an executor has nothing to ask there"
-    release.namespace.create(pod("reader", [container("reader", f"forebay:{release.tag}", command=["sleep", "3600"])]))
-    poll_until(lambda: release.namespace.is_ready("reader"), "a reader of this namespace is ready", 120)
-    reader, stores = ("reader", "reader"), f"http://{name}-queries:7070/stores"
+    stores = f"http://{name}-queries:7070/stores"
     assert asked(release.namespace, reader, f"http://{name}:8080/healthz")[0] == 200
     assert asked(release.namespace, reader, stores)[0] == 401
     token = release.namespace.secret(f"{name}-queries-token", "token")
     status, body = asked(release.namespace, reader, stores, token)
     assert (status, json.loads(body)["stores"][0]["store"]) == (200, "user-profiles")
+
+
+def test_the_console_shows_the_job_to_whoever_has_its_token(release: Release, reader: tuple[str, str]) -> None:
+    jobs = "http://demo-console:7080/api/jobs"
+    assert asked(release.namespace, reader, "http://demo-console:7080/")[0] == 200, "the page itself holds nothing"
+    assert asked(release.namespace, reader, jobs)[0] == 401
+    token = release.namespace.secret("demo-console-token", "token")
+
+    def state() -> str:
+        status, body = asked(release.namespace, reader, jobs, token)
+        assert status == 200, body
+        (job,) = json.loads(body)["jobs"]
+        assert job["name"] == release.service
+        return str(job["state"])
+
+    poll_until(lambda: state() == "running", "the console sees the job run", 60)
 
 
 def test_only_the_driver_reaches_the_api_server(release: Release, bench: ClusterBench) -> None:
