@@ -43,7 +43,14 @@ def test_what_is_written_by_hand_in_the_umbrella_stays(tmp_path: Path) -> None:
 
 
 def test_there_is_no_copy_and_no_link_of_a_chart() -> None:
-    assert {meta.parent.name for meta in CHARTS.glob("*/Chart.yaml")} == {UMBRELLA, LIBRARY, SERVICE, PRODUCER, BROKER, CONSOLE}
+    assert {meta.parent.name for meta in CHARTS.glob("*/Chart.yaml")} == {
+        UMBRELLA,
+        LIBRARY,
+        SERVICE,
+        PRODUCER,
+        BROKER,
+        CONSOLE,
+    }
     assert [file for file in CHARTS.rglob("*") if file.is_symlink()] == []
 
 

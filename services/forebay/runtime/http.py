@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +20,7 @@ import uvicorn
 
 log = logging.getLogger(__name__)
 
+_PORT = re.compile(r":\d+$")
 _IDLE_SECONDS = 60
 """After which a connection without a request is closed."""
 _END_SECONDS = 2
@@ -110,8 +112,9 @@ class PortInUse(OSError):
 class _Application:
     """Reads requests, sends answers (an ASGI application)."""
 
-    def __init__(self, answer: Callable[[Request], Answer], limits: Limits) -> None:
+    def __init__(self, answer: Callable[[Request], Answer], limits: Limits, local: bool) -> None:
         self._answer = answer
+        self._local = local
         self._limits = limits
         self._threads = ThreadPoolExecutor(limits.answers, "http")
         self._followers = ThreadPoolExecutor(limits.streams, "http-stream")
@@ -129,6 +132,8 @@ class _Application:
     async def _answered(self, scope: Any, receive: Any) -> Answer:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         method = scope["method"]
+        if self._local and not _is_loopback(_PORT.sub("", headers.get("host", "localhost"))):
+            return refusal(421, "this server answers this machine alone: ask for 127.0.0.1 or localhost")
         if method not in ("GET", "POST"):
             return refusal(405, "send GET, or POST with a body")
         body = b""
@@ -191,6 +196,11 @@ class _Application:
         self._followers.shutdown(wait=False, cancel_futures=True)
 
 
+def _is_loopback(host: str) -> bool:
+    """Tell whether a host is this machine: a page of elsewhere may have a name of its own lead here (DNS rebinding)."""
+    return host in ("localhost", "::1", "[::1]") or re.fullmatch(r"127(\.\d+){3}", host) is not None
+
+
 async def _body(receive: Any) -> bytes:
     parts = []
     while True:
@@ -229,7 +239,7 @@ class HttpServer:
         limits: Limits = Limits(),
         tls: Tls | None = None,
     ) -> None:
-        self._application = _Application(answer, limits)
+        self._application = _Application(answer, limits, _is_loopback(host))
         config = uvicorn.Config(
             self._application,
             http="h11",
