@@ -50,7 +50,7 @@ def fine(_request: Request) -> Answer:
 def test_a_body_that_does_not_arrive_ends_the_connection(start: Start) -> None:
     server = start(fine, Limits(seconds=0.2))
     assert (
-        b" 408 " in said(server, b"POST / HTTP/1.1\r\nHost: ::1\r\nContent-Length: 100\r\n\r\nhalf").split(b"\r\n")[0]
+        b" 408 " in said(server, b"POST / HTTP/1.1\r\nHost: [::1]\r\nContent-Length: 100\r\n\r\nhalf").split(b"\r\n")[0]
     )
 
 
@@ -74,9 +74,9 @@ def test_a_page_whose_name_leads_here_is_not_answered(start: Start, host: bytes,
 @pytest.mark.parametrize(
     ("request_", "status"),
     [
-        (b"POST / HTTP/1.1\r\nHost: ::1\r\n\r\n", b"411"),
-        (b"POST / HTTP/1.1\r\nHost: ::1\r\nContent-Length: 65537\r\n\r\n", b"413"),
-        (b"PUT / HTTP/1.1\r\nHost: ::1\r\n\r\n", b"405"),
+        (b"POST / HTTP/1.1\r\nHost: [::1]\r\n\r\n", b"411"),
+        (b"POST / HTTP/1.1\r\nHost: [::1]\r\nContent-Length: 65537\r\n\r\n", b"413"),
+        (b"PUT / HTTP/1.1\r\nHost: [::1]\r\n\r\n", b"405"),
         (b"rubbish\r\n\r\n", b"400"),
     ],
 )
@@ -85,7 +85,7 @@ def test_what_is_no_fair_request_is_refused_and_others_are_answered(
 ) -> None:
     server = start(fine)
     with contextlib.suppress(ConnectionError):  # it may end the connection before it has read all of this
-        said(server, b"GET /" + b"x" * 2_000_000 + b" HTTP/1.1\r\nHost: ::1\r\nConnection: close\r\n\r\n")
+        said(server, b"GET /" + b"x" * 2_000_000 + b" HTTP/1.1\r\nHost: [::1]\r\nConnection: close\r\n\r\n")
     assert said(server, request_).split(b" ")[1] == status
     connection = http.client.HTTPConnection(HOST, server.port, timeout=30)
     connection.request("GET", "/")
@@ -136,7 +136,7 @@ def test_a_client_that_goes_away_ends_what_it_followed(start: Start) -> None:
 
     server = start(lambda _: Answer(200, "text/plain", pieces()))
     with socket.create_connection((HOST, server.port), timeout=30) as raw:
-        raw.sendall(b"GET / HTTP/1.1\r\nHost: ::1\r\n\r\n")
+        raw.sendall(b"GET / HTTP/1.1\r\nHost: [::1]\r\n\r\n")
         assert raw.recv(100)
     assert ended.wait(30)
 
@@ -146,7 +146,7 @@ def test_a_mistake_of_ours_is_an_answer_and_a_line_of_the_log(start: Start, capl
         raise KeyError("ours")
 
     server = start(broken)
-    assert b" 500 " in said(server, b"GET /a HTTP/1.1\r\nHost: ::1\r\nConnection: close\r\n\r\n").split(b"\r\n")[0]
+    assert b" 500 " in said(server, b"GET /a HTTP/1.1\r\nHost: [::1]\r\nConnection: close\r\n\r\n").split(b"\r\n")[0]
     assert "a request for a could not be answered" in caplog.text
 
 
