@@ -13,7 +13,7 @@ UV_VERSION := 0.13.8
 CHARTS := $(filter-out charts/forebay-lib/,$(dir $(wildcard charts/*/Chart.yaml)))
 CHART_PACKAGES := dist/charts
 
-.PHONY: help demo test quick integration slow faults lint format bench lock image sbom pin-base charts chart-packages e2e classes java clean docs
+.PHONY: help demo test quick long integration slow faults lint format bench lock image sbom pin-base charts chart-packages e2e classes java clean docs
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,11 +21,15 @@ help: ## Show these targets
 demo: $(STAMP) java ## Install what is needed and run everything: broker, registry, producer, job, live view
 	@$(BIN)/forebay demo
 
-test: quick integration ## Run all tests
+test: quick long integration ## Run all tests
 
-quick: $(STAMP) ## Run the quick tests: no broker, no Spark
+quick: $(STAMP) ## Run the quick tests, in a minute: no broker, no Spark
 	@echo "== quick tests"
-	@$(BIN)/pytest tests --numprocesses 2
+	@$(BIN)/pytest tests -m 'not long' --numprocesses 2
+
+long: $(STAMP) ## Run those that take a second and more, among them whole commands: no broker, no Spark
+	@echo "== long tests"
+	@$(BIN)/pytest tests -m long --numprocesses 2
 
 PROCESSES := 2
 

@@ -11,6 +11,8 @@ import pytest
 
 import hatch_build
 
+pytestmark = pytest.mark.long
+
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 TRIVIAL = "def answer():\n    return 42\n"
 

@@ -13,6 +13,8 @@ from forebay.conformance.task import decode_outcomes, encode_outcomes, run_steps
 from tests.conformance.test_public_cases import CASES
 from tests.runtime.simulator.state import GroupState
 
+pytestmark = pytest.mark.long
+
 PUBLIC = [(case["id"], case) for file in case_files(CASES) for case in load_cases(file)]
 
 

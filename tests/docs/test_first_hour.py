@@ -10,6 +10,8 @@ import pytest
 from forebay.cli.main import COMMANDS
 from tests.docs import first_hour, walkthrough
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -9,6 +9,8 @@ import pytest
 
 from tests.docs import walkthrough
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
+import pytest
+
 from forebay.testing import TestDriver
 from tests.dsl.every_operator import JOB, TASKS, records
+
+pytestmark = pytest.mark.long
 
 Sent = dict[tuple[str, str], list[Any]]
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from faults.points import VARIABLE, Action, Armed, Armory, Point
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 HOOK = ROOT / "integration-tests" / "faults" / "hook"
 WRITE = """

@@ -12,6 +12,8 @@ import pytest
 from forebay.builder import Topology
 from forebay.interactive import shipped
 
+pytestmark = pytest.mark.long
+
 PROGRAM = '''
 from __future__ import annotations
 import sys

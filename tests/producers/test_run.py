@@ -13,6 +13,8 @@ from forebay.producing.sources import generate
 from forebay.serde import AvroCodec, LocalSchemas, Schema, load_contract
 from user_sessions.model import UserActivity
 
+pytestmark = pytest.mark.long
+
 TOPIC = "user_activity"
 OPTIONS = Options(count=3000, keys=50, out_of_order=0.05, duplicates=0.05, malformed=0.05)
 

@@ -11,6 +11,8 @@ from forebay.producing.sources import generate
 from producers.user_clicks import GAP_MS
 from session_analytics.model import UserClick
 
+pytestmark = pytest.mark.long
+
 Clicks = dict[str, list[UserClick]]
 
 

@@ -13,6 +13,8 @@ from forebay.cli.main import run
 from forebay.scaffold.project import Kind, WrongName, package_name, project_files
 from tests.docs import walkthrough
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

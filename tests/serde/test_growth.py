@@ -15,6 +15,8 @@ from tests.serde.everything import CONTRACT, Everything, Inner, codec_of
 from tests.serde.paths import NATIVE
 from user_sessions.model import Location, UserActivity
 
+pytestmark = pytest.mark.long
+
 RUNS = 1000
 CODEC = codec_of(Everything, CONTRACT).native
 RECORD = Everything(

@@ -13,6 +13,8 @@ from tests.plain import plain
 from tests.session_analytics.harness import START, driver, stores
 from tests.session_analytics.replay import Task, replay
 
+pytestmark = pytest.mark.long
+
 names = st.sampled_from(["", "a", "b", "c", "d", "e", "f"])
 maybe = st.one_of(st.none(), names)
 flags = st.sampled_from([None, False, True])

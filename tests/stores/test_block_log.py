@@ -14,6 +14,8 @@ from forebay.stores.blocklog import append, catch_up, split_changes
 from forebay.stores.directory import Directory
 from forebay.stores.table import Change, MemoryTable
 
+pytestmark = pytest.mark.long
+
 
 class Blocks:
     def __init__(self) -> None:

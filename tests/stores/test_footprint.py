@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 MEASURE = """
 import gc, os, sys
 import psutil

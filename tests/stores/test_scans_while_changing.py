@@ -10,6 +10,8 @@ from forebay.conformance.bench import Backend, Bench, open_bench
 from forebay.conformance.cell import Cell
 from forebay.stores.keyvalue import KeyValueStore
 
+pytestmark = pytest.mark.long
+
 KEYS = "abcdefgh"
 
 

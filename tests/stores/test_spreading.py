@@ -20,6 +20,8 @@ from forebay.stores.spread import NotSpreadable, Spreader
 from forebay.stores.table import MemoryTable
 from tests.runtime.task_records import TOPIC, JsonCodec, Number, Record, Total
 
+pytestmark = pytest.mark.long
+
 HOUR = 3_600_000
 KEYS = [f"user-{n}" for n in range(40)]
 

@@ -7,6 +7,8 @@ import pytest
 from forebay.views import ViewError
 from tests.views.sources import measured, view
 
+pytestmark = pytest.mark.long
+
 
 def where(condition: str) -> str:
     return f"CREATE MATERIALIZED VIEW v AS SELECT area, COUNT(*) AS n FROM readings WHERE {condition} GROUP BY area"

@@ -11,6 +11,8 @@ from tests.windowed_metrics.harness import driver, stored
 from tests.windowed_metrics.replay import replay
 from windowed_metrics.settings import EmitResults
 
+pytestmark = pytest.mark.long
+
 OPTIONS = Options(count=6000, keys=8, seed=3, event_rate=2, out_of_order=0.1, duplicates=0.05, max_delay_ms=400_000)
 
 

@@ -12,6 +12,8 @@ from tests.runtime.simulator.setups import setup_of
 from tests.runtime.simulator.topologies import JsonCodec
 from tests.runtime.simulator.world import Setup
 
+pytestmark = pytest.mark.long
+
 RUNS = int(os.environ.get("FOREBAY_SIMULATOR_RUNS", "24"))
 
 
