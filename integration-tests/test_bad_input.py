@@ -98,6 +98,8 @@ class Seen:
 @pytest.fixture(scope="module")
 def bench(platform: Platform, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     bench = Bench(platform, "bad-input", tmp_path_factory.mktemp("bad-input"))
+    # No subject takes schemas that break its rule: they are under others, and each must still be read as what it is.
+    bench.environment["FOREBAY_SCHEMA_REGISTRY_IDS"] = "any"
     yield bench
     bench.close()
 

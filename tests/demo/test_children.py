@@ -4,6 +4,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import psutil
@@ -117,6 +118,15 @@ def test_a_failure_at_the_end_is_told(start: Start) -> None:
     with pytest.raises(DemoError, match=r"failed as it ended \(exit code 1\)") as failed:
         child.stop(never)
     assert "disk full" in failed.value.log_tail
+
+
+def test_what_only_shows_may_be_ended_by_the_signal_itself(tmp_path: Path) -> None:
+    command = (sys.executable, "-c", "import signal; signal.pause()")
+    for only_shows in (True, False):
+        child = Child("console", command, tmp_path / "console.log", 10, only_shows=only_shows)
+        child.start()
+        with nullcontext() if only_shows else pytest.raises(DemoError, match="signal SIGTERM"):
+            child.stop(never)
 
 
 def test_the_log_of_the_run_before_is_kept(start: Start, tmp_path: Path) -> None:

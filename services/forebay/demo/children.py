@@ -30,6 +30,7 @@ class Child:
         log: gets its output; the log of the run before is kept beside it (.1).
         grace_s: how long it may take to end, in seconds.
         environment: its variables; None: this process's.
+        only_shows: whether it has nothing to finish, so that the signal itself may end it while it still starts.
     """
 
     def __init__(
@@ -39,12 +40,14 @@ class Child:
         log: Path,
         grace_s: float,
         environment: Mapping[str, str] | None = None,
+        only_shows: bool = False,
     ) -> None:
         self.name = name
         self.log = log
         self._command = tuple(command)
         self._grace_s = grace_s
         self._environment = environment
+        self._fine = (0, -signal.SIGTERM) if only_shows else (0,)
         self._process: subprocess.Popen[bytes] | None = None
         self._asked = False
 
@@ -110,7 +113,7 @@ class Child:
                 f"the {self.name} did not end within {self._grace_s:.0f} s and was killed: its log is {self.log}.",
                 self.log_tail(),
             )
-        if code and not hurry():
+        if code is not None and code not in self._fine and not hurry():
             raise DemoError(f"the {self.name} failed as it ended ({_how(code)}): see {self.log}.", self.log_tail())
 
     def log_tail(self) -> str:

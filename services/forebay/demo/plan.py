@@ -133,7 +133,7 @@ class DemoPlan:
         """Return the console of all jobs, whose health and metrics are on the port `jobs`."""
         watched = [f"{service.name}=http://{HOST}:{jobs}{self.pages(service)}" for service in self.services]
         command = _forebay("console", *watched, **{"home": self.home, "http-port": http_port})
-        return Child("console", command, self.logs / "console.log", _PRODUCER_GRACE_S)
+        return Child("console", command, self.logs / "console.log", _PRODUCER_GRACE_S, only_shows=True)
 
     def _producer(self, topic: Topic) -> Child:
         # Without --start events happen now, so those of a second demo with the same seed are new all the same.
