@@ -19,6 +19,7 @@ from forebay.catalog import all_services
 from forebay.job import load_job
 from forebay.kafka.codecs import register_contract, registry_codec
 from forebay.kafka.registry import SchemaRegistry
+from forebay.kafka.registry_settings import SchemaIds
 from forebay.limits import AFTER_MAX, MAX_BYTES, SIDE_MAX_BYTES, UNLIMITED
 from forebay.platform import Platform
 from forebay.producing.base import FIXED_START_MS, Event, Options
@@ -43,7 +44,8 @@ class Poisoned(ServiceBench):
     """A service and what it is sent by hand."""
 
     def begin(self) -> None:
-        """Connect a producer, and make the poisons of each input topic."""
+        """Connect a producer, and make the poisons of each input topic: all that reaches a decoder."""
+        self.settings = self.settings.model_copy(update={"schema_registry_ids": SchemaIds.ANY})
         # Larger than what .errors takes.
         self._producer = Producer({**self.settings.producer(), "message.max.bytes": 2 * SIDE_MAX_BYTES})
         self._encoders: dict[str, Any] = {}
