@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import io
 import json
+import time
 from collections.abc import Iterable
 from typing import Any, cast
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import fastavro
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from forebay.kafka.settings import KafkaSettings
 
@@ -39,7 +40,7 @@ def read_topic(settings: KafkaSettings, topic: str, **overrides: Any) -> dict[in
     consumer = Consumer(settings.consumer(**{"group.id": "tests-reading", **overrides}))
     partitions = consumer.list_topics(topic, 10).topics[topic].partitions
     places = [TopicPartition(topic, number, OFFSET_BEGINNING) for number in partitions]
-    ends = {place.partition: consumer.get_watermark_offsets(place, 10)[1] for place in places}
+    ends = {place.partition: _end(consumer, place) for place in places}
     consumer.assign(places)
     found: dict[int, list[Message]] = {number: [] for number in partitions}
     ended: set[int] = set()
@@ -54,6 +55,18 @@ def read_topic(settings: KafkaSettings, topic: str, **overrides: Any) -> dict[in
                 ended.add(partition)
     consumer.close()
     return found
+
+
+def _end(consumer: Consumer, place: TopicPartition) -> int:
+    """Return where a partition ends; one that was just made again may have no leader for a moment."""
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            return int(consumer.get_watermark_offsets(place, 10)[1])
+        except KafkaException as error:
+            if not error.args[0].retriable() or time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
 
 
 def fold(messages: list[Message]) -> dict[bytes, bytes]:
