@@ -38,9 +38,9 @@ WORKDIR /src
 # What each image holds of Python's packages, from the lock; the images add their jars and Debian's packages.
 FROM tools AS sbom
 RUN --mount=type=cache,target=/root/.cache/pip \
-    set -- --frozen --no-dev --all-packages --no-emit-workspace --preview-features sbom-export --format cyclonedx1.5 \
- && /opt/tools/bin/uv export -q "$@" -o /forebay.json \
- && /opt/tools/bin/uv export -q "$@" --prune pyspark --prune pandas --prune pyarrow --prune protobuf -o /platform.json
+    set -- --frozen --no-dev --no-emit-workspace --preview-features sbom-export --format cyclonedx1.5 \
+ && /opt/tools/bin/uv export -q --all-packages "$@" -o /forebay.json \
+ && /opt/tools/bin/uv export -q --extra platform "$@" --prune pyspark --prune pandas --prune pyarrow --prune protobuf -o /platform.json
 
 # The lock's exact versions and hashes, and without what a job never loads.
 FROM tools AS dependencies
@@ -68,7 +68,7 @@ RUN --mount=type=cache,target=/root/.cache/pip \
 # The platform's few dependencies: no Spark.
 FROM tools AS platform-dependencies
 RUN --mount=type=cache,target=/root/.cache/pip \
-    /opt/tools/bin/uv export -q --frozen --no-dev --all-packages --no-emit-workspace --no-header --no-annotate \
+    /opt/tools/bin/uv export -q --frozen --no-dev --extra platform --no-emit-workspace --no-header --no-annotate \
       --prune pyspark --prune pandas --prune pyarrow --prune protobuf -o /requirements.txt \
  && python3 -m venv /opt/forebay \
  && /opt/forebay/bin/pip install -q --no-deps --require-hashes -r /requirements.txt
