@@ -63,8 +63,8 @@ def _end(consumer: Consumer, place: TopicPartition) -> int:
     while True:
         try:
             return int(consumer.get_watermark_offsets(place, 10)[1])
-        except KafkaException as error:
-            if not error.args[0].retriable() or time.monotonic() > deadline:
+        except KafkaException:
+            if time.monotonic() > deadline:
                 raise
             time.sleep(0.05)
 
