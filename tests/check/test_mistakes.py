@@ -9,6 +9,8 @@ import pytest
 from forebay.cli.main import run
 from tests.check.conftest import Project
 
+pytestmark = pytest.mark.long
+
 NOWHERE = ("--bootstrap-servers", "127.0.0.1:9", "--schema-registry-url", "http://127.0.0.1:9")
 
 MISTAKES = {

@@ -11,6 +11,8 @@ from forebay.demo.leftovers import only_demo
 from forebay.demo.plan import DemoPlan, PlatformAfter
 from forebay.demo.run import Demo
 
+pytestmark = pytest.mark.long
+
 SERVICES = all_services()
 
 

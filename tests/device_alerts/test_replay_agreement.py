@@ -18,6 +18,8 @@ from forebay.testing import TestDriver
 from tests.device_alerts.harness import START, driver
 from tests.device_alerts.replay import replay
 
+pytestmark = pytest.mark.long
+
 names = st.sampled_from(["a", "b", "c"])
 numbers = st.sampled_from([0.0, 74.9, 75.0, 75.1, 500.0, -1.5, float("nan"), float("inf")])
 texts = st.sampled_from(["", "75", "75.5", "-3e1", " 76", "7_6", "nan", "1e999", "idle", "E1"])

@@ -17,6 +17,8 @@ from forebay.catalog import all_services
 from forebay.cli.main import COMMANDS
 from forebay.cli.services import settings_of
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,8 @@ from order_stores.model import OrderEvent, Status
 from tests.order_stores.harness import START, driver, stores
 from tests.order_stores.replay import Output, Record, refusals, replay
 from tests.plain import plain
+
+pytestmark = pytest.mark.long
 
 statuses = st.sampled_from([*Status.__members__.values(), "lost"]).map(str)
 prices = st.one_of(

@@ -9,6 +9,8 @@ from tests.order_stores.harness import driver, stores
 from tests.order_stores.replay import refusals, replay, steps_by_order
 from tests.order_stores.test_replay_agreement import as_replayed, results
 
+pytestmark = pytest.mark.long
+
 OPTIONS = Options(count=3000, keys=40, event_rate=20, out_of_order=0.05, duplicates=0.03)
 ARRIVED = list(generate("order_events", OPTIONS))
 BATCH = 250

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,8 @@ from price_join.settings import Unpriced
 from tests.deletes import Delete, pipe_each
 from tests.price_join.harness import START, Kitchen
 from tests.price_join.replay import Output, replay, settled
+
+pytestmark = pytest.mark.long
 
 TOPICS: dict[type[Any], str] = {MenuPrice: "menu_prices", FoodOrder: "food_orders"}
 ITEMS = ["curry", "soup", ""]

@@ -12,6 +12,8 @@ from forebay.stores.event_ids import IDS_PER_ROW, PREFIX
 from forebay.stores.spread import Spreader
 from forebay.stores.table import Change, MemoryTable
 
+pytestmark = pytest.mark.long
+
 LIMIT = 2_097_152
 """max.message.bytes of a changelog topic."""
 

@@ -18,6 +18,8 @@ from tests.plain import plain
 from tests.sensor_views.harness import START, Machine
 from tests.sensor_views.replay import VIEWS, Output, Value, replay
 
+pytestmark = pytest.mark.long
+
 numbers = st.one_of(
     st.sampled_from([0.1, -0.1, 20.5, 1e16, -1e16, math.nan, math.inf]),
     st.floats(-1e6, 1e6, allow_subnormal=False),

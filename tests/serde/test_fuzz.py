@@ -6,6 +6,8 @@ import pytest
 
 from tests.serde.fuzz import check
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("first", range(0, 100, 20))
 def test_random_contracts(first: int) -> None:

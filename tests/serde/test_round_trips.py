@@ -18,6 +18,8 @@ from tests.serde.everything import CONTRACT, Everything, Inner, Other, codec_of,
 from tests.serde.paths import BothPaths
 from user_sessions import model
 
+pytestmark = pytest.mark.long
+
 CODEC = codec_of(Everything, CONTRACT)
 PARSED = fastavro.parse_schema(json.loads(json.dumps(CONTRACT)))
 

@@ -8,6 +8,8 @@ from session_analytics.model import ClickSession, DeviceInfo, PageMetadata
 from session_analytics.settings import SessionAnalyticsSettings
 from tests.session_analytics.harness import SECOND, click, driver, pipe
 
+pytestmark = pytest.mark.long
+
 MINUTE = 60 * SECOND
 
 

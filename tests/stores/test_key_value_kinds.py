@@ -18,6 +18,8 @@ from forebay.stores.timestamped import TimestampedKeyValueStore
 from forebay.stores.ttl import TtlKeyValueStore
 from tests.stores.driving import run
 
+pytestmark = pytest.mark.long
+
 KEYS = st.sampled_from(["a", "aa", "ab", "b", "é"])
 VALUES = st.none() | st.integers(0, 9).map(lambda n: Cell(str(n)))
 READS = st.one_of(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from forebay.stores.keys import FOREVER, after, pack_time, split_text, terminated, unpack_time
+
+pytestmark = pytest.mark.long
 
 TIMES = st.integers(-(1 << 62), FOREVER)
 TEXTS = st.text(st.sampled_from("\0\x01ab\xff"), max_size=4)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +12,8 @@ from forebay.conformance.bench import Backend, open_bench
 from forebay.conformance.cell import Cell
 from forebay.stores.window import Duplicates, WindowEntry, WindowStore
 from tests.stores.driving import run
+
+pytestmark = pytest.mark.long
 
 KEYS = st.sampled_from(["a", "aa", "b", "c"])
 ENDS = st.none() | KEYS

@@ -1,5 +1,6 @@
 """Logic and the independent replay give the same outputs and states for any input."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -8,6 +9,8 @@ from tests.user_sessions.harness import START, driver
 from tests.user_sessions.replay import replay
 from user_sessions.model import Location, UserActivity
 from user_sessions.settings import UserSessionsSettings
+
+pytestmark = pytest.mark.long
 
 names = st.sampled_from(["a", "b", "c", "d", "e", "f", "g"])
 events = st.builds(

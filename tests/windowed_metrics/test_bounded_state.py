@@ -1,9 +1,12 @@
 """A window's row does not grow with its events."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.windowed_metrics.harness import driver, metric, pipe, states
+
+pytestmark = pytest.mark.long
 
 
 def test_the_last_samples_are_kept() -> None:

@@ -1,5 +1,6 @@
 """Logic and the independent replay give the same outputs, late records and windows for any input."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -8,6 +9,8 @@ from tests.windowed_metrics.harness import driver, stored
 from tests.windowed_metrics.replay import Replay
 from windowed_metrics.model import Alerting, ServerMetric
 from windowed_metrics.settings import EmitResults, WindowedMetricsSettings
+
+pytestmark = pytest.mark.long
 
 names = st.sampled_from(["a", "b", "c", ""])
 values = st.one_of(st.floats(-100, 100), st.sampled_from([float("nan"), float("inf"), 1.7e308, 80.0]))
