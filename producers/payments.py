@@ -13,30 +13,31 @@ _IN_PARTS = 0.05
 
 
 class PaymentsGenerator:
-    """The n-th payment is for the n-th order, if that one is paid at all; else for the one before, again.
+    """A payment is for the order of its time, if that one is paid at all; else for the one before, again.
 
-    Some pay in part. With the same options as `placed_orders` an order and its payment have the same time; give the
-    orders an earlier start, or payments another delay, for payments that come later.
+    Some pay in part. With the rate and seed of `placed_orders` an order and its payment have the same time; give the
+    orders an earlier start for payments that come later.
     """
 
     def __init__(self, options: Options) -> None:
         self._shop = Shop(options)
         self._random = Random(f"payments {options.seed}")
-        self._number = 0
+        self._first = -1
 
     def next_event(self, timestamp: int) -> Event[Payment]:
         """Return the next payment."""
-        number, draw = self._number, self._random
-        self._number += 1
+        number = newest = self._shop.next_number(timestamp)
+        draw = self._random
+        self._first = newest if self._first < 0 else self._first
         order = self._shop.order(number)
-        while not order.is_paid and number:
+        while not order.is_paid and number > self._first:
             number -= 1
             order = self._shop.order(number)
-        in_part = number != self._number - 1 or draw.random() < _IN_PARTS
+        in_part = number != newest or draw.random() < _IN_PARTS
         cents = max(1, order.cents // 2) if in_part else order.cents
         method = _METHODS[int(draw.random() * len(_METHODS))]
         payment = Payment(
-            payment_id=f"{order.order_id}-p{self._number:x}",
+            payment_id=f"{order.order_id}-p{newest:x}",
             order_id=order.order_id,
             amount=cents / 100,
             method=method,

@@ -12,12 +12,10 @@ class PlacedOrdersGenerator:
 
     def __init__(self, options: Options) -> None:
         self._shop = Shop(options)
-        self._number = 0
 
     def next_event(self, timestamp: int) -> Event[PlacedOrder]:
         """Return the next order."""
-        order = self._shop.order(self._number)
-        self._number += 1
+        order = self._shop.order(self._shop.next_number(timestamp))
         placed = PlacedOrder(order.order_id, order.customer, order.cents / 100, timestamp)
         return Event(order.order_id, placed, timestamp)
 

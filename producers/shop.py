@@ -1,12 +1,13 @@
-"""A synthetic shop: what its n-th order is, the same for orders and for payments of the same options."""
+"""A synthetic shop: what its orders are at any time, the same for orders and for payments of the same rate and seed."""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from random import Random
 
 from forebay.producing.base import Options
-from producers.restaurant import guests, run_id
+from producers.restaurant import guests
 
 _UNPAID = 0.08
 
@@ -22,16 +23,26 @@ class ShopOrder:
 
 
 class Shop:
-    """Orders by number, of `options.keys` customers."""
+    """Orders of `options.keys` customers, numbered by their time.
+
+    So two producers that begin at different moments, or begin again, speak of the same orders.
+    """
 
     def __init__(self, options: Options) -> None:
         self._customers = guests(options.keys)
-        self._run = run_id(options)
+        self._name = hashlib.sha256(f"shop {options.seed}".encode()).hexdigest()[:8]
         self._seed = options.seed
+        self._rate = options.events_per_second
+        self._last = -1
+
+    def next_number(self, timestamp: int) -> int:
+        """Return the number of the next order, which is due at `timestamp` (ms); each one is another."""
+        self._last = max(round(timestamp * self._rate / 1000), self._last + 1)
+        return self._last
 
     def order(self, number: int) -> ShopOrder:
-        """Return the order of that number, from 0."""
+        """Return the order of a number."""
         draw = Random(f"shop {self._seed} {number}")
         customer = self._customers[int(draw.random() ** 2 * len(self._customers))]
         cents = int(draw.lognormvariate(8.0, 0.8)) + 100
-        return ShopOrder(f"{self._run}-{number:08x}", customer, cents, draw.random() >= _UNPAID)
+        return ShopOrder(f"{self._name}-{number:x}", customer, cents, draw.random() >= _UNPAID)

@@ -38,3 +38,23 @@ def test_most_orders_are_paid_some_in_parts_and_some_never() -> None:
 def test_the_same_options_give_the_same_payments() -> None:
     options = Options(count=300, keys=20, out_of_order=0.1, duplicates=0.1)
     assert list(generate("payments", options)) == list(generate("payments", options))
+
+
+@pytest.mark.parametrize("rate", [100, 300, 5_000])
+def test_producers_that_begin_at_different_moments_speak_of_the_same_orders(rate: int) -> None:
+    begins = 1_800_000_000_003
+    orders = Options(rate=rate, count=3_000, start_ms=begins)
+    payments = Options(rate=rate, count=3_000, start_ms=begins + 237)
+    placed = {event.value.order_id for event in generate("placed_orders", orders)}
+    paid = Counter(event.value.order_id in placed for event in generate("payments", payments))
+    missed = rate * 0.237 + 2
+    assert paid[False] <= missed
+    assert paid[True] >= 3_000 - missed
+
+
+def test_a_producer_that_begins_again_places_other_orders() -> None:
+    first, second = (
+        {event.value.order_id for event in generate("placed_orders", Options(rate=100, count=500, start_ms=start))}
+        for start in (1_800_000_000_000, 1_800_000_005_001)
+    )
+    assert len(first & second) <= 1
