@@ -10,7 +10,7 @@ import pytest
 from forebay.demo.children import Child
 from forebay.demo.errors import DemoError
 from forebay.demo.figures import Figures
-from forebay.demo.lanes import READY_SECONDS, Lane, Lanes
+from forebay.demo.lanes import PATIENCE_SECONDS, READY_SECONDS, Lane, Lanes
 from forebay.demo.view import ServiceView
 from forebay.runtime.health import Verdict
 from tests.demo.views import READY
@@ -59,18 +59,32 @@ def names(children: list[Child]) -> list[str]:
     return [child.name for child in children]
 
 
-def test_the_jobs_start_first_and_each_producer_with_its_reader(lanes: Lanes, watched: list[Watched]) -> None:
+def test_the_jobs_start_first_and_the_producers_once_all_of_them_read(lanes: Lanes, watched: list[Watched]) -> None:
     assert names(lanes.next_to_start(0)) == ["jobs"]
     assert lanes.next_to_start(1) == []
+    watched[1].ready = watched[0].ready = True
+    assert lanes.next_to_start(2) == []
+    watched[2].ready = True
+    assert names(lanes.next_to_start(3)) == ["producer 0", "producer 1", "producer 2"]
+    assert lanes.next_to_start(4) == []
+    assert names(lanes.producers) == ["producer 0", "producer 1", "producer 2"]
+
+
+def test_a_job_that_does_not_read_keeps_the_others_producers_for_a_while_only(
+    lanes: Lanes, watched: list[Watched]
+) -> None:
+    lanes.next_to_start(5)
     watched[1].ready = True
-    assert names(lanes.next_to_start(2)) == ["producer 1"]
-    assert lanes.next_to_start(3) == []
-    assert names(lanes.producers) == ["producer 1"]
+    assert lanes.next_to_start(4 + PATIENCE_SECONDS) == []
+    assert names(lanes.next_to_start(5 + PATIENCE_SECONDS)) == ["producer 1"]
+    watched[2].ready = True
+    assert names(lanes.next_to_start(6 + PATIENCE_SECONDS)) == ["producer 2"]
 
 
 def test_an_ended_process_is_told(lanes: Lanes, watched: list[Watched]) -> None:
     watched[0].ready = True
     lanes.next_to_start(0)
+    lanes.next_to_start(PATIENCE_SECONDS)
     lanes.require_progress(1)
     (producer,) = lanes.producers
     producer.alive = False  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""A service's producers under watch; they begin once its job reads, so that its start has the cores."""
+"""Services' producers under watch; they begin once the jobs read, so that the starts have the cores."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from forebay.demo.watched import WatchedService
 
 READY_SECONDS = 300.0
 """How long it may take until the next of the services has its first commit."""
+
+PATIENCE_SECONDS = 75.0
+"""How long producers wait for jobs of others that do not read yet."""
 
 
 class Lane:
@@ -56,6 +59,7 @@ class Lanes:
         self.job = job
         self.lanes = tuple(lanes)
         self._ready = 0
+        self._began_at = 0.0
         self._progress_at: float | None = None
 
     @property
@@ -69,17 +73,20 @@ class Lanes:
         return [child for lane in self.lanes for child in lane.children]
 
     def next_to_start(self, now: float) -> list[Child]:
-        """Start what has its turn (monotonic seconds): the jobs first, producers with their readers."""
-        started = []
+        """Start what has its turn (monotonic seconds): the jobs first, then the producers of those that read.
+
+        They wait for one another's jobs: the load of those that work would make each further start longer.
+        """
         if self._progress_at is None:
-            self._progress_at = now
+            self._progress_at = self._began_at = now
             self.job.start()
-            started.append(self.job)
-        for lane in self.lanes:
-            if lane.has_turn:
-                lane.start()
-                started.extend(lane.producers)
-        return started
+            return [self.job]
+        if not all(lane.watched.ready for lane in self.lanes) and now - self._began_at < PATIENCE_SECONDS:
+            return []
+        turns = [lane for lane in self.lanes if lane.has_turn]
+        for lane in turns:
+            lane.start()
+        return [child for lane in turns for child in lane.producers]
 
     def look(self) -> tuple[ServiceView, ...]:
         """Return how the services are now."""
