@@ -17,7 +17,7 @@ from forebay.producing.base import Options
 CLIENT = "slow-sink"
 BYTES_PER_SECOND = 150_000
 FAST = 1_000_000_000
-COUNT = 8_000
+COUNT = 40_000
 EVENTS = Options(count=COUNT, keys=100, seed=41, duplicates=0.02, malformed=0.02)
 COMMITS = ("--max-records-per-commit", "800", "-X", f"client.id={CLIENT}")
 QUEUE = 64 << 20

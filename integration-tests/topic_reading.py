@@ -115,13 +115,20 @@ class PositionWatch:
 
     def __init__(self, settings: KafkaSettings, places: Iterable[tuple[str, int]]) -> None:
         self._consumer = Consumer(settings.consumer(**{"group.id": "tests-positions"}))
-        self._consumer.assign([TopicPartition(*place, OFFSET_BEGINNING) for place in places])
+        self._places = list(places)
+        self._consumer.assign([TopicPartition(*place, OFFSET_BEGINNING) for place in self._places])
         self._positions: Positions = {}
         self._read: dict[tuple[str, int], int] = {}
 
     def read(self) -> Positions:
-        """Return the newest committed position of each task that has one, by its changelog's topic and partition."""
-        while messages := self._consumer.consume(5_000, 0.05):
+        """Return the newest committed position of each task that has one, by its changelog's topic and partition.
+
+        Newest is what stood when it was asked: a job that commits all the time would be read until it has ended.
+        """
+        ends = {place: self._end(*place) for place in self._places}
+        while any(self._read.get(place, -1) + 1 < end for place, end in ends.items()):
+            if not (messages := self._consumer.consume(5_000, 0.05)):
+                break
             for message in messages:
                 if message.error() is None and self._is_new(message) and message.key() == POSITION:
                     self._take((message.topic() or "", message.partition() or 0), json.loads(message.value() or b""))
@@ -140,6 +147,13 @@ class PositionWatch:
     def close(self) -> None:
         """Leave the broker."""
         self._consumer.close()
+
+    def _end(self, topic: str, partition: int) -> int:
+        """Return where a changelog ends; 0 while there is none yet, or no broker."""
+        try:
+            return int(self._consumer.get_watermark_offsets(TopicPartition(topic, partition), 1)[1])
+        except KafkaException:
+            return 0
 
     def _is_new(self, message: Message) -> bool:
         # The client may hand over a record once more after a broker's restart (its leader has another epoch).
