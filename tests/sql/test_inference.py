@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from forebay.serde.proto_messages import message_of
+from forebay.serde.proto_text import WrongProto
 from forebay.serde.schema import Schema
 from forebay.serde.subjects import LocalSubjects, connect
 from forebay.sql.errors import SqlError
 from forebay.sql.program import program_of
 from forebay.sql.schemas.lookup import Kept
-from forebay.sql.schemas.proto_text import WrongProto
-from forebay.sql.schemas.protobuf import message_of, type_of
+from forebay.sql.schemas.protobuf import type_of
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import fastavro
 import pytest
 
 from forebay.serde.framing import header
+from forebay.serde.proto_messages import message_of
 from forebay.serde.schema import Schema
 from forebay.serde.subjects import LocalSubjects, connect
 from forebay.sql.schemas import avro, json_schema, protobuf
@@ -73,7 +74,7 @@ def test_a_schema_made_of_columns_has_these_columns() -> None:
     kind = StructType(tuple((each.name, each.type) for each in columns))
     assert avro.type_of(avro.schema_of(columns, "a.b.C", wraps=True)) == kind
     assert json_schema.type_of(json_schema.schema_of(columns, wraps=True)) == kind
-    found = protobuf.type_of(protobuf.message_of(protobuf.schema_of(columns, "")))
+    found = protobuf.type_of(message_of(protobuf.schema_of(columns, "")))
     # A message's schema says nothing of a decimal's digits.
     assert found == StructType(tuple(each for each in kind.fields if each[0] != "N"))
 

@@ -9,8 +9,10 @@ from google.protobuf import json_format
 
 from forebay.codec import DecodeError, EncodeError
 from forebay.formats import Format
-from forebay.ksml.protos import message_class
+from forebay.ksml.types import UnknownType
 from forebay.serde.framing import HEADER_BYTES, header, schema_id_of
+from forebay.serde.proto_messages import class_of, message_of, messages_of, path_bytes, read_path
+from forebay.serde.proto_text import WrongProto
 
 
 class _ProtobufCodec:
@@ -21,9 +23,7 @@ class _ProtobufCodec:
 
     def __init__(self, message: Any, schema_id: int) -> None:
         self._message = message
-        place = list(message.DESCRIPTOR.file.message_types_by_name).index(message.DESCRIPTOR.name)
-        # The path to the message: one zero byte for the first, else its length 1 and its number, as zigzag varints.
-        self._header = header(schema_id) + (b"\0" if not place else b"\x02" + _varint(2 * place))
+        self._header = header(schema_id) + path_bytes(message.DESCRIPTOR)
 
     def encode(self, record: Any) -> bytes:
         if not isinstance(record, dict):
@@ -38,9 +38,7 @@ class _ProtobufCodec:
 
     def decode(self, data: bytes) -> Any:
         schema_id_of(data)
-        count, at = _read(data, HEADER_BYTES)
-        for _ in range(count // 2):
-            _, at = _read(data, at)
+        _, at = read_path(data, HEADER_BYTES)
         try:
             found = self._message.FromString(data[at:])
         except Exception as error:
@@ -82,26 +80,16 @@ def _value(field: Any, value: Any) -> Any:
     return value
 
 
-def _varint(number: int) -> bytes:
-    found = bytearray()
-    while number > 0x7F:
-        found.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes((*found, number))
-
-
-def _read(data: bytes, at: int) -> tuple[int, int]:
-    number = shift = 0
-    while True:
-        if at >= len(data):
-            raise DecodeError(f"{len(data)} bytes are no Protobuf in Confluent's framing: they end before the message")
-        number |= (data[at] & 0x7F) << shift
-        shift, at = shift + 7, at + 1
-        if not data[at - 1] & 0x80:
-            return number, at
+def _message(name: str, text: str) -> Any:
+    """Return the class of a `.proto` text's message of that name, or of its first."""
+    try:
+        named = any(each.name == name for each in messages_of(text))
+        return class_of(message_of(text, name if named else ""))
+    except WrongProto as error:
+        raise UnknownType(f"the schema {name}.proto can't be used: {error}") from error
 
 
 def protobuf_format(name: str, text: str, schema_id: int) -> Format[Any]:
     """Return the format of a `.proto` text's values as structs. No key can have it. Raises UnknownType."""
-    codec = _ProtobufCodec(message_class(text, name), schema_id)
+    codec = _ProtobufCodec(_message(name, text), schema_id)
     return Format(f"protobuf {name}", object, lambda _: codec)

@@ -16,13 +16,13 @@ import fastavro
 from forebay.codec import Codec, DecodeError, EncodeError
 from forebay.serde.framing import HEADER_BYTES, header, schema_id_of
 from forebay.serde.generic import GenericDecoder, without_times
+from forebay.serde.proto_messages import class_of, message_of, messages_of, path_bytes, read_path
+from forebay.serde.proto_text import WrongProto
 from forebay.serde.schema import InvalidSchema, Schema
 from forebay.serde.subjects import AVRO, JSON_SCHEMA, PROTOBUF, Subjects, connected
-from forebay.serde.varint import integer_bytes, read_count, read_integer
 from forebay.sql.catalog import Named
 from forebay.sql.encodings.readers import reader
-from forebay.sql.schemas import avro, messages, protobuf
-from forebay.sql.schemas.proto_text import WrongProto
+from forebay.sql.schemas import avro, messages
 from forebay.sql.types import SqlType, StructType
 
 Read = Callable[[Any], Any]
@@ -135,15 +135,14 @@ class ProtobufRows:
     def __init__(self, columns: tuple[Named, ...], text: str, name: str, door: Door | None) -> None:
         self.door, self.register = door, None if door is None else door.register
         self._fields = tuple((each.name, each.type) for each in columns)
-        message = protobuf.message_of(text, name)
-        self._make = protobuf.class_of(message)
+        message = message_of(text, name)
+        self._make = class_of(message)
         self._write = messages.row_writer(message, self._fields)
         self._own = self._reader(message)
-        at = [each.full_name for each in protobuf.messages_of(text)].index(message.full_name)
-        self._index = b"\0" if at == 0 else integer_bytes(1) + integer_bytes(at)
+        self._path = path_bytes(message)
 
     def encode(self, record: Any) -> bytes:
-        head = b"" if self.door is None else self.door.header + self._index
+        head = b"" if self.door is None else self.door.header + self._path
         made = self._make()
         try:
             self._write(made, record)
@@ -156,15 +155,12 @@ class ProtobufRows:
         if self.door is None:
             return self._own(data)
         writer = schema_id_of(data)
-        try:
-            path, at = _indexes(data, HEADER_BYTES)
-        except IndexError as error:
-            raise DecodeError(f"{len(data)} bytes end before they say which message they are") from error
+        path, at = read_path(data, HEADER_BYTES)
         readers = self.door.schema(writer, lambda text: _Readers(text, self._reader))
         return readers.of(path)(data[at:])
 
     def _reader(self, message: Any) -> Callable[[bytes], Any]:
-        parse, read = protobuf.class_of(message).FromString, messages.row_reader(message, self._fields)
+        parse, read = class_of(message).FromString, messages.row_reader(message, self._fields)
 
         def decode(data: bytes) -> Any:
             try:
@@ -181,7 +177,7 @@ class _Readers:
     """What reads each message of a writer's schema."""
 
     def __init__(self, text: str, make: Callable[[Any], Callable[[bytes], Any]]) -> None:
-        self._messages = protobuf.messages_of(text)
+        self._messages = messages_of(text)
         self._make = make
         self._made: dict[tuple[int, ...], Callable[[bytes], Any]] = {}
 
@@ -196,18 +192,6 @@ class _Readers:
             except (IndexError, TypeError) as error:
                 raise DecodeError(f"the writer's schema has no message {path} that fits: {error}") from error
         return self._made[path]
-
-
-def _indexes(data: bytes, at: int) -> tuple[tuple[int, ...], int]:
-    """Return the path of a message within its schema, and where its bytes begin. Raises DecodeError, IndexError."""
-    count, at = read_count(data, at)
-    path = []
-    for _ in range(count):
-        index, at = read_integer(data, at)
-        path.append(index)
-    if any(index < 0 for index in path):
-        raise DecodeError(f"the message's path {path} is negative")
-    return tuple(path) or (0,), at
 
 
 __all__ = ["AVRO", "JSON_SCHEMA", "PROTOBUF", "AvroRows", "Door", "JsonSchemaRows", "ProtobufRows"]

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any
-
-from google.protobuf import descriptor_pool, message_factory
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from forebay.sql.catalog import Named
-from forebay.sql.schemas.proto_text import WrongProto, file_of
 from forebay.sql.types import (
     BIGINT,
     BOOLEAN,
@@ -49,26 +44,6 @@ TIMES: dict[str, SqlType] = {
     "google.type.TimeOfDay": TIME,
 }
 DECIMAL = "confluent.type.Decimal"
-_FILES = {
-    "google/protobuf/timestamp.proto": (
-        "package google.protobuf; message Timestamp { int64 seconds = 1; int32 nanos = 2; }"
-    ),
-    "google/type/date.proto": "package google.type; message Date { int32 year = 1; int32 month = 2; int32 day = 3; }",
-    "google/type/timeofday.proto": (
-        "package google.type; "
-        "message TimeOfDay { int32 hours = 1; int32 minutes = 2; int32 seconds = 3; int32 nanos = 4; }"
-    ),
-    "confluent/type/decimal.proto": (
-        "package confluent.type; message Decimal { bytes value = 1; uint32 precision = 2; int32 scale = 3; }"
-    ),
-    "confluent/meta.proto": "package confluent;",
-    "google/protobuf/wrappers.proto": "package google.protobuf; "
-    + " ".join(
-        f"message {name.capitalize() if name[0] != 'u' else 'UI' + name[2:]}Value {{ {name} value = 1; }}"
-        for name in ("double", "float", "int64", "uint64", "int32", "uint32", "bool", "string", "bytes")
-    ),
-}
-"""Files that any schema may import, as far as fields matter."""
 _IMPORTS = {
     **dict.fromkeys(_WRAPPERS.values(), "google/protobuf/wrappers.proto"),
     "google.protobuf.Timestamp": "google/protobuf/timestamp.proto",
@@ -139,39 +114,6 @@ class _Writing:
     def _imported(self, name: str) -> str:
         self.imports.add(_IMPORTS[name])
         return name
-
-
-@lru_cache(1024)
-def messages_of(text: str) -> tuple[Descriptor, ...]:
-    """Return the messages that a schema's file defines itself, in order. Raises WrongProto."""
-    pool = descriptor_pool.DescriptorPool()
-    for name, content in _FILES.items():
-        pool.Add(file_of(f'syntax = "proto3"; {content}', name))
-    made = file_of(text, "schema.proto")
-    unknown = [name for name in made.dependency if name not in _FILES]
-    if unknown:
-        raise WrongProto(f"the schema imports {', '.join(unknown)}: write its messages into the schema itself")
-    try:
-        pool.Add(made)
-        found = pool.FindFileByName("schema.proto").message_types_by_name.values()
-    except (TypeError, KeyError) as error:
-        raise WrongProto(f"the schema does not hold together: {error}") from error
-    return tuple(sorted(found, key=lambda each: [m.name for m in made.message_type].index(each.name)))
-
-
-def message_of(text: str, name: str = "") -> Descriptor:
-    """Return the message of a name, full or not; the first without one. Raises WrongProto."""
-    found = messages_of(text)
-    for each in found:
-        if name in ("", each.name, each.full_name):
-            return each
-    names = ", ".join(each.full_name for each in found) or "none"
-    raise WrongProto(f"the schema has no message {name}: it has {names}")
-
-
-def class_of(message: Descriptor) -> Any:
-    """Return the class of a message."""
-    return message_factory.GetMessageClass(message)
 
 
 _READ = {

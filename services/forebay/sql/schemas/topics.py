@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from forebay.codec import Codec
 from forebay.formats import Format
+from forebay.serde.proto_messages import message_of
 from forebay.sql.catalog import FRAMED, Encoding, Form, Named, Source
 from forebay.sql.encodings.rows import key_format, plain_json, value_format
 from forebay.sql.schemas import avro, json_schema, protobuf
@@ -79,4 +80,4 @@ def type_of(kind: str, text: str, name: str) -> SqlType | None:
         return avro.type_of(text)
     if kind == "JSON_SR":
         return json_schema.type_of(text)
-    return protobuf.type_of(protobuf.message_of(text, name))
+    return protobuf.type_of(message_of(text, name))

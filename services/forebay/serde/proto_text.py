@@ -82,7 +82,7 @@ class _Parser:
     def _take(self) -> str:
         found = self._words[self._at]
         if not found:
-            raise WrongProto("the .proto text ends too early")
+            raise WrongProto("the .proto text ends too early: close its braces")
         self._at += 1
         return found
 
