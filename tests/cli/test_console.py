@@ -22,6 +22,7 @@ WRONG = [
     ),
     (["user-sessions", "--queries", "user-sessions=a:1"], "--queries: 'a:1' is no address of a page"),
     (["user-sessions", "--application", "user-sessions"], "is not NAME=VALUE"),
+    (["user-sessions", "--topic", "readings=r"], "--topic: "),
     (["user-sessions", "--token-file", "missing"], "--token-file: missing can't be read"),
 ]
 

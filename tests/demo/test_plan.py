@@ -14,6 +14,7 @@ from forebay.demo.errors import DemoError
 from forebay.demo.plan import DemoPlan
 from forebay.platform import PlatformError
 from forebay.platform.ports import HOST, is_free
+from forebay.renaming import renamed
 
 SERVICES = all_services()
 
@@ -113,6 +114,13 @@ def test_the_console_watches_every_job_of_the_demo() -> None:
     assert f"{SERVICE.name}=http://127.0.0.1:8090/{SERVICE.name}" in command
     assert "price-join=http://127.0.0.1:8090/price-join" in command
     assert PLAN.console_at(8090) is None, "none unless it is asked for"
+
+
+def test_jobs_and_console_are_told_what_topics_are_called() -> None:
+    plan = dataclasses.replace(PLAN, services=(renamed(SERVICE, {"user_activity": "prod.clicks"}),))
+    for child in (plan.jobs(8090), plan.console(8090, 7080)):
+        assert "--topic=user_activity=prod.clicks" in command(child)
+        assert parses(command(child))
 
 
 def test_a_console_port_that_is_taken_is_refused() -> None:

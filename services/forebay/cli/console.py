@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import click
 
 from forebay.catalog import UnknownService, all_services, find_service
 from forebay.cli.connection import connect, connection_options
-from forebay.cli.names import pairs
+from forebay.cli.names import named, pairs, topics_option
 from forebay.cli.signals import stop_requests
 from forebay.console.local_queries import LocalQueries
 from forebay.console.server import ConsoleServer
@@ -64,6 +65,7 @@ Examples:
     callback=pairs,
     help="Application id of a job. Default: its service's name.",
 )
+@topics_option
 @click.option("--http-host", default="127.0.0.1", help="Address to serve on; 0.0.0.0 for all.")
 @click.option(
     "--http-port", type=click.IntRange(0, 65535), default=CONSOLE_PORT, help="Port to serve on; 0: a free one."
@@ -80,6 +82,7 @@ def console(
     *,
     servers: dict[str, str],
     applications: dict[str, str],
+    topics: dict[str, str],
     http_host: str,
     http_port: int,
     token_file: Path | None,
@@ -94,7 +97,7 @@ def console(
     configure_logging(log_format)
     kafka = connect(home=home, **connection)
     chosen = jobs or tuple(WatchedJob(service, service.name) for service in all_services().values())
-    watched = _with_addresses(chosen, servers, applications)
+    watched = _with_addresses(_with_topics(chosen, topics), servers, applications)
     command = Command(kafka, home, token_file, connection["kafka_options"])
     server = ConsoleServer(kafka, watched, LocalQueries(command), _token(token_file))
     with stop_requests() as stop:
@@ -106,6 +109,12 @@ def _token(file: Path | None) -> bytes | None:
         return None if file is None else read_token(file)
     except NoToken as error:
         raise click.UsageError(f"--token-file: {error}") from error
+
+
+def _with_topics(jobs: Sequence[WatchedJob], topics: dict[str, str]) -> list[WatchedJob]:
+    declared = {job.name: job.service for job in jobs}
+    found = {service.name: service for service in named(declared.values(), topics)}
+    return [replace(job, service=found[job.name]) for job in jobs]
 
 
 def _with_addresses(

@@ -8,7 +8,7 @@ import click
 
 from forebay.catalog import Service
 from forebay.cli.connection import connect, connection_options
-from forebay.cli.names import service_argument
+from forebay.cli.names import named, service_argument, topics_option
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import TopicMissing
 from forebay.runtime.error_replay import ErrorReplay, Replayed
@@ -28,8 +28,11 @@ Examples:
 @service_argument
 @click.option("--application", help="Application id of the job. Default: SERVICE.")
 @click.option("--dry-run", is_flag=True, help="Say what would be sent; send nothing.")
+@topics_option
 @connection_options
-def replay(service: Service, application: str | None, dry_run: bool, **connection: Any) -> None:
+def replay(
+    service: Service, application: str | None, *, dry_run: bool, topics: dict[str, str], **connection: Any
+) -> None:
     """Send the records of SERVICE's .errors back to their input topics, unchanged: each once.
 
     For after what they failed of is mended. Key, value, timestamp, headers and partition are the record's own; the
@@ -37,6 +40,7 @@ def replay(service: Service, application: str | None, dry_run: bool, **connectio
     APPLICATION-replay: a run that breaks off is given again, and goes on. A record that fails again is a new one of
     .errors. The job may run meanwhile. A window may be closed by now: then the record goes to .late.
     """
+    (service,) = named((service,), topics)
     kafka = connect(**connection)
     name = application or service.name
     topic = service.as_application(name).errors.name

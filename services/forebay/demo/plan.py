@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -108,9 +108,8 @@ class DemoPlan:
             "log-format": "text",
         }
         names = (service.name for service in self.services)
-        shared = (topic for service in self.services for topic in (*service.inputs, *service.outputs))
         # The demo has checked them already.
-        command = (*_forebay("run", *names, **options), "--no-check", *_named(shared))
+        command = (*_forebay("run", *names, **options), "--no-check", *_named(self._shared()))
         return Child(self.job_name, command, self.logs / f"{self.job_name.replace(' ', '-')}.log", _JOB_GRACE_S)
 
     def console_at(self, jobs: int) -> int | None:
@@ -132,8 +131,12 @@ class DemoPlan:
     def console(self, jobs: int, http_port: int) -> Child:
         """Return the console of all jobs, whose health and metrics are on the port `jobs`."""
         watched = [f"{service.name}=http://{HOST}:{jobs}{self.pages(service)}" for service in self.services]
-        command = _forebay("console", *watched, **{"home": self.home, "http-port": http_port})
+        options: dict[str, object] = {"home": self.home, "http-port": http_port}
+        command = (*_forebay("console", *watched, **options), *_named(self._shared()))
         return Child("console", command, self.logs / "console.log", _PRODUCER_GRACE_S, only_shows=True)
+
+    def _shared(self) -> Iterator[Topic]:
+        return (topic for service in self.services for topic in (*service.inputs, *service.outputs))
 
     def _producer(self, topic: Topic) -> Child:
         # Without --start events happen now, so those of a second demo with the same seed are new all the same.
