@@ -71,7 +71,7 @@ def test_several_services_are_named(plans: list[DemoPlan]) -> None:
     assert run(["demo", *reversed(names), "--memory", "400", "--http-port", "8090"]) == 0
     (plan,) = plans
     assert [service.name for service in plan.services] == names[::-1]
-    assert (plan.memory_mb, plan.http_port, plan.rate) == (400, 8090, 200)
+    assert (plan.memory_mb, plan.http_port, plan.rate) == (400, 8090, 100)
 
 
 @pytest.mark.usefixtures("home")

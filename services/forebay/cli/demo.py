@@ -40,7 +40,7 @@ Examples:
 @click.option(
     "--rate",
     type=click.FloatRange(0.1, 1_000_000),
-    help=f"Events a second on each input topic. Default: {RATE:.0f}; with several services {SHARED_RATE:.0f}.",
+    help=f"Events a second on each input topic. Default: {RATE:.0f}; several services share {SHARED_RATE:.0f}.",
 )
 @click.option("--keys", type=click.IntRange(min=1), default=1000, help="Number of different keys (users, devices ...).")
 @click.option("--seed", type=int, default=1, help="Another seed gives other events.")
@@ -97,7 +97,7 @@ def demo(
     plan = DemoPlan(
         home=home.absolute(),
         services=chosen,
-        rate=rate or (RATE if len(chosen) == 1 else SHARED_RATE),
+        rate=rate or (RATE if len(chosen) == 1 else SHARED_RATE / len(chosen)),
         keys=keys,
         seed=seed,
         memory_mb=memory_mb or heap_mb(len(chosen), available_mb()),
