@@ -1,4 +1,7 @@
-"""How property tests run: without deadlines (a busy machine is no failure), in CI with the same examples each time."""
+"""What all tests share: how property tests run, and the terminal that is written for.
+
+Properties have no deadlines (a busy machine is no failure), and in CI the same examples each time.
+"""
 
 from __future__ import annotations
 
@@ -8,3 +11,6 @@ from hypothesis import settings
 
 settings.register_profile("forebay", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("forebay")
+
+# That of whoever runs the tests may be none, or a dumb one.
+os.environ["TERM"] = "xterm"

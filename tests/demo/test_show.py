@@ -3,6 +3,7 @@
 import dataclasses
 import io
 
+import pytest
 from rich.console import Console
 
 from forebay.demo.show import PlainShow, ScreenShow, show_for
@@ -69,3 +70,9 @@ def test_the_screen_is_given_back_after_an_error() -> None:
 def test_a_terminal_gets_the_screen() -> None:
     assert isinstance(show_for(console(terminal=True)[0]), ScreenShow)
     assert isinstance(show_for(console(terminal=False)[0]), PlainShow)
+
+
+def test_a_terminal_that_can_t_move_its_cursor_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(show_for(console(terminal=True)[0]), ScreenShow)
+    monkeypatch.setenv("TERM", "dumb")
+    assert isinstance(show_for(console(terminal=True)[0]), PlainShow)

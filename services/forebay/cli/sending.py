@@ -107,5 +107,5 @@ class LiveSending:
 
 
 def sending_for(console: Console, topic: str) -> Sending:
-    """Return an updating line for a terminal, plain lines for anything else."""
-    return LiveSending(console, topic) if console.is_terminal else PlainSending(console, topic)
+    """Return an updating line for a terminal that can move its cursor, plain lines for anything else."""
+    return LiveSending(console, topic) if console.is_interactive else PlainSending(console, topic)

@@ -130,5 +130,5 @@ class ScreenShow:
 
 
 def show_for(console: Console) -> Show:
-    """Return a screen for a terminal, plain lines for anything else."""
-    return ScreenShow(console) if console.is_terminal else PlainShow(console)
+    """Return a screen for a terminal that can move its cursor, plain lines for anything else."""
+    return ScreenShow(console) if console.is_interactive else PlainShow(console)

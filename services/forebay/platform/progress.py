@@ -124,8 +124,8 @@ class _RichDownload:
 
 
 def progress_for(console: Console) -> Progress:
-    """Return bars for a terminal, plain lines for anything else."""
-    return RichProgress(console) if console.is_terminal else PlainProgress(console)
+    """Return bars for a terminal that can move its cursor, plain lines for anything else."""
+    return RichProgress(console) if console.is_interactive else PlainProgress(console)
 
 
 def _megabytes(size: int) -> str:
