@@ -25,10 +25,13 @@ from forebay.platform import Platform
 from forebay.platform.ports import HOST, free_port
 from forebay.producing.base import FIXED_START_MS, Options
 from forebay.queries.server import QueryServer
+from forebay.queries.sql_pages import SqlPages
 from forebay.runtime.health import Health, health_server
+from forebay.runtime.http import HttpServer
 from forebay.runtime.logic_settings import parse_logic
 from forebay.runtime.metrics import JobMetrics
 from forebay.runtime.task.figures import TaskFigures
+from forebay.sql import service as sql_service
 from tests.console.watching import Console, Job
 from tests.queries.written import WrittenTask, job_of
 
@@ -185,6 +188,34 @@ def test_what_keys_and_values_hold_is_text(consoles: ExitStack, browser: Browser
     browser.until_text("td.value", HOSTILE)
     assert not browser.all("main img")
     assert browser.driver.title != "run"
+    assert not browser.complaints()
+
+
+def test_a_plan_is_steps_and_a_picture(
+    consoles: ExitStack, browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "plans.sql"
+    file.write_text(
+        "CREATE STREAM readings (sensor STRING KEY, area STRING, reading DOUBLE)"
+        " WITH (KAFKA_TOPIC='readings', FORMAT='JSON');"
+        "CREATE TABLE areas AS SELECT area, AVG(reading) AS mean FROM readings GROUP BY area;"
+    )
+    monkeypatch.setenv(sql_service.VARIABLE, str(file))
+    plans = SqlPages(sql_service.program, list, list)
+    server = HttpServer(plans.answer, HOST, 0)
+    consoles.callback(server.close)
+    watched = WatchedJob(sql_service.SERVICE, "plans", "http://127.0.0.1:1", f"http://{HOST}:{server.port}")
+    console = Console([watched])
+    consoles.callback(console.close)
+    browser.url = console.url
+    browser.open(f"#/sql/{watched.name}")
+    browser.until(lambda: browser.all("textarea"), "the job speaks SQL")[0].send_keys("EXPLAIN areas;")
+    browser.click("button.primary")
+    browser.until(lambda: browser.all(".topology .node.store"), "the plan is drawn")
+    assert "aggregate AVG" in " ".join(browser.texts("ol.plan li"))
+    kinds = ("topic", "repartition", "store")
+    assert [len(browser.all(f".topology .node.{kind}")) for kind in kinds] == [2, 1, 1]
+    assert not browser.all(".topology a"), "nothing of it runs, so nothing opens"
     assert not browser.complaints()
 
 

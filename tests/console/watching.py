@@ -95,11 +95,14 @@ class Console:
     """A console of jobs, and a server of its own.
 
     Args:
-        stores: what the first job's query server answers from.
+        jobs: jobs, or addresses of their pages; or what is watched, with a query server of its own.
+        stores: what the query server of the others answers from.
         token: what both ask for.
     """
 
-    def __init__(self, jobs: Sequence[str | Job], stores: JobStores | None = None, token: bytes | None = None) -> None:
+    def __init__(
+        self, jobs: Sequence[str | Job | WatchedJob], stores: JobStores | None = None, token: bytes | None = None
+    ) -> None:
         pages, gate = QueryPages(lambda: stores or JobStores([[]], [[]]), silent_seconds=0.2), Gate(token)
         self.queries = HttpServer(lambda request: gate.refused(request) or pages.answer(request), HOST, 0)
         self.watchers = [self._watcher(job, number) for number, job in enumerate(jobs)]
@@ -109,7 +112,9 @@ class Console:
         self.server = HttpServer(self._answer, HOST, 0)
         self.url = f"http://{HOST}:{self.server.port}"
 
-    def _watcher(self, job: str | Job, number: int) -> JobWatcher:
+    def _watcher(self, job: str | Job | WatchedJob, number: int) -> JobWatcher:
+        if isinstance(job, WatchedJob):
+            return JobWatcher(job, NoReports())  # type: ignore[arg-type]
         name = ("user-sessions", "order-stores", "price-join")[number]
         page = job if isinstance(job, str) else job.url
         watched = WatchedJob(find_service(name), name, page, f"http://{HOST}:{self.queries.port}")

@@ -167,6 +167,24 @@ def test_show_describe_explain(pages: SqlPages) -> None:
     ]
 
 
+def drawn(pages: SqlPages, sql: str) -> dict[str, set[str]]:
+    """Return the labels of the nodes of a plan's picture, by kind."""
+    (graph,) = [line["graph"] for line in asked(pages, sql)[1] if "graph" in line]
+    ends = {end for arrow in graph["arrows"] for end in (arrow["tail"], arrow["head"])}
+    assert ends == {node["id"] for node in graph["nodes"]}
+    kinds = {node["kind"] for node in graph["nodes"]}
+    return {kind: {node["label"] for node in graph["nodes"] if node["kind"] == kind} for kind in kinds}
+
+
+def test_a_plan_has_a_picture_of_what_gives_its_result(pages: SqlPages, driven: Driven) -> None:
+    whole, one = drawn(pages, "EXPLAIN ALL;"), drawn(pages, "EXPLAIN totals;")
+    assert {query.target.topic for query in driven.program.queries} <= whole["topic"]
+    assert one["topic"] == {"in", "TOTALS"}
+    assert one["store"] < whole["store"]
+    _, events = asked(pages, "EXPLAIN totals;", "text/event-stream")
+    assert events[-2].startswith("event: graph\ndata: {")
+
+
 REFUSED: dict[Any, tuple[int, str]] = {
     "SELECT nothing FROM totals;": (400, "<request>:1:8: there is no column NOTHING: write one of ID, C, TOTAL"),
     "SELECT * FROM s;": (400, "follow it with EMIT CHANGES"),

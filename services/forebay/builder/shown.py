@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from forebay.builder.graph import Graph
-from forebay.builder.picture import picture_of
+from forebay.builder.picture import Picture, picture_of
 from forebay.builder.render import as_mermaid, as_text
 from forebay.catalog import Service
 
@@ -20,6 +20,14 @@ class NoSettings:
     """Settings of a topology that is given as it is: it has none."""
 
 
+def picture_without_service(topology: Any) -> Picture:
+    """Return the picture of a topology that is given as it is."""
+    from forebay.builder.topology import job  # noqa: PLC0415 (a topology is one that is shown)
+
+    made = job(NoSettings, lambda _: topology, may_end=True)
+    return picture_of(Service(NAME, "not run yet", (), (), {}, ""), made)
+
+
 class Shown:
     """What is shown by its graph."""
 
@@ -29,9 +37,5 @@ class Shown:
         """Return the forms of the picture by MIME type (IPython's protocol)."""
         if not self.graph.nodes:
             return {"text/plain": "a topology that reads no topic yet"}
-        from forebay.builder.topology import job  # noqa: PLC0415 (a topology is one that is shown)
-
-        topology: Any = self
-        made = job(NoSettings, lambda _: topology, may_end=True)
-        picture = picture_of(Service(NAME, "not run yet", (), (), {}, ""), made)
+        picture = picture_without_service(self)
         return {"text/plain": as_text(picture), MERMAID: as_mermaid(picture)}

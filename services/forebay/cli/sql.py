@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from forebay.cli.sql_shell import shell
 from forebay.kafka.registry import shared_registry
 from forebay.plugins import VARIABLE as SERVICES
 from forebay.serde.subjects import connect_when_asked
-from forebay.sql.describing import described
+from forebay.sql.describing import as_lines, described
 from forebay.sql.errors import SqlError
 from forebay.sql.program import Program, program_of_statements
 from forebay.sql.schemas.lookup import Kept
@@ -101,12 +101,7 @@ def _offline(path: Path, statement: str | None, how: str) -> None:
             for row in rows:
                 click.echo(row["plan"])
         else:
-            show(_lines(rows), how)
-
-
-def _lines(rows: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    yield {"columns": [{"name": name} for name in (rows[0] if rows else ())]}
-    yield from ({"row": row} for row in rows)
+            show(as_lines(rows), how)
 
 
 def _as_service(

@@ -70,7 +70,7 @@ def show(lines: Iterator[dict[str, Any]], how: str) -> None:
         if how == "json":
             click.echo(json.dumps(line.get("row", line), ensure_ascii=False))
             continue
-        if "end" in line:
+        if "end" in line or "graph" in line:
             continue
         row = line["row"] if "row" in line else {**line.get("tombstone", {}), "": "deleted"}
         if how == "csv":

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from forebay.builder.drawing import graph_of
 from forebay.builder.picture import picture_of
 from forebay.codec import DecodeError, Unavailable
-from forebay.console.graph import graph_of
 from forebay.console.local_queries import LocalQueries
 from forebay.console.proxy import handed_on
 from forebay.console.topics import MOST, NoSuchTopic, TopicPages, topics_of

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from forebay.builder.components import components
 from forebay.sql.aggregates.loaded import AGGREGATES
 from forebay.sql.catalog import Source
-from forebay.sql.compile import topology_of
 from forebay.sql.errors import SqlError
+from forebay.sql.explaining import explained
 from forebay.sql.functions.registry import SIGNATURES, SPECIAL
-from forebay.sql.plan import QueryPlan
 from forebay.sql.program import Program
 from forebay.sql.syntax import Command
 
@@ -49,26 +48,15 @@ def described(program: Program, command: Command) -> Rows:
                 *({"column": each.name, "type": str(each.type), "role": "key"} for each in source.keys),
                 *({"column": each.name, "type": str(each.type), "role": ""} for each in source.values),
             ]
-        case "EXPLAIN", name:
-            return [{"plan": line} for line in explained(program, command, name)]
+        case "EXPLAIN", _:
+            return explained(program, command).rows
     raise SqlError(command.place, f"{command.verb} can't be answered here: {_INSTEAD.get(command.verb, _QUERIES)}")
 
 
-def explained(program: Program, command: Command, name: str) -> list[str]:
-    """Return the plan of a query, or of a statement, and how many sub-topologies run all of them. Raises SqlError."""
-    queries: list[QueryPlan] = program.queries
-    if command.statement is not None:
-        before = len(queries)
-        program.add(command.statement)
-        queries = program.queries[before:]
-    elif name and name != "ALL":
-        queries = [each for each in queries if name in (each.name, each.target.name)]
-        if not queries:
-            named = ", ".join(each.name for each in program.queries)
-            raise SqlError(command.place, f"there is no query {name}: write one of {named or 'none'}")
-    lines = [line for query in queries for line in query.lines()]
-    parts = components(topology_of(program).graph) if program.queries else ()
-    return [*lines, f"one job: sub-topologies {len(parts)}, queries {len(program.queries)}"]
+def as_lines(rows: Rows) -> Iterator[dict[str, Any]]:
+    """Yield rows as the lines of an answer: what their columns are, then each row."""
+    yield {"columns": [{"name": name} for name in (rows[0] if rows else ())]}
+    yield from ({"row": row} for row in rows)
 
 
 def _source(source: Source) -> dict[str, Any]:

@@ -1,8 +1,9 @@
-// SQL: a statement, its rows as they come, what was asked before, a plan as steps.
+// SQL: a statement, its rows as they come, what was asked before, a plan as steps and as a picture.
 
 import { Failed, follow, get, jobPath, sleep } from "./api.js";
 import { heading } from "./app.js";
 import { h, note, put, visible } from "./dom.js";
+import { TopologyPicture } from "./topology.js";
 import { count, ms } from "./units.js";
 
 const HISTORY = "forebay-sql-history";
@@ -153,7 +154,10 @@ class Rows {
   }
 
   take(name, data) {
-    if (name === "columns") {
+    if (name === "graph") {
+      const picture = new TopologyPicture(data, "the plan", null);
+      this.root.prepend(picture.element, h("p", { class: "hint" }, "Sub-topologies, steps and stores that give the result. Nothing runs by it."));
+    } else if (name === "columns") {
       this.columns = data.map((each) => each.name);
       this.plan = this.columns.length === 1 && this.columns[0] === "plan" ? h("ol", { class: "plan" }) : null;
       const head = h("tr", null, data.map((each) => h("th", { scope: "col" }, each.name, each.type ? h("small", null, each.type) : null)));

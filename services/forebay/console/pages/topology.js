@@ -25,7 +25,7 @@ const fitted = (text, width) => {
   return text.length <= room ? text : `${text.slice(0, room - 1)}…`;
 };
 
-/** A picture that is drawn once and told what moves. */
+/** A picture that is drawn once and told what moves; without an application it is of nothing that runs, and opens nothing. */
 export class TopologyPicture {
   constructor(graph, job, application) {
     this.graph = graph;
@@ -90,6 +90,7 @@ export class TopologyPicture {
   }
 
   target(node) {
+    if (!this.application) return null;
     const job = encodeURIComponent(this.job);
     if (node.kind === "store") return `#/stores/${job}/${encodeURIComponent(node.label)}`;
     if (node.kind === "topic") return `#/topics/${job}/${encodeURIComponent(node.label)}`;

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from forebay.builder.drawing import graph_of
 from forebay.builder.picture import picture_of
 from forebay.catalog import all_services, find_service
-from forebay.console.graph import graph_of
 from forebay.job import load_job
 
 

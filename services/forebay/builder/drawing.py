@@ -1,7 +1,8 @@
-"""A job's topology as a graph to draw: what `forebay topology` prints, each arrow with the name of its rate."""
+"""A topology as a graph to draw: what `forebay topology` prints, each arrow with the name of its rate."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -44,6 +45,23 @@ def graph_of(picture: Picture) -> dict[str, Any]:
         "nodes": [{"id": ident, **node} for ident, node in nodes.items()],
         "arrows": [asdict(arrow) for arrow in arrows],
         "sides": list(picture.sides),
+    }
+
+
+def upstream(graph: dict[str, Any], topics: Iterable[str]) -> dict[str, Any]:
+    """Return the part of a graph that these topics get their records from, with its stores."""
+    kept: set[str] = set()
+    further = {f"topic {topic}" for topic in topics}
+    while further:
+        kept |= further
+        further = {arrow["tail"] for arrow in graph["arrows"] if arrow["head"] in further} - kept
+    steps = {node["id"] for node in graph["nodes"] if node["kind"] == "step"} & kept
+    stores = {node["id"] for node in graph["nodes"] if node["kind"] == "store"}
+    kept |= {arrow["head"] for arrow in graph["arrows"] if arrow["tail"] in steps and arrow["head"] in stores}
+    return {
+        **graph,
+        "nodes": [node for node in graph["nodes"] if node["id"] in kept],
+        "arrows": [arrow for arrow in graph["arrows"] if {arrow["tail"], arrow["head"]} <= kept],
     }
 
 
