@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
+from concurrent.futures import Future
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 from confluent_kafka import TopicPartition
 
 from forebay.catalog import find_service
 from forebay.codec import Unavailable
-from forebay.console.reports import Reports, reports_of
+from forebay.console.reports import HeldLease, Reports, reports_of
+from forebay.console.restores import RestoreReader, Restoring
 from forebay.console.watched import WatchedJob, WrongAddress, checked_url
 from forebay.console.watcher import JobWatcher
 from forebay.platform.ports import HOST, free_port
 from forebay.runtime.http import Answer, HttpServer
 from forebay.runtime.task.figures import TaskFigures
-from tests.console.watching import Console, Job, told
+from tests.console.watching import Console, Job, Restores, told
 
 NOW = 1_700_000_000.0
 NOW_MS = int(NOW * 1000)
@@ -73,7 +79,7 @@ class Told:
 def test_a_job_without_a_page_is_known_by_its_tasks_reports() -> None:
     reader = Told()
     service = find_service("user-sessions")
-    watcher = JobWatcher(WatchedJob(service, service.name), reader)  # type: ignore[arg-type]
+    watcher = JobWatcher(WatchedJob(service, service.name), reader, Restores())  # type: ignore[arg-type]
     watcher.look(NOW, 0)
     assert "no task has told anything yet" in watcher.overview(NOW)["reason"]
     for seconds in (0, 2):
@@ -98,6 +104,61 @@ def test_reports_of_others_and_of_other_releases_are_left_out() -> None:
     odd = TopicPartition("a-0-task", 1, 7, '{"figures": "{\\"unknown\\": 1}", "trouble": ""}')
     found = reports_of([told(figures, "other-0-task"), odd, told(figures, "a-0-task", "waits")], {"a-0-task"})
     assert (len(found.figures), found.trouble) == (1, "waits")
+
+
+def test_the_lease_of_each_task_is_known_where_it_is_told() -> None:
+    of_older = told(TaskFigures(0, 1, opened=1, at=NOW_MS), "a-0-task")
+    metadata = {**json.loads(of_older.metadata or ""), "lease": {"number": 7, "planned": NOW_MS}}
+    metadata["figures"] = TaskFigures(0, 0, opened=1, at=NOW_MS).to_json()
+    found = reports_of([TopicPartition("a-0-task", 0, 0, json.dumps(metadata)), of_older], {"a-0-task"})
+    assert found.leases == {(0, 0): HeldLease(7, NOW_MS)}
+
+
+def test_what_a_job_restores_is_told_until_it_runs() -> None:
+    job = Job()
+    console = Console([job])
+    console.restores.places = [Restoring("user-sessions-0-task", 1, 400, 1_000)]
+    assert state_of(console)[0] == "starting"
+    shown = {"topic": "user-sessions-0-task", "partition": 1, "offset": 400, "end": 1_000}
+    assert console.get("/api/jobs/user-sessions")[1]["restores"] == [shown]
+    job.tells(1, at=1)
+    assert state_of(console)[0] == "running"
+    assert console.get("/api/jobs/user-sessions")[1]["restores"] == []
+    console.close()
+    job.close()
+
+
+class Broker:
+    """What a restore's group committed, and where its changelogs end (an `AdminClient`)."""
+
+    def __init__(self) -> None:
+        self.told: dict[tuple[str, int], int] = {}
+
+    def list_consumer_group_offsets(self, asked: list[Any], request_timeout: float) -> dict[str, Future[Any]]:
+        assert request_timeout
+        places = [TopicPartition(*place, offset) for place, offset in self.told.items()]
+        return {asked[0].group_id: done(SimpleNamespace(topic_partitions=places))}
+
+    def list_offsets(self, asked: dict[TopicPartition, Any], request_timeout: float) -> dict[TopicPartition, Any]:
+        assert request_timeout
+        return {place: done(SimpleNamespace(offset=100)) for place in asked}
+
+
+def done(result: Any) -> Future[Any]:
+    future: Future[Any] = Future()
+    future.set_result(result)
+    return future
+
+
+def test_what_an_earlier_restore_told_is_left_out() -> None:
+    broker = Broker()
+    restores = RestoreReader(broker)  # type: ignore[arg-type]
+    broker.told = {("t", 0): 60, ("t", 1): 70}
+    assert restores.read("a") == []
+    broker.told = {("t", 0): 10, ("t", 1): 70, ("u", 0): 120}
+    assert restores.read("a") == [Restoring("t", 0, 10, 100), Restoring("u", 0, 120, 120)]
+    restores.running("a")
+    assert restores.read("a") == []
 
 
 @pytest.mark.parametrize("url", ["localhost:8080", "ftp://host", "http://", "http://host:99999", "http://host?x=1", ""])

@@ -17,6 +17,7 @@ from forebay.console.api import Api
 from forebay.console.assets import assets
 from forebay.console.local_queries import LocalQueries
 from forebay.console.reports import Reports
+from forebay.console.restores import Restoring
 from forebay.console.topics import TopicPages
 from forebay.console.watched import WatchedJob
 from forebay.console.watcher import JobWatcher
@@ -77,6 +78,19 @@ class NoReports:
         return Reports()
 
 
+class Restores:
+    """What tasks read of their changelogs, as the test says (a `RestoreReader`)."""
+
+    def __init__(self) -> None:
+        self.places: list[Restoring] = []
+
+    def running(self, _application: str) -> None:
+        self.places = []
+
+    def read(self, _application: str) -> list[Restoring]:
+        return self.places
+
+
 class Records(TopicPages):
     """Topics whose records the test has (a `TopicPages`)."""
 
@@ -105,6 +119,7 @@ class Console:
     ) -> None:
         pages, gate = QueryPages(lambda: stores or JobStores([[]], [[]]), silent_seconds=0.2), Gate(token)
         self.queries = HttpServer(lambda request: gate.refused(request) or pages.answer(request), HOST, 0)
+        self.restores = Restores()
         self.watchers = [self._watcher(job, number) for number, job in enumerate(jobs)]
         self.records = Records()
         self.api = Api(self.watchers, self.records, LocalQueries(lambda *_: []))
@@ -114,11 +129,11 @@ class Console:
 
     def _watcher(self, job: str | Job | WatchedJob, number: int) -> JobWatcher:
         if isinstance(job, WatchedJob):
-            return JobWatcher(job, NoReports())  # type: ignore[arg-type]
+            return JobWatcher(job, NoReports(), self.restores)  # type: ignore[arg-type]
         name = ("user-sessions", "order-stores", "price-join")[number]
         page = job if isinstance(job, str) else job.url
         watched = WatchedJob(find_service(name), name, page, f"http://{HOST}:{self.queries.port}")
-        return JobWatcher(watched, NoReports())  # type: ignore[arg-type]
+        return JobWatcher(watched, NoReports(), self.restores)  # type: ignore[arg-type]
 
     def _answer(self, request: Request) -> Answer:
         page = self._pages.get(request.path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from forebay.builder.drawing import graph_of
@@ -12,6 +13,7 @@ from forebay.builder.picture import picture_of
 from forebay.codec import DecodeError, Unavailable
 from forebay.console.local_queries import LocalQueries
 from forebay.console.proxy import handed_on
+from forebay.console.reports import HeldLease
 from forebay.console.topics import MOST, NoSuchTopic, TopicPages, topics_of
 from forebay.console.watcher import JobWatcher
 from forebay.job import load_job
@@ -104,15 +106,16 @@ class Api:
         # A broker that is away takes seconds to say so: a page is not kept waiting by it each time.
         until, said = self._silent
         if self._clock() < until:
-            return {"reports": [], "reports_error": said}
+            return {"reports": [], "reports_error": said, "restores": []}
         try:
-            reports = watcher.reports()
+            reports, restores = watcher.reports(), watcher.restores()
         except Unavailable as error:
             self._silent = self._clock() + _PATIENCE_S, str(error)
-            return {"reports": [], "reports_error": str(error)}
+            return {"reports": [], "reports_error": str(error), "restores": []}
         return {
             "reports": [
                 {
+                    **_lease(reports.leases.get((item.part, item.task))),
                     "stage": item.part,
                     "task": item.task,
                     "worker": item.worker,
@@ -127,6 +130,7 @@ class Api:
                 for item in reports.figures
             ],
             "reports_error": reports.trouble,
+            "restores": [asdict(each) for each in restores],
         }
 
     def _graph(self, watcher: JobWatcher) -> dict[str, Any]:
@@ -151,6 +155,10 @@ class Api:
         if waits:
             return _error(503, waits)
         return handed_on(self._queries.address(watcher.job), path, request)
+
+
+def _lease(held: HeldLease | None) -> dict[str, int]:
+    return {} if held is None else {"lease": held.number, "lease_planned_ms": held.planned_ms}
 
 
 def _json(content: dict[str, Any]) -> Answer:

@@ -3,28 +3,46 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from prometheus_client import generate_latest
 
+from forebay.codec import Unavailable
 from forebay.kafka.errors import failed
 from forebay.kafka.identities import control_group
 from forebay.runtime.changelog import internal_topic
 from forebay.runtime.metrics import JobMetrics
 from forebay.runtime.task.figures import TaskFigures
 
-_SECONDS = 5.0
+SECONDS = 5.0
+"""How long the broker is waited for."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldLease:
+    """The lease that a task's group holds: the number of Spark's batch, and when (ms) the driver planned it."""
+
+    number: int
+    planned_ms: int
 
 
 @dataclass(frozen=True, slots=True)
 class Reports:
-    """The tasks' last reports, and what a group waits for; "" for nothing."""
+    """The tasks' last reports.
+
+    Args:
+        trouble: what a group waits for; "" for nothing.
+        leases: by stage and task; none of a release that did not tell them.
+    """
 
     figures: tuple[TaskFigures, ...] = ()
     trouble: str = ""
+    leases: Mapping[tuple[int, int], HeldLease] = field(default_factory=dict)
 
     @property
     def told_at_ms(self) -> int:
@@ -49,32 +67,48 @@ class ReportReader:
 
     def read(self, application: str, stages: int) -> Reports:
         """Return a job's reports. Raises Unavailable."""
-        group = control_group(application)
-        asked = [ConsumerGroupTopicPartitions(group)]
-        try:
-            answers = self._admin.list_consumer_group_offsets(asked, request_timeout=_SECONDS)
-            found: Any = answers[group].result(_SECONDS)
-        except (KafkaException, TimeoutError) as error:
-            if isinstance(error, KafkaException):
-                raise failed(error.args[0], f"the group {group} can't be read") from error
-            raise failed(error, f"the group {group} can't be read") from error  # type: ignore[arg-type]
-        return reports_of(found.topic_partitions, {internal_topic(application, stage) for stage in range(stages)})
+        told = committed(self._admin, control_group(application))
+        return reports_of(told, {internal_topic(application, stage) for stage in range(stages)})
+
+
+def committed(admin: AdminClient, group: str) -> list[TopicPartition]:
+    """Return what a group committed last. Raises Unavailable."""
+    with asking(f"the group {group} can't be read"):
+        answers = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)], request_timeout=SECONDS)
+        found: Any = answers[group].result(SECONDS)
+    places: list[TopicPartition] = found.topic_partitions
+    return places
+
+
+@contextmanager
+def asking(doing: str) -> Iterator[None]:
+    """Raise what a broker refuses, or is too late with, as Unavailable."""
+    try:
+        yield
+    except KafkaException as error:
+        raise failed(error.args[0], doing) from error
+    except TimeoutError as error:
+        raise Unavailable(f"{doing}: no answer within {SECONDS:.0f} s") from error
 
 
 def reports_of(places: list[TopicPartition], topics: set[str]) -> Reports:
     """Return what the offsets of a control group tell of tasks."""
     figures: list[TaskFigures] = []
+    leases: dict[tuple[int, int], HeldLease] = {}
     trouble = ""
     for place in places:
         if place.topic not in topics or not place.metadata or place.error is not None:
             continue
         try:
             told = json.loads(place.metadata)
-            figures.append(TaskFigures.from_json(told["figures"]))
+            item = TaskFigures.from_json(told["figures"])
+            if "lease" in told:
+                leases[item.part, item.task] = HeldLease(told["lease"]["number"], told["lease"]["planned"])
         except (ValueError, KeyError, TypeError):
             continue  # a report of another release: what it tells is no longer known
+        figures.append(item)
         trouble = trouble or told.get("trouble", "")
-    return Reports(tuple(sorted(figures, key=lambda item: (item.part, item.task))), trouble)
+    return Reports(tuple(sorted(figures, key=lambda item: (item.part, item.task))), trouble, leases)
 
 
 class ReportedMetrics:

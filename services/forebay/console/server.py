@@ -12,6 +12,7 @@ from forebay.console.api import Api
 from forebay.console.assets import assets
 from forebay.console.local_queries import LocalQueries
 from forebay.console.reports import ReportReader
+from forebay.console.restores import RestoreReader
 from forebay.console.topics import TopicPages
 from forebay.console.watched import WatchedJob
 from forebay.console.watcher import JobWatcher
@@ -32,8 +33,9 @@ class ConsoleServer:
     def __init__(
         self, kafka: KafkaSettings, jobs: Sequence[WatchedJob], queries: LocalQueries, token: bytes | None = None
     ) -> None:
-        reports = ReportReader(AdminClient(kafka.admin()))
-        self.watchers = [JobWatcher(job, reports) for job in jobs]
+        admin = AdminClient(kafka.admin())
+        reports, restores = ReportReader(admin), RestoreReader(admin)
+        self.watchers = [JobWatcher(job, reports, restores) for job in jobs]
         self._api = Api(self.watchers, TopicPages(kafka), queries)
         self._queries = queries
         self._gate = Gate(token)

@@ -12,6 +12,7 @@ from typing import Any
 from forebay.codec import Unavailable
 from forebay.console.moments import Moment, Recent, moment_of
 from forebay.console.reports import ReportedMetrics, ReportReader, Reports
+from forebay.console.restores import RestoreReader, Restoring
 from forebay.console.ring import Ring
 from forebay.console.watched import NoAnswer, WatchedJob, page
 
@@ -36,12 +37,14 @@ class JobWatcher:
 
     Args:
         reports: of its tasks; asked for by whoever looks at the job itself, and where it has no page.
+        restores: asked for by whoever looks at the job itself while it does not run.
     """
 
-    def __init__(self, job: WatchedJob, reports: ReportReader) -> None:
+    def __init__(self, job: WatchedJob, reports: ReportReader, restores: RestoreReader) -> None:
         self.job = job
         self.ring = Ring()
         self._reader = reports
+        self._restores = restores
         self._reported = ReportedMetrics(job.name)
         self._recent = Recent()
         self._lock = threading.Lock()
@@ -109,6 +112,19 @@ class JobWatcher:
     def reports(self) -> Reports:
         """Return the tasks' reports as they are now. Raises Unavailable."""
         return self._reader.read(self.job.application, self.job.service.stages)
+
+    def restores(self) -> list[Restoring]:
+        """Return what the tasks read of their changelogs before they go on; nothing while they run.
+
+        Raises:
+            Unavailable: the broker does not answer, or a right is missing.
+        """
+        with self._lock:
+            state = self._state
+        if state is State.RUNNING:
+            self._restores.running(self.job.application)
+            return []
+        return self._restores.read(self.job.application)
 
     def overview(self, now_s: float) -> dict[str, Any]:
         """Return the job's line in the list of all jobs; what is not known is None."""

@@ -120,6 +120,7 @@ def rights(service: Service, application: str, role: Role) -> tuple[Right, ...]:
                 *(_topic(Operation.READ, topic, "its records") for topic in shown),
                 *(_topic(Operation.READ, topic, "its records") for topic in service.own_topics(application, 1)),
                 Right(Operation.DESCRIBE, Resource.GROUP, control_group(application), "what tasks tell of themselves"),
+                Right(Operation.DESCRIBE, Resource.GROUP, restore_group(application), "how far their restores came"),
             )
         case Role.REPLAY:
             replayed = replay_group(application)

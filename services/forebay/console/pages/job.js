@@ -15,6 +15,7 @@ export function mount(root, at, signal) {
   const state = h("div", { class: "state" });
   const tiles = h("div", { class: "tiles" });
   const picture = h("div");
+  const restores = h("div");
   const stores = h("div");
   const tasks = h("div");
   const plots = {
@@ -30,6 +31,7 @@ export function mount(root, at, signal) {
     heading(at.job, at),
     state,
     tiles,
+    restores,
     h("section", { class: "card" }, h("h2", null, "Topology"), picture),
     h("section", { class: "card" }, h("h2", null, "Stores"), stores),
     h("section", { class: "card" }, h("h2", null, "The last hour"), h("div", { class: "plots" }, Object.values(plots).map((plot) => plot.element))),
@@ -51,6 +53,7 @@ export function mount(root, at, signal) {
         }
         drawn.show(found);
         head(found.job, state, tiles);
+        put(restores, restoreBars(found.restores));
         put(stores, storeTable(topology, found, at.job));
         put(tasks, taskTable(found));
       } catch (error) {
@@ -117,6 +120,7 @@ function taskTable(found) {
       ["Task", `${task.stage}-${task.task}`, "name"],
       ["Worker", report ? `pid ${report.worker}` : "–", "number"],
       ["Loop seen", report ? ago(report.told_ms, found.at_ms) : "–", "number"],
+      ["Lease", report?.lease ? `${count(report.lease)}, for ${ms(Math.max(0, found.at_ms - report.lease_planned_ms))}` : "–", "number"],
       ["Runs for", report ? ms(found.at_ms - report.opened_ms) : "–", "number"],
       ["Commits", count(report?.commits), "number"],
       ["Stream time", time(task.stream_time_s === undefined ? null : task.stream_time_s * 1000), "number"],
@@ -125,12 +129,28 @@ function taskTable(found) {
       ["Restored at its start", restored(report), "number"],
     ]);
   });
-  const names = ["Task", "Worker", "Loop seen", "Runs for", "Commits", "Stream time", "Rows", "Behind the snapshot", "Restored at its start"];
+  const names = ["Task", "Worker", "Loop seen", "Lease", "Runs for", "Commits", "Stream time", "Rows", "Behind the snapshot", "Restored at its start"];
   return [
     h("p", { class: "hint" }, `${many(tasks.length, "task")} on ${many(workers.size, "worker process").replace(/processs$/, "processes")}. A lease lasts a checkpoint interval; a loop goes on from lease to lease.`),
     found.reports_error ? note("broken", "A group waits.", found.reports_error) : null,
     h("div", { class: "scroll tall", tabindex: 0, "aria-label": "Tasks" }, h("table", { class: "flat" }, headOf(names, 1), h("tbody", null, rows))),
   ];
+}
+
+// What tasks read of their changelogs before the job goes on.
+function restoreBars(restores) {
+  if (!restores.length) return null;
+  const bars = restores.map(({ topic, partition, offset, end }) =>
+    h(
+      "label",
+      { class: "restore" },
+      h("span", { class: "name" }, `${topic} ${partition}`),
+      h("progress", { max: Math.max(1, end), value: offset }),
+      h("span", { class: "number" }, `${short(offset, "offsets")} of ${short(end, "offsets")}`),
+    ),
+  );
+  const hint = "Read up to an offset of the changelog's partition; the job goes on once all are at their ends.";
+  return h("section", { class: "card" }, h("h2", null, "Restoring"), h("div", { class: "restores" }, bars), h("p", { class: "hint" }, hint));
 }
 
 function restored(report) {

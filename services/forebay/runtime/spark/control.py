@@ -77,9 +77,10 @@ class WorkerControl:
             return
         self._told_at = now
         offsets = []
+        lease = {"number": self._lease.number, "planned": self._lease.planned_at}
         for item in figures:
             item.sign(beat_ms)
-            metadata = json.dumps({"figures": item.to_json(), "trouble": trouble[:300]})
+            metadata = json.dumps({"figures": item.to_json(), "trouble": trouble[:300], "lease": lease})
             topic = internal_topic(self._spec.application, item.part)
             offsets.append(TopicPartition(topic, item.task, item.commits, metadata))
         try:
