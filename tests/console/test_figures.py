@@ -55,7 +55,8 @@ def test_a_job_s_page_has_rates_by_place_stores_and_tasks(job: Job, console: Con
     arrows = {(arrow["tail"], arrow["head"]): (arrow["rate"], arrow["name"]) for arrow in found["topology"]["arrows"]}
     assert arrows[f"topic {TOPIC}", "s0"] == ("in", TOPIC)
     assert arrows["s0", "store user-profiles"] == ("puts", "user-profiles")
-    assert arrows["s0", "topic user_session_stats"] == ("out", "output")
+    assert arrows["s0", "topic user_session_stats"] == ("sent", "user_session_stats")
+    assert found["rates"]["sent"] == {"user_session_stats": 20.0}
 
 
 def test_a_job_that_began_anew_has_no_rates_below_zero(job: Job, console: Console) -> None:

@@ -32,6 +32,7 @@ from forebay.runtime.task.figures import LATENCY_MS, TaskFigures
 
 SERVICE = "user-sessions"
 TOPIC = "user_activity"
+OUTPUT = "user_session_stats"
 
 
 class Job:
@@ -55,6 +56,7 @@ class Job:
                     commits=1 + at,
                     records_in={TOPIC: records},
                     outputs=records,
+                    sent={OUTPUT: records},
                     state_rows=records,
                     state_bytes=records * 100,
                     stores={"user-profiles": [records, records * 100, records, records]},

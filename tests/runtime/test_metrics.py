@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -93,6 +94,20 @@ def test_latencies_are_a_histogram(metrics: JobMetrics) -> None:
 def test_figures_survive_as_text() -> None:
     figures = replace(told(3, outputs=2), records_in={"t": 1}, conversions=["x"], seconds={"commit": 0.25})
     assert TaskFigures.from_json(figures.to_json()) == figures
+
+
+def test_what_a_newer_release_tells_beside_it_is_left_out() -> None:
+    newer = {**json.loads(told(1, outputs=5).to_json()), "of_a_later_release": 1}
+    assert TaskFigures.from_json(json.dumps(newer)) == told(1, outputs=5)
+
+
+def test_results_are_counted_by_topic(metrics: JobMetrics) -> None:
+    for at, count in ((1, 5), (2, 9)):
+        figures = told(at, outputs=count)
+        figures.sent = {"totals": count - 1, "alerts": 1}
+        metrics.observe([figures])
+    assert value(metrics, "forebay_results_total", topic="totals") == 8
+    assert value(metrics, "forebay_results_total", topic="alerts") == 1
 
 
 def test_what_the_logic_counts_is_shown_by_its_names(metrics: JobMetrics) -> None:

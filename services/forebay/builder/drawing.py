@@ -25,13 +25,12 @@ class Arrow:
 
 def graph_of(picture: Picture) -> dict[str, Any]:
     """Return a topology's nodes, arrows and stages, as JSON can hold them."""
-    outputs = {sending.to for stage in picture.stages for sending in stage.sends}
     nodes: dict[str, dict[str, Any]] = {}
     arrows: list[Arrow] = []
     for number, stage in enumerate(picture.stages):
         for topic, record in stage.reads:
             nodes.setdefault(f"topic {topic}", {"kind": "topic", "label": topic, "detail": record})
-        _add_stage(nodes, arrows, stage, number, len(outputs) == 1)
+        _add_stage(nodes, arrows, stage, number)
     return {
         "stages": [
             {
@@ -70,7 +69,6 @@ def _add_stage(
     arrows: list[Arrow],
     stage: StageFacts,
     number: int,
-    sole_output: bool,
 ) -> None:
     topics = {topic for topic, _ in stage.reads}
     steps = {step.ident for step in stage.steps}
@@ -95,4 +93,4 @@ def _add_stage(
     for sending in stage.sends:
         ident = f"topic {sending.to}"
         nodes.setdefault(ident, {"kind": "topic", "label": sending.to, "detail": sending.record})
-        arrows.append(Arrow(sending.step, ident, *(("out", "output") if sole_output else ("", ""))))
+        arrows.append(Arrow(sending.step, ident, "sent", sending.to))

@@ -19,6 +19,7 @@ _COUNTERS: Mapping[str, tuple[str, str]] = {
     "in": ("forebay_records_in_total", "topic"),
     "handed": ("forebay_records_handed_total", "stage"),
     "out": ("forebay_records_out_total", "kind"),
+    "sent": ("forebay_results_total", "topic"),
     "puts": ("forebay_store_puts_total", "store"),
     "gets": ("forebay_store_gets_total", "store"),
 }

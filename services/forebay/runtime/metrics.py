@@ -52,6 +52,7 @@ class JobMetrics:
         self._in = counter("records_in", "Records read", "topic")
         self._handed = counter("records_handed", "Records a later sub-topology read", "stage")
         self._out = counter("records_out", "Records committed", "kind")
+        self._sent = counter("results", "Outputs committed", "topic")
         self._duplicates = counter("duplicates", "Records recognized as repetitions")
         self._timers = counter("timers_fired", "Timers fired")
         self._own = counter("logic", "What the logic counts itself", "figure")
@@ -90,6 +91,8 @@ class JobMetrics:
         service, place = self._service, (str(passed.part), str(passed.task))
         for topic, count in passed.records_in.items():
             (self._handed if passed.part else self._in).labels(service, topic).inc(count)
+        for topic, count in passed.sent.items():
+            self._sent.labels(service, topic).inc(count)
         for kind, count in zip(_KINDS, (passed.outputs, passed.errors, passed.late), strict=True):
             self._out.labels(service, kind).inc(count)
         self._commits.labels(service).inc(passed.commits)
@@ -140,6 +143,7 @@ def since(before: TaskFigures | None, now: TaskFigures) -> TaskFigures:
         commits=now.commits - before.commits,
         records_in=_less(now.records_in, before.records_in),
         outputs=now.outputs - before.outputs,
+        sent=_less(now.sent, before.sent),
         errors=now.errors - before.errors,
         late=now.late - before.late,
         duplicates=now.duplicates - before.duplicates,

@@ -6,8 +6,10 @@ import bisect
 import json
 import os
 import time
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
+from operator import attrgetter
 from typing import Any
 
 from forebay.runtime.task.transaction import TaskCommit
@@ -16,6 +18,7 @@ from forebay.stores.table import Table
 LATENCY_MS = (5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000)
 """Upper bounds of the latency counts' steps, in ms; what is above the last is counted behind it."""
 
+_TARGET = attrgetter("target")
 _SAMPLES = 10
 _OWN_BYTES = 1_000
 """Of a report, for what the logic counts itself."""
@@ -31,6 +34,7 @@ class TaskFigures:
     Args:
         latencies: outputs by time from their timestamp to their commit, in steps of LATENCY_MS; of samples.
         latency_ms: the samples' sum.
+        sent: outputs by the topic that the job names.
         stores: rows, bytes, puts and reads by key of each store.
         restore_seconds: how long the rows were read that the worker had not.
         tail_rows: rows in the changelogs behind the snapshot, which a start reads.
@@ -46,6 +50,7 @@ class TaskFigures:
     n: int = 0
     records_in: dict[str, int] = field(default_factory=dict)
     outputs: int = 0
+    sent: dict[str, int] = field(default_factory=dict)
     errors: int = 0
     late: int = 0
     duplicates: int = 0
@@ -85,6 +90,8 @@ class TaskFigures:
         for topic, count in result.records_by_topic.items():
             self.records_in[topic] = self.records_in.get(topic, 0) + count
         self.outputs += len(result.outputs)
+        for topic, count in Counter(map(_TARGET, result.outputs)).items():
+            self.sent[topic] = self.sent.get(topic, 0) + count
         self.errors += len(result.errors)
         self.late += len(result.late)
         self.duplicates += result.duplicates
@@ -114,16 +121,19 @@ class TaskFigures:
 
     def to_json(self) -> str:
         """Return the figures as a report holds them."""
-        fields = asdict(self)
+        told = asdict(self)
         for name in ("seconds", "cpu_seconds"):
-            fields[name] = {part: round(value, 3) for part, value in fields[name].items()}
-        text = json.dumps(fields, separators=(",", ":"))
+            told[name] = {part: round(value, 3) for part, value in told[name].items()}
+        text = json.dumps(told, separators=(",", ":"))
         if len(text) > _MOST_BYTES and self.stores:
-            return json.dumps({**fields, "stores": {}}, separators=(",", ":"))
+            return json.dumps({**told, "stores": {}}, separators=(",", ":"))
         return text
 
     @classmethod
     def from_json(cls, text: str) -> TaskFigures:
-        """Read a report."""
-        fields: dict[str, Any] = json.loads(text)
-        return cls(**fields)
+        """Read a report; what a newer release tells beside it is left out."""
+        found: dict[str, Any] = json.loads(text)
+        return cls(**{name: value for name, value in found.items() if name in _KNOWN})
+
+
+_KNOWN = frozenset(each.name for each in fields(TaskFigures))
