@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import socket
 
+import psutil
 import pytest
 
 from forebay.platform import PlatformError
@@ -42,6 +43,16 @@ def test_a_port_that_nobody_is_seen_to_hold_is_waited_for(monkeypatch: pytest.Mo
     monkeypatch.setattr("forebay.platform.ports._holder", lambda _: "")
     require_free(1, "broker", "--broker-port")
     assert next(answers, None) is None, "it was asked until it was free"
+
+
+def test_a_port_that_a_killed_process_still_holds_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server((HOST, 0)) as server:
+        port = server.getsockname()[1]
+        answers = iter([False, True])
+        monkeypatch.setattr("forebay.platform.ports.is_free", lambda _: next(answers))
+        monkeypatch.setattr(psutil.Process, "cmdline", lambda _: [])
+        require_free(port, "broker", "--broker-port")
+    assert next(answers, None) is None
 
 
 def test_a_port_that_nobody_is_seen_to_hold_is_refused_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,8 +44,8 @@ def free_port(taken: frozenset[int] = frozenset()) -> int:
 def require_free(port: int, component: str, option: str) -> None:
     """Refuse a port that something else listens on.
 
-    A process that was killed keeps its ports until its last thread has ended: one that nobody is seen to hold is
-    waited for.
+    A process that was killed keeps its ports until its last thread has ended: one that nobody is seen to hold,
+    or only such a process, is waited for.
 
     Raises:
         PlatformError: names the port, who holds it if that can be seen, and the option that takes another port.
@@ -66,5 +66,8 @@ def _holder(port: int) -> str:
         for connection in psutil.net_connections("tcp"):
             listens = connection.status == psutil.CONN_LISTEN and connection.laddr[1:] == (port,)
             if listens and connection.pid:
-                return f" by {psutil.Process(connection.pid).name()} (pid {connection.pid})"
+                process = psutil.Process(connection.pid)
+                # One that was killed gives back its memory, so its command line, before its ports.
+                is_ending = process.status() == psutil.STATUS_ZOMBIE or not process.cmdline()
+                return "" if is_ending else f" by {process.name()} (pid {connection.pid})"
     return ""
