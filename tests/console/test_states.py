@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import Future
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from confluent_kafka import TopicPartition
 
 from forebay.catalog import find_service
 from forebay.codec import Unavailable
+from forebay.console import restores
 from forebay.console.reports import HeldLease, Reports, reports_of
 from forebay.console.restores import RestoreReader, Restoring
 from forebay.console.watched import WatchedJob, WrongAddress, checked_url
@@ -87,7 +85,7 @@ def test_a_job_without_a_page_is_known_by_its_tasks_reports() -> None:
         figures = TaskFigures(
             0, 1, opened=1, at=NOW_MS + seconds * 1000, commits=count, records_in={"user_activity": count}
         )
-        reader.reports = reports_of([told(figures, "user-sessions-0-task")], {"user-sessions-0-task"})
+        reader.reports = reports_of([told(figures, "user-sessions-0-task")])
         watcher.look(NOW + seconds, float(seconds))
     shown = watcher.overview(NOW)
     assert (shown["state"], shown["in"], shown["lag"]) == ("running", 50.0, None)
@@ -99,10 +97,10 @@ def test_a_job_without_a_page_is_known_by_its_tasks_reports() -> None:
     assert "does the broker run?" in watcher.overview(NOW)["reason"]
 
 
-def test_reports_of_others_and_of_other_releases_are_left_out() -> None:
+def test_reports_of_other_releases_are_left_out() -> None:
     figures = TaskFigures(0, 0, opened=1, at=NOW_MS)
     odd = TopicPartition("a-0-task", 1, 7, '{"figures": "{\\"unknown\\": 1}", "trouble": ""}')
-    found = reports_of([told(figures, "other-0-task"), odd, told(figures, "a-0-task", "waits")], {"a-0-task"})
+    found = reports_of([odd, told(figures, "a-0-task", "waits")])
     assert (len(found.figures), found.trouble) == (1, "waits")
 
 
@@ -110,7 +108,7 @@ def test_the_lease_of_each_task_is_known_where_it_is_told() -> None:
     of_older = told(TaskFigures(0, 1, opened=1, at=NOW_MS), "a-0-task")
     metadata = {**json.loads(of_older.metadata or ""), "lease": {"number": 7, "planned": NOW_MS}}
     metadata["figures"] = TaskFigures(0, 0, opened=1, at=NOW_MS).to_json()
-    found = reports_of([TopicPartition("a-0-task", 0, 0, json.dumps(metadata)), of_older], {"a-0-task"})
+    found = reports_of([TopicPartition("a-0-task", 0, 0, json.dumps(metadata)), of_older])
     assert found.leases == {(0, 0): HeldLease(7, NOW_MS)}
 
 
@@ -128,37 +126,30 @@ def test_what_a_job_restores_is_told_until_it_runs() -> None:
     job.close()
 
 
-class Broker:
-    """What a restore's group committed, and where its changelogs end (an `AdminClient`)."""
+class Committed:
+    """What a restore's group committed (a `GroupOffsets`)."""
 
     def __init__(self) -> None:
         self.told: dict[tuple[str, int], int] = {}
 
-    def list_consumer_group_offsets(self, asked: list[Any], request_timeout: float) -> dict[str, Future[Any]]:
-        assert request_timeout
-        places = [TopicPartition(*place, offset) for place, offset in self.told.items()]
-        return {asked[0].group_id: done(SimpleNamespace(topic_partitions=places))}
+    def read(self, group: str, topics: list[str]) -> list[TopicPartition]:
+        assert (group, topics) == ("a-restore", ["a-user-profiles-changelog", "a-0-task"])
+        return [TopicPartition(*place, offset) for place, offset in self.told.items()]
 
-    def list_offsets(self, asked: dict[TopicPartition, Any], request_timeout: float) -> dict[TopicPartition, Any]:
-        assert request_timeout
-        return {place: done(SimpleNamespace(offset=100)) for place in asked}
+    def leave(self, group: str) -> None:
+        assert group == "a-restore"
 
 
-def done(result: Any) -> Future[Any]:
-    future: Future[Any] = Future()
-    future.set_result(result)
-    return future
-
-
-def test_what_an_earlier_restore_told_is_left_out() -> None:
-    broker = Broker()
-    restores = RestoreReader(broker)  # type: ignore[arg-type]
-    broker.told = {("t", 0): 60, ("t", 1): 70}
-    assert restores.read("a") == []
-    broker.told = {("t", 0): 10, ("t", 1): 70, ("u", 0): 120}
-    assert restores.read("a") == [Restoring("t", 0, 10, 100), Restoring("u", 0, 120, 120)]
-    restores.running("a")
-    assert restores.read("a") == []
+def test_what_an_earlier_restore_told_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(restores, "partition_ends", lambda _admin, places, *_: dict.fromkeys(places, 100))
+    groups, service = Committed(), find_service("user-sessions")
+    reader = RestoreReader(groups, None)  # type: ignore[arg-type]
+    groups.told = {("t", 0): 60, ("t", 1): 70}
+    assert reader.read(service, "a") == []
+    groups.told = {("t", 0): 10, ("t", 1): 70, ("u", 0): 120}
+    assert reader.read(service, "a") == [Restoring("t", 0, 10, 100), Restoring("u", 0, 120, 120)]
+    reader.running("a")
+    assert reader.read(service, "a") == []
 
 
 @pytest.mark.parametrize("url", ["localhost:8080", "ftp://host", "http://", "http://host:99999", "http://host?x=1", ""])

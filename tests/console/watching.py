@@ -12,7 +12,7 @@ from urllib.request import urlopen
 
 from confluent_kafka import TopicPartition
 
-from forebay.catalog import find_service
+from forebay.catalog import Service, find_service
 from forebay.console.api import Api
 from forebay.console.assets import assets
 from forebay.console.local_queries import LocalQueries
@@ -89,7 +89,7 @@ class Restores:
     def running(self, _application: str) -> None:
         self.places = []
 
-    def read(self, _application: str) -> list[Restoring]:
+    def read(self, _service: Service, _application: str) -> list[Restoring]:
         return self.places
 
 

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import TopicPartition
 from prometheus_client import generate_latest
 
-from forebay.codec import Unavailable
-from forebay.kafka.errors import failed
+from forebay.console.groups import GroupOffsets
 from forebay.kafka.identities import control_group
 from forebay.runtime.changelog import internal_topic
 from forebay.runtime.metrics import JobMetrics
 from forebay.runtime.task.figures import TaskFigures
-
-SECONDS = 5.0
-"""How long the broker is waited for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,48 +49,24 @@ class Reports:
 
 
 class ReportReader:
-    """Reads tasks' reports; one connection serves all jobs.
+    """Reads tasks' reports."""
 
-    Args:
-        admin: makes the connection, once it is needed.
-    """
-
-    def __init__(self, admin: AdminClient) -> None:
-        self._admin = admin
+    def __init__(self, groups: GroupOffsets) -> None:
+        self._groups = groups
 
     def read(self, application: str, stages: int) -> Reports:
         """Return a job's reports. Raises Unavailable."""
-        told = committed(self._admin, control_group(application))
-        return reports_of(told, {internal_topic(application, stage) for stage in range(stages)})
+        topics = [internal_topic(application, stage) for stage in range(stages)]
+        return reports_of(self._groups.read(control_group(application), topics))
 
 
-def committed(admin: AdminClient, group: str) -> list[TopicPartition]:
-    """Return what a group committed last. Raises Unavailable."""
-    with asking(f"the group {group} can't be read"):
-        answers = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)], request_timeout=SECONDS)
-        found: Any = answers[group].result(SECONDS)
-    places: list[TopicPartition] = found.topic_partitions
-    return places
-
-
-@contextmanager
-def asking(doing: str) -> Iterator[None]:
-    """Raise what a broker refuses, or is too late with, as Unavailable."""
-    try:
-        yield
-    except KafkaException as error:
-        raise failed(error.args[0], doing) from error
-    except TimeoutError as error:
-        raise Unavailable(f"{doing}: no answer within {SECONDS:.0f} s") from error
-
-
-def reports_of(places: list[TopicPartition], topics: set[str]) -> Reports:
+def reports_of(places: list[TopicPartition]) -> Reports:
     """Return what the offsets of a control group tell of tasks."""
     figures: list[TaskFigures] = []
     leases: dict[tuple[int, int], HeldLease] = {}
     trouble = ""
     for place in places:
-        if place.topic not in topics or not place.metadata or place.error is not None:
+        if not place.metadata:
             continue
         try:
             told = json.loads(place.metadata)

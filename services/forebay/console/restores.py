@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from confluent_kafka import TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka import IsolationLevel
+from confluent_kafka.admin import AdminClient
 
-from forebay.console.reports import SECONDS, asking, committed
+from forebay.catalog import Service
+from forebay.console.groups import SECONDS, GroupOffsets
+from forebay.kafka.ends import Place, partition_ends
 from forebay.kafka.identities import restore_group
-
-Place = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,35 +25,30 @@ class Restoring:
 
 
 class RestoreReader:
-    """Reads the progress of restores; one connection serves all jobs.
+    """Reads the progress of restores.
 
-    What the group says may be of an earlier restore: that one is told only whose offsets moved since `begin`.
+    What a group says may be of an earlier restore: that one is told only whose offsets moved since it was first looked
+    at.
     """
 
-    def __init__(self, admin: AdminClient) -> None:
+    def __init__(self, groups: GroupOffsets, admin: AdminClient) -> None:
+        self._groups = groups
         self._admin = admin
         self._before: dict[str, Mapping[Place, int]] = {}
 
     def running(self, application: str) -> None:
         """Take it that a job runs: its next restore is another one."""
-        self._before.pop(application, None)
+        if self._before.pop(application, None) is not None:
+            self._groups.leave(restore_group(application))
 
-    def read(self, application: str) -> list[Restoring]:
+    def read(self, service: Service, application: str) -> list[Restoring]:
         """Return what a job that does not run yet is reading. Raises Unavailable."""
-        told = {
-            (place.topic, place.partition): place.offset
-            for place in committed(self._admin, restore_group(application))
-            if place.error is None and place.offset >= 0
-        }
+        topics = [topic.name for topic in service.changelogs(application, 1)]
+        committed = self._groups.read(restore_group(application), topics)
+        told = {(place.topic, place.partition): place.offset for place in committed}
         before = self._before.setdefault(application, told)
         moved = {place: offset for place, offset in told.items() if before.get(place) != offset}
-        if not moved:
-            return []
-        ends = self._ends(list(moved))
+        ends = (
+            partition_ends(self._admin, moved, IsolationLevel.READ_COMMITTED, "changelogs'", SECONDS) if moved else {}
+        )
         return [Restoring(*place, offset, max(offset, ends[place])) for place, offset in sorted(moved.items())]
-
-    def _ends(self, places: list[Place]) -> dict[Place, int]:
-        with asking("the ends of the changelogs can't be read"):
-            asked = {TopicPartition(*place): OffsetSpec.latest() for place in places}
-            answers = self._admin.list_offsets(asked, request_timeout=SECONDS)
-            return {(place.topic, place.partition): each.result(SECONDS).offset for place, each in answers.items()}

@@ -10,6 +10,7 @@ from confluent_kafka.admin import AdminClient
 
 from forebay.console.api import Api
 from forebay.console.assets import assets
+from forebay.console.groups import GroupOffsets
 from forebay.console.local_queries import LocalQueries
 from forebay.console.reports import ReportReader
 from forebay.console.restores import RestoreReader
@@ -33,8 +34,8 @@ class ConsoleServer:
     def __init__(
         self, kafka: KafkaSettings, jobs: Sequence[WatchedJob], queries: LocalQueries, token: bytes | None = None
     ) -> None:
-        admin = AdminClient(kafka.admin())
-        reports, restores = ReportReader(admin), RestoreReader(admin)
+        groups = GroupOffsets(kafka)
+        reports, restores = ReportReader(groups), RestoreReader(groups, AdminClient(kafka.admin()))
         self.watchers = [JobWatcher(job, reports, restores) for job in jobs]
         self._api = Api(self.watchers, TopicPages(kafka), queries)
         self._queries = queries

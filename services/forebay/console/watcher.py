@@ -124,7 +124,7 @@ class JobWatcher:
         if state is State.RUNNING:
             self._restores.running(self.job.application)
             return []
-        return self._restores.read(self.job.application)
+        return self._restores.read(self.job.service, self.job.application)
 
     def overview(self, now_s: float) -> dict[str, Any]:
         """Return the job's line in the list of all jobs; what is not known is None."""

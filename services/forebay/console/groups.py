@@ -1,0 +1,60 @@
+"""What groups committed, with the text beside each offset."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from contextlib import suppress
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from forebay.kafka.errors import failed
+from forebay.kafka.settings import KafkaSettings
+
+SECONDS = 5.0
+"""How long the broker is waited for."""
+
+
+class GroupOffsets:
+    """Reads what groups committed; a consumer for each, made once, which never joins.
+
+    An admin client could read them all, but it ends the process where a group's coordinator is not ready or moves
+    (librdkafka, issue 5040).
+    """
+
+    def __init__(self, kafka: KafkaSettings) -> None:
+        self._kafka = kafka
+        self._consumers: dict[str, Consumer] = {}
+        self._lock = threading.Lock()
+
+    def read(self, group: str, topics: Iterable[str]) -> list[TopicPartition]:
+        """Return what a group committed of the partitions of these topics; of a missing topic nothing.
+
+        Raises:
+            Unavailable: the broker does not answer, or a right is missing.
+        """
+        try:
+            consumer = self._consumer(group)
+            places = [
+                TopicPartition(topic, partition)
+                for topic in topics
+                for partition in consumer.list_topics(topic, SECONDS).topics[topic].partitions
+            ]
+            found: list[TopicPartition] = consumer.committed(places, SECONDS) if places else []
+        except KafkaException as error:
+            raise failed(error.args[0], f"the group {group} can't be read") from error
+        return [place for place in found if place.error is None and place.offset >= 0]
+
+    def leave(self, group: str) -> None:
+        """Give back a group's connection, if there is one."""
+        with self._lock:
+            consumer = self._consumers.pop(group, None)
+        if consumer is not None:
+            with suppress(KafkaException):
+                consumer.close()
+
+    def _consumer(self, group: str) -> Consumer:
+        with self._lock:
+            if group not in self._consumers:
+                self._consumers[group] = Consumer(self._kafka.consumer(**{"group.id": group}))
+            return self._consumers[group]
