@@ -85,7 +85,7 @@ def _session_analytics(partitions: Partitions) -> Replayed:
         stores["profiles"] += kept["profiles"].values()
 
     def shows(partition: int, session: Value) -> bool:
-        return max(session["recent_times"]) > visible_from[partition]
+        return bool(max(session["recent_times"]) > visible_from[partition])
 
     return Replayed(outputs, stores, late=late, shows={"sessions": shows})
 
@@ -148,7 +148,7 @@ def check(name: str, bench: ServiceBench, fewest_unusable: int = 100) -> None:
     compare(name, found, replayed.outputs)
     assert sum(map(len, replayed.outputs.values())) > 100, f"{name}: the input gives too few outputs to tell"
     for store, values in replayed.stores.items():
-        shows = replayed.shows.get(store, lambda _partition, _row: True)
+        shows = replayed.shows.get(store, _always)
         kept = bench.changelog(store)
         rows = [row for partition, part in kept.items() for row in part.values() if shows(partition, row)]
         assert ordered(rows) == ordered(values), f"{name}: the store {store} differs"
@@ -158,6 +158,10 @@ def check(name: str, bench: ServiceBench, fewest_unusable: int = 100) -> None:
     assert len(received.unusable) > fewest_unusable
     if replayed.late is not None:
         assert len(bench.late()) == replayed.late
+
+
+def _always(_partition: int, _row: Value) -> bool:
+    return True
 
 
 def ordered(values: list[Any]) -> list[Any]:
