@@ -155,6 +155,7 @@ class Life:
             self.tend()
         self.feeder.close()
         self.bench.drain()
+        assert self.bench.has_read_everything(), "the job drained its input and left some"
 
     def close(self) -> None:
         """End everything of it."""

@@ -200,6 +200,11 @@ class Task:
         }
         self.outputs.append((key, analytics, timestamp))
 
+    def past_retention(self, by_ms: int) -> list[Value]:
+        """Return the figures of sessions that are past the retention by less than `by_ms`."""
+        bound = self.latest_end - self.retention_ms
+        return [figures(s) for s in self.open + self.ended if bound - by_ms < s["end"] <= bound]
+
     def stores(self) -> dict[str, Any]:
         """Return the sessions the store still shows, by end, start, key, and the profiles by user."""
         shown = [s for s in self.open + self.ended if s["end"] > self.latest_end - self.retention_ms]
