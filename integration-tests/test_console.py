@@ -19,6 +19,7 @@ from topic_reading import read_topic
 from forebay.cli.error_records import errors
 from forebay.conformance.cell import Cell
 from forebay.console.local_queries import LocalQueries
+from forebay.console.restores import Restoring
 from forebay.console.server import ConsoleServer
 from forebay.console.watched import WatchedJob
 from forebay.platform import Platform
@@ -232,6 +233,25 @@ def test_a_token_is_asked_for_and_a_wrong_one_told(consoles: ExitStack, browser:
     browser.all("dialog input")[0].send_keys(TOKEN)
     browser.click("dialog button")
     browser.until_text("main h2", "plain")
+
+
+def test_a_restore_is_shown_until_the_job_runs(consoles: ExitStack, browser: Browser) -> None:
+    job = Job()
+    consoles.callback(job.close)
+    console = Console([job])
+    consoles.callback(console.close)
+    console.restores.places = [Restoring("user-sessions-0-task", n, 250, 1_000) for n in range(2)]
+    console.look(1_700_000_000.0)
+    browser.url = console.url
+    browser.open("#/job/user-sessions")
+    browser.until(lambda: len(browser.all(".restore progress")) == 2, "a bar for each partition")
+    assert browser.texts(".restore .number")[0] == "250 offsets of 1,000 offsets"
+    bar = browser.all(".restore progress")[0]
+    assert (bar.get_attribute("value"), bar.get_attribute("max")) == ("250", "1000")
+    job.tells(10, at=1)
+    console.look(1_700_000_002.0)
+    browser.until(lambda: not browser.all(".restore"), "the job runs")
+    assert not browser.complaints()
 
 
 def test_a_job_that_is_down_a_second_tab_and_a_sleep(consoles: ExitStack, browser: Browser) -> None:
