@@ -15,7 +15,7 @@ from forebay.cli.sql_shell import shell
 from forebay.kafka.registry import shared_registry
 from forebay.plugins import VARIABLE as SERVICES
 from forebay.serde.subjects import connect_when_asked
-from forebay.sql.describing import as_lines, described
+from forebay.sql.describing import described
 from forebay.sql.errors import SqlError
 from forebay.sql.program import Program, program_of_statements
 from forebay.sql.schemas.lookup import Kept
@@ -96,12 +96,13 @@ def _offline(path: Path, statement: str | None, how: str) -> None:
     for each in found:
         if not isinstance(each, Command):
             raise SqlError(each.place, "only SHOW, DESCRIBE and EXPLAIN are answered of a file; --run runs it")
-        rows = described(program, each)
-        if "plan" in (rows[0] if rows else {}) and how == "table":
-            for row in rows:
-                click.echo(row["plan"])
+        lines = described(program, each)
+        if each.verb == "EXPLAIN" and how == "table":
+            for line in lines:
+                if "row" in line:
+                    click.echo(line["row"]["plan"])
         else:
-            show(as_lines(rows), how)
+            show(lines, how)
 
 
 def _as_service(

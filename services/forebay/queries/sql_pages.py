@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 from forebay.builder.keys import Windowed
@@ -18,10 +17,9 @@ from forebay.queries.reads import Bounds, WrongQuery
 from forebay.queries.stores import JobStores, UnknownStore
 from forebay.runtime.http import Answer, Request
 from forebay.sql.compile import Compiler
-from forebay.sql.describing import as_lines, described
+from forebay.sql.describing import described
 from forebay.sql.encodings.rows import encode_json
 from forebay.sql.errors import Place, SqlError
-from forebay.sql.explaining import explained
 from forebay.sql.program import Program
 from forebay.sql.readable import Readable
 from forebay.sql.reading import HIGHEST, LOWEST, Reading, reading_of
@@ -81,14 +79,10 @@ class SqlPages:
                     reading = reading_of(query, self._known.catalog)
                     if query.emit == "FINAL":
                         raise SqlError(query.place, "EMIT FINAL is for CREATE TABLE ... AS SELECT: write EMIT CHANGES")
-                    rows = self._push(reading, asked) if query.emit else self._pull(reading, asked)
-                    return _lines(rows, asked)
-                case Command(verb="EXPLAIN") as command:
-                    found = explained(self._program(), command)
-                    drawn = [{"graph": found.graph}] if found.graph else []
-                    return _lines(chain(as_lines(found.rows), drawn), asked)
+                    found = self._push(reading, asked) if query.emit else self._pull(reading, asked)
+                    return _lines(found, asked)
                 case Command() as command:
-                    return _lines(as_lines(described(self._program(), command)), asked)
+                    return _lines(described(self._program(), command), asked)
             raise SqlError(
                 asked.statement.place,
                 "statements that compute belong to the job's files: change them and start it anew",

@@ -1,8 +1,9 @@
-"""SHOW, DESCRIBE, EXPLAIN: what a program has, as rows."""
+"""SHOW, DESCRIBE, EXPLAIN: what a program has, as the lines of an answer."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from forebay.sql.aggregates.loaded import AGGREGATES
@@ -22,8 +23,19 @@ _INSTEAD = {
 }
 
 
-def described(program: Program, command: Command) -> Rows:
-    """Return the rows of a SHOW, DESCRIBE or EXPLAIN. Raises SqlError."""
+def described(program: Program, command: Command) -> Iterator[dict[str, Any]]:
+    """Return what a SHOW, DESCRIBE or EXPLAIN is answered: columns, rows, and behind a plan its graph.
+
+    Raises:
+        SqlError: there is no such thing, or another place is for that.
+    """
+    if command.verb == "EXPLAIN":
+        plan = explained(program, command)
+        return chain(_lines([{"plan": line} for line in plan.lines]), [{"graph": plan.graph}] if plan.graph else [])
+    return _lines(_rows(program, command))
+
+
+def _rows(program: Program, command: Command) -> Rows:
     match command.verb, command.subject:
         case "SHOW", "STREAMS" | "TABLES":
             wanted = command.subject == "TABLES"
@@ -48,13 +60,10 @@ def described(program: Program, command: Command) -> Rows:
                 *({"column": each.name, "type": str(each.type), "role": "key"} for each in source.keys),
                 *({"column": each.name, "type": str(each.type), "role": ""} for each in source.values),
             ]
-        case "EXPLAIN", _:
-            return explained(program, command).rows
     raise SqlError(command.place, f"{command.verb} can't be answered here: {_INSTEAD.get(command.verb, _QUERIES)}")
 
 
-def as_lines(rows: Rows) -> Iterator[dict[str, Any]]:
-    """Yield rows as the lines of an answer: what their columns are, then each row."""
+def _lines(rows: Rows) -> Iterator[dict[str, Any]]:
     yield {"columns": [{"name": name} for name in (rows[0] if rows else ())]}
     yield from ({"row": row} for row in rows)
 

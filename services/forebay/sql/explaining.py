@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from forebay.builder.drawing import graph_of, upstream
@@ -19,12 +19,12 @@ class Explained:
     """What EXPLAIN tells.
 
     Args:
-        rows: a line of the plan each.
+        lines: of the plan.
         graph: sub-topologies, steps and stores that the queries' topics get their records from; {}: there is none.
     """
 
-    rows: list[dict[str, Any]]
-    graph: dict[str, Any] = field(default_factory=dict)
+    lines: list[str]
+    graph: dict[str, Any]
 
 
 def explained(program: Program, command: Command) -> Explained:
@@ -43,5 +43,4 @@ def explained(program: Program, command: Command) -> Explained:
     graph = graph_of(picture_without_service(topology_of(program))) if program.queries else {}
     lines = [line for query in queries for line in query.lines()]
     lines.append(f"one job: sub-topologies {len(graph.get('stages', ()))}, queries {len(program.queries)}")
-    shown = upstream(graph, (query.target.topic for query in queries)) if queries else {}
-    return Explained([{"plan": line} for line in lines], shown)
+    return Explained(lines, upstream(graph, (query.target.topic for query in queries)) if queries else {})
