@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 from selenium import webdriver
 from selenium.common.exceptions import StaleElementReferenceException, TimeoutException
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
@@ -85,8 +86,19 @@ class Browser:
 
     def click(self, selector: str, text: str = "") -> None:
         """Click the first element of a selector that reads so."""
-        self.until(lambda: [each for each in self.all(selector) if text in each.text], f"{text!r} in {selector}")
-        next(each for each in self.all(selector) if text in each.text).click()
+        self.until(lambda: self._clicked(selector, text), f"{text!r} in {selector}")
+
+    def _clicked(self, selector: str, text: str) -> bool:
+        """Click such an element if there is one; one that is replaced meanwhile has not been clicked."""
+        for element in self.all(selector):
+            if text in element.text:
+                element.click()
+                return True
+        return False
+
+    def press(self, key: str) -> None:
+        """Press a key where the focus is, whichever element has it by then."""
+        ActionChains(self.driver).send_keys(key).perform()
 
     def said(self) -> str:
         """Return what the page shows."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from join_replays import bills, check_bills
-from replays import REPLAYS, check, text_of, view
+from replays import REPLAYS, check, frozen, view
 from service_bench import ServiceBench
 
 from faults.feeder import GRACE_MS
@@ -60,7 +60,7 @@ def differences(found: Mapping[Any, list[Any]], wanted: Mapping[Any, list[Any]])
     """Return how many outputs are missing, and how many are there that should not be."""
     lost = doubled = 0
     for key in found.keys() | wanted.keys():
-        ours, theirs = (Counter(map(text_of, outputs.get(key, []))) for outputs in (found, wanted))
+        ours, theirs = (Counter(map(frozen, outputs.get(key, []))) for outputs in (found, wanted))
         lost += (theirs - ours).total()
         doubled += (ours - theirs).total()
     return lost, doubled
