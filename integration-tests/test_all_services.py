@@ -17,7 +17,7 @@ from forebay.producing.base import Options
 from forebay.producing.send import Sent
 
 ARGUMENTS = {"windowed-metrics": ("--set", "emit_results=both")}
-SMALL_COMMITS = ("--max-records-per-commit", "40")
+SMALL_COMMITS = ("--max-records-per-commit", "10")
 START_MS = 1_735_689_600_000
 STEP_MS = 1_200_000
 
