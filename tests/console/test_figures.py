@@ -59,6 +59,14 @@ def test_a_job_s_page_has_rates_by_place_stores_and_tasks(job: Job, console: Con
     assert found["rates"]["sent"] == {"user_session_stats": 20.0}
 
 
+def test_arrows_between_steps_have_rates(console: Console, job: Job) -> None:
+    job.tells(10, at=1, tasks=2, passed={"1 3": 4})
+    console.look(NOW)
+    job.tells(30, at=2, tasks=2, passed={"1 3": 10})
+    console.look(NOW + 2)
+    assert console.get("/api/jobs/user-sessions")[1]["rates"]["passed"] == {"0 1 3": 6.0}
+
+
 def test_a_job_that_began_anew_has_no_rates_below_zero(job: Job, console: Console) -> None:
     job.tells(1_000, at=1)
     console.look(NOW)

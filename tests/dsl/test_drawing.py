@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
+from forebay.builder import Topology
 from forebay.builder.drawing import graph_of
 from forebay.builder.picture import picture_of
 from forebay.catalog import all_services, find_service
 from forebay.job import load_job
+from tests.dsl.driving import Driven
 
 
 @pytest.mark.parametrize("name", list(all_services()))
@@ -22,6 +26,9 @@ def test_every_service_can_be_drawn(name: str) -> None:
     assert topics == {topic.name for topic in (*service.inputs, *service.outputs)}
     drawn = {(arrow["tail"], arrow["head"]) for arrow in graph["arrows"]}
     assert len(drawn) == len(graph["arrows"]), "an arrow is drawn once"
+    looked_up = {step.ident: step.looks_up for stage in picture.stages for step in stage.steps}
+    for arrow in graph["arrows"]:
+        assert bool(arrow["rate"]) != (arrow["tail"] in looked_up.get(arrow["head"], ())), arrow
 
 
 def test_what_is_handed_over_has_its_rate_on_both_sides() -> None:
@@ -29,3 +36,35 @@ def test_what_is_handed_over_has_its_rate_on_both_sides() -> None:
     graph = graph_of(picture_of(service, load_job(service.job)))
     rates = {(arrow["tail"], arrow["head"]): (arrow["rate"], arrow["name"]) for arrow in graph["arrows"]}
     assert rates["s0", "repartition products"] == rates["repartition products", "s1"] == ("handed", "products")
+
+
+def test_what_goes_from_step_to_step_is_counted_along_its_arrow() -> None:
+    def build(t: Topology) -> None:
+        words = t.stream("in", str)
+        table = t.table("names", str, store="names")
+        long = words.filter(lambda _, v: len(v) > 1)
+        short = words.filter_not(lambda _, v: len(v) > 1)
+        both = long.merge(short).map_values(lambda _, v: v.upper(), str)
+        both.join(table, lambda v, name: v + name, str).to("out")
+
+    run = Driven(build, tasks=2)
+    run.feed("names", ("a", "x", 1))
+    run.feed("in", ("a", "ab", 2), ("b", "abc", 3), ("a", "c", 4))
+    graph = graph_of(picture_of(find_service("order-stores"), run.job))
+    labels = {node["id"]: node["label"] for node in graph["nodes"]}
+    passed = Counter[str]()
+    for engine in run.driver.stages[0].engines:
+        passed.update({f"0 {numbers}": count for numbers, count in engine.processor.passed().items()})
+    found = {
+        (labels[arrow["tail"]], labels[arrow["head"]]): passed[arrow["name"]] if arrow["rate"] else "looked up"
+        for arrow in graph["arrows"]
+        if arrow["rate"] in ("passed", "")
+    }
+    join = "join table names (inner)"
+    assert found == {
+        ("filter", "merge"): 2,
+        ("filter not", "merge"): 1,
+        ("merge", "map to text"): 3,
+        ("map to text", join): 3,
+        ("table names", join): "looked up",
+    }

@@ -110,6 +110,19 @@ def test_results_are_counted_by_topic(metrics: JobMetrics) -> None:
     assert value(metrics, "forebay_results_total", topic="alerts") == 1
 
 
+def test_what_goes_from_step_to_step_is_counted_by_arrow(metrics: JobMetrics) -> None:
+    for at, passed in ((1, {"1 2": 5}), (2, {"1 2": 9, "2 10": 1})):
+        metrics.observe([replace(told(at), passed=passed)])
+    assert value(metrics, "forebay_step_records_total", stage="0", origin="1", step="2") == 9
+    assert value(metrics, "forebay_step_records_total", stage="0", origin="2", step="10") == 1
+
+
+def test_many_steps_leave_room_for_what_stores_hold() -> None:
+    many = {f"{n} {n + 1}": 10**9 for n in range(400)}
+    told_of = TaskFigures.from_json(replace(told(), passed=many, stores={"n": [1] * 4}).to_json())
+    assert (told_of.passed, told_of.stores) == ({}, {"n": [1] * 4})
+
+
 def test_what_the_logic_counts_is_shown_by_its_names(metrics: JobMetrics) -> None:
     for at, own in ((1, {"seen{kind=a}": 2.0}), (2, {"seen{kind=a}": 5.0, "late": 1.0})):
         metrics.observe([replace(told(at), own=own)])

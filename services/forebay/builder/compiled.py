@@ -51,6 +51,7 @@ class CompiledSubTopology(Processor[Any, Any]):
         self._punctuated: list[tuple[Punctuation, Node]] = []
         self._entries: dict[str, Flow] = {}
         self._readings: dict[str, Reading[Any]] = {}
+        self._passed: dict[str, _Passed] = {}
 
     def _declare(self, node: Node, store: Store[Any]) -> None:
         """Declare a node's store; a global table's is another one in each sub-topology."""
@@ -88,7 +89,7 @@ class CompiledSubTopology(Processor[Any, Any]):
         return out
 
     def _fan_out(self, node: Node) -> Flow:
-        targets = tuple(self._receiver(child, side) for child, side in self._children.get(node, ()))
+        targets = tuple(self._counted(node, child, side) for child, side in self._children.get(node, ()))
         if self.sends_history(node):
             wanted = [self._wants_history(child) for child, _ in self._children[node]]
             targets = tuple(t if wants else _latest(t) for t, wants in zip(targets, wanted, strict=True))
@@ -100,6 +101,18 @@ class CompiledSubTopology(Processor[Any, Any]):
                 target(key, value, timestamp, ctx)
 
         return every if targets else _nowhere
+
+    def _counted(self, parent: Node, node: Node, side: int) -> Flow:
+        """Return what takes the elements of a step's arrow; those of topics and repartitions are counted there."""
+        target = self._receiver(node, side)
+        if parent.kind is not Kind.STEP or node.kind is not Kind.STEP:
+            return target
+        arrow = f"{self._number(parent)} {self._number(node)}"
+        return self._passed.setdefault(arrow, _Passed()).before(target)
+
+    def _number(self, step: Node) -> int:
+        """Return a step's number, from 1, as `forebay topology` prints it."""
+        return self.component.of_kind(Kind.STEP).index(step) + 1
 
     def _receiver(self, node: Node, side: int) -> Flow:
         if node.kind is Kind.STEP:
@@ -142,6 +155,9 @@ class CompiledSubTopology(Processor[Any, Any]):
 
     def figures(self) -> Mapping[str, float]:
         return self._figures()
+
+    def passed(self) -> Mapping[str, int]:
+        return {arrow: passed.elements for arrow, passed in self._passed.items()}
 
     def reading(self, topic: str) -> Reading[Any]:
         return self._readings[topic]
@@ -207,6 +223,24 @@ class CompiledSubTopology(Processor[Any, Any]):
                 assert on_timer is not None
                 on_timer(timer, ctx)
                 return
+
+
+class _Passed:
+    """Counts the elements that go along an arrow from step to step."""
+
+    __slots__ = ("elements",)
+
+    def __init__(self) -> None:
+        self.elements = 0
+
+    def before(self, target: Flow) -> Flow:
+        """Return a flow that counts what it hands on."""
+
+        def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            self.elements += 1
+            target(key, value, timestamp, ctx)
+
+        return flow
 
 
 def _nowhere(_key: Any, _value: Any, _timestamp: int, _ctx: Context[Any]) -> None:

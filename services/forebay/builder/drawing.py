@@ -71,16 +71,17 @@ def _add_stage(
     number: int,
 ) -> None:
     topics = {topic for topic, _ in stage.reads}
-    steps = {step.ident for step in stage.steps}
-    for step in stage.steps:
+    steps = {step.ident: at for at, step in enumerate(stage.steps, 1)}
+    for at, step in enumerate(stage.steps, 1):
         nodes[step.ident] = {"kind": "step", "label": step.label, "stage": number}
         for origin in step.after:
             if origin in topics:
-                arrows.append(Arrow(f"topic {origin}", step.ident, "in", origin))
+                arrow = Arrow(f"topic {origin}", step.ident, "in", origin)
             elif origin in steps:
-                arrows.append(Arrow(origin, step.ident))
+                arrow = Arrow(origin, step.ident, "passed", f"{number} {steps[origin]} {at}")
             else:
-                arrows.append(Arrow(f"repartition {origin}", step.ident, "handed", origin))
+                arrow = Arrow(f"repartition {origin}", step.ident, "handed", origin)
+            arrows.append(Arrow(arrow.tail, arrow.head) if origin in step.looks_up else arrow)
     for store in stage.stores:
         ident = f"store {store.name}"
         nodes[ident] = {"kind": "store", "label": store.name, "detail": store.kind, "stage": number}

@@ -50,14 +50,16 @@ class StepFacts:
 
     Args:
         ident: of the picture's own.
-        after: idents of steps, topics and repartitions it gets its records from.
+        after: idents of steps, topics and repartitions it gets its records from, or looks rows up in.
         stores: names of its stores.
+        looks_up: of those, the ones that nothing comes from.
     """
 
     ident: str
     label: str
     after: tuple[str, ...]
     stores: tuple[str, ...] = ()
+    looks_up: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,19 +156,21 @@ def _compiled(
         if node.kind is Kind.STEP:
             idents[node] = (f"s{number}n{len(steps)}",)
             own = tuple(store.name for store in node.stores)
-            steps.append(StepFacts(idents[node][0], node.name, _idents(node, idents), own))
+            before = _idents(node.parents, idents)
+            looked_up = tuple(ident for ident in _idents(node.looked_up, idents) if ident not in before)
+            steps.append(StepFacts(idents[node][0], node.name, before + looked_up, own, looked_up))
         elif node.kind in (Kind.SINK, Kind.REPARTITION):
             leaving = sends if node.kind is Kind.SINK else onward
             leaving += [
                 Sending(step, to, node.value.type.__name__)
-                for step in _idents(node, idents)
+                for step in _idents(node.parents, idents)
                 for to in node.topics or (node.name,)
             ]
     return StageFacts(name, reads, tuple(steps), stores, tuple(sends), tuple(onward), changelog)
 
 
-def _idents(node: Node, idents: dict[Node, tuple[str, ...]]) -> tuple[str, ...]:
-    return tuple(ident for parent in (*node.parents, *node.looked_up) for ident in idents[parent])
+def _idents(nodes: tuple[Node, ...], idents: dict[Node, tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(ident for node in nodes for ident in idents[node])
 
 
 def _store(store: Store[Any], prefix: str) -> StoreFacts:

@@ -13,11 +13,12 @@ from forebay.runtime.latencies import LAST_MINUTE
 RATE_SECONDS = 10.0
 
 Count = tuple[str, str]
-"""A counter: what it counts, and of which topic, kind or store."""
+"""A counter: what it counts, and of which topic, kind, store or arrow ("stage origin step")."""
 
-_COUNTERS: Mapping[str, tuple[str, str]] = {
+_COUNTERS: Mapping[str, tuple[str, ...]] = {
     "in": ("forebay_records_in_total", "topic"),
     "handed": ("forebay_records_handed_total", "stage"),
+    "passed": ("forebay_step_records_total", "stage", "origin", "step"),
     "out": ("forebay_records_out_total", "kind"),
     "sent": ("forebay_results_total", "topic"),
     "puts": ("forebay_store_puts_total", "store"),
@@ -66,9 +67,9 @@ def moment_of(page: str, service: str, at_s: float) -> Moment:
     """Return what a job's /metrics page says. Raises ValueError if it is no such page."""
     samples = Samples(page)
     counts: dict[Count, float] = {}
-    for kind, (name, label) in _COUNTERS.items():
+    for kind, (name, *of) in _COUNTERS.items():
         for labels, value in samples.labelled(name, service=service):
-            place = kind, labels[label]
+            place = kind, " ".join(labels[label] for label in of)
             counts[place] = counts.get(place, 0.0) + value
     return Moment(
         at_s,

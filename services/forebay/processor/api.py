@@ -195,6 +195,10 @@ class Processor(abc.ABC, Generic[E, O]):
         """Return sums that it counts itself since it was made, by name: operators see them, nothing depends on them."""
         return {}
 
+    def passed(self) -> Mapping[str, int]:
+        """Return how many elements went from step to step since it was made, by the two steps' numbers ("1 3")."""
+        return {}
+
     def opened(self) -> None:
         """Prepare what works on stores (operators): they are bound to their task now."""
 

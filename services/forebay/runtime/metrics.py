@@ -55,6 +55,7 @@ class JobMetrics:
         self._sent = counter("results", "Outputs committed", "topic")
         self._duplicates = counter("duplicates", "Records recognized as repetitions")
         self._timers = counter("timers_fired", "Timers fired")
+        self._passed = counter("step_records", "Elements that went from step to step", "stage", "origin", "step")
         self._own = counter("logic", "What the logic counts itself", "figure")
         self._stream_time = gauge(
             "stream_time_seconds", "Stream time of a task, seconds since the epoch", "stage", "task"
@@ -104,6 +105,8 @@ class JobMetrics:
             self._cpu.labels(service, part).inc(max(0.0, value))
         for name, value in passed.own.items():
             self._own.labels(service, name).inc(max(0.0, value))
+        for arrow, count in passed.passed.items():
+            self._passed.labels(service, place[0], *arrow.split(" ")).inc(count)
         self._latencies.add(passed)
         if passed.stream_time >= 0:
             self._stream_time.labels(service, *place).set(passed.stream_time / 1000)
@@ -164,6 +167,7 @@ def since(before: TaskFigures | None, now: TaskFigures) -> TaskFigures:
         latency_ms=now.latency_ms - before.latency_ms,
         worker=now.worker,
         own=_less(now.own, before.own),
+        passed=_less(now.passed, before.passed),
     )
 
 

@@ -49,7 +49,7 @@ export function mount(root, at, signal) {
         topology ??= found.topology;
         if (!drawn) {
           drawn = new TopologyPicture(topology, at.job, found.job.application);
-          put(picture, drawn.element, h("p", { class: "hint" }, "Stores and topics open by a click. An arrow without a rate is not counted by the job."));
+          put(picture, drawn.element, h("p", { class: "hint" }, "Stores and topics open by a click. Along an arrow without a rate rows are looked up."));
         }
         drawn.show(found);
         head(found.job, state, tiles);

@@ -24,7 +24,7 @@ _OWN_BYTES = 1_000
 """Of a report, for what the logic counts itself."""
 _NUMBER_BYTES = 24
 _MOST_BYTES = 3_300
-"""A broker takes 4,096 bytes beside an offset (offset.metadata.max.bytes); of many stores nothing is told."""
+"""A broker takes 4,096 bytes beside an offset (offset.metadata.max.bytes); of many steps or stores nothing is told."""
 
 
 @dataclass(slots=True)
@@ -40,6 +40,7 @@ class TaskFigures:
         tail_rows: rows in the changelogs behind the snapshot, which a start reads.
         seconds: wall time by part of the loop; `cpu_seconds` the thread's.
         own: what the logic counts itself; those that fit a report.
+        passed: elements that went from step to step, by the two steps' numbers ("1 3").
     """
 
     part: int
@@ -71,6 +72,7 @@ class TaskFigures:
     latency_ms: int = 0
     worker: int = 0
     own: dict[str, float] = field(default_factory=dict)
+    passed: dict[str, int] = field(default_factory=dict)
 
     def note(self, own: Mapping[str, float]) -> None:
         """Take in what the logic counts itself: as many figures, by name, as a report has room for."""
@@ -125,8 +127,10 @@ class TaskFigures:
         for name in ("seconds", "cpu_seconds"):
             told[name] = {part: round(value, 3) for part, value in told[name].items()}
         text = json.dumps(told, separators=(",", ":"))
-        if len(text) > _MOST_BYTES and self.stores:
-            return json.dumps({**told, "stores": {}}, separators=(",", ":"))
+        for left_out in ("passed", "stores"):
+            if len(text) > _MOST_BYTES:
+                told[left_out] = {}
+                text = json.dumps(told, separators=(",", ":"))
         return text
 
     @classmethod

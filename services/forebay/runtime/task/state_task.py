@@ -172,6 +172,7 @@ class StateTask:
         self.figures.add(commit, self.table)
         self.figures.note_stores(self.table.store_sizes(), self.engine.store_calls())
         self.figures.note(self.engine.processor.figures())
+        self.figures.passed = dict(self.engine.processor.passed())
         taken = self.engine.footprint_bytes
         if taken > self.settings.max_state_bytes:
             raise TaskTooLarge(
