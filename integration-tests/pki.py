@@ -1,18 +1,26 @@
-"""A certificate authority of the test's own, made by openssl: the broker's certificate and clients' ones."""
+"""A certificate authority of the test's own: the broker's certificate and clients' ones, all PEM."""
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-_DAYS = "2"
-_CURVE = ("-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256")
+import trustme
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
+COMMON_NAME_RULE = "RULE:^.*CN=([^,]+).*$/CN=$1/"
+"""A broker's `ssl.principal.mapping.rules`: an owner is called by the common name alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """A certificate and its private key, both PEM."""
+    """A certificate and its private key."""
 
     certificate: Path
     key: Path
@@ -24,49 +32,32 @@ class Authority:
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
         self._folder = folder
-        self._key = self._new_key("ca")
+        self._ca = trustme.CA()
         self.certificate = folder / "ca.pem"
-        subject = ("-subj", "/CN=Forebay test CA", "-days", _DAYS)
-        _openssl("req", "-x509", "-new", "-key", str(self._key), "-out", str(self.certificate), *subject)
+        self._ca.cert_pem.write_to_path(self.certificate)
 
     def server(self, host: str) -> Path:
         """Return a file with key and chain of a server, also on the loopback address, as Kafka's PEM stores want it."""
-        made = self._signed(host, f"subjectAltName=DNS:{host},IP:127.0.0.1")
+        made = self._ca.issue_cert(host, "127.0.0.1", common_name=host)
         store = self._folder / f"{host}-store.pem"
-        parts = (made.key, made.certificate, self.certificate)
-        store.write_text("".join(part.read_text() for part in parts))
+        store.write_bytes(_key(made) + _chain(made) + self._ca.cert_pem.bytes())
         return store
 
     def client(self, name: str, passphrase: str = "") -> Certificate:
         """Return a client's certificate for CN=<name>, its key encrypted if there is a passphrase."""
-        made = self._signed(name, "extendedKeyUsage=clientAuth")
-        if not passphrase:
-            return made
-        encrypted = self._folder / f"{name}-encrypted.key"
-        _openssl(
-            *("pkcs8", "-topk8", "-in", str(made.key), "-out", str(encrypted), "-v2", "aes-256-cbc"),
-            *("-passout", "stdin"),
-            given=passphrase,
-        )
-        return Certificate(made.certificate, encrypted)
-
-    def _signed(self, name: str, extension: str) -> Certificate:
-        key = self._new_key(name)
-        request, certificate, extensions = (self._folder / f"{name}.{end}" for end in ("csr", "pem", "ext"))
-        extensions.write_text(extension)
-        _openssl("req", "-new", "-key", str(key), "-out", str(request), "-subj", f"/CN={name}")
-        _openssl(
-            *("x509", "-req", "-in", str(request), "-out", str(certificate), "-days", _DAYS),
-            *("-CA", str(self.certificate), "-CAkey", str(self._key), "-CAcreateserial", "-extfile", str(extensions)),
-        )
+        made = self._ca.issue_cert(name, common_name=name)
+        certificate, key = (self._folder / f"{name}.{end}" for end in ("pem", "key"))
+        certificate.write_bytes(_chain(made))
+        key.write_bytes(_key(made, passphrase))
         return Certificate(certificate, key)
 
-    def _new_key(self, name: str) -> Path:
-        key = self._folder / f"{name}.key"
-        _openssl("genpkey", *_CURVE, "-out", str(key))
-        return key
+
+def _chain(made: trustme.LeafCert) -> bytes:
+    return b"".join(blob.bytes() for blob in made.cert_chain_pems)
 
 
-def _openssl(*arguments: str, given: str = "") -> None:
-    done = subprocess.run(["openssl", *arguments], input=given, capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 0, f"openssl {arguments[0]}: {done.stderr}"
+def _key(made: trustme.LeafCert, passphrase: str = "") -> bytes:
+    """Return a private key as PKCS #8, the one form that Kafka's PEM stores read."""
+    encryption = BestAvailableEncryption(passphrase.encode()) if passphrase else NoEncryption()
+    key = load_pem_private_key(made.private_key_pem.bytes(), None)
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)

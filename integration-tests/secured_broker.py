@@ -11,6 +11,7 @@ from confluent_kafka.admin import (
     ScramMechanism,
     UserScramCredentialUpsertion,
 )
+from pki import COMMON_NAME_RULE
 
 from forebay.kafka.acl_admin import AclAdmin, binding
 from forebay.kafka.acls import Right
@@ -41,6 +42,7 @@ def broker_properties(store: object, authority: object) -> dict[str, str]:
             "org.apache.kafka.common.security.scram.ScramLoginModule required;"
         ),
         "listener.name.owners.ssl.client.auth": "required",
+        "ssl.principal.mapping.rules": COMMON_NAME_RULE,
         "ssl.keystore.type": _STORES,
         "ssl.keystore.location": str(store),
         "ssl.truststore.type": _STORES,
