@@ -23,8 +23,8 @@ sys.path.append(str(Path(__file__).parents[1] / "integration-tests"))
 
 from browser import Browser
 
-from forebay.conformance.cell import Cell
 from forebay.console.watched import NoAnswer, page
+from forebay.testing.cell import Cell
 from tests.console.watching import Job
 from tests.queries.written import WrittenTask, job_of
 

@@ -22,7 +22,6 @@ from typing import Any, Protocol
 import click
 from sortedcontainers import SortedList
 
-from forebay.conformance.bench import Backend, BenchClock
 from forebay.serde import local_codec
 from forebay.stores.binding import Store, TaskStores
 from forebay.stores.disk import DiskTable
@@ -35,6 +34,7 @@ from forebay.stores.timestamped import TimestampedKeyValueStore
 from forebay.stores.ttl import TtlKeyValueStore
 from forebay.stores.versioned import VersionedKeyValueStore
 from forebay.stores.window import WindowStore
+from forebay.testing.bench import Backend, BenchClock
 from price_join.model import MenuPrice
 
 BATCH = 1_000

@@ -18,7 +18,6 @@ from selenium.webdriver.common.keys import Keys
 from topic_reading import read_topic
 
 from forebay.cli.error_records import errors
-from forebay.conformance.cell import Cell
 from forebay.console.local_queries import LocalQueries
 from forebay.console.restores import Restoring
 from forebay.console.server import ConsoleServer
@@ -34,6 +33,7 @@ from forebay.runtime.logic_settings import parse_logic
 from forebay.runtime.metrics import JobMetrics
 from forebay.runtime.task.figures import TaskFigures
 from forebay.sql import service as sql_service
+from forebay.testing.cell import Cell
 from tests.console.watching import Console, Job
 from tests.queries.written import WrittenTask, job_of
 

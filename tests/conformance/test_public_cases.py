@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from forebay.conformance.bench import Backend
 from forebay.conformance.cases import case_files, load_cases
 from forebay.conformance.runner import run_case
+from forebay.testing.bench import Backend
 
 CASES = Path(__file__).parents[1] / "data" / "cases"
 PUBLIC = [(case["id"], case) for file in case_files(CASES) for case in load_cases(file)]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from forebay.cli.main import run
-from forebay.conformance.bench import Backend
 from forebay.conformance.runner import run_case
+from forebay.testing.bench import Backend
 
 STORE = {"store": {"kind": "key_value"}}
 PUT = {"op": "put", "key": "a", "value": 1}

@@ -10,10 +10,10 @@ from urllib.request import urlopen
 
 import pytest
 
-from forebay.conformance.cell import Cell
 from forebay.queries.stores import JobStores
 from forebay.runtime.http import Request
 from forebay.stores.keys import join_key
+from forebay.testing.cell import Cell
 from tests.console.watching import Console
 from tests.queries.written import WrittenTask, job_of
 

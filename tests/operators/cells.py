@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forebay.conformance.cell import Cell
+from forebay.testing.cell import Cell
 
 
 def empty() -> Cell:

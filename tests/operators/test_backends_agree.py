@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forebay.conformance.bench import Backend, Bench, open_bench
-from forebay.conformance.cell import Cell
 from forebay.operators import (
     Deduplicate,
     Emission,
@@ -37,6 +35,8 @@ from forebay.stores.timestamped import TimestampedKeyValueStore
 from forebay.stores.ttl import TtlKeyValueStore
 from forebay.stores.versioned import VersionedKeyValueStore
 from forebay.stores.window import Duplicates, WindowStore
+from forebay.testing.bench import Backend, Bench, open_bench
+from forebay.testing.cell import Cell
 from forebay.time import hopping
 from forebay.time.sessions import SessionWindows
 from forebay.time.windows import SlidingWindows, within

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from forebay.conformance.bench import Bench
-from forebay.conformance.cell import Cell
 from forebay.operators import Deduplicate, Result
 from forebay.stores.ttl import TtlKeyValueStore
+from forebay.testing.bench import Bench
+from forebay.testing.cell import Cell
 
 
 def once(bench: Bench) -> Deduplicate[Cell]:

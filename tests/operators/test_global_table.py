@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from forebay.conformance.bench import Bench
-from forebay.conformance.cell import Cell
 from forebay.operators import GlobalTable, GlobalTableJoin, Join, Result
 from forebay.stores.keyvalue import KeyValueStore
+from forebay.testing.bench import Bench
+from forebay.testing.cell import Cell
 from tests.operators.cells import pair
 
 

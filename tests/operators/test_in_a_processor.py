@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from forebay.conformance.cell import Cell, CellCodec
 from forebay.operators import Deduplicate, Filter, GlobalTable, GlobalTableJoin, Join, Rekey, StreamAggregate, reducing
 from forebay.processor import Context, Processor
 from forebay.processor.engine import Codecs
@@ -10,6 +9,7 @@ from forebay.stores.keyvalue import KeyValueStore
 from forebay.stores.timestamped import TimestampedKeyValueStore
 from forebay.stores.ttl import TtlKeyValueStore
 from forebay.testing import TestDriver
+from forebay.testing.cell import Cell, CellCodec
 from tests.operators.cells import join_texts, pair
 
 CELLS = CellCodec()

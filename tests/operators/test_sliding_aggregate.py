@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forebay.conformance.bench import Backend, Bench, open_bench
-from forebay.conformance.cell import Cell
 from forebay.operators import Emission, SlidingAggregate
 from forebay.stores.window import Duplicates, WindowStore
+from forebay.testing.bench import Backend, Bench, open_bench
+from forebay.testing.cell import Cell
 from forebay.time import SlidingWindows, Window
 from tests.operators.cells import append, empty
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from forebay.conformance.cell import Cell
 from forebay.operators import Filter, FlatMap, Map, Rekey, Result
+from forebay.testing.cell import Cell
 
 EVEN: Filter[Cell] = Filter(lambda _, value: int(value.json) % 2 == 0)
 DOUBLE: Map[Cell, Cell] = Map(lambda key, value: Cell(f"{key}{value.json}{value.json}"))

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from forebay.conformance.bench import Bench
-from forebay.conformance.cell import Cell
 from forebay.operators import (
     Change,
     Emission,
@@ -24,6 +22,8 @@ from forebay.operators import (
 from forebay.stores.session import SessionStore
 from forebay.stores.timestamped import TimestampedKeyValueStore
 from forebay.stores.window import WindowStore
+from forebay.testing.bench import Bench
+from forebay.testing.cell import Cell
 from forebay.time import tumbling
 from forebay.time.sessions import SessionWindows
 from tests.operators.cells import join_texts

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forebay.conformance.bench import Backend, Bench, open_bench
-from forebay.conformance.cell import Cell
 from forebay.operators import Join, Result, StreamStreamJoin
 from forebay.stores.buffers import JoinBuffer
 from forebay.stores.window import Duplicates, WindowStore
+from forebay.testing.bench import Backend, Bench, open_bench
+from forebay.testing.cell import Cell
 from forebay.time import JoinWindows
 from tests.operators.cells import pair
 

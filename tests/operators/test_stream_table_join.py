@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forebay.conformance.bench import Backend, Bench, open_bench
-from forebay.conformance.cell import Cell
 from forebay.operators import Join, LatestByOffset, LatestByTimestamp, Result, StreamTableJoin
 from forebay.stores.buffers import JoinBuffer
 from forebay.stores.timestamped import TimestampedKeyValueStore
 from forebay.stores.versioned import VersionedKeyValueStore
+from forebay.testing.bench import Backend, Bench, open_bench
+from forebay.testing.cell import Cell
 from tests.operators.cells import pair
 
 Joined = StreamTableJoin[Cell, Cell, Cell]

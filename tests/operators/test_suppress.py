@@ -6,8 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forebay.conformance.bench import Backend, Bench, open_bench
-from forebay.conformance.cell import Cell
 from forebay.operators import (
     BufferFull,
     LatestByOffset,
@@ -20,6 +18,8 @@ from forebay.operators import (
 from forebay.stores.buffers import RECORD_BYTES, SuppressBuffer, Suppressed
 from forebay.stores.timestamped import TimestampedKeyValueStore
 from forebay.stores.versioned import VersionedKeyValueStore
+from forebay.testing.bench import Backend, Bench, open_bench
+from forebay.testing.cell import Cell
 from forebay.time import SessionWindows, Window, tumbling
 
 

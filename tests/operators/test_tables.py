@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forebay.conformance.bench import Backend, Bench, open_bench
-from forebay.conformance.cell import Cell
 from forebay.operators import (
     Change,
     Join,
@@ -23,6 +21,8 @@ from forebay.operators import (
 )
 from forebay.stores.timestamped import TimestampedKeyValueStore
 from forebay.stores.versioned import VersionedKeyValueStore
+from forebay.testing.bench import Backend, Bench, open_bench
+from forebay.testing.cell import Cell
 from tests.operators.cells import pair
 
 KINDS: dict[str, Callable[[Bench, str], LatestByOffset[Cell] | LatestByTimestamp[Cell]]] = {

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forebay.conformance.bench import Backend, Bench, open_bench
-from forebay.conformance.cell import Cell
 from forebay.operators import Emission, WindowAggregate, WindowResult
 from forebay.stores.window import WindowStore
+from forebay.testing.bench import Backend, Bench, open_bench
+from forebay.testing.cell import Cell
 from forebay.time import TimeWindows, Window, hopping, tumbling
 from tests.operators.cells import append, empty
 

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from forebay.conformance.bench import Backend, open_bench
 from forebay.operators import Join, LatestByOffset, StreamTableJoin
 from forebay.serde import local_codec
 from forebay.stores.timestamped import TimestampedKeyValueStore
+from forebay.testing.bench import Backend, open_bench
 from price_join.logic import bill
 from price_join.model import FoodOrder, MenuPrice
 from tests.price_join.harness import Kitchen

@@ -6,10 +6,10 @@ import copy
 
 import pytest
 
-from forebay.conformance.cell import Cell
 from forebay.queries.entries import Entry
 from forebay.queries.reads import Bounds, WrongQuery
 from forebay.queries.stores import JobStores, NotCurrent, Reached, UnknownStore
+from forebay.testing.cell import Cell
 from tests.queries.written import LOG, WrittenTask, job_of
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from forebay.conformance.cell import Cell
 from forebay.queries.entries import Entry
 from forebay.queries.stores import JobStores
 from forebay.queries.subscription import Change, End, Subscription
 from forebay.runtime.follower import ChangelogsAnew
+from forebay.testing.cell import Cell
 from tests.queries.written import WrittenTask
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from forebay.conformance.bench import Bench
-from forebay.conformance.cell import Cell, CellCodec
 from forebay.processor.api import Context, Processor
 from forebay.processor.engine import declared_stores
 from forebay.queries.replica import TaskReplica
@@ -22,6 +20,8 @@ from forebay.stores.timestamped import TimestampedKeyValueStore
 from forebay.stores.ttl import TtlKeyValueStore
 from forebay.stores.versioned import VersionedKeyValueStore
 from forebay.stores.window import WindowStore
+from forebay.testing.bench import Bench
+from forebay.testing.cell import Cell, CellCodec
 
 
 class Everything(Processor[Any, Any]):

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from forebay.conformance.cell import Cell
 from forebay.runtime.changelog import ChangelogRouter
 from forebay.runtime.upgrades import Forecast, forecast_task
 from forebay.stores import KeyValueStore, TimestampedKeyValueStore, VersionedKeyValueStore, WindowStore
 from forebay.stores.binding import Store
+from forebay.testing.cell import Cell
 from tests.stores.upgrading import Task, cell
 
 INTERNAL = "internal"

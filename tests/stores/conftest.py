@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from forebay.conformance.bench import Backend, Bench, open_bench
+from forebay.testing.bench import Backend, Bench, open_bench
 
 
 @pytest.fixture(params=list(Backend), ids=lambda backend: str(backend.value))

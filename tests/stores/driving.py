@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from forebay.conformance.bench import Bench
+from forebay.testing.bench import Bench
 
 
 def run(store: Any, bench: Bench, name: str, *arguments: Any) -> Any:

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from forebay.conformance.bench import Bench
-from forebay.conformance.cell import Cell
 from forebay.operators import (
     Join,
     LatestByOffset,
@@ -31,6 +29,8 @@ from forebay.stores.session import SessionStore
 from forebay.stores.timestamped import TimestampedKeyValueStore
 from forebay.stores.versioned import VersionedKeyValueStore
 from forebay.stores.window import Duplicates, WindowStore
+from forebay.testing.bench import Bench
+from forebay.testing.cell import Cell
 from forebay.time.sessions import SessionWindows
 from forebay.time.windows import SlidingWindows, hopping, tumbling, within
 from tests.operators.cells import append, empty, join_texts, pair

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from forebay.codec import EncodeError
-from forebay.conformance.bench import Bench
 from forebay.records import FrozenMap
 from forebay.serde import AvroCodec, LocalSchemas
 from forebay.serde.extension import Native, native_codec
 from forebay.stores import KeyValueStore, TimestampedKeyValueStore
 from forebay.stores.rows import StoreEncodeError
 from forebay.stores.versioned import VersionedKeyValueStore
+from forebay.testing.bench import Bench
 from tests.serde.everything import schema
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from forebay.conformance.bench import Bench
-from forebay.conformance.cell import Cell, CellCodec
 from forebay.stores.keys import pack_time
 from forebay.stores.session import SessionStore
 from forebay.stores.table import Change
 from forebay.stores.values import Held, HeldCodec, Stamped, StampedCodec
 from forebay.stores.versioned import VersionedKeyValueStore
 from forebay.stores.window import WindowStore
+from forebay.testing.bench import Bench
+from forebay.testing.cell import Cell, CellCodec
 
 
 def own(changes: list[Change], store: bytes) -> list[Change]:

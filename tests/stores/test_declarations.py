@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from forebay.conformance.bench import Bench
-from forebay.conformance.cell import Cell
 from forebay.stores.listvalue import ListValueStore
 from forebay.stores.lru import LruStore
 from forebay.stores.session import SessionStore
@@ -17,6 +15,8 @@ from forebay.stores.timestamped import TimestampedKeyValueStore
 from forebay.stores.ttl import TtlKeyValueStore
 from forebay.stores.versioned import VersionedKeyValueStore
 from forebay.stores.window import WindowStore
+from forebay.testing.bench import Bench
+from forebay.testing.cell import Cell
 
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "retention shorter than the window": (

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forebay.conformance.bench import Backend, Bench, open_bench
-from forebay.conformance.cell import Cell
 from forebay.stores.keys import NullKeyError
 from forebay.stores.listvalue import ListValueStore
 from forebay.stores.lru import LruStore
 from forebay.stores.timestamped import TimestampedKeyValueStore
 from forebay.stores.ttl import TtlKeyValueStore
+from forebay.testing.bench import Backend, Bench, open_bench
+from forebay.testing.cell import Cell
 from tests.stores.driving import run
 
 pytestmark = pytest.mark.long

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from forebay.conformance.bench import Bench
-from forebay.conformance.cell import Cell
 from forebay.stores import purge
 from forebay.stores.keys import WIDTH
 from forebay.stores.session import SessionStore
 from forebay.stores.ttl import EXPIRED_AT_ONCE, TtlKeyValueStore
 from forebay.stores.versioned import SHORTEST_SEGMENT_MS, VersionedKeyValueStore
 from forebay.stores.window import WindowStore
+from forebay.testing.bench import Bench
+from forebay.testing.cell import Cell
 
 COUNT = 25
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forebay.conformance.bench import Backend, open_bench
-from forebay.conformance.cell import Cell
 from forebay.stores.session import SessionEntry, SessionStore
+from forebay.testing.bench import Backend, open_bench
+from forebay.testing.cell import Cell
 from tests.stores.driving import run
 
 pytestmark = pytest.mark.long

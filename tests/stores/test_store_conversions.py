@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from forebay.conformance.cell import Cell
 from forebay.stores import (
     KeyValueStore,
     LruStore,
@@ -20,6 +19,7 @@ from forebay.stores import (
 from forebay.stores.disk import DiskTable
 from forebay.stores.values import Stamped
 from forebay.stores.versioned import Version
+from forebay.testing.cell import Cell
 from tests.stores.upgrading import Task, cell
 
 HOUR = 3_600_000

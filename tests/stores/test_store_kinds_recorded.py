@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from forebay.conformance.cell import Cell
 from forebay.stores import (
     KeyValueStore,
     ListValueStore,
@@ -22,6 +21,7 @@ from forebay.stores.buffers import JoinBuffer, SuppressBuffer
 from forebay.stores.kinds import PREFIX, KindChanged, OnChange
 from forebay.stores.upgrade import described
 from forebay.stores.window import Duplicates
+from forebay.testing.cell import Cell
 from tests.stores.upgrading import Task, cell
 
 NAME = "prices"

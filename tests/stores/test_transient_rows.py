@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from forebay.conformance.bench import Bench
-from forebay.conformance.cell import Cell
 from forebay.stores.keyvalue import KeyValueStore
 from forebay.stores.session import SessionStore
+from forebay.testing.bench import Bench
+from forebay.testing.cell import Cell
 
 
 def v(text: str) -> Cell:

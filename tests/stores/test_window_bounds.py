@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from forebay.conformance.bench import Bench
-from forebay.conformance.cell import Cell
 from forebay.stores.window import Duplicates, WindowStore
+from forebay.testing.bench import Bench
+from forebay.testing.cell import Cell
 
 R = 100
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from forebay.conformance.bench import Bench
-from forebay.conformance.cell import Cell
 from forebay.stores.values import Stamped
 from forebay.stores.window import Duplicates, WindowEntry, WindowStore
+from forebay.testing.bench import Bench
+from forebay.testing.cell import Cell
 
 R = 100
 

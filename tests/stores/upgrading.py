@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from forebay.conformance.bench import BenchClock
-from forebay.conformance.cell import Cell, CellCodec
 from forebay.stores.binding import Store, TaskStores
 from forebay.stores.kinds import PREFIX, Kinds, OnChange
 from forebay.stores.rows import Journal
 from forebay.stores.table import MemoryTable, Table
+from forebay.testing.bench import BenchClock
+from forebay.testing.cell import Cell, CellCodec
 
 S = TypeVar("S", bound=Store[Any])
 

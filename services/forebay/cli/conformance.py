@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from forebay.conformance.bench import Backend
 from forebay.conformance.cases import FileResult
 from forebay.conformance.described import run_described
 from forebay.conformance.runner import run_directory
+from forebay.testing.bench import Backend
 
 _SPARK = "spark"
 _DSL = "dsl"

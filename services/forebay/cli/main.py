@@ -6,6 +6,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -46,8 +47,11 @@ COMMANDS = {
     "standby": LazyCommand("forebay.cli.standby:standby", "Keep warm copies of a job's state."),
     "store": LazyCommand("forebay.cli.store:store", "Convert stores whose declaration changed."),
     "reset": LazyCommand("forebay.cli.reset:reset", "Delete a service's state and outputs (asks first)."),
-    "conformance": LazyCommand("forebay.cli.conformance:conformance", "Run case files against stores and operators."),
 }
+if find_spec("forebay.conformance") is not None:  # in a checkout: the wheel has no case runner
+    COMMANDS["conformance"] = LazyCommand(
+        "forebay.cli.conformance:conformance", "Run case files against stores and operators."
+    )
 
 _FOR_OTHERS = frozenset({"new", "views"})
 """Commands that write into a source tree: what all others write is their user's alone."""

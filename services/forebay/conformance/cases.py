@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from forebay.conformance.cell import Json
+from forebay.testing.cell import Json
 
 FORMAT_VERSION = 1
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 
 from forebay.conformance.cases import Difference
-from forebay.conformance.cell import Json
+from forebay.testing.cell import Json
 
 Emits = list[list[dict[str, Json]]]
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from forebay.builder import Table, Topology, Windowed, job
 from forebay.conformance.cases import BadCase, CaseResult, FileResult, case_files, load_cases
-from forebay.conformance.cell import Json
 from forebay.conformance.functions import aggregate, grouping, join_kind, joiner
 from forebay.conformance.runner import case_name, judged, make_script
 from forebay.conformance.script import Declarations, Outcome
@@ -21,6 +20,7 @@ from forebay.operators.suppress import UntilTimeLimit, UntilWindowCloses, WhenFu
 from forebay.partitioner import partition_of
 from forebay.serde.json_format import JSON
 from forebay.testing import TestDriver
+from forebay.testing.cell import Json
 from forebay.time.sessions import SessionWindows
 from forebay.time.windows import JoinWindows, TimeWindows
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from forebay.conformance.cases import BadCase, fields
-from forebay.conformance.cell import Json
 from forebay.operators.results import Join
+from forebay.testing.cell import Json
 
 _APPEND = re.compile(r"append '(.*)'\+value")
 _PLACE = re.compile(r"\{(left|right)\}")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from forebay.conformance.cases import fields
-from forebay.conformance.cell import Cell, Json, cell, cell_or_none, plain
 from forebay.conformance.script import Stores
 from forebay.conformance.steps import StoreSteps
 from forebay.stores.keyvalue import KeyValueStore
 from forebay.stores.listvalue import ListValueStore
 from forebay.stores.lru import LruStore
+from forebay.testing.cell import Cell, Json, cell, cell_or_none, plain
 
 
 class KeyValueSteps(StoreSteps):

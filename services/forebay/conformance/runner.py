@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from forebay.conformance.bench import Backend, Bench, open_bench
 from forebay.conformance.cases import BadCase, CaseResult, Difference, FileResult, case_files, fields, load_cases
-from forebay.conformance.cell import Json
 from forebay.conformance.key_value import KeyValueSteps, ListValueSteps
 from forebay.conformance.script import Outcome, Script, Stores
 from forebay.conformance.steps import StoreSteps
@@ -17,6 +15,8 @@ from forebay.conformance.timed_stores import SessionSteps, VersionedSteps, Windo
 from forebay.conformance.topology import Topology
 from forebay.conformance.windowed import WindowedTopology
 from forebay.stores.keys import NullKeyError
+from forebay.testing.bench import Backend, Bench, open_bench
+from forebay.testing.cell import Json
 
 _STORES: dict[str, Callable[[Json, list[Json], Stores], StoreSteps]] = {
     "key_value": KeyValueSteps,

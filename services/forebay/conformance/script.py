@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from forebay.conformance.cases import Difference
-from forebay.conformance.cell import Json, Keys
 from forebay.stores.binding import Store
+from forebay.testing.cell import Json, Keys
 
 S = TypeVar("S", bound=Store[Any])
 

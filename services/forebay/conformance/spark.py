@@ -14,7 +14,6 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from forebay.conformance.cases import BadCase, CaseResult, Difference, FileResult, case_files, load_cases
-from forebay.conformance.cell import Json
 from forebay.conformance.runner import case_name, judged, make_script
 from forebay.conformance.script import Declarations, Outcome, Script
 from forebay.conformance.task import decode_outcomes, encode_outcomes, run_steps
@@ -22,6 +21,7 @@ from forebay.runtime.interrupt import kept_interrupt
 from forebay.runtime.jvmlog import quiet_children
 from forebay.runtime.session import SparkOptions, build_session
 from forebay.runtime.spark.leases import SparkStorage
+from forebay.testing.cell import Json
 
 _STEPS_SCHEMA = "task int, start int, stop int"
 _OUTCOMES_SCHEMA = "task int, outcomes string"

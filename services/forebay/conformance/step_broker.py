@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from forebay.conformance.cell import CellCodec, cell, plain
 from forebay.conformance.script import Outcome
 from forebay.processor.messages import Headers
 from forebay.runtime.protocol.lease import Lease
@@ -14,6 +13,7 @@ from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.partition_queue import InputPartition
 from forebay.runtime.task.tail import Tail
 from forebay.runtime.task.transaction import TaskCommit
+from forebay.testing.cell import CellCodec, cell, plain
 
 TOPIC = "steps"
 

@@ -8,9 +8,9 @@ from itertools import pairwise
 from typing import Any
 
 from forebay.conformance.cases import REMARKS, BadCase, Difference
-from forebay.conformance.cell import Json
 from forebay.conformance.compare import matches, matches_unordered
 from forebay.conformance.script import Outcome, Script, Stores
+from forebay.testing.cell import Json
 
 UNCHECKED = "unchecked"
 

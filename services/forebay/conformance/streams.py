@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from forebay.conformance.cases import Difference, fields
-from forebay.conformance.cell import Cell, Json, cell, cell_or_none, plain
 from forebay.conformance.functions import join_kind, joiner
 from forebay.conformance.script import Outcome, Script, Stores
 from forebay.conformance.topology import Topology
@@ -14,6 +13,7 @@ from forebay.operators.stream_stream import StreamStreamJoin
 from forebay.operators.stream_table import StreamTableJoin
 from forebay.stores.buffers import JoinBuffer
 from forebay.stores.window import Duplicates, WindowStore
+from forebay.testing.cell import Cell, Json, cell, cell_or_none, plain
 from forebay.time.windows import JoinWindows, TimeWindows
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from forebay.conformance.cases import BadCase, fields
-from forebay.conformance.cell import Cell, Json, cell, cell_or_none, plain
 from forebay.conformance.functions import Aggregate, aggregate, grouping, join_kind, joiner
 from forebay.conformance.script import Stores
 from forebay.conformance.topology import Topology
@@ -16,6 +15,7 @@ from forebay.operators.table import Change
 from forebay.operators.table_table import JoinedTable, TableTableJoin, result_of
 from forebay.stores.buffers import SuppressBuffer
 from forebay.stores.timestamped import TimestampedKeyValueStore
+from forebay.testing.cell import Cell, Json, cell, cell_or_none, plain
 
 _WHEN_FULL = {"emit_early": WhenFull.EMIT_EARLY, "shut_down": WhenFull.SHUT_DOWN}
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import TypeVar
 
-from forebay.conformance.cell import Cell, CellCodec, Json, cell, plain
 from forebay.conformance.runner import make_script
 from forebay.conformance.script import Declarations, Outcome, S
 from forebay.conformance.step_broker import TOPIC, OutcomeProducer, Outcomes, StepReader, StepSurroundings
@@ -24,6 +23,7 @@ from forebay.runtime.task.snapshot import GroupStorage, SnapshotWriter
 from forebay.runtime.task.state_task import StateTask, TaskSettings
 from forebay.stores.keyvalue import KeyValueStore
 from forebay.stores.table import MemoryTable
+from forebay.testing.cell import Cell, CellCodec, Json, cell, plain
 
 T = TypeVar("T")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from forebay.conformance.cases import BadCase, fields
-from forebay.conformance.cell import Cell, Json, cell_or_none, plain
 from forebay.conformance.script import Stores
 from forebay.conformance.steps import StoreSteps
 from forebay.stores.session import SessionEntry, SessionStore
 from forebay.stores.versioned import NOT_PUT, NotPut, Order, Put, Version, VersionedKeyValueStore
 from forebay.stores.window import Duplicates, WindowEntry, WindowStore
+from forebay.testing.cell import Cell, Json, cell_or_none, plain
 
 _MISSING: Json = object()
 

@@ -6,13 +6,13 @@ import abc
 from collections.abc import Callable, Iterator, Sequence
 
 from forebay.conformance.cases import BadCase, Difference, fields
-from forebay.conformance.cell import Cell, Json, plain
 from forebay.conformance.compare import Emits, compare_emits, compare_outputs, final_table, matches_unordered
 from forebay.conformance.script import Outcome, Script, Stores
 from forebay.operators.results import Result
 from forebay.operators.table import LatestByOffset, LatestByTimestamp, Table
 from forebay.stores.timestamped import TimestampedKeyValueStore
 from forebay.stores.versioned import VersionedKeyValueStore
+from forebay.testing.cell import Cell, Json, plain
 
 _RECORD = {"topic", "key", "value", "ts"}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from forebay.conformance.cases import BadCase, Difference, fields
-from forebay.conformance.cell import Cell, Json, cell, plain
 from forebay.conformance.compare import Emits, identity
 from forebay.conformance.functions import aggregate
 from forebay.conformance.script import Stores
@@ -17,6 +16,7 @@ from forebay.operators.window import WindowAggregate
 from forebay.stores.buffers import SuppressBuffer, Suppressed
 from forebay.stores.session import SessionStore
 from forebay.stores.window import WindowStore
+from forebay.testing.cell import Cell, Json, cell, plain
 from forebay.time.sessions import SessionWindows
 from forebay.time.windows import TimeWindows, Window
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from forebay.codec import Codec
-from forebay.conformance.cell import CellCodec
 from forebay.stores.binding import Store, TaskStores
 from forebay.stores.disk import DiskTable
 from forebay.stores.rows import Journal
 from forebay.stores.table import Change, MemoryTable, Table
+from forebay.testing.cell import CellCodec
 
 S = TypeVar("S", bound=Store[Any])
 
