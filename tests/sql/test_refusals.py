@@ -44,6 +44,9 @@ REFUSED = {
     "SHOW TABLES;": ("3:1", "a command of the shell"),
     "SET 'no.such.setting' = '1';": ("3:1", "has no effect here"),
     "CREATE STREAM a AS SELECT id, 'text FROM s;": ("1:1", "can't be read as SQL"),
+    f"CREATE STREAM a AS SELECT id, {'+'.join('n' * 500)} AS x FROM s;": ("3:1", "is nested too deeply"),
+    f"CREATE STREAM a AS SELECT id, n FROM s WHERE {'NOT ' * 200}n = 1;": ("3:1", "is nested too deeply"),
+    f"CREATE STREAM a AS SELECT id, n FROM s WHERE {'(' * 65}n = 1{')' * 65};": ("3:110", "more than 64 brackets"),
     "CREATE STREAM a AS SELECT id, EXPLODE(n) AS x FROM s;": ("3:31", "EXPLODE takes an ARRAY"),
 }
 

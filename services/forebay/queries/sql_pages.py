@@ -87,7 +87,7 @@ class SqlPages:
                 asked.statement.place,
                 "statements that compute belong to the job's files: change them and start it anew",
             )
-        except RecursionError:
+        except (RecursionError, MemoryError, SyntaxError):  # Python's own limits of what it reads and compiles
             return _error(400, "the statement is nested too deeply: split it")
         except (SqlError, WrongQuery, ValueError) as error:
             return _error(400, str(error))

@@ -41,6 +41,7 @@ from forebay.sql.plan import (
 )
 from forebay.sql.program import Program
 from forebay.sql.readable import Readable
+from forebay.sql.tokens import TOO_DEEP
 from forebay.sql.values import row_format
 
 Rows = Stream[Any, Any] | Table[Any, Any]
@@ -70,6 +71,8 @@ class Compiler:
                 self._query(query)
             except (TopologyError, TypeError) as error:
                 raise SqlError(query.target.place, f"{query.name}: {error}") from error
+            except (RecursionError, MemoryError, SyntaxError) as error:  # Python's own limits of what it compiles
+                raise SqlError(query.target.place, f"{query.name} {TOO_DEEP}") from error
         return self.topology
 
     def name(self, text: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
+from functools import reduce
 
 from forebay.sql.errors import Place, SqlError
 from forebay.sql.reader import Reader, number
@@ -57,23 +59,32 @@ _RESERVED = frozenset(
         "GRACE",
     ]
 )
+_LONG_CHAIN = 16
 _OF_UNIT = ("TIMESTAMPADD", "TIMESTAMPSUB", "DATEADD", "DATESUB", "TIMEADD", "TIMESUB")
 """Functions whose first argument is a word for a unit of time."""
 
 
 def expression(read: Reader) -> Expression:
     """Return the expression that comes next. Raises SqlError."""
-    place, found = read.place, _conjunction(read)
+    place, found = read.place, [_conjunction(read)]
     while read.take("OR"):
-        found = Call("OR", (found, _conjunction(read)), place=place)
-    return found
+        found.append(_conjunction(read))
+    return _chain("OR", found, place)
 
 
 def _conjunction(read: Reader) -> Expression:
-    place, found = read.place, _negation(read)
+    place, found = read.place, [_negation(read)]
     while read.take("AND"):
-        found = Call("AND", (found, _negation(read)), place=place)
-    return found
+        found.append(_negation(read))
+    return _chain("AND", found, place)
+
+
+def _chain(name: str, parts: Sequence[Expression], place: Place) -> Expression:
+    """Return a chain as pairs from the left; a long one in halves: each pair is a level of the Python made of it."""
+    if len(parts) <= _LONG_CHAIN:
+        return reduce(lambda left, right: Call(name, (left, right), place=place), parts)
+    middle = len(parts) // 2
+    return Call(name, (_chain(name, parts[:middle], place), _chain(name, parts[middle:], place)), place=place)
 
 
 def _negation(read: Reader) -> Expression:

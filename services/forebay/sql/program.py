@@ -24,6 +24,7 @@ from forebay.sql.syntax import (
     SetProperty,
     Statement,
 )
+from forebay.sql.tokens import TOO_DEEP
 
 SETTINGS = {
     "ksql.output.topic.name.prefix": "before the names of output topics",
@@ -168,5 +169,8 @@ def program_of_statements(
     """Return the program of parsed statements. Raises SqlError."""
     made = Program(settings=dict(settings or {}), lookup=lookup)
     for statement in statements:
-        made.add(statement)
+        try:
+            made.add(statement)
+        except RecursionError as error:
+            raise SqlError(statement.place, f"the statement {TOO_DEEP}") from error
     return made

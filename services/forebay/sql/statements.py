@@ -19,7 +19,7 @@ from forebay.sql.syntax import (
     SetProperty,
     Statement,
 )
-from forebay.sql.tokens import tokens_of
+from forebay.sql.tokens import TOO_DEEP, tokens_of
 from forebay.sql.types import SqlType
 
 _FIRST = "CREATE, INSERT INTO, SELECT, SHOW, DESCRIBE, EXPLAIN, PRINT, TERMINATE, DROP or SET"
@@ -33,7 +33,10 @@ def parse(text: str, file: str = "<statement>", types: dict[str, SqlType] | None
         if read.take(";"):
             continue
         start, place = read.token.start, read.place
-        made = _statement(read)
+        try:
+            made = _statement(read)
+        except RecursionError as error:
+            raise SqlError(place, f"the statement {TOO_DEEP}") from error
         if read.token.kind != "end" and not read.at(";"):
             read.fail("a semicolon or what else the statement may have here")
         found.append(replace(made, place=place, text=text[start : read.token.start].strip()))

@@ -27,6 +27,10 @@ class Ksql(Dialect):
 _DIALECT = Ksql()
 
 
+MOST_BRACKETS = 64
+TOO_DEEP = "is nested too deeply: take brackets out, or split it into statements that read one another"
+
+
 class Token(NamedTuple):
     """One word.
 
@@ -55,8 +59,12 @@ def tokens_of(text: str, file: str = "<statement>") -> list[Token]:
     lines = [0]
     lines.extend(at + 1 for at, letter in enumerate(text) if letter == "\n")
     tokens: list[Token] = []
+    depth = 0
     for each in found:
         place = _place(lines, each.start, file)
+        depth += {"(": 1, ")": -1}.get(each.text, 0) if each.token_type is not TokenType.STRING else 0
+        if depth > MOST_BRACKETS:
+            raise SqlError(place, f"more than {MOST_BRACKETS} brackets are open here: what they hold {TOO_DEEP}")
         kind = _KINDS.get(each.token_type)
         if kind is None:
             kind = "word" if each.text[:1].isalpha() or each.text[:1] == "_" else "symbol"
