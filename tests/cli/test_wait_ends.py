@@ -7,9 +7,12 @@ import signal
 import subprocess
 import sys
 
+import pytest
+
 ADDRESSES = ("--bootstrap-servers", "127.0.0.1:9", "--schema-registry-url", "http://127.0.0.1:9")
 
 
+@pytest.mark.long
 def test_sigterm_interrupts_it() -> None:
     command = [sys.executable, "-m", "forebay.cli.main", "wait", *ADDRESSES]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUNBUFFERED": "1"}

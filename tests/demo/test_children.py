@@ -96,6 +96,7 @@ def test_in_a_hurry_it_is_killed_at_once(start: Start) -> None:
     assert not alive(child.pid)
 
 
+@pytest.mark.long
 def test_what_it_started_ends_with_it(start: Start) -> None:
     child = start(HAS_A_CHILD)
     (grandchild,) = psutil.Process(child.pid).children()

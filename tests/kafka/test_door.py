@@ -144,6 +144,7 @@ def test_one_server_that_is_fine_is_enough(listen: Listen) -> None:
     assert why_silent(settings(f"{bad},nowhere.invalid:1")).startswith("nothing listens on")
 
 
+@pytest.mark.long
 def test_a_request_without_an_answer_tells_the_cause(listen: Listen, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, "forebay.kafka")
     address = listen(http)

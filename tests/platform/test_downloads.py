@@ -62,7 +62,7 @@ def remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         archive.addfile(runner, io.BytesIO(b"jar!"))
     monkeypatch.setattr("forebay.platform.checksums.RECORDED", recorded(root))
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(root)))
-    Thread(target=server.serve_forever, daemon=True).start()
+    Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     address = f"http://user:secret@127.0.0.1:{server.server_port}"
     monkeypatch.setattr("forebay.platform.artifacts.remote_repositories", lambda: {"central": address})
     monkeypatch.setenv("M2_REPO", str(tmp_path / "m2"))
