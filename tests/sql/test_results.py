@@ -97,13 +97,13 @@ def test_an_aggregate(aggregate: str) -> None:
     assert [(key, row[0]) for key, row in made.rows("in", *sent)] == [("k", want) for want in AGGREGATES[aggregate]]
 
 
-def test_a_condition_of_thousands_of_parts() -> None:
-    several = " OR ".join(f"n = {n}" for n in range(0, 6_000, 2))
-    none = " AND ".join(f"n != {n}" for n in range(6_001, 8_000, 2))
+def test_a_condition_of_hundreds_of_parts() -> None:
+    several = " OR ".join(f"n = {n}" for n in range(0, 6_000, 20))
+    none = " AND ".join(f"n != {n}" for n in range(6_001, 8_000, 20))
     made = Driven(f"{stream('n INT')}CREATE STREAM o AS SELECT n FROM s WHERE ({several}) AND {none};")
-    assert made.rows("in", *((None, {"N": n}) for n in (5, 2_998, 5_999, 5_998, 7_001))) == [
-        (None, (2_998,)),
-        (None, (5_998,)),
+    assert made.rows("in", *((None, {"N": n}) for n in (5, 2_980, 5_999, 5_980, 6_001))) == [
+        (None, (2_980,)),
+        (None, (5_980,)),
     ]
 
 
