@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import json
 import socket
 from pathlib import Path
@@ -64,6 +65,15 @@ def test_deleting_asks_first(stopped: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("click.confirm", lambda question: True)
     assert run(["down", "--delete-data"]) == 0
     assert not stopped.exists()
+
+
+def test_deleting_where_nobody_answers_says_what_to_give(
+    stopped: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert run(["down", "--delete-data", "--home", str(stopped)]) == 2
+    assert capsys.readouterr().err.strip() == "error: nobody answers here: give --yes"
+    assert stopped.exists()
 
 
 def test_deleting_without_being_asked(stopped: Path) -> None:

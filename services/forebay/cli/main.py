@@ -125,7 +125,10 @@ def run(arguments: list[str]) -> int:
     except click.ClickException as error:
         _report([error.format_message()], "", debug)
         return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt) as error:
+        if isinstance(error.__context__, EOFError):
+            _report(["nobody answers here: give --yes"], "", debug)
+            return 2
         _report(["interrupted"], "", debug)
         return 130
     except BrokenPipeError:
