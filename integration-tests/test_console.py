@@ -17,6 +17,7 @@ from loop_worker import LoopWorker
 from selenium.webdriver.common.keys import Keys
 from topic_reading import read_topic
 
+from forebay.catalog import find_service
 from forebay.cli.error_records import errors
 from forebay.console.local_queries import LocalQueries
 from forebay.console.restores import Restoring
@@ -253,6 +254,32 @@ def test_a_restore_is_shown_until_the_job_runs(consoles: ExitStack, browser: Bro
     console.look(1_700_000_002.0)
     browser.until(lambda: not browser.all(".restore"), "the job runs")
     assert not browser.complaints()
+
+
+CROSSED = """
+const boxes = [...document.querySelectorAll(".topology .node")].map((node) => [node.dataset.node, node.getBBox()]);
+return [...document.querySelectorAll(".topology path.arrow:not(.stored)")].flatMap((path) => {
+  const points = [...Array(59).keys()].map((at) => path.getPointAtLength((path.getTotalLength() * (at + 1)) / 60));
+  const inside = (point, box) =>
+    point.x > box.x + 3 && point.x < box.x + box.width - 3 && point.y > box.y + 3 && point.y < box.y + box.height - 3;
+  return boxes.filter(([, box]) => points.some((point) => inside(point, box))).map(([name]) => name);
+});
+"""
+
+
+def test_no_arrow_of_a_topology_runs_behind_a_box(consoles: ExitStack, browser: Browser) -> None:
+    try:
+        for name in ("price-join", "order-stores", "sensor-views"):
+            console = Console([WatchedJob(find_service(name), name, "http://127.0.0.1:1", "")])
+            consoles.callback(console.close)
+            browser.url = console.url
+            for size in (browsers.WIDE, NARROW):
+                browser.size(*size)
+                browser.open(f"#/job/{name}")
+                browser.until(lambda: browser.all(".topology svg"), "the picture is drawn")
+                assert browser.driver.execute_script(CROSSED) == [], (name, size)
+    finally:
+        browser.size(*browsers.WIDE)
 
 
 def test_a_job_that_is_down_a_second_tab_and_a_sleep(consoles: ExitStack, browser: Browser) -> None:

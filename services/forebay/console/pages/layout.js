@@ -10,9 +10,11 @@ const sizes = {
   step: { height: 38 },
   store: { height: 58 },
   repartition: { height: 46 },
+  bend: { height: 12 },
 };
 
 function widthOf(node) {
+  if (node.kind === "bend") return 12;
   const longest = Math.max(node.label.length * 7.6, node.kind === "topic" ? (node.detail ?? "").length * 6.4 : 0, node.kind === "store" ? 130 : 0);
   return Math.min(250, Math.max(96, longest + 32));
 }
@@ -39,7 +41,29 @@ function depths(nodes, arrows) {
   return depth;
 }
 
-/** Places for all boxes: {x, y, width, height} by node, the stages' frames, and the size of it all. */
+/** Bends, where an arrow between two steps passes columns on its way: what stands there makes room for it. */
+function bendsOf(flows, depth, stages) {
+  const bends = new Map(); // arrow -> its bends, in order
+  for (const arrow of flows) {
+    const stage = stages.get(arrow.tail);
+    if (stage === undefined || stage !== stages.get(arrow.head)) continue;
+    const passed = [];
+    for (let column = depth.get(arrow.tail) + 1; column < depth.get(arrow.head); column += 1) {
+      passed.push({ id: `bend ${arrow.tail} ${arrow.head} ${column}`, kind: "bend", label: "", stage, column });
+    }
+    if (passed.length) bends.set(arrow, passed);
+  }
+  return bends;
+}
+
+/** The arrows as the places they join: of one that bends each part. */
+const parts = (flows, bends) =>
+  flows.flatMap((arrow) => {
+    const stops = [arrow.tail, ...(bends.get(arrow) ?? []).map((bend) => bend.id), arrow.head];
+    return stops.slice(1).map((head, at) => ({ tail: stops[at], head }));
+  });
+
+/** Places for all boxes: {x, y, width, height} by node, the boxes that arrows pass, the stages' frames, and the size of it all. */
 export function layout(graph, tall) {
   const stored = new Map(); // store -> the step it stands beside
   for (const arrow of graph.arrows) {
@@ -48,6 +72,11 @@ export function layout(graph, tall) {
   const moving = graph.nodes.filter((node) => !stored.has(node.id));
   const flows = graph.arrows.filter((arrow) => !arrow.head.startsWith("store "));
   const depth = depths(moving, flows);
+  const bends = bendsOf(flows, depth, new Map(moving.map((node) => [node.id, node.stage])));
+  for (const bend of [...bends.values()].flat()) {
+    moving.push(bend);
+    depth.set(bend.id, bend.column);
+  }
   const blocks = moving.map((node) => {
     const parts = [node, ...graph.nodes.filter((each) => stored.get(each.id) === node.id)].map((each) => ({
       node: each,
@@ -58,8 +87,11 @@ export function layout(graph, tall) {
     return { node, parts, depth: depth.get(node.id), across, along: Math.max(...parts.map((each) => (tall ? each.height : each.width))) };
   });
   const lanes = stageLanes(graph, blocks);
-  placeAcross(blocks, lanes, flows);
-  return placed(graph, blocks, tall);
+  placeAcross(blocks, lanes, parts(flows, bends));
+  const found = placed(graph, blocks, tall);
+  const passed = new Map([...bends].map(([arrow, stops]) => [arrow, stops.map((bend) => found.boxes.get(bend.id))]));
+  for (const bend of [...bends.values()].flat()) found.boxes.delete(bend.id);
+  return { ...found, passed };
 }
 
 // Stages that take up the same columns stand beside each other, others may share a lane.
@@ -162,14 +194,14 @@ function placed(graph, blocks, tall) {
     for (const block of mine) {
       let across = block.at - least + PAD + TITLE;
       for (const part of block.parts) {
-        const own = tall ? part.height : part.width;
+        const own = part.node.kind === "bend" ? wide : tall ? part.height : part.width;
         const start = along + (wide - own) / 2;
         boxes.set(part.node.id, {
           node: part.node,
           x: tall ? across : start,
           y: tall ? start : across,
-          width: part.width,
-          height: part.height,
+          width: part.node.kind === "bend" && !tall ? wide : part.width,
+          height: part.node.kind === "bend" && tall ? wide : part.height,
         });
         across += (tall ? part.width : part.height) + 12;
       }

@@ -47,7 +47,7 @@ export class TopologyPicture {
       return;
     }
     this.tall = tall;
-    const { boxes, frames, width, height } = layout(this.graph, tall);
+    const { boxes, frames, passed, width, height } = layout(this.graph, tall);
     const title = `Topology of ${this.job}: ${this.graph.nodes.length} nodes`;
     const svg = s("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": title });
     svg.append(
@@ -57,7 +57,7 @@ export class TopologyPicture {
       svg.append(s("rect", { class: "frame", x: frame.x, y: frame.y, width: frame.width, height: frame.height, rx: 10 }));
       svg.append(s("text", { class: "frame-title", x: tall ? frame.x + frame.width - 2 : frame.x + 2, y: frame.y - 6, "text-anchor": tall ? "end" : "start" }, `sub-topology ${frame.stage.name}`));
     }
-    this.arrows = this.graph.arrows.map((arrow) => this.arrow(svg, arrow, boxes));
+    this.arrows = this.graph.arrows.map((arrow) => this.arrow(svg, arrow, boxes, passed.get(arrow) ?? []));
     this.labels = new Map();
     for (const box of boxes.values()) svg.append(this.box(box));
     for (const each of this.arrows) if (each.label) svg.append(each.label);
@@ -98,20 +98,26 @@ export class TopologyPicture {
     return null;
   }
 
-  arrow(svg, arrow, boxes) {
+  arrow(svg, arrow, boxes, passed) {
     const from = boxes.get(arrow.tail);
     const to = boxes.get(arrow.head);
     const stored = arrow.head.startsWith("store ");
     const down = this.tall !== stored;
-    const start = down ? [from.x + from.width / 2, from.y + from.height] : [from.x + from.width, from.y + from.height / 2];
-    const end = down ? [to.x + to.width / 2, to.y] : [to.x, to.y + to.height / 2];
-    const bend = Math.max(14, Math.abs(down ? end[1] - start[1] : end[0] - start[0]) / 2);
-    const control = down
-      ? [start[0], start[1] + bend, end[0], end[1] - bend]
-      : [start[0] + bend, start[1], end[0] - bend, end[1]];
+    const out = (box) => (down ? [box.x + box.width / 2, box.y + box.height] : [box.x + box.width, box.y + box.height / 2]);
+    const into = (box) => (down ? [box.x + box.width / 2, box.y] : [box.x, box.y + box.height / 2]);
+    const curve = (start, end) => {
+      const bend = Math.max(14, Math.abs(down ? end[1] - start[1] : end[0] - start[0]) / 2);
+      return down
+        ? `C${start[0]} ${start[1] + bend} ${end[0]} ${end[1] - bend} ${end}`
+        : `C${start[0] + bend} ${start[1]} ${end[0] - bend} ${end[1]} ${end}`;
+    };
+    const stops = [...passed, to];
+    const ways = stops.map((box, at) => curve(out(at ? stops[at - 1] : from), into(box)) + (box === to ? "" : `L${out(box)}`));
+    // The rate stands on the straight part of an arrow that passes a column, else in the middle.
+    const [start, end] = passed.length ? [into(passed[0]), out(passed[0])] : [out(from), into(to)];
     const path = s("path", {
       class: stored ? "arrow stored" : "arrow",
-      d: `M${start}C${control[0]} ${control[1]} ${control[2]} ${control[3]} ${end}`,
+      d: `M${out(from)}${ways.join("")}`,
       "marker-end": stored ? null : "url(#tip)",
     });
     svg.append(path);
