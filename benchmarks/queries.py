@@ -44,9 +44,11 @@ def main(rows: int, rate: int, seconds: int) -> None:
         job.wait()
         changelogs = job.value("forebay_state_bytes")
         server = started(home, changelogs)
-        pulls(server.port)
-        pushes(home, kafka, server.port, rate, seconds)
-        server.stop()
+        try:
+            pulls(server.port)
+            pushes(home, kafka, server.port, rate, seconds)
+        finally:
+            server.stop()
 
 
 def send(kafka: KafkaSettings, options: Options) -> None:
