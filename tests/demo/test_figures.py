@@ -55,12 +55,6 @@ def test_what_two_tasks_tell() -> None:
     assert found.latency_p95_s == pytest.approx(1.85)
 
 
-def test_what_an_earlier_process_told_does_not_count() -> None:
-    metrics = JobMetrics(SERVICE)
-    metrics.observe([told(0, opened=1_000)])
-    assert figures(metrics).outputs == 0
-
-
 def test_before_the_first_commit() -> None:
     found = figures(JobMetrics(SERVICE))
     assert found.lag is None

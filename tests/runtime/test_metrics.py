@@ -65,11 +65,6 @@ def test_tasks_are_counted_each_by_itself(metrics: JobMetrics) -> None:
     assert value(metrics, "forebay_records_out_total", kind="output") == 13
 
 
-def test_what_an_earlier_run_told_is_not_counted(metrics: JobMetrics) -> None:
-    assert metrics.observe([replace(told(1, outputs=5), opened=1)]) == []
-    assert value(metrics, "forebay_records_out_total", kind="output") == 0
-
-
 def test_the_difference_has_counts_subtracted_and_the_rest_as_it_is_now() -> None:
     before = replace(told(1, commits=4), records_in={"t": 3}, conversions=["a"], seconds={"commit": 1.0})
     now = replace(

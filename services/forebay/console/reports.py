@@ -91,6 +91,6 @@ class ReportedMetrics:
     def page(self, reports: Reports) -> str:
         """Take in reports; return the /metrics page, whose counters begin where the job was first seen."""
         if self._metrics is None or reports.opened_ms > self._opened:
-            self._metrics, self._opened = JobMetrics(self._service, since_ms=0), reports.opened_ms
+            self._metrics, self._opened = JobMetrics(self._service), reports.opened_ms
         self._metrics.observe(reports.figures)
         return generate_latest(self._metrics.registry).decode()

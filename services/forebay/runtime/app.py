@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,9 +31,10 @@ from forebay.runtime.kubernetes_members import following_executors
 from forebay.runtime.logic_settings import parse_logic
 from forebay.runtime.matched import find_matches
 from forebay.runtime.metrics import JobMetrics
+from forebay.runtime.plan import Plan
 from forebay.runtime.positions import committed_positions
 from forebay.runtime.prepare import check_topics, code_version, count_tasks, register_contracts
-from forebay.runtime.query import JobRunner, Plan
+from forebay.runtime.query import JobRunner
 from forebay.runtime.restore import Restore, prepare_restore, refuse_without_positions
 from forebay.runtime.rights import JobRights
 from forebay.runtime.session import SparkOptions
@@ -191,6 +193,7 @@ class JobApplication:
             restore=restore,
             restore_only=options.restore is Restore.ONLY,
             matched=matched,
+            run=uuid.uuid4().hex[:8],
             **options.engine,
         )
 

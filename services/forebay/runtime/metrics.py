@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -14,7 +13,6 @@ from forebay.runtime.task.figures import TaskFigures
 
 _KINDS = ("output", "errors", "late")
 _COUNTED = ("commits", "outputs", "errors", "late", "duplicates", "timers_fired", "restored_rows")
-_SKEW_MS = 5_000
 
 Place = tuple[int, int]
 N = TypeVar("N", int, float)
@@ -27,13 +25,11 @@ class JobMetrics:
 
     Args:
         service: label of every metric.
-        since_ms: what tasks opened before is left out, ms since the epoch; this process's start by default.
     """
 
-    def __init__(self, service: str, registry: CollectorRegistry | None = None, since_ms: int | None = None) -> None:
+    def __init__(self, service: str, registry: CollectorRegistry | None = None) -> None:
         self.registry = registry or CollectorRegistry()
         self._service = service
-        self._since = time.time_ns() // 1_000_000 - _SKEW_MS if since_ms is None else since_ms
         self._known: dict[Place, TaskFigures] = {}
         self.totals = dict.fromkeys(("records_in", "records_out", "state_rows", "state_bytes", *_COUNTED), 0)
         """Sums over all tasks."""
@@ -78,7 +74,7 @@ class JobMetrics:
         told = []
         for now in figures:
             before = self._known.get((now.part, now.task))
-            if now.opened < self._since or (before is not None and before.at >= now.at):
+            if before is not None and before.at >= now.at:
                 continue
             self._known[now.part, now.task] = now
             passed = since(before, now)

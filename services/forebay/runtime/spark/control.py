@@ -77,10 +77,14 @@ class WorkerControl:
             return
         self._told_at = now
         offsets = []
-        lease = {"number": self._lease.number, "planned": self._lease.planned_at}
+        told = {
+            "run": self._spec.run,
+            "trouble": trouble[:300],
+            "lease": {"number": self._lease.number, "planned": self._lease.planned_at},
+        }
         for item in figures:
             item.sign(beat_ms)
-            metadata = json.dumps({"figures": item.to_json(), "trouble": trouble[:300], "lease": lease})
+            metadata = json.dumps({**told, "figures": item.to_json()})
             topic = internal_topic(self._spec.application, item.part)
             offsets.append(TopicPartition(topic, item.task, item.commits, metadata))
         try:
@@ -109,11 +113,16 @@ class DriverControl:
         self._consumer.commit(offsets=[place], asynchronous=False)
 
     def figures(self) -> tuple[list[TaskFigures], str]:
-        """Return the tasks' figures as last told, and what a group waits for. Raises KafkaException."""
+        """Return what this run's tasks told last, and what a group waits for. Raises KafkaException.
+
+        What tasks told an earlier run stands there until they tell something new.
+        """
         found, trouble = [], ""
         for answer in self._consumer.committed(self._places, _ANSWER_SECONDS):
             if answer.error is None and answer.offset >= 0 and answer.metadata:
                 told = json.loads(answer.metadata)
+                if told.get("run") != self._spec.run:
+                    continue
                 found.append(TaskFigures.from_json(told["figures"]))
                 trouble = trouble or told["trouble"]
         return found, trouble

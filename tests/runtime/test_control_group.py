@@ -1,0 +1,79 @@
+"""What workers tell the driver by the control group's offsets, with a broker that keeps them in memory."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from confluent_kafka import TopicPartition
+
+from forebay.runtime.protocol.lease import Lease
+
+pytest.importorskip("pyspark")
+
+from forebay.kafka.settings import KafkaSettings
+from forebay.runtime.spark import control
+from forebay.runtime.spark.control import DriverControl, WorkerControl
+from forebay.runtime.spec import JobSpec
+from forebay.runtime.task.figures import TaskFigures
+
+KAFKA = KafkaSettings(bootstrap_servers="nowhere:1", schema_registry_url="http://nowhere")
+LEASE = Lease("checkpoint", number=1, group=0, groups=1, tasks=2, planned_at=5, start={"user_activity": (0, 0)})
+
+
+class ControlGroup:
+    """A consumer of a group whose offsets are kept here."""
+
+    def __init__(self) -> None:
+        self.offsets: dict[tuple[str, int], Any] = {}
+
+    def commit(self, *, offsets: list[Any], asynchronous: bool) -> None:
+        self.offsets |= {(place.topic, place.partition): place for place in offsets}
+
+    def committed(self, places: list[Any], _seconds: float) -> list[Any]:
+        nothing = SimpleNamespace(error=None, offset=-1001, metadata=None)
+        return [self.offsets.get((place.topic, place.partition), nothing) for place in places]
+
+    def poll(self, _seconds: float) -> None:
+        return
+
+
+@pytest.fixture
+def group(monkeypatch: pytest.MonkeyPatch) -> ControlGroup:
+    group = ControlGroup()
+    monkeypatch.setattr(control, "connection", lambda _spec: group)
+    return group
+
+
+def spec(run: str) -> JobSpec:
+    return JobSpec("user-sessions", "app", 2, 1, KAFKA, {}, {}, "1", run=run)
+
+
+def tell(group: Any, run: str, task: int, trouble: str = "") -> None:
+    WorkerControl(spec(run), LEASE, group).tell([TaskFigures(0, task, restored_rows=9)], 1, trouble)
+
+
+def test_a_driver_is_told_what_its_run_s_tasks_did_and_what_they_wait_for(group: ControlGroup) -> None:
+    tell(group, "this", 0)
+    tell(group, "this", 1, "the broker is away")
+    figures, trouble = DriverControl(spec("this")).figures()
+    assert [(item.task, item.restored_rows) for item in figures] == [(0, 9), (1, 9)]
+    assert trouble == "the broker is away"
+
+
+def test_what_an_earlier_run_told_a_moment_before_is_not_taken_for_this_one_s(group: ControlGroup) -> None:
+    tell(group, "before", 0, "the broker is away")
+    tell(group, "this", 1)
+    figures, trouble = DriverControl(spec("this")).figures()
+    assert [item.task for item in figures] == [1]
+    assert trouble == ""
+
+
+def test_a_worker_of_the_release_before_is_passed_over(group: ControlGroup) -> None:
+    tell(group, "", 0)
+    ((place, told),) = group.offsets.items()
+    without = told.metadata.replace('"run": "", ', "")
+    assert without != told.metadata
+    group.offsets[place] = TopicPartition(*place, 0, without)
+    assert DriverControl(spec("this")).figures() == ([], "")
