@@ -18,9 +18,7 @@ def order_payments(settings: OrderPaymentsSettings) -> Topology:
     orders = topology.stream(
         "placed_orders", PlacedOrder, timestamp="timestamp", event_id=lambda order: f"o\0{order.order_id}", nulls=False
     )
-    payments = topology.stream(
-        "payments", Payment, timestamp="timestamp", event_id=lambda payment: f"p\0{payment.payment_id}", nulls=False
-    )
+    payments = topology.stream("payments", Payment, timestamp="timestamp", event_id=_payment_id, nulls=False)
     windows = within(settings.within_ms, settings.grace_ms)
     valid = orders.peek(_check), payments.peek(_check)
     valid[0].left_join(valid[1], outcome, OrderPayment, windows=windows, store="orders-payments").to("order_payments")
@@ -50,6 +48,11 @@ def outcome(order: PlacedOrder, payment: Payment | None) -> OrderPayment:
         method=payment.method,
         paid_at=payment.timestamp,
     )
+
+
+def _payment_id(payment: Payment) -> str:
+    # Within its order: tasks know the ids of their own orders alone, and results must not depend on how many there are.
+    return f"p\0{payment.order_id}\0{payment.payment_id}"
 
 
 def _check(key: str, event: PlacedOrder | Payment | None) -> None:

@@ -9,19 +9,21 @@ from tests.order_payments.harness import Told
 
 
 def replay(records: Iterable[tuple[str, PlacedOrder | Payment]], within_ms: int) -> Told:
-    """Return order, status and payment of each output, sorted; repeated ids and unusable records count for nothing.
+    """Return order, status and payment of each output, sorted.
+
+    Repeated ids (of payments: for the same order) and unusable records count for nothing.
 
     Args:
         records: (key, event).
     """
     orders: dict[str, PlacedOrder] = {}
-    payments: dict[str, Payment] = {}
+    payments: dict[tuple[str, str], Payment] = {}
     for key, event in records:
         if key == event.order_id != "" and event.amount > 0:
             if isinstance(event, PlacedOrder):
                 orders.setdefault(event.order_id, event)
             else:
-                payments.setdefault(event.payment_id, event)
+                payments.setdefault((event.order_id, event.payment_id), event)
     found: Told = []
     for order in orders.values():
         near = [
