@@ -35,6 +35,10 @@ _COORDINATOR_MOVES = (
 
 _SECONDS = 60.0
 
+_RESTORING = {"fetch.wait.max.ms": 10}
+"""A partition's end is told by a fetch that found nothing, which the broker answers that late: it would be half a
+second, three times at a start."""
+
 
 class GroupSurroundings:
     """Implements `Surroundings` (see `group`).
@@ -76,7 +80,7 @@ class GroupSurroundings:
         return {(a.topic, a.partition): a.metadata or "" for a in answers if a.offset >= 0}
 
     def read_tails(self, tails: list[Tail]) -> None:
-        group = {"group.id": self._spec.restore_group}
+        group = {"group.id": self._spec.restore_group, **_RESTORING}
         name = self._spec.application
         read_tails(name, tails, lambda: Consumer(self._spec.kafka.consumer(**group)), telling=True)
 

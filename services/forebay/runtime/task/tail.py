@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
+from forebay.kafka.leaders import learn_leaders
 from forebay.runtime.changelog_reader import ChangelogRows, Pace
 from forebay.runtime.errors import StateConflict, Unavailable
 from forebay.runtime.protocol.position import POSITION, TaskPosition
@@ -16,6 +17,7 @@ from forebay.stores.table import Table
 
 _FETCH = 10_000
 _POLL_SECONDS = 0.2
+_ANSWER_SECONDS = 10.0
 _READING = b"reading"
 
 log = logging.getLogger(__name__)
@@ -85,6 +87,7 @@ class _Reading:
 
     def run(self) -> None:
         begun = time.monotonic()
+        learn_leaders(self._consumer, (topic for topic, _ in self._tail_of), _ANSWER_SECONDS)
         self._consumer.assign(
             [
                 TopicPartition(topic, number, tail.offsets.get(topic, OFFSET_BEGINNING))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from forebay.kafka.errors import failed, is_forbidden
+from forebay.kafka.leaders import learn_leaders
 from forebay.partitioner import Partitioner
 from forebay.processor.engine import BatchResult
 from forebay.processor.messages import Headers, SideRecord
@@ -103,6 +104,7 @@ class GroupProducer:
         """Fence off and abort whoever wrote for this group before. Raises Unavailable."""
         producer = self._new_producer()
         try:
+            learn_leaders(producer, [self._destinations.errors], self._timeout)
             producer.init_transactions(self._timeout)
         except KafkaException as error:
             raise failed(error.args[0], "can't begin transactions") from error

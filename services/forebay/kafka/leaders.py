@@ -1,0 +1,20 @@
+"""Who leads partitions, learnt before it is needed: librdkafka asks again only half a second later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+
+class _Client(Protocol):
+    def list_topics(self, topic: str, timeout: float) -> Any: ...
+
+
+def learn_leaders(client: _Client, topics: Iterable[str], seconds: float) -> None:
+    """Have a client connect, and learn who leads the topics' partitions. Raises KafkaException.
+
+    A new client that is told to read from a beginning, or to begin transactions, does not wait for its first
+    connection: it looks whether there is one, and looks again after 500 ms.
+    """
+    for topic in sorted(set(topics)):
+        client.list_topics(topic, timeout=seconds)
