@@ -17,7 +17,7 @@ from service_bench import PARTITIONS
 from forebay.platform import Platform
 from forebay.producing.base import Options
 from forebay.runtime.app import JobApplication, JobOptions
-from forebay.runtime.query import Plan
+from forebay.runtime.plan import Plan
 from forebay.runtime.task.pacing import Limits
 
 LEASE_MS = 2_000

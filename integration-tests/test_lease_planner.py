@@ -21,7 +21,9 @@ from forebay.platform import Endpoints, Platform
 from forebay.runtime.broker import BrokerView
 from forebay.runtime.errors import StateConflict, TopicChanged, Unavailable
 from forebay.runtime.protocol.lease import SENTINEL, Lease, LeaseOffset
-from forebay.runtime.spark.source import LeasePlanner, LeaseReader, rows
+from forebay.runtime.spark.planner import LeasePlanner
+from forebay.runtime.spark.sealed import SealedSpec
+from forebay.runtime.spark.source import LeaseReader, rows
 from forebay.runtime.spec import JobSpec, StartFrom
 
 Open = Callable[..., LeasePlanner]
@@ -194,7 +196,7 @@ def test_a_topic_made_again_is_refused(
     of = planner()
     start = of.plan(SENTINEL)
     end = of.plan(start)
-    reader = LeaseReader(of.spec)
+    reader = LeaseReader(SealedSpec(of.spec))
     assert list(reader.readBetweenOffsets(start, end)) == rows(start, end)
     fill(Bench(platform, "source", tmp_path), 0, range(1, 30))
     refused = f"{INPUT}: the checkpoint was made with topic id"

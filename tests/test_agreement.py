@@ -13,7 +13,7 @@ from forebay.catalog import Service, Topic, all_services
 from forebay.job import Job, load_job
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.app import JobApplication, JobOptions
-from forebay.runtime.query import Plan
+from forebay.runtime.plan import Plan
 from forebay.testing import TestDriver
 
 SERVICES = all_services()

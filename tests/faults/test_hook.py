@@ -17,18 +17,18 @@ ROOT = Path(__file__).parents[2]
 HOOK = ROOT / "integration-tests" / "faults" / "hook"
 WRITE = """
 from forebay.runtime.spark.leases import SparkStorage
-from forebay.runtime.spark import leases, source
+from forebay.runtime.spark import leases, planner
 leases.encode_state = lambda snapshot: b""
 class State:
     def updateValue(self, place, row): print("written", flush=True)
 storage = SparkStorage.__new__(SparkStorage)
 storage._tasks = State()
 storage.write((0, 0), None)
-print("on", source._now() // 86_400_000 > 100_000, flush=True)
+print("on", planner._now() // 86_400_000 > 100_000, flush=True)
 storage.write((0, 0), None)
 """
 WRAPPED = {
-    "forebay.runtime.spark.source": "LeasePlanner.plan",
+    "forebay.runtime.spark.planner": "LeasePlanner.plan",
     "forebay.runtime.spark.leases": "SparkStorage.write",
     "forebay.runtime.task.keeping": "SnapshotKeeper.write",
     "forebay.runtime.task.runner": "GroupRunner.renew",

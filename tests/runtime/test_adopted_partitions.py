@@ -9,7 +9,7 @@ from forebay.runtime.protocol.lease import Partitioned
 pytest.importorskip("pyspark")
 
 from forebay.runtime.errors import TopicChanged
-from forebay.runtime.spark.source import adopted
+from forebay.runtime.spark.planner import adopted
 
 START: Partitioned = {"t": (5, 6)}
 

@@ -56,7 +56,7 @@ def _query(module: ModuleType) -> None:
     _after(module.JobRunner, "_on_batch", Point.BEFORE_COMMIT_LOG)
 
 
-def _source(module: ModuleType) -> None:
+def _planner(module: ModuleType) -> None:
     plan = module.LeasePlanner.plan
 
     @functools.wraps(plan)
@@ -114,7 +114,7 @@ _PLACES: dict[str, Callable[[ModuleType], None]] = {
     "forebay.runtime.task.runner": _runner,
     "forebay.runtime.spark.control": _clock,
     "forebay.runtime.spark.leases": _leases,
-    "forebay.runtime.spark.source": _source,
+    "forebay.runtime.spark.planner": _planner,
     "forebay.runtime.query": _query,
 }
 

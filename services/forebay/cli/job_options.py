@@ -12,7 +12,7 @@ from forebay.cli.options import spark_secret_option
 from forebay.processor.engine import Emit
 from forebay.runtime.logs import FORMATS
 from forebay.runtime.memory import batch_bytes, memory_bytes
-from forebay.runtime.query import Trigger
+from forebay.runtime.plan import Trigger
 from forebay.runtime.spec import StartFrom, Tables
 from forebay.runtime.task.pacing import Limits
 

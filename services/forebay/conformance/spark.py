@@ -18,8 +18,8 @@ from forebay.conformance.runner import case_name, judged, make_script
 from forebay.conformance.script import Declarations, Outcome, Script
 from forebay.conformance.task import decode_outcomes, encode_outcomes, run_steps
 from forebay.runtime.interrupt import kept_interrupt
-from forebay.runtime.jvmlog import quiet_children
 from forebay.runtime.session import SparkOptions, build_session
+from forebay.runtime.spark.holder import declared_states
 from forebay.runtime.spark.leases import SparkStorage
 from forebay.testing.cell import Json
 
@@ -38,7 +38,7 @@ class CaseStates(StatefulProcessor):
         self._storage: SparkStorage | None = None
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self._storage = SparkStorage(handle)
+        self._storage = SparkStorage(declared_states(handle))
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:
         assert self._storage is not None
@@ -105,7 +105,7 @@ def _run_query(runs: list[_Run], progress: Progress) -> None:
     with tempfile.TemporaryDirectory(prefix="forebay-conformance-") as place:
         batches = _write_batches(runs, Path(place) / "batches")
         checkpoint = str(Path(place) / "checkpoint")
-        with quiet_children(), kept_interrupt():
+        with kept_interrupt():
             session = build_session("forebay-conformance", 1, checkpoint, SparkOptions())
         try:
             _stream(session, runs, Path(place) / "batches", checkpoint, lambda number: progress(number, batches))

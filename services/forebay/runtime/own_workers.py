@@ -33,6 +33,11 @@ def own_workers(context: SparkContext, application: str) -> Iterator[None]:
             del context.environment[VARIABLE]
 
 
+def is_local(master: str) -> bool:
+    """Tell whether tasks run in the driver's own JVM: its workers are children of this machine, started on demand."""
+    return _SLOTS.match(master) is not None
+
+
 def is_shared(master: str) -> bool:
     """Tell whether several jobs share the Spark of this master URL (SparkOptions.master): each has a slot."""
     found = _SLOTS.match(master)

@@ -9,8 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from enum import Enum
+from dataclasses import replace
 
 from confluent_kafka import KafkaException
 from py4j.protocol import Py4JNetworkError
@@ -20,14 +19,17 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from forebay.flags import Flag
 from forebay.runtime.errors import STOP_MARK
-from forebay.runtime.own_workers import own_workers
+from forebay.runtime.own_workers import is_local, own_workers
+from forebay.runtime.plan import Plan, Trigger
 from forebay.runtime.protocol.lease import OTHER_RELEASE
 from forebay.runtime.remedies import PASSING, explained
 from forebay.runtime.spark.control import DriverControl
-from forebay.runtime.spark.leases import OUTPUT_SCHEMA, LeaseHolder
+from forebay.runtime.spark.holder import OUTPUT_SCHEMA, LeaseHolder
+from forebay.runtime.spark.sealed import SealedSpec
 from forebay.runtime.spark.source import data_source
 from forebay.runtime.spec import JobSpec
 from forebay.runtime.task.figures import TaskFigures
+from forebay.runtime.warming import warm_worker
 
 log = logging.getLogger(__name__)
 
@@ -56,27 +58,8 @@ Observer = Callable[[list[TaskFigures], str], None]
 """Called with the tasks' figures every second or so, and with what a group waits for."""
 
 
-class Trigger(Enum):
-    """When the job ends: never by itself, or once everything that waited at the start is done."""
-
-    CONTINUOUS = "continuous"
-    AVAILABLE_NOW = "available-now"
-
-
 class JobStopped(Exception):
     """The job ended because it must not go on; the message says what to do."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How a query is run.
-
-    Args:
-        checkpoint: URL or path of Spark's checkpoint.
-    """
-
-    checkpoint: str
-    trigger: Trigger = Trigger.CONTINUOUS
 
 
 class JobRunner:
@@ -115,7 +98,10 @@ class JobRunner:
 
     def run(self) -> None:
         """Run the job. Raises JobStopped."""
-        self._session.dataSource.register(data_source(self._spec))
+        sealed = SealedSpec(self._spec)
+        if is_local(self._session.sparkContext.master or ""):
+            warm_worker(self._session, self._spec.application, sealed)
+        self._session.dataSource.register(data_source(sealed))
         pause, failures = 1.0, 0
         while not self._stopping.is_set():
             self._progressed.clear()
@@ -157,7 +143,7 @@ class JobRunner:
         limits = self._spec.limits
         smaller = replace(limits, max_records=max(1, limits.max_records // 2), max_bytes=limits.max_bytes // 2)
         self._spec = replace(self._spec, limits=smaller)
-        self._session.dataSource.register(data_source(self._spec))
+        self._session.dataSource.register(data_source(SealedSpec(self._spec)))
         log.warning(
             "%s: a worker died: commits have at most %d records now", self._spec.application, smaller.max_records
         )
@@ -165,7 +151,8 @@ class JobRunner:
     def _run_query(self) -> None:
         frame = self._session.readStream.format("forebay").load()
         with own_workers(self._session.sparkContext, self._spec.application):
-            frame = frame.groupBy("bucket").transformWithState(LeaseHolder(self._spec), OUTPUT_SCHEMA, "Append", "None")
+            holder = LeaseHolder(SealedSpec(self._spec))
+            frame = frame.groupBy("bucket").transformWithState(holder, OUTPUT_SCHEMA, "Append", "None")
         writer = (
             frame.writeStream.queryName(self._spec.application)
             .foreachBatch(self._on_batch)

@@ -1,20 +1,17 @@
-"""A task group inside Spark: a transformWithState processor that holds a lease and keeps snapshots."""
+"""A task group inside a worker of Spark: it holds leases and keeps snapshots."""
 
 from __future__ import annotations
 
 import json
 import logging
 import time
-from collections.abc import Iterator
 from typing import Any
-
-from pyspark.sql import Row
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.logs import configure_logging
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spark.control import WorkerControl
+from forebay.runtime.spark.holder import States
 from forebay.runtime.spec import JobSpec, recall_matches
 from forebay.runtime.stateformat import TaskSnapshot, decode_state, encode_state
 from forebay.runtime.task.build import build_group
@@ -24,8 +21,6 @@ from forebay.runtime.task.runner import GroupRunner
 from forebay.runtime.task.snapshot import Place
 
 log = logging.getLogger(__name__)
-
-OUTPUT_SCHEMA = "reports string"
 
 _WAIT_SECONDS = 0.1
 _RETRY_SECONDS = 1.0
@@ -57,9 +52,8 @@ class SparkBlocks:
 class SparkStorage:
     """A group's snapshots in Spark's state (implements `GroupStorage`)."""
 
-    def __init__(self, handle: StatefulProcessorHandle) -> None:
-        self._tasks = handle.getMapState("tasks", "part int, task int", "data binary")
-        self._blocks = handle.getMapState("blocks", "part int, task int, number long", "data binary")
+    def __init__(self, states: States) -> None:
+        self._tasks, self._blocks = states
 
     def read(self, place: Place) -> TaskSnapshot | None:
         row = self._tasks.getValue(place)
@@ -72,24 +66,10 @@ class SparkStorage:
         return SparkBlocks(self._blocks, place)
 
 
-class LeaseHolder(StatefulProcessor):
-    """Holds the lease of whichever group Spark hands it, until it is over."""
-
-    def __init__(self, spec: JobSpec) -> None:
-        self._spec = spec
-        self._storage: SparkStorage | None = None
-
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        self._storage = SparkStorage(handle)
-
-    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:
-        configure_logging(self._spec.log_format)
-        assert self._storage is not None
-        for row in rows:
-            yield Row(reports=json.dumps(_Holding(self._spec, Lease.from_json(row["lease"]), self._storage).run()))
-
-    def close(self) -> None:
-        self._storage = None
+def hold(spec: JobSpec, lease: str, storage: SparkStorage) -> str:
+    """Hold a lease until it is over; return the tasks' reports. Both are JSON."""
+    configure_logging(spec.log_format)
+    return json.dumps(_Holding(spec, Lease.from_json(lease), storage).run())
 
 
 class _Holding:

@@ -1,193 +1,29 @@
-"""The source as a PySpark Python data source: it hands out leases, records never pass through Spark."""
+"""The source as a PySpark Python data source: it hands out leases, records never pass through Spark.
+
+Spark unpickles it in four processes of a start, of which one plans: what planning needs is imported there alone.
+"""
 
 from __future__ import annotations
 
-import logging
-import time
-import uuid
-from collections.abc import Collection, Iterator
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
-from confluent_kafka import Consumer
-from confluent_kafka.admin import AdminClient
 from pyspark.errors import PySparkNotImplementedError
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, SimpleDataSourceStreamReader
 from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from forebay.job import global_tables, load_job
-from forebay.kafka.errors import NotAuthorized
-from forebay.renaming import actual_topics
-from forebay.runtime.broker import BrokerView, check_same
 from forebay.runtime.buckets import bucket_ids
-from forebay.runtime.errors import StateConflict, TopicChanged, Unavailable
 from forebay.runtime.logs import configure_logging
-from forebay.runtime.positions import closing_times, committed_positions
-from forebay.runtime.protocol.lease import SENTINEL, LeaseOffset, Partitioned
-from forebay.runtime.spec import JobSpec, recall_matches
+from forebay.runtime.protocol.lease import SENTINEL, LeaseOffset
+from forebay.runtime.spark.sealed import SealedSpec
 
-log = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from forebay.runtime.spark.planner import LeasePlanner
 
 SCHEMA = "bucket int, lease string"
 
 Row = tuple[int, str]
-
-
-class LeasePlanner:
-    """Plans leases for a job. Lives in Spark's source process."""
-
-    def __init__(self, spec: JobSpec) -> None:
-        recall_matches(spec)
-        self.spec = spec
-        service = spec.entry
-        topics = tuple(sorted(topic.name for topic in service.inputs))
-        own = tuple(topic.name for topic in service.topics(spec.application) if topic.name not in topics)
-        changelogs = {topic.name for topic in service.own_topics(spec.application, spec.tasks)}
-        admin = AdminClient(spec.kafka.admin())
-        probe = Consumer(spec.kafka.consumer(**{"group.id": spec.probe_group}))
-        self.broker = BrokerView(admin, probe, topics, own=own)
-        self._global = actual_topics(service.inputs, global_tables(load_job(service.job)))
-        self._remembered = changelogs.union(topics)
-        self._until: Partitioned | None = None
-        self._is_planned = False
-        self._unreachable_since: float | None = None
-
-    def freeze(self) -> None:
-        """Fix the ends for good: what comes later is for the next run."""
-        self._until = {} if self.spec.restore_only else self.broker.latest()
-
-    def plan(self, start: dict[str, Any]) -> dict[str, Any]:
-        """Return the end of the next lease; `start` itself when there is nothing left to do."""
-        begin = LeaseOffset.from_json(start)
-        if begin is None:
-            self._is_planned = True
-            return self._first().to_json()
-        if begin.tasks != self.spec.tasks:
-            raise StateConflict(
-                f"the checkpoint has {begin.tasks} tasks, the changelogs {self.spec.tasks}: it is from before the "
-                "number changed. Move it away, and `forebay restore` makes one from the changelogs"
-            )
-        topics = {topic.name for topic in self.spec.entry.inputs}
-        if not begin.start.keys() <= topics:
-            raise StateConflict(
-                f"the checkpoint reads {', '.join(sorted(begin.start))}, the job {', '.join(sorted(topics))}: start "
-                "it with the same --topic as before, or start over with `forebay reset`"
-            )
-        if begin.groups > self.spec.groups:
-            raise StateConflict(
-                f"the checkpoint has {begin.groups} task groups, but there are slots for {self.spec.groups}: start "
-                f"with --slots {begin.groups}; or move the checkpoint away: `forebay run --restore` makes another"
-            )
-        close_until = -1
-        if self._until is not None and self._is_planned:
-            close_until = self._unaligned()
-            if close_until < 0:
-                return start
-        self._is_planned = True
-        return self._checked(
-            replace(
-                begin,
-                number=begin.number + 1,
-                planned_at=_now(),
-                until=self._until,
-                restore=False,
-                restore_only=False,
-                close_until=close_until,
-            )
-        ).to_json()
-
-    def check_topics(self, offset: LeaseOffset) -> dict[str, str]:
-        """Return the ids of inputs and own topics, the same as `offset` knows them; one it does not know is new.
-
-        Raises:
-            TopicChanged: one was made again, or any of the job's topics is gone. Unavailable.
-        """
-        ids = self._topic_ids()
-        check_same(offset.topic_ids, ids)
-        return ids
-
-    def _checked(self, offset: LeaseOffset) -> LeaseOffset:
-        """Return the offset as the topics are now. While the broker is away it is as they were."""
-        try:
-            ids = self.check_topics(offset)
-            start = adopted(offset.start, self.broker.earliest(), offset.tasks, self._global)
-        except Unavailable as error:
-            self._outage(error)
-            return offset
-        self._outage(None)
-        return replace(offset, topic_ids=ids, start=start)
-
-    def _first(self) -> LeaseOffset:
-        spec = self.spec
-        return LeaseOffset(
-            checkpoint=uuid.uuid4().hex,
-            number=1,
-            groups=spec.groups,
-            tasks=spec.tasks,
-            planned_at=_now(),
-            start=self._start_positions(),
-            topic_ids=self._topic_ids(),
-            until=self._until,
-            restore=spec.restore,
-            restore_only=spec.restore_only,
-        )
-
-    def _start_positions(self) -> Partitioned:
-        start = self.spec.start
-        if start.position == "earliest":
-            return self.broker.earliest()
-        chosen = self.broker.latest() if start.position == "latest" else self.broker.from_time(start.timestamp_ms)
-        # A global table is whole whatever of the streams is left out.
-        return {**chosen, **{t: begin for t, begin in self.broker.earliest().items() if t in self._global}}
-
-    def _unaligned(self) -> int:
-        """Return the time up to which all tasks' results must be final, where that is wanted and not so; else -1."""
-        spec = self.spec
-        if not spec.align:
-            return -1
-        times = closing_times(committed_positions(spec.kafka, spec.entry, spec.application, spec.tasks))
-        latest = max(times.values(), default=-1)
-        return -1 if all(time == latest for time in times.values()) else latest
-
-    def _topic_ids(self) -> dict[str, str]:
-        return {topic: found for topic, found in self.broker.topic_ids().items() if topic in self._remembered}
-
-    def _outage(self, error: Unavailable | None) -> None:
-        if error is not None:
-            if self._unreachable_since is None:
-                self._unreachable_since = time.monotonic()
-                what = "the broker refuses" if isinstance(error, NotAuthorized) else "the broker can't be reached"
-                log.warning("%s: %s: %s: trying again until it answers", self.spec.application, what, error)
-        elif self._unreachable_since is not None:
-            seconds = time.monotonic() - self._unreachable_since
-            log.warning("%s: the broker answers again after %.1f s", self.spec.application, seconds)
-            self._unreachable_since = None
-
-
-def adopted(start: Partitioned, earliest: Partitioned, tasks: int, whole: Collection[str] = frozenset()) -> Partitioned:
-    """Return where reading begins, with partitions and topics that came since: they are read from their beginning.
-
-    Args:
-        earliest: beginnings of all topics that the job reads.
-        whole: topics that every task reads whole, whatever their partitions.
-
-    Raises:
-        TopicChanged: partitions are gone, or their number does not fit the tasks.
-    """
-    for topic in sorted(start.keys() | earliest.keys()):
-        begins, found = start.get(topic, ()), len(earliest.get(topic, ()))
-        if found < len(begins):
-            raise TopicChanged(
-                f"{topic}: {len(begins)} partitions were read so far, the topic has {found} now: it was deleted or "
-                "recreated. Restore it, or start over with `forebay reset`"
-            )
-        if found % tasks and topic not in whole:
-            raise TopicChanged(
-                f"{topic}: {found} partitions can't be spread over {tasks} tasks without moving keys between "
-                f"them: use a multiple of {tasks} partitions, or start over with another number of tasks"
-            )
-    return {topic: (*start.get(topic, ()), *begins[len(start.get(topic, ())) :]) for topic, begins in earliest.items()}
 
 
 def rows(start: dict[str, Any], end: dict[str, Any]) -> list[Row]:
@@ -202,14 +38,18 @@ def rows(start: dict[str, Any], end: dict[str, Any]) -> list[Row]:
 class LeaseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
     """Hands out leases. It opens its planner where it is first needed: readers are pickled, connections can't be."""
 
-    def __init__(self, spec: JobSpec) -> None:
+    def __init__(self, spec: SealedSpec) -> None:
         self._spec = spec
         self._opened: LeasePlanner | None = None
 
     @property
     def _planner(self) -> LeasePlanner:
         if self._opened is None:
-            self._opened = LeasePlanner(self._spec)
+            from forebay.runtime.spark.planner import LeasePlanner  # noqa: PLC0415 (most processes plan nothing)
+
+            spec = self._spec.open()
+            configure_logging(spec.log_format)
+            self._opened = LeasePlanner(spec)
         return self._opened
 
     def initialOffset(self) -> dict[str, Any]:
@@ -232,7 +72,7 @@ class LeaseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
         return {"_spec": self._spec, "_opened": None}
 
 
-def data_source(spec: JobSpec) -> type[DataSource]:
+def data_source(spec: SealedSpec) -> type[DataSource]:
     """Return the data source of a job, named `forebay`; it carries the job's spec, so no option holds a secret."""
 
     class LeaseSource(DataSource):
@@ -249,11 +89,6 @@ def data_source(spec: JobSpec) -> type[DataSource]:
             )
 
         def simpleStreamReader(self, schema: StructType) -> SimpleDataSourceStreamReader:
-            configure_logging(spec.log_format)
             return LeaseReader(spec)
 
     return LeaseSource
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000

@@ -1,0 +1,55 @@
+"""A task group inside Spark: a transformWithState processor.
+
+Spark unpickles it also where it only asks for the states; what works is imported where work comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import Row
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from forebay.runtime.spark.sealed import SealedSpec
+
+if TYPE_CHECKING:
+    from forebay.runtime.spec import JobSpec
+
+OUTPUT_SCHEMA = "reports string"
+
+States = tuple[Any, Any]
+"""Spark's map states of the tasks and of their blocks."""
+
+
+def declared_states(handle: StatefulProcessorHandle) -> States:
+    """Return the states that snapshots are kept in."""
+    return (
+        handle.getMapState("tasks", "part int, task int", "data binary"),
+        handle.getMapState("blocks", "part int, task int, number long", "data binary"),
+    )
+
+
+class LeaseHolder(StatefulProcessor):
+    """Holds the lease of whichever group Spark hands it, until it is over."""
+
+    def __init__(self, sealed: SealedSpec) -> None:
+        self._sealed = sealed
+        self._spec: JobSpec | None = None
+        self._states: States | None = None
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._states = declared_states(handle)
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:
+        from forebay.runtime.spark.leases import SparkStorage, hold  # noqa: PLC0415 (to declare states takes none of it)
+
+        assert self._states is not None
+        if self._spec is None:
+            self._spec = self._sealed.open()
+        storage = SparkStorage(self._states)
+        for row in rows:
+            yield Row(reports=hold(self._spec, row["lease"], storage))
+
+    def close(self) -> None:
+        self._states = None

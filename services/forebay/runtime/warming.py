@@ -1,0 +1,44 @@
+"""Starts a Python worker and has it import what a task group needs, while Spark still plans the query."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from forebay.runtime.own_workers import own_workers
+from forebay.runtime.spark.sealed import SealedSpec
+
+log = logging.getLogger(__name__)
+
+
+def warm_worker(session: SparkSession, application: str, sealed: SealedSpec) -> None:
+    """Have a worker on this machine ready for the first lease: Spark gives it the worker that this leaves idle.
+
+    A start is a chain of processes, one waiting for the other, of which the last takes a second and a half to import.
+    Where this fails, the query tells why, which needs the same.
+    """
+
+    def work() -> None:
+        try:
+            context = session.sparkContext
+            with own_workers(context, application):
+                imports = context.parallelize([sealed], 1).map(_import)
+                _ = imports._jrdd  # Only now is the environment of its workers fixed.
+            imports.collect()
+        except (PySparkException, Py4JError, OSError) as error:
+            log.debug("%s: no worker is warm: %s", application, error)
+
+    threading.Thread(target=work, name="warming", daemon=True).start()
+
+
+def _import(sealed: SealedSpec) -> None:
+    import pyspark.sql.pandas.serializers  # noqa: F401, PLC0415 (what the worker is to import, not the driver)
+
+    from forebay.job import load_job  # noqa: PLC0415
+    from forebay.runtime.spark import leases  # noqa: F401, PLC0415
+
+    load_job(sealed.open().entry.job)
