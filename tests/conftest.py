@@ -6,7 +6,9 @@ Properties have no deadlines (a busy machine is no failure), and in CI the same 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("forebay", deadline=None, derandomize="CI" in os.environ)
@@ -14,3 +16,13 @@ settings.load_profile("forebay")
 
 # That of whoever runs the tests may be none, or a dumb one.
 os.environ["TERM"] = "xterm"
+
+
+@pytest.fixture(autouse=True)
+def _starts_no_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`forebay run` starts Java first, whatever comes then."""
+
+    def start(_settings: Mapping[str, str]) -> None:
+        raise RuntimeError("these tests have no Spark")
+
+    monkeypatch.setattr("forebay.runtime.session.start_jvm", start)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from forebay.cli import run as command
+from forebay.cli import application
 from forebay.cli.main import run
 from forebay.cli.run_several import served, shared_engine
 from forebay.runtime.session import SparkOptions
@@ -42,7 +42,7 @@ def test_no_service_is_no_command(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_each_service_named_is_a_job_of_one_spark(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     ran: list[Any] = []
-    monkeypatch.setattr(command, "run_until_told", ran.append)
+    monkeypatch.setattr(application, "run_until_told", ran.append)
     given = ("--home", str(tmp_path), "--topic", "device_events=prod.devices")
     assert run(["run", *BOTH, BOTH[0], *given, *NOWHERE]) == 0
     (several,) = ran

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import hatch_build
-from forebay.cli import run as run_command
+from forebay.cli import application
 from forebay.cli.main import cli
 from forebay.serde.extension import SWITCH, missing, native_codec
 
@@ -50,9 +50,9 @@ def test_it_is_an_error_where_it_is_required() -> None:
 
 @pytest.mark.parametrize(("reason", "shown"), [("no compiler", "warning: no compiler\n"), ("", "")])
 def test_a_job_says_at_its_start_that_it_is_missing(monkeypatch: pytest.MonkeyPatch, reason: str, shown: str) -> None:
-    monkeypatch.setattr(run_command, "missing", lambda: reason)
-    monkeypatch.setattr(run_command, "application_of", lambda *_: None)
-    monkeypatch.setattr(run_command, "run_until_told", lambda _: None)
+    monkeypatch.setattr(application, "missing", lambda: reason)
+    monkeypatch.setattr(application, "application_of", lambda *_: None)
+    monkeypatch.setattr(application, "run_until_told", lambda _: None)
     done = CliRunner().invoke(
         cli, ["run", "user-sessions", "--bootstrap-servers", "x:1", "--schema-registry-url", "http://x"]
     )

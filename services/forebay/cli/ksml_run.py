@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
+from forebay.cli.application import application_of, run_until_told
 from forebay.cli.connection import connect, connection_options
 from forebay.cli.job_options import engine_fields, job_options
 from forebay.cli.ksml_files import create_option, created, files_options, mount_files
 from forebay.cli.names import named
-from forebay.cli.run import application_of, run_until_told
 from forebay.runtime.restore import Restore
 
 _CONNECTION = ("bootstrap_servers", "schema_registry_url", "kafka_options")

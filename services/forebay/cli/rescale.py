@@ -11,10 +11,10 @@ from typing import Any
 import click
 
 from forebay.catalog import Service
+from forebay.cli.application import ENDING, application_of, checkpoint_of, run_until_told
 from forebay.cli.connection import connect, connection_options
 from forebay.cli.job_options import ending_job_options, engine_fields
 from forebay.cli.names import named, service_argument
-from forebay.cli.run import ENDING, application_of, checkpoint_of, run_until_told
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.identities import rescale_topic
 from forebay.kafka.settings import KafkaSettings

@@ -8,11 +8,11 @@ from typing import Any
 import click
 
 from forebay.catalog import Service
+from forebay.cli.application import ENDING, application_of, run_until_told
 from forebay.cli.connection import connection_options
 from forebay.cli.job_options import ending_job_options, engine_fields
 from forebay.cli.names import named, service_argument
 from forebay.cli.restoring import restore_bar
-from forebay.cli.run import ENDING, application_of, run_until_told
 from forebay.runtime.restore import Restore
 
 

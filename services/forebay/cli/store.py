@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from forebay.catalog import Service
+from forebay.cli.application import ENDING, application_of, run_until_told
 from forebay.cli.connection import connect, connection_options
 from forebay.cli.job_options import ending_job_options, engine_fields
 from forebay.cli.names import named, service_argument
-from forebay.cli.run import ENDING, application_of, run_until_told
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topic_config import set_topic_config
 from forebay.runtime.logic_settings import WrongSettings, parse_logic

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import signal
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 
+from forebay.runtime.jvmlog import filtered_stderr
+
+_STARTING = threading.Lock()
 _ON_COMMAND_LINE = ("spark.driver.memory", "spark.driver.extraJavaOptions")
 
 
@@ -37,9 +41,12 @@ def start_jvm(given: Mapping[str, str]) -> None:
     supervisors, `timeout`) would shut Spark down before the driver has ended its leases. The JVM ends with the driver,
     whose end closes its stdin.
     """
-    if SparkContext._gateway is None:
-        conf = SparkConf(loadDefaults=False).setAll(list(given.items()))
-        SparkContext._ensure_initialized(gateway=launch_gateway(conf, _Apart(process_group=0)))
+    with _STARTING:
+        if SparkContext._gateway is None:
+            conf = SparkConf(loadDefaults=False).setAll(list(given.items()))
+            with filtered_stderr() as stderr:
+                gateway = launch_gateway(conf, _Apart(process_group=0, stderr=stderr))
+            SparkContext._ensure_initialized(gateway=gateway)
 
 
 def without_secrets(settings: Mapping[str, str]) -> dict[str, str]:

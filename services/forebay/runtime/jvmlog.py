@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,19 +18,14 @@ _NOISE = (
 
 
 @contextmanager
-def quiet_children() -> Iterator[None]:
-    """Let processes started inside write their stderr through a filter; this process's own stays as it is."""
-    sys.stderr.flush()
-    own = os.dup(2)
+def filtered_stderr() -> Iterator[int]:
+    """Give the stderr of a process that is started inside, and of all that it starts: a filter before our own."""
     reading, writing = os.pipe()
-    os.dup2(writing, 2)
-    os.close(writing)
-    threading.Thread(target=_pass_on, args=(reading, own), name="jvm-stderr", daemon=True).start()
+    threading.Thread(target=_pass_on, args=(reading, os.dup(2)), name="jvm-stderr", daemon=True).start()
     try:
-        yield
+        yield writing
     finally:
-        sys.stderr.flush()
-        os.dup2(own, 2)
+        os.close(writing)
 
 
 def _pass_on(reading: int, own: int) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import sys
+import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -104,6 +107,22 @@ def archive_file() -> Path:
     return Path(sys.prefix, "share", "forebay", f"spark-{pyspark.__version__}.jsa")
 
 
+def launch(options: SparkOptions) -> None:
+    """Begin to start the JVM, beside what else a start has to do: `build_session` waits for it. Raises RefusedSetting.
+
+    Whatever hinders it shows there again, where somebody waits.
+    """
+    settings = _common_settings(options)
+
+    def start() -> None:
+        with suppress(Exception):
+            _start(settings, options)
+
+    for work in (start, _import_what_sessions_do):
+        # An end that comes sooner waits: a JVM that is left while it starts would live on for a moment, with its files.
+        threading.Thread(target=work, name="launch").start()
+
+
 def build_session(
     name: str, state_partitions: int, checkpoint: str, options: SparkOptions, java_options: str = ""
 ) -> SparkSession:
@@ -112,6 +131,20 @@ def build_session(
     Args:
         java_options: of the JVM, in place of those that use the archive of Spark's classes.
     """
+    settings = {
+        "spark.sql.shuffle.partitions": str(state_partitions),
+        **checkpoint_settings(checkpoint),
+        **_common_settings(options, java_options),
+    }
+    _start(settings, options)
+    builder = SparkSession.builder.appName(name)
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def _common_settings(options: SparkOptions, java_options: str = "") -> dict[str, str]:
+    """Return the settings that no job has for itself; and have Spark's processes find Python."""
     for key, value in options.conf.items():
         if key in REQUIRED and value != REQUIRED[key]:
             raise RefusedSetting(f"{key}={value} is refused: exactly-once rests on {key}={REQUIRED[key]}")
@@ -123,27 +156,30 @@ def build_session(
     choose_python(os.environ)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     java = f"{_JVM_OPTIONS} -Dlog4j2.configurationFile={_LOG4J.as_uri()} {java_options or archive_options()}".rstrip()
-    settings = {
+    return {
         "spark.master": options.master,
         "spark.driver.memory": options.memory,
         "spark.executor.memory": options.memory,
         "spark.executor.cores": "1",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
-        "spark.sql.shuffle.partitions": str(state_partitions),
         **LEAN,
-        **checkpoint_settings(checkpoint),
         **(options.executors.settings() if options.executors is not None else local_settings(options.slots)),
         **options.conf,
         **java_settings(java, options.conf),
         **REQUIRED,
     }
+
+
+def _start(settings: Mapping[str, str], options: SparkOptions) -> None:
     alone = options.executors is None and options.slots == 1
     start_jvm(settings if alone else without_secrets(settings))
-    builder = SparkSession.builder.appName(name)
-    for key, value in settings.items():
-        builder = builder.config(key, value)
-    return builder.getOrCreate()
+
+
+def _import_what_sessions_do() -> None:
+    """Import pandas, as py4j's converters of pyspark do at a session's first call: half a second."""
+    with suppress(ImportError):
+        importlib.import_module("pyspark.testing.utils")
 
 
 def java_settings(java: str, conf: Mapping[str, str]) -> dict[str, str]:

@@ -10,7 +10,6 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from forebay.runtime.interrupt import kept_interrupt
-from forebay.runtime.jvmlog import quiet_children
 from forebay.runtime.session import SparkOptions, build_session
 
 Sessions = Callable[[str, int, str], AbstractContextManager[SparkSession]]
@@ -22,7 +21,7 @@ def own_session(options: SparkOptions) -> Sessions:
 
     @contextmanager
     def opened(application: str, state_partitions: int, checkpoint: str) -> Iterator[SparkSession]:
-        with quiet_children(), kept_interrupt():
+        with kept_interrupt():
             session = build_session(application, state_partitions, checkpoint, options)
         try:
             yield session
@@ -48,7 +47,7 @@ class SharedSpark:
         """Give a job its session (see Sessions). Raises RefusedSetting."""
         with self._lock:
             if self._first is None:
-                with quiet_children(), kept_interrupt():
+                with kept_interrupt():
                     self._first = build_session("forebay", state_partitions, checkpoint, self._options)
             session = self._first.newSession()
         session.conf.set("spark.sql.shuffle.partitions", str(state_partitions))

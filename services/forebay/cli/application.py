@@ -1,0 +1,141 @@
+"""Jobs as the command line describes them: made, and run until a signal."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import click
+
+from forebay.catalog import Service
+from forebay.cli.check import checked
+from forebay.cli.connection import connect
+from forebay.cli.created import create_missing
+from forebay.cli.job_options import engine_fields
+from forebay.cli.names import named
+from forebay.cli.run_several import require_sharable, served, shared_engine
+from forebay.cli.spark_options import spark_options
+from forebay.kafka.patience import keep_trying
+from forebay.platform.java import find_java
+from forebay.renaming import actual_names
+from forebay.runtime.app import JobApplication, JobOptions
+from forebay.runtime.logic_settings import WrongSettings
+from forebay.runtime.logs import configure_logging
+from forebay.runtime.plan import Plan, Trigger
+from forebay.runtime.restore import Restore
+from forebay.runtime.sessions import Sessions, SharedSpark
+from forebay.runtime.several import SeveralJobs
+from forebay.serde.extension import missing
+
+ENDING = {"trigger": Trigger.AVAILABLE_NOW.value}
+"""The option of a job that ends by itself, for commands that don't offer it."""
+
+
+def run_services(
+    services: Collection[Service],
+    home: Path,
+    options: dict[str, Any],
+    *,
+    restore: bool,
+    check: bool,
+    create: bool | None,
+) -> None:
+    """Run the jobs of services, each once, as `forebay run` with these options does.
+
+    Args:
+        create: whether to make topics that don't exist; None: on the embedded platform only.
+    """
+    chosen = named(services, options["topics"])
+    if len(chosen) > 1:
+        require_sharable(options)
+    for service in services if check else ():
+        checked(service, options["logic"])
+    if missing():
+        click.echo(f"warning: {missing()}", err=True)
+    wanted = Restore.IF_MISSING if restore else Restore.NO
+    creating = not options["bootstrap_servers"] if create is None else create
+    if len(chosen) == 1:
+        job = application_of(chosen[0], home, options, engine_fields(options), wanted)
+        if creating:
+            _create(chosen[0], job, options["tasks"])
+        run_until_told(job)
+        return
+    spark = SharedSpark(spark_options(options, len(chosen)))
+    engine = shared_engine(engine_fields(options), len(chosen))
+    own = {**options, "http_port": -1}
+    jobs = [application_of(service, home, own, engine, wanted, spark.session) for service in chosen]
+    for service, job in zip(chosen, jobs if creating else (), strict=False):
+        _create(service, job, options["tasks"])
+    with served(jobs, options["http_host"], options["http_port"]):
+        run_until_told(SeveralJobs(jobs, spark.close))
+
+
+def _create(service: Service, job: JobApplication, tasks: int) -> None:
+    for name in keep_trying(lambda: create_missing(job.kafka, service, job.application, tasks)):
+        click.echo(f"{name}: created", err=True)
+
+
+def run_until_told(job: JobApplication | SeveralJobs) -> None:
+    """Run a job until it ends by itself, or a signal ends it after the running commit."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda _number, _frame: job.stop())
+    job.run()
+
+
+def checkpoint_of(service: Service, home: Path, options: dict[str, Any]) -> str:
+    """Return the path or URL of the job's checkpoint."""
+    application = options["application"] or service.name
+    return options["checkpoint"] or str((home / "checkpoints" / application).resolve())
+
+
+def application_of(
+    service: Service,
+    home: Path,
+    options: dict[str, Any],
+    engine: dict[str, Any],
+    restore: Restore = Restore.NO,
+    sessions: Sessions | None = None,
+) -> JobApplication:
+    """Return the job that the command line's options describe; `engine` holds fields of its JobSpec.
+
+    Raises:
+        click.UsageError: a setting of the logic is wrong, or options don't fit each other; says which.
+    """
+    configure_logging(options["log_format"])
+    find_java()
+    connection = {name: options[name] for name in ("bootstrap_servers", "schema_registry_url", "kafka_options")}
+    application = options["application"] or service.name
+    chosen = JobOptions(
+        service=service.name,
+        topics=actual_names((*service.inputs, *service.outputs)),
+        kafka=connect(home=home, **connection),
+        plan=Plan(checkpoint_of(service, home, options), Trigger(options["trigger"])),
+        application=application,
+        tasks=options["tasks"],
+        groups=_groups(options),
+        logic=options["logic"],
+        engine=engine,
+        spark=spark_options(options),
+        restore=restore,
+        max_downtime_ms=options["max_downtime_ms"],
+        http_host=options["http_host"],
+        http_port=options["http_port"],
+    )
+    try:
+        return JobApplication(chosen, sessions)
+    except WrongSettings as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _groups(options: dict[str, Any]) -> int:
+    groups, slots = int(options["groups"]), options["slots"]
+    if options["executors"]:
+        return groups or sys.maxsize
+    if groups > slots:
+        raise click.UsageError(
+            f"--groups {groups} needs --slots {groups}: a group keeps its slot for as long as its lease lasts"
+        )
+    return groups

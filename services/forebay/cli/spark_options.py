@@ -1,0 +1,26 @@
+"""What the command line's options say of Spark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from forebay.runtime.kubernetes import ExecutorPods
+from forebay.runtime.session import SparkOptions
+
+
+def spark_options(options: dict[str, Any], jobs: int = 1) -> SparkOptions:
+    """Return how Spark runs that many jobs. Raises click.UsageError: options don't fit each other."""
+    if jobs > 1:
+        return SparkOptions(1, options["memory"], options["conf"], jobs=jobs)
+    return SparkOptions(options["slots"], options["memory"], options["conf"], _executors(options))
+
+
+def _executors(options: dict[str, Any]) -> ExecutorPods | None:
+    name, secret = options["executors"], options["spark_secret"]
+    if name:
+        return ExecutorPods.of_this_pod(name, options["driver_host"], secret)
+    if secret is not None:
+        raise click.UsageError("--spark-secret is for --executors")
+    return None
