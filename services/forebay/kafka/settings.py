@@ -26,6 +26,8 @@ _CONSUMER: Mapping[str, Any] = {
     "enable.auto.commit": False,
     "enable.auto.offset.store": False,
     "enable.partition.eof": True,
+    # Whoever reads faster than it fetches would rest for a second each time the client has enough waiting.
+    "fetch.queue.backoff.ms": 10,
     "group.id": "forebay",
     "isolation.level": "read_committed",
 }

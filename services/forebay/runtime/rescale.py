@@ -21,12 +21,12 @@ from forebay.kafka.identities import marker_group, rescale_topic
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import TopicSpec, spec_of
 from forebay.renaming import actual_topics
-from forebay.runtime.changelog_reader import TopicChangelog
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.positions import undelivered
 from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.runtime.stage_log import StageLog, stage_logs
 from forebay.runtime.staging import MAX_BYTES, Record, Staging
+from forebay.runtime.task.tail import Tail, read_tails
 from forebay.stores.spread import Spreader
 from forebay.stores.table import MemoryTable
 
@@ -121,15 +121,11 @@ class Rescale:
             yield from self._stage_records(stage, tables, found)
 
     def _read(self, stage: int, log: StageLog) -> tuple[list[MemoryTable], list[TaskPosition | None]]:
+        name, group, rows = self._application, {"group.id": marker_group(self._application)}, log.rows()
         tables = [MemoryTable() for _ in range(self._before)]
-        group, rows = {"group.id": marker_group(self._application)}, log.rows()
-        positions = [
-            TopicChangelog(
-                f"{self._application}-{stage}-{task}", lambda: Consumer(self._kafka.consumer(**group)), rows, task
-            ).restore(table)
-            for task, table in enumerate(tables)
-        ]
-        return tables, positions
+        tails = [Tail(f"{name}-{stage}-{task}", rows, task, table, {}) for task, table in enumerate(tables)]
+        read_tails(f"{name}-{stage}", tails, lambda: Consumer(self._kafka.consumer(**group)))
+        return tables, [tail.position for tail in tails]
 
     def _stage_records(
         self, stage: int, tables: list[MemoryTable], positions: list[TaskPosition | None]

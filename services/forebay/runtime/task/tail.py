@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from forebay.kafka.leaders import learn_leaders
-from forebay.runtime.changelog_reader import ChangelogRows, Pace
+from forebay.runtime.changelog_reader import ChangelogRows
 from forebay.runtime.errors import StateConflict, Unavailable
 from forebay.runtime.protocol.position import POSITION, TaskPosition
+from forebay.runtime.task.pace import Pace, Reached
+from forebay.stores.keys import pack_time
 from forebay.stores.table import Table
 
 _FETCH = 10_000
+_MOST_WAITING = 250_000
 _POLL_SECONDS = 0.2
 _ANSWER_SECONDS = 10.0
 _READING = b"reading"
@@ -41,14 +43,6 @@ class Tail:
     offsets: dict[str, int]
     keys: dict[bytes, None] = field(default_factory=dict)
     position: TaskPosition | None = None
-    waiting: dict[bytes, bytes | None] = field(default_factory=dict)
-    """Rows read and not applied yet."""
-
-    def apply(self) -> None:
-        """Apply what waits."""
-        if self.waiting:
-            self.table.apply(self.waiting.items(), _READING)
-            self.waiting.clear()
 
 
 def read_tails(
@@ -77,66 +71,119 @@ def read_tails(
         consumer.close()
 
 
+class _Rows:
+    """What was read for a task and is not in its table yet."""
+
+    def __init__(self, tail: Tail) -> None:
+        self._tail = tail
+        self.waiting: dict[bytes, bytes | None] = {}
+        self.position: bytes | None = None
+
+    @property
+    def are_many(self) -> bool:
+        """Whether it pays to put them: a table in order takes a quarter of its own rows for less than a few."""
+        return len(self.waiting) >= max(_FETCH, min(_MOST_WAITING, len(self._tail.table) // 4))
+
+    def apply(self) -> None:
+        """Put what waits into the table."""
+        if self.waiting:
+            self._tail.table.apply(self.waiting.items(), _READING)
+            self._tail.keys.update(dict.fromkeys(self.waiting))
+            self.waiting.clear()
+
+    def finish(self) -> None:
+        """Put the rest, and say where the task stands."""
+        self.apply()
+        if self.position is not None:
+            self._tail.position = TaskPosition.from_json(self.position)
+
+
+class _Partition:
+    """A task's partition of one changelog."""
+
+    def __init__(self, tail: Tail, topic: str, rows: _Rows) -> None:
+        self.tail = tail
+        self.topic = topic
+        self.rows = rows
+        self.prefix, self.is_stamped = tail.rows.form(topic)
+        self.last: Message | None = None
+        self.bytes = 0
+
+
 class _Reading:
     def __init__(self, name: str, tails: list[Tail], consumer: Consumer, telling: bool, stall_seconds: float) -> None:
-        self._tail_of = {(topic, tail.number): tail for tail in tails for topic in tail.rows.topics}
         self._tails = tails
+        self._rows = [_Rows(tail) for tail in tails]
+        self._partitions = {
+            (topic, tail.number): _Partition(tail, topic, rows)
+            for tail, rows in zip(tails, self._rows, strict=True)
+            for topic in tail.rows.topics
+        }
+        self._unread = set(self._partitions)
         self._consumer = consumer
         self._stall_seconds = stall_seconds
         self._pace = Pace(name, consumer if telling else None)
 
     def run(self) -> None:
-        begun = time.monotonic()
-        learn_leaders(self._consumer, (topic for topic, _ in self._tail_of), _ANSWER_SECONDS)
+        learn_leaders(self._consumer, (topic for topic, _ in self._partitions), _ANSWER_SECONDS)
         self._consumer.assign(
             [
-                TopicPartition(topic, number, tail.offsets.get(topic, OFFSET_BEGINNING))
-                for (topic, number), tail in self._tail_of.items()
+                TopicPartition(topic, number, part.tail.offsets.get(topic, OFFSET_BEGINNING))
+                for (topic, number), part in self._partitions.items()
             ]
         )
-        reading, records = set(self._tail_of), 0
-        while reading:
-            messages = self._consumer.consume(_FETCH, 0) or self._first()
-            self._pace.took(messages, self._stall_seconds)
-            for message in messages:
-                place = message.topic() or "", message.partition() or 0
-                error = message.error()
-                if error is not None:
-                    self._event(error, place, message, reading)
-                else:
-                    records += 1
-                    self._take(place, message)
-            for tail in self._tails:
-                tail.apply()
-            self._pace.tell()
-        if records:
-            self._pace.done(sum(len(tail.table) for tail in self._tails))
-        log.debug("%d records of changelogs read in %.2f s", records, time.monotonic() - begun)
+        while self._unread:
+            records, size = self._take(self._consumer.consume(_FETCH, 0) or self._first())
+            self._pace.took(records, size, self._stall_seconds)
+            for rows in self._rows:
+                if rows.are_many:
+                    rows.apply()
+            self._pace.tell(self._reached())
+        for rows in self._rows:
+            rows.finish()
+        self._pace.done(sum(len(tail.table) for tail in self._tails), self._reached())
 
     def _first(self) -> list[Message]:
         message = self._consumer.poll(_POLL_SECONDS)
         return [] if message is None else [message]
 
-    def _take(self, place: tuple[str, int], message: Message) -> None:
-        tail = self._tail_of[place]
-        key, value = message.key() or b"", message.value()
-        if key == POSITION:
+    def _take(self, messages: list[Message]) -> tuple[int, int]:
+        """Take in messages, a million in a restore; return how many records and bytes of values they were."""
+        partitions, events, size = self._partitions, 0, 0
+        for message in messages:
+            if message.error() is not None:
+                events += 1
+                self._event(message)
+                continue
+            part = partitions[message.topic(), message.partition()]  # type: ignore[index]
+            part.last = message
+            key, value = message.key() or b"", message.value()
+            if key == POSITION:
+                part.rows.position = value or part.rows.position
+                continue
             if value is not None:
-                tail.position = TaskPosition.from_json(value)
-            return
-        row, data = tail.rows.row(place[0], key, value, message.timestamp()[1])
-        tail.waiting.pop(row, None)
-        tail.waiting[row] = data
-        tail.keys[row] = None
+                size += len(value)
+                part.bytes += len(value)
+                if part.is_stamped:
+                    value = pack_time(message.timestamp()[1]) + value
+            part.rows.waiting[part.prefix + key] = value
+        return len(messages) - events, size
 
-    def _event(
-        self, error: KafkaError, place: tuple[str, int], message: Message, reading: set[tuple[str, int]]
-    ) -> None:
-        tail = self._tail_of.get(place)
+    def _reached(self) -> Reached:
+        for place, part in self._partitions.items():
+            if part.last is not None:
+                yield *place, (part.last.offset() or 0) + 1, part.bytes
+
+    def _event(self, message: Message) -> None:
+        """Take in that a partition ended, or can't be read."""
+        error, place = message.error(), (message.topic() or "", message.partition() or 0)
+        assert error is not None
+        part = self._partitions.get(place)
+        tail = None if part is None else part.tail
         name = "" if tail is None else tail.name
         if error.code() == KafkaError._PARTITION_EOF and tail is not None:
             tail.offsets[place[0]] = message.offset() or 0
-            reading.discard(place)
+            self._unread.discard(place)
         elif error.code() in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_PARTITION):
             raise StateConflict(
                 f"{name}: the changelog {place[0]} has no partition {place[1]}: the state can't be completed"

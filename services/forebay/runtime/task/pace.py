@@ -1,0 +1,69 @@
+"""Tells how far the reading of changelogs came."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Iterable
+
+from confluent_kafka import Consumer, TopicPartition
+
+from forebay.runtime.errors import Unavailable
+
+log = logging.getLogger(__name__)
+
+_LOG_SECONDS = 5.0
+_TELL_SECONDS = 1.0
+
+Reached = Iterable[tuple[str, int, int, int]]
+"""Topic, partition, the offset behind what was read, and how many bytes that was."""
+
+
+class Pace:
+    """Tells how far reading came: the log every few seconds, the consumer's group every second.
+
+    Args:
+        consumer: whose group is told (see `restore_progress`); None: no group.
+    """
+
+    def __init__(self, name: str, consumer: Consumer | None) -> None:
+        self._name = name
+        self._consumer = consumer
+        self._begun = self._heard = self._logged = self._told = time.monotonic()
+        self._records = self._bytes = 0
+
+    def took(self, records: int, size: int, stall_seconds: float) -> None:
+        """Count what arrived. Raises Unavailable where nothing has for so long."""
+        now = time.monotonic()
+        self._records += records
+        self._bytes += size
+        if records:
+            self._heard = now
+        elif now - self._heard > stall_seconds:
+            raise Unavailable(f"{self._name}: nothing came from the changelogs for {stall_seconds:.0f} s")
+        if now - self._logged > _LOG_SECONDS:
+            self._logged = now
+            log.info("%s: restoring: %s", self._name, self._figures(now))
+
+    def tell(self, reached: Reached) -> None:
+        """Tell the group, once a second."""
+        now = time.monotonic()
+        if self._consumer is not None and self._records and now - self._told > _TELL_SECONDS:
+            self._told = now
+            offsets = [TopicPartition(topic, number, offset, str(size)) for topic, number, offset, size in reached]
+            self._consumer.commit(offsets=offsets, asynchronous=True)
+
+    def done(self, rows: int, reached: Reached) -> None:
+        """Tell the end, where anything was read: `rows` are there."""
+        if self._records:
+            self._told = -math.inf
+            self.tell(reached)
+            log.info("%s: restored %d rows: %s", self._name, rows, self._figures(time.monotonic()))
+
+    def _figures(self, now: float) -> str:
+        seconds = max(now - self._begun, 1e-3)
+        return (
+            f"{self._records} records in {seconds:.1f} s, {self._records / seconds:.0f} records/s, "
+            f"{self._bytes / seconds / 1e6:.1f} MB/s"
+        )
