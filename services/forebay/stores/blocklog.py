@@ -171,19 +171,24 @@ def catch_up(table: Table, directory: Directory, storage: BlockStorage, decode: 
 
 def _rebuild(table: Table, directory: Directory, storage: BlockStorage, decode: Decode) -> int:
     table.clear()
-    chunks, read = directory.chunks, 0
+    # At once: a table in order takes all its rows for far less than block after block.
+    table.apply(_all_rows(directory, storage, decode), directory.tag)
+    chunks, deltas = directory.chunks, directory.deltas
+    return sum(chunk.block != NO_BLOCK for chunk in chunks) + sum(delta.count for delta in deltas)
+
+
+def _all_rows(directory: Directory, storage: BlockStorage, decode: Decode) -> Iterator[Change]:
+    chunks = directory.chunks
     starts = [chunk.start for chunk in chunks]
     for chunk, end in zip(chunks, [*starts[1:], None], strict=True):
         if chunk.block != NO_BLOCK:
-            rows = _block(chunk.block, storage, decode)
-            table.apply([(k, v) for k, v in rows if k >= chunk.start and (end is None or k < end)], b"rebuilding")
-            read += 1
+            for key, value in _block(chunk.block, storage, decode):
+                if key >= chunk.start and (end is None or key < end):
+                    yield key, value
     for delta in directory.deltas:
-        changes = _delta_changes(delta, storage, decode)
-        table.apply([(k, v) for k, v in changes if delta.sequence > folded_at(chunks, starts, k)], b"rebuilding")
-        read += delta.count
-    table.apply([], directory.tag)
-    return read
+        for key, value in _delta_changes(delta, storage, decode):
+            if delta.sequence > folded_at(chunks, starts, key):
+                yield key, value
 
 
 def _delta_changes(delta: Delta, storage: BlockStorage, decode: Decode) -> Iterator[Change]:
