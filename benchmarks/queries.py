@@ -42,8 +42,11 @@ def main(rows: int, rate: int, seconds: int) -> None:
         send(kafka, Options(rate=0, count=3 * rows, keys=rows, seed=1, event_rate=20_000))
         job = JobProcess(home, SERVICE, "--trigger", "available-now")
         job.wait()
-        changelogs = job.value("forebay_state_bytes")
-        server = started(home, changelogs)
+        print(f"{job.value('forebay_state_bytes') / 1e6:.1f} MB of keys and values")
+        files = ("--store-directory", str(home / "replica"))
+        started(home, "in files", *files).stop()
+        started(home, "in files, again", *files).stop()
+        server = started(home, "in memory")
         try:
             pulls(server.port)
             pushes(home, kafka, server.port, rate, seconds)
@@ -57,18 +60,17 @@ def send(kafka: KafkaSettings, options: Options) -> None:
     produce(TOPIC, options, kafka.producer(**{"linger.ms": 0}), codec, lambda _s, _t: 0)
 
 
-def started(home: Path, state_bytes: float) -> JobProcess:
+def started(home: Path, where: str, *arguments: str) -> JobProcess:
     """Start a query server, wait until it has read all; print how long that took, and what memory it has then."""
     begun = time.perf_counter()
-    server = JobProcess(home, SERVICE, command="queries")
+    server = JobProcess(home, SERVICE, *arguments, command="queries")
     while not server.value("forebay_queries_current_timestamp_seconds"):
         if server.process.poll() is not None or time.perf_counter() - begun > 300:
             raise SystemExit(server.log()[-2000:])
         time.sleep(0.1)
     seconds, rows = time.perf_counter() - begun, server.value("forebay_queries_rows")
     memory = psutil.Process(server.process.pid).memory_info().rss
-    print(f"{rows:,.0f} rows, {state_bytes / 1e6:.1f} MB of keys and values")
-    print(f"  read in {seconds:.1f} s from the process's start; {memory / 1e6:.0f} MB resident")
+    print(f"  {where}: {rows:,.0f} rows there {seconds:.1f} s from the process's start; {memory / 1e6:.0f} MB resident")
     return server
 
 

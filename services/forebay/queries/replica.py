@@ -24,6 +24,7 @@ from forebay.stores.table import MemoryTable, Table, prefix_end
 T = TypeVar("T")
 
 _AT_ONCE = 20_000
+_MOST_AT_ONCE = 250_000
 _NOTE_SECONDS = 60.0
 
 
@@ -114,12 +115,13 @@ class TaskReplica(FollowedTask):
         return self.batch
 
     def take(self, topic: str, offset: int, key: bytes, value: bytes | None, timestamp: int) -> None:
-        """Take a record; a long way behind, rows go into a file before their batch is whole: nobody reads it yet."""
+        """Take a record; a long way behind, rows go into the table before their batch is whole: nobody reads it yet."""
         super().take(topic, offset, key, value, timestamp)
-        if self._file is None or self.is_current:
+        if self.is_current:
             return
         self._early += 1
-        if self._early % _AT_ONCE == 0:
+        if self._early >= max(_AT_ONCE, min(_MOST_AT_ONCE, len(self._table) // 4)):
+            self._early = 0
             with self._lock:
                 self._table.apply(self._changes(self._until).items(), b"reading")
 

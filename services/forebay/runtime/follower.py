@@ -53,7 +53,7 @@ class FollowedTask(abc.ABC):
         self.topics = rows.topics
         self._rows = rows
         self._waiting: dict[str, deque[tuple[int, Change]]] = {topic: deque() for topic in rows.topics}
-        self._positions: deque[tuple[int, TaskPosition, int]] = deque()
+        self._positions: deque[tuple[int, bytes, int]] = deque()
         self.committed_ms = -1
         """When the newest batch that was applied was written, in ms; -1: none was."""
         self.begins: Mapping[str, int] = {}
@@ -69,7 +69,7 @@ class FollowedTask(abc.ABC):
         if topic != self.internal or key != POSITION:
             self._waiting[topic].append((offset, self._rows.row(topic, key, value, timestamp)))
         elif value is not None:
-            self._positions.append((offset, TaskPosition.from_json(value), timestamp))
+            self._positions.append((offset, value, timestamp))
 
     @abc.abstractmethod
     def batches_end(self, ends: Offsets) -> int:
@@ -89,7 +89,7 @@ class FollowedTask(abc.ABC):
         found = None
         while self._positions and self._positions[0][0] < ends[self.internal]:
             _, found, self.committed_ms = self._positions.popleft()
-        return found
+        return None if found is None else TaskPosition.from_json(found)
 
     def _changes(self, until: Offsets) -> dict[bytes, bytes | None]:
         """Take out what the batches before `until` changed: each row's last value."""
