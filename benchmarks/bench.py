@@ -148,13 +148,14 @@ class JobProcess:
         resident = 0
         try:
             root = psutil.Process(self.process.pid)
-            for process in [root, *root.children(recursive=True)]:
-                with process.oneshot():
-                    times, resident = process.cpu_times(), resident + process.memory_info().rss
-                    kind = "jvm" if process.name() == "java" else "driver" if process.pid == root.pid else "python"
-                    self._cpu[process.pid] = (kind, times.user + times.system)
+            tree = [root, *root.children(recursive=True)]
         except psutil.Error:
             return
+        for process in tree:
+            with suppress(psutil.Error), process.oneshot():
+                times, resident = process.cpu_times(), resident + process.memory_info().rss
+                kind = "jvm" if process.name() == "java" else "driver" if process.pid == root.pid else "python"
+                self._cpu[process.pid] = (kind, times.user + times.system)
         self.usage.peak_bytes = max(self.usage.peak_bytes, resident)
 
     def _scrape(self) -> None:
