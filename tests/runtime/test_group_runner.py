@@ -137,6 +137,15 @@ def test_while_its_lease_is_held_it_goes_on_however_long_that_lasts(bench: Bench
     assert not bench.runner.finished.is_set()
 
 
+def test_while_its_snapshots_are_written_it_goes_on_however_long_that_lasts(bench: Bench) -> None:
+    bench.runner.start(lease(1))
+    bench.clock.now += SECONDS
+    for _ in range(5):
+        bench.clock.now += GRACE_SECONDS - 0.1
+        assert bench.runner.between_commits(lambda: True)
+    assert bench.runner.is_alive
+
+
 def test_what_the_broker_did_not_take_is_taken_back_and_tried_again(bench: Bench) -> None:
     bench.group.raises = [Unavailable("broker away")]
     bench.runner.start(lease(1))

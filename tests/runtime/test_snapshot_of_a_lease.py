@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 
@@ -181,3 +183,28 @@ def _empty(loop: Loop) -> TaskCommit:
     position = replace(task.position, n=task.position.n + 1)
     result = BatchResult(position=task.engine.position)
     return TaskCommit(task.settings.name, "0-0", result, position, task.changelogs)
+
+
+def test_the_loop_is_asked_a_few_times_however_many_tasks_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Each time it is asked takes a cycle of the loop: a tenth of a second where nothing comes.
+    job = Job(World(Setup("sum", 64, 64, records=2_000), 0))
+    loop = job.start()
+    while not loop.group.is_done(job.world.lease(0)):
+        loop.group.cycle(job.world.lease(0), 0.02)
+    assert sum(writer.waiting > 0 for writer in loop.group.writers.values()) > 5
+    asked, answer = [], loop.between_commits
+
+    def counted(call: Callable[[], Any], seconds: float = 0) -> Any:
+        asked.append(call)
+        return answer(call, seconds)
+
+    monkeypatch.setattr(loop, "between_commits", counted)
+    attempt = job.state.attempt()
+    SnapshotKeeper(attempt).write(loop)
+    assert len(asked) == 3, "all rows that the state lacks, what came since, the snapshots"
+    for place, writer in loop.group.writers.items():
+        table, snapshot = MemoryTable(), attempt.read(place)
+        assert snapshot is not None
+        catch_up(table, snapshot.directory, attempt.blocks(place), decode_block)
+        assert dict(table.scan(b"")) == dict(loop.group.tasks[place[1]].table.scan(b""))
+        assert writer.waiting == 0

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeVar
 
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.stateformat import TaskSnapshot
 from forebay.runtime.task.group import TaskGroup
-from forebay.runtime.task.snapshot import GroupStorage, Piece, Place
+from forebay.runtime.task.snapshot import GroupStorage, Piece, Place, SnapshotWriter
 
 _PIECE_ROWS = 20_000
 
@@ -63,23 +63,37 @@ class SnapshotKeeper:
 
     def put_waiting(self, loop: Loop) -> None:
         """Put what waits to be put, where it is much."""
-        for place, writer in loop.group.writers.items():
+        for writer in loop.group.writers.values():
             if writer.waiting > self._piece_rows:
-                self._put(loop, place)
+                self._put(loop, [writer])
 
     def write(self, loop: Loop) -> None:
         """Put what is missing, and the snapshots in place of those before. Raises Unavailable: those before count."""
         self.put_all(loop)
-        for place in loop.group.writers:
-            self._put(loop, place)
+        for writers in self._together(loop.group.writers.values()):
+            self._put(loop, writers)
         for place, snapshot in loop.between_commits(lambda: self._snapshots(loop.group)).items():
             self._storage.write(place, snapshot)
             blocks = self._storage.blocks(place)
             for number in self._deletes.pop(place, ()):
                 blocks.delete_block(number)
 
-    def _put(self, loop: Loop, place: Place) -> None:
-        self._take(loop.between_commits(loop.group.writers[place].cut))
+    def _together(self, writers: Iterable[SnapshotWriter]) -> Iterator[list[SnapshotWriter]]:
+        """Group tasks by what waits to be put: each time the loop is asked takes as long as its cycle."""
+        together: list[SnapshotWriter] = []
+        rows = 0
+        for writer in writers:
+            rows += writer.waiting
+            together.append(writer)
+            if rows >= self._piece_rows:
+                yield together
+                together, rows = [], 0
+        if together:
+            yield together
+
+    def _put(self, loop: Loop, writers: list[SnapshotWriter]) -> None:
+        for piece in loop.between_commits(lambda: [writer.cut() for writer in writers]):
+            self._take(piece)
 
     def _take(self, piece: Piece) -> None:
         blocks = self._storage.blocks(piece.place)

@@ -94,7 +94,7 @@ class GroupRunner:
         self._deadline = self._monotonic() + GRACE_SECONDS
 
     def between_commits(self, call: Callable[[], T], seconds: float = 120.0) -> T:
-        """Run `call` on the loop's thread between two commits and return what it gives.
+        """Run `call` on the loop's thread between two commits and return what it gives. A lease that asks is held.
 
         Raises:
             LoopEnded: the loop ended meanwhile. Whatever `call` raises.
@@ -107,6 +107,8 @@ class GroupRunner:
             except BaseException as error:
                 answer.set_exception(error)
 
+        if self._is_held:
+            self.hold()
         self._calls.put(run)
         until = self._monotonic() + seconds
         while True:
