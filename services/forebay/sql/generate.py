@@ -74,9 +74,18 @@ class Generator:
 
     Args:
         replaced: expressions that have a source already, such as what a query is grouped by.
+        standard: whether a comparison with null is unknown, not false.
     """
 
-    def __init__(self, names: Names, functions: Functions, replaced: dict[Expression, Typed] | None = None) -> None:
+    def __init__(
+        self,
+        names: Names,
+        functions: Functions,
+        replaced: dict[Expression, Typed] | None = None,
+        *,
+        standard: bool = False,
+    ) -> None:
+        self.standard = standard
         self.names = names
         self.functions = functions
         self.replaced = replaced or {}
