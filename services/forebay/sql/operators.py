@@ -50,7 +50,8 @@ def apply(make: Generator, call: Call) -> Typed | None:
     if name == "NOT" and len(arguments) == 1:
         return make.applied("(not {0})", [make.condition(arguments[0])], BOOLEAN)
     if name == "IS NULL":
-        return _typed(f"({make.of(arguments[0]).source} is None)", BOOLEAN)
+        _, value = make.once(make.of(arguments[0]).source)
+        return _typed(f"({value} is None)" if value else "False", BOOLEAN)
     if name == "IS DISTINCT":
         (one, other), _ = make.alike([make.of(each) for each in arguments], call)
         return _typed(f"({one} != {other})", BOOLEAN)
