@@ -8,6 +8,7 @@ from typing import Any
 from forebay.formats import Format
 from forebay.operators.folds import Fold
 from forebay.sql.aggregates.registry import Aggregate, same
+from forebay.sql.generate import GENERATED
 from forebay.sql.values import Row, format_of_hints
 
 
@@ -59,6 +60,7 @@ def results_of(aggregates: Sequence[Aggregate]) -> Callable[[Row], Row]:
 
 def _tuple_of(parameters: str, parts: Sequence[str], functions: Sequence[Callable[..., Any]]) -> Callable[..., Row]:
     """Return the function that gives a tuple of these parts, which call the functions f0, f1...: once per record."""
-    names = {f"f{number}": function for number, function in enumerate(functions)}
+    names: dict[str, Any] = {f"f{number}": function for number, function in enumerate(functions)}
+    names["__name__"] = GENERATED
     made: Callable[..., Row] = eval(f"lambda {parameters}: ({''.join(f'{part}, ' for part in parts)})", names)
     return made
