@@ -21,10 +21,10 @@ BLOCKS = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
 
 
 def test_the_statements_of_the_page_become_topologies() -> None:
-    for block in (BLOCKS[0], BLOCKS[2]):
+    for block, queries in ((BLOCKS[0], 2), (BLOCKS[0] + BLOCKS[2], 3), (BLOCKS[3], 6)):
         program = program_of(block, "page.sql")
         assert topology_of(program).graph.nodes
-        assert len(program.queries) in (2, 6)
+        assert len(program.queries) == queries
 
 
 def test_the_queries_of_the_page_are_understood() -> None:

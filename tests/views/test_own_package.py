@@ -74,6 +74,15 @@ def test_contracts_are_written_and_the_views_run(package: Path, capsys: pytest.C
     ]
 
 
+def test_the_plan_of_each_view_is_shown(package: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["views", "my-views", "--write", "--plan"]) == 0
+    assert capsys.readouterr().out.splitlines()[:3] == [
+        "CTAS_part_avg_0: table part_avg -> topic part_avg",
+        "  columns area STRING KEY, avg_reading DOUBLE",
+        "  give AVG(readings.reading) as avg_reading",
+    ]
+
+
 def test_an_entry_that_says_otherwise_is_told(package: Path, capsys: pytest.CaptureFixture[str]) -> None:
     service = package / "service.py"
     service.write_text(service.read_text().replace("part-avg", "averages").replace("stages=2", "stages=1"))

@@ -58,12 +58,21 @@ REFUSED = {
         select(rest="FROM reading GROUP BY area"),
         "FROM reading: this service's views select FROM readings",
     ),
+    "a source of a schema": (
+        select(rest="FROM a.readings GROUP BY area"),
+        "FROM a.readings: this service's views select FROM readings",
+    ),
+    "a window": (
+        select(rest="FROM readings WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY area"),
+        "WINDOW can't be in a view",
+    ),
+    "partitions": (select() + " PARTITION BY area", "PARTITION BY can't be in a view"),
     "a subquery": (select(rest="FROM (SELECT 1) AS readings GROUP BY area"), "this service's views select FROM"),
     "no group": (
         select(rest="FROM readings"),
         "no GROUP BY: say which column makes the rows, such as GROUP BY sensor",
     ),
-    "a rollup": (select(rest="FROM readings GROUP BY ROLLUP (area)"), r"ROLLUP \(area\) stands where a column"),
+    "a rollup": (select(rest="FROM readings GROUP BY ROLLUP (area)"), r"ROLLUP\(area\) stands where a column"),
     "all columns": (select(rest="FROM readings GROUP BY ALL"), r"write GROUP BY column \[, \.\.\.\]"),
     "grouped by a place": (select(rest="FROM readings GROUP BY 1"), "1 stands where a column of readings must"),
     "grouped by a number": (

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from forebay.agreement import store_contracts
 from forebay.builder import job
+from forebay.interactive.pickling import dumps, loads
 from forebay.processor import RejectedRecord
 from forebay.records import fields_of
 from forebay.stores.keys import split_key
@@ -141,6 +142,13 @@ def test_a_topology_is_the_same_each_time_it_is_made(folder: Path) -> None:
     (record,) = made.topology[1].repartitions.values()
     assert made.logic(1)(Settings()).component.reads[0].value.type is record  # type: ignore[attr-defined]
     assert job(Settings, lambda _: views_topology(READINGS, views)).inputs == {"readings": Measured}
+
+
+def test_views_of_a_program_are_copied_to_another_process(folder: Path) -> None:
+    copy = loads(dumps(views_topology(READINGS, load_views(folder, READINGS))))
+    tables = rows(TestDriver(job(Settings, lambda _: copy)), measured(reading=11.0), measured(reading=None))
+    assert tables["by_sensor"]["s-1"]["mean"] == 11.0
+    assert tables["high"] == {"wheel": {"area": "wheel", "n": 1}}
 
 
 records = st.builds(

@@ -13,26 +13,31 @@ from forebay.cli.names import ServiceType
 from forebay.job import load_job
 from forebay.serde.contracts import contracts_folder, load_contract
 from forebay.views.contracts import contracts_of
-from forebay.views.records import is_of_views
+from forebay.views.records import plan_of
 
 
 @click.command(
     epilog="""\b
 Examples:
   forebay views sensor-views
-  forebay views sensor-views --write"""
+  forebay views sensor-views --write
+  forebay views sensor-views --plan"""
 )
 @click.argument("service", type=ServiceType())
 @click.option("--write", is_flag=True, help="Write the contracts that are missing or out of date.")
-def views(service: Service, write: bool) -> int:
+@click.option("--plan", is_flag=True, help="Print what each view computes, as EXPLAIN of `forebay sql` does.")
+def views(service: Service, write: bool, plan: bool) -> int:
     """Check the contracts of a SERVICE made of SQL views: records of rows, stores and repartitions.
 
     They follow from the views' files, so they are never written by hand. Exits with 1 if one is out of date, or if the
     service's entry in the table of services says otherwise than its views.
     """
     job = load_job(service.job)
-    if not all(is_of_views(record) for record in job.outputs.values()):
+    found = [plan_of(record) for record in job.outputs.values()]
+    if not all(found):
         raise click.UsageError(f"{service.name} is not made of SQL views: its job is not one of views_job()")
+    for each in found if plan else ():
+        click.echo("\n".join(each.lines() if each else ()))
     folder, stale = Path(str(contracts_folder(service.name))), 0
     for name, text in contracts_of(job, _namespace(service)):
         file = folder / f"{name}.avsc"

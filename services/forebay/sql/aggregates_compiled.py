@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 from forebay.builder.stream import Stream
 from forebay.builder.table import Table
 from forebay.operators.results import Emission
+from forebay.sql.computed import row_of
 from forebay.sql.encodings.rows import key_format
 from forebay.sql.folding import fold_of, results_of, state_format
+from forebay.sql.nodes import is_windowed, mapped
 from forebay.sql.plan import Aggregated, Rekeyed
 from forebay.sql.syntax import WindowClause
 from forebay.sql.values import row_format
@@ -22,8 +24,6 @@ DAY_MS = 86_400_000
 
 def aggregated(compiler: Compiler, step: Aggregated, name: str) -> Any:
     """Return the rows of an aggregate: the results, by key or by key and window."""
-    from forebay.sql.compile import is_windowed, mapped, row_of  # noqa: PLC0415 (each makes the other's rows)
-
     grouped = step.parent
     assert isinstance(grouped, Rekeyed)
     rows = compiler.step(grouped.parent, name)
@@ -62,8 +62,6 @@ def aggregated(compiler: Compiler, step: Aggregated, name: str) -> Any:
 def _of_table(
     rows: Table[Any, Any], makers: tuple[Any, Any], parts: tuple[Rekeyed, Any], step: Aggregated, kept: Any, store: str
 ) -> Table[Any, Any]:
-    from forebay.sql.compile import mapped  # noqa: PLC0415 (each makes the other's rows)
-
     make_key, make_row = makers
     grouped, types = parts
     number = len(grouped.keys)

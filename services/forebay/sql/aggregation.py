@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from forebay.sql.aggregates.loaded import AGGREGATES
 from forebay.sql.aggregates.registry import Aggregate, Argument, limited
+from forebay.sql.aggregates.standard import STANDARD
 from forebay.sql.catalog import BOUNDS, Named, Windowing
 from forebay.sql.errors import SqlError
 from forebay.sql.generate import Generator, Typed
@@ -82,7 +83,7 @@ def aggregated(
         replaced[call] = Typed(f"r[{at}]", aggregate.type)
 
     def code(expression: Expression, *, condition: bool = False) -> Code:
-        make = Generator(GroupNames(window), FUNCTIONS, replaced)
+        make = Generator(GroupNames(window), FUNCTIONS, replaced, standard=query.standard)
         found = make.condition(expression) if condition else make.of(expression)
         return Code(found.source, found.type, make.namespace, printed(expression))
 
@@ -127,8 +128,9 @@ def _aggregate(relation: Relation, call: Call, limit: int | None) -> tuple[Aggre
         Argument(code.type, each.value if isinstance(each, Literal) else None, isinstance(each, Literal))
         for code, each in zip(codes, given, strict=True)
     ]
+    maker = (relation.standard and STANDARD.get(call.name)) or AGGREGATES[call.name]
     try:
-        made = AGGREGATES[call.name](arguments)
+        made = maker(arguments)
     except TypeError as error:
         raise SqlError(call.place, f"{call.name}: {error}") from error
     return made if limit is None else limited(made, limit), tuple(codes[: made.columns])

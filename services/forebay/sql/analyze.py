@@ -128,6 +128,7 @@ class Analysis:
             source.is_table,
             source.windowing,
             is_framed=source.is_framed,
+            standard=self.query.standard,
         )
 
     def _partitioned(self, relation: Relation, items: Sequence[Item]) -> Relation:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 from forebay.builder.graph import TopologyError
@@ -14,13 +14,14 @@ from forebay.builder.topology import Topology
 from forebay.sql import joins_compiled, readable, sources
 from forebay.sql.aggregates_compiled import aggregated
 from forebay.sql.catalog import Source
-from forebay.sql.encodings.rows import key_format, value_format
+from forebay.sql.computed import condition_of, row_of
+from forebay.sql.encodings.rows import key_format
 from forebay.sql.errors import SqlError
-from forebay.sql.generate import compiled
 from forebay.sql.nodes import (
+    Rows,
     in_value_format,
-    rows_of_stream,
-    rows_of_table,
+    is_windowed,
+    mapped,
     rows_under,
     rows_where,
     stamped,
@@ -42,9 +43,6 @@ from forebay.sql.plan import (
 from forebay.sql.program import Program
 from forebay.sql.readable import Readable
 from forebay.sql.tokens import TOO_DEEP
-from forebay.sql.values import row_format
-
-Rows = Stream[Any, Any] | Table[Any, Any]
 
 
 class Compiler:
@@ -213,37 +211,9 @@ class Compiler:
         return moved.to_table(store=self.name(f"{name} by key table"))
 
 
-def mapped(rows: Rows, name: str, into: Sequence[Any], make: Callable[..., Any]) -> Rows:
-    """Return rows made anew, of a stream or a table."""
-    kind = row_format(tuple(into))
-    if isinstance(rows, Stream):
-        return Stream(rows.graph, rows.graph.add(rows_of_stream(rows.node, name, kind, make)), rows.is_rekeyed)
-    return Table(rows.graph, rows.graph.add(rows_of_table(rows.node, name, kind, make)))
-
-
-def is_windowed(rows: Rows) -> bool:
-    """Tell whether keys have windows."""
-    return "windowed" in rows.node.key.name
-
-
 def key_kind(key: Any) -> str:
     """Return the name of the format that keys have within their windows."""
     return str(key.name).split("windowed ")[-1].split(" key ")[0]
-
-
-def row_of(columns: Sequence[Code], *, windowed: bool) -> Callable[[Any, Any], tuple[Any, ...]]:
-    """Return what computes columns of key and row."""
-    namespace = {name: value for code in columns for name, value in code.namespace.items()}
-    made = compiled("k, r, w", [code.source for code in columns], namespace)
-    if windowed:
-        return lambda key, row: made(key.key, row, key.window)
-    return lambda key, row: made(key, row, None)
-
-
-def condition_of(condition: Code, *, windowed: bool) -> Callable[[Any, Any], bool]:
-    """Return what tells whether a condition is true; unknown is not."""
-    made = row_of([condition], windowed=windowed)
-    return lambda key, row: made(key, row)[0] is True
 
 
 def _written(rows: Stream[Any, Any], target: Source) -> Stream[Any, Any]:
@@ -272,6 +242,3 @@ def _exploded(rows: Stream[Any, Any], parent: Step, arrays: Sequence[Code]) -> R
 def topology_of(program: Program) -> Topology:
     """Return the topology of a program. Raises SqlError."""
     return Compiler(program).run()
-
-
-__all__ = ["Compiler", "Rows", "condition_of", "is_windowed", "mapped", "row_of", "topology_of", "value_format"]

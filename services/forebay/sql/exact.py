@@ -1,11 +1,23 @@
-"""Sums of doubles that are exact whatever the order, infinite and NaN values among them."""
+"""Sums of doubles that are exact whatever the order, infinite and NaN values among them.
+
+A sum is kept as the few doubles that make it up, so an average of millions is as good as one of two (Shewchuk,
+"Adaptive Precision Floating-Point Arithmetic", 1997; `math.fsum` gives the nearest double of such a sum).
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-from forebay.views import totals
+
+def finite(parts: Sequence[float], value: float) -> tuple[float, ...]:
+    """Return the doubles that make up a sum with one more finite one, largest first. Raises OverflowError."""
+    rest = [*parts, value]
+    made = []
+    while part := math.fsum(rest):
+        made.append(part)
+        rest.append(-part)
+    return tuple(made)
 
 
 def grown(parts: Sequence[float], value: float) -> tuple[float, ...]:
@@ -15,7 +27,7 @@ def grown(parts: Sequence[float], value: float) -> tuple[float, ...]:
     if not math.isfinite(value):
         return (value,)
     try:
-        return totals.grown(parts, value)
+        return finite(parts, value)
     except OverflowError:
         return (math.copysign(math.inf, value),)
 

@@ -69,22 +69,22 @@ def expression(read: Reader) -> Expression:
     place, found = read.place, [_conjunction(read)]
     while read.take("OR"):
         found.append(_conjunction(read))
-    return _chain("OR", found, place)
+    return chain("OR", found, place)
 
 
 def _conjunction(read: Reader) -> Expression:
     place, found = read.place, [_negation(read)]
     while read.take("AND"):
         found.append(_negation(read))
-    return _chain("AND", found, place)
+    return chain("AND", found, place)
 
 
-def _chain(name: str, parts: Sequence[Expression], place: Place) -> Expression:
+def chain(name: str, parts: Sequence[Expression], place: Place) -> Expression:
     """Return a chain as pairs from the left; a long one in halves: each pair is a level of the Python made of it."""
     if len(parts) <= _LONG_CHAIN:
         return reduce(lambda left, right: Call(name, (left, right), place=place), parts)
     middle = len(parts) // 2
-    return Call(name, (_chain(name, parts[:middle], place), _chain(name, parts[middle:], place)), place=place)
+    return Call(name, (chain(name, parts[:middle], place), chain(name, parts[middle:], place)), place=place)
 
 
 def _negation(read: Reader) -> Expression:
@@ -126,8 +126,11 @@ def _is(read: Reader, found: Expression, place: Place) -> Expression:
         made = Call("IS NULL", (found,), place=place)
     elif read.take("DISTINCT", "FROM"):
         made = Call("IS DISTINCT", (found, _sum(read)), place=place)
+    elif read.at("TRUE") or read.at("FALSE"):
+        wanted = Literal(read.step().text == "TRUE", place=place)
+        made, negated = Call("IS DISTINCT", (found, wanted), place=place), not negated
     else:
-        read.fail("NULL or DISTINCT FROM")
+        read.fail("NULL, TRUE, FALSE or DISTINCT FROM")
     return Call("NOT", (made,), place=place) if negated else made
 
 
@@ -198,9 +201,9 @@ def _primary(read: Reader) -> Expression:
     name = read.name()
     if token.kind == "word" and read.take("("):
         arguments = _listed(read)
-        if name in _OF_UNIT and arguments and isinstance(arguments[0], Column):
-            arguments[0] = Literal(arguments[0].name, place=arguments[0].place)
-        return Call(name, tuple(arguments), place=place)
+        if token.text in _OF_UNIT and arguments and isinstance(arguments[0], Column):
+            arguments[0] = Literal(arguments[0].name.upper(), place=arguments[0].place)
+        return Call(token.text, tuple(arguments), place=place)
     if read.take("."):
         if read.take("*"):
             return Star(name, place=place)

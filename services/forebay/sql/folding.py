@@ -7,7 +7,8 @@ from typing import Any
 
 from forebay.formats import Format
 from forebay.operators.folds import Fold
-from forebay.sql.aggregates.registry import Aggregate
+from forebay.sql.aggregates.registry import Aggregate, same
+from forebay.sql.generate import GENERATED
 from forebay.sql.values import Row, format_of_hints
 
 
@@ -39,18 +40,27 @@ def fold_of(aggregates: Sequence[Aggregate], start: int) -> Fold[Row, Row]:
 def _stepping(
     steps: Sequence[Callable[..., Any]], aggregates: Sequence[Aggregate], start: int
 ) -> Callable[[Any, Row, Row], Row]:
-    places: list[tuple[Callable[..., Any], slice]] = []
-    for step, aggregate in zip(steps, aggregates, strict=True):
-        places.append((step, slice(start, start + aggregate.columns)))
-        start += aggregate.columns
-
-    def made(_key: Any, row: Row, kept: Row) -> Row:
-        return tuple(step(part, *row[at]) for (step, at), part in zip(places, kept, strict=True))
-
-    return made
+    parts = []
+    for number, aggregate in enumerate(aggregates):
+        stop = start + aggregate.columns
+        given = "".join(f", row[{at}]" for at in range(start, stop))
+        parts.append(f"f{number}(kept[{number}]{given})")
+        start = stop
+    return _tuple_of("_key, row, kept", parts, steps)
 
 
 def results_of(aggregates: Sequence[Aggregate]) -> Callable[[Row], Row]:
     """Return what gives the results of what is kept."""
-    results = [aggregate.result for aggregate in aggregates]
-    return lambda kept: tuple(result(part) for result, part in zip(results, kept, strict=True))
+    parts = [
+        f"kept[{number}]" if aggregate.result is same else f"f{number}(kept[{number}])"
+        for number, aggregate in enumerate(aggregates)
+    ]
+    return _tuple_of("kept", parts, [aggregate.result for aggregate in aggregates])
+
+
+def _tuple_of(parameters: str, parts: Sequence[str], functions: Sequence[Callable[..., Any]]) -> Callable[..., Row]:
+    """Return the function that gives a tuple of these parts, which call the functions f0, f1...: once per record."""
+    names: dict[str, Any] = {f"f{number}": function for number, function in enumerate(functions)}
+    names["__name__"] = GENERATED
+    made: Callable[..., Row] = eval(f"lambda {parameters}: ({''.join(f'{part}, ' for part in parts)})", names)
+    return made

@@ -40,6 +40,8 @@ from forebay.sql.types import (
     is_number,
 )
 
+GENERATED = "<sql>"
+"""Module that generated functions are of: none that can be imported, so a copy of them has what they use."""
 _NUMBERS = count()
 """Constants of all expressions have names of their own, so that code can be put together."""
 
@@ -74,9 +76,18 @@ class Generator:
 
     Args:
         replaced: expressions that have a source already, such as what a query is grouped by.
+        standard: whether a comparison with null is unknown, not false.
     """
 
-    def __init__(self, names: Names, functions: Functions, replaced: dict[Expression, Typed] | None = None) -> None:
+    def __init__(
+        self,
+        names: Names,
+        functions: Functions,
+        replaced: dict[Expression, Typed] | None = None,
+        *,
+        standard: bool = False,
+    ) -> None:
+        self.standard = standard
         self.names = names
         self.functions = functions
         self.replaced = replaced or {}
@@ -271,7 +282,7 @@ def compiled(parameters: str, sources: Sequence[str], namespace: dict[str, Any])
         lines += [" try:", f"  e{number} = {source}", f" except ERRORS: e{number} = None"]
         results.append(f"e{number}")
     lines.append(f" return ({''.join(each + ', ' for each in results)})")
-    scope = {**namespace, "ERRORS": operators.ERRORS}
+    scope = {**namespace, "ERRORS": operators.ERRORS, "__name__": GENERATED}
     exec(compile("\n".join(lines), "<sql>", "exec"), scope)
     made: Callable[..., tuple[Any, ...]] = scope["made"]
     return made

@@ -73,7 +73,7 @@ def _made(
         (len(left.slots), len(right.slots)),
         left.windowing.size_ms if left.windowing not in (None, right.windowing) else 0,
     )
-    return Relation(step, left.slots + right.slots, keys, left.format, table, left.windowing)
+    return Relation(step, left.slots + right.slots, keys, left.format, table, left.windowing, standard=left.standard)
 
 
 def _format(left: Relation, right: Relation) -> str:

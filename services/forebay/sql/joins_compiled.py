@@ -9,7 +9,8 @@ from forebay.builder.stream import Stream
 from forebay.builder.table import Table
 from forebay.formats import Format
 from forebay.operators.results import Alone, Tombstones
-from forebay.sql.nodes import in_windows
+from forebay.sql.computed import row_of
+from forebay.sql.nodes import in_windows, is_windowed
 from forebay.sql.plan import Joined
 from forebay.sql.values import RowCodec
 from forebay.time import JoinWindows
@@ -44,8 +45,6 @@ def joined(compiler: Compiler, step: Joined, name: str) -> Any:
 
 
 def _by_foreign_key(left: Any, right: Any, step: Joined, joiner: Any, into: Any, store: str) -> Any:
-    from forebay.sql.compile import is_windowed, row_of  # noqa: PLC0415 (each makes the other's rows)
-
     assert isinstance(left, Table)
     assert isinstance(right, Table)
     assert step.foreign_key is not None

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from forebay.builder.graph import Bound, Flow, Kind, Made, Node
 from forebay.builder.keys import Windowed, reader_of_rows, writer_of_rows
+from forebay.builder.stream import Stream
+from forebay.builder.table import Table
 from forebay.formats import Format
 from forebay.operators.table import Change, TableView
 from forebay.processor.api import Context
+from forebay.sql.values import row_format
 from forebay.stores.values import Stamped
 from forebay.time.windows import Window
 
+Rows = Stream[Any, Any] | Table[Any, Any]
 MakeRow = Callable[[Any, Any, int, Any], Any]
 """Makes a row of key, value, timestamp in ms, and the context of the record (None of a table's row)."""
 
@@ -148,3 +152,16 @@ def stamped(parent: Node, time_of: Callable[[Any, Any], int]) -> Node:
         return Made((flow,))
 
     return Node(Kind.STEP, "event time", parent.key, parent.value, (parent,), make=make, gives_rows=parent.gives_rows)
+
+
+def mapped(rows: Rows, name: str, into: Sequence[Any], make: Callable[..., Any]) -> Rows:
+    """Return rows made anew, of a stream or a table."""
+    kind = row_format(tuple(into))
+    if isinstance(rows, Stream):
+        return Stream(rows.graph, rows.graph.add(rows_of_stream(rows.node, name, kind, make)), rows.is_rekeyed)
+    return Table(rows.graph, rows.graph.add(rows_of_table(rows.node, name, kind, make)))
+
+
+def is_windowed(rows: Rows) -> bool:
+    """Tell whether keys have windows."""
+    return "windowed" in rows.node.key.name

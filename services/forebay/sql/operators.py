@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from forebay.sql import arithmetic
 from forebay.sql.errors import SqlError
-from forebay.sql.syntax import Call
+from forebay.sql.expressions import chain
+from forebay.sql.syntax import Call, Literal
 from forebay.sql.types import (
     BIGINT,
     BOOLEAN,
@@ -49,24 +50,21 @@ def apply(make: Generator, call: Call) -> Typed | None:
     if name == "NOT" and len(arguments) == 1:
         return make.applied("(not {0})", [make.condition(arguments[0])], BOOLEAN)
     if name == "IS NULL":
-        return _typed(f"({make.of(arguments[0]).source} is None)", BOOLEAN)
+        _, value = make.once(make.of(arguments[0]).source)
+        return _typed(f"({value} is None)" if value else "False", BOOLEAN)
     if name == "IS DISTINCT":
         (one, other), _ = make.alike([make.of(each) for each in arguments], call)
         return _typed(f"({one} != {other})", BOOLEAN)
     if name == "IN":
         return _in(make, call)
     if name == "BETWEEN":
-        value, low, high = (make.of(each) for each in arguments)
-        (subject, least, most), kind = make.alike([value, low, high], call)
-        return make.applied(
-            "({1} <= {0} <= {2})", [_typed(each, kind) for each in (subject, least, most)], BOOLEAN, "False"
-        )
+        return _between(make, call)
     if name == "LIKE":
         texts = [make.of(each) for each in arguments]
         if any(each.type not in (STRING, NULL) for each in texts):
             raise SqlError(call.place, "LIKE compares texts: CAST the value to STRING")
         places = ", ".join(f"{{{at}}}" for at in range(len(texts)))
-        return make.applied(f"{make.constant(like)}({places})", texts, BOOLEAN, "False")
+        return make.applied(f"{make.constant(like)}({places})", texts, BOOLEAN, _unknown(make))
     if name in _COMPARED:
         return _compared(make, call)
     if name in _DECIMALS or name == "||":
@@ -95,14 +93,33 @@ def _logic(make: Generator, call: Call) -> Typed:
     )
 
 
+def _unknown(make: Generator) -> str:
+    """Return the source of what a comparison with null gives."""
+    return "None" if make.standard else "False"
+
+
 def _in(make: Generator, call: Call) -> Typed:
+    values = [each.value if isinstance(each, Literal) else None for each in call.arguments[1:]]
+    if make.standard and None in values:  # one that is null leaves unknown what none of the others decides
+        subject, *others = call.arguments
+        same = [Call("=", (subject, each), place=call.place) for each in others]
+        return make.of(chain("OR", same, call.place))
     sources, kind = make.alike([make.of(each) for each in call.arguments], call)
     return make.applied(
         f"({{0}} in ({', '.join(each.replace('{', '{{').replace('}', '}}') for each in sources[1:])},))",
         [_typed(sources[0], kind)],
         BOOLEAN,
-        "False",
+        _unknown(make),
     )
+
+
+def _between(make: Generator, call: Call) -> Typed:
+    if make.standard:  # one bound may decide where the other is null
+        value, low, high = call.arguments
+        sides = (Call(">=", (value, low), place=call.place), Call("<=", (value, high), place=call.place))
+        return make.of(Call("AND", sides, place=call.place))
+    sources, kind = make.alike([make.of(each) for each in call.arguments], call)
+    return make.applied("({1} <= {0} <= {2})", [_typed(each, kind) for each in sources], BOOLEAN, "False")
 
 
 def _compared(make: Generator, call: Call) -> Typed:
@@ -112,11 +129,11 @@ def _compared(make: Generator, call: Call) -> Typed:
         raise SqlError(
             call.place, f"{left.type} and {right.type} can't be compared: CAST one of them to the other's type"
         )
-    if call.name not in ("=", "!=") and kind == BOOLEAN:
+    if call.name not in ("=", "!=") and kind == BOOLEAN and not make.standard:
         raise SqlError(call.place, f"BOOLEAN has no order for {call.name}: write = or !=")
     if not is_number(kind) or (DOUBLE in (left.type, right.type) and left.type != right.type):
         left, right = make.cast(left, kind, call), make.cast(right, kind, call)
-    return make.applied(f"({{0}} {_COMPARED[call.name]} {{1}})", [left, right], BOOLEAN, "False")
+    return make.applied(f"({{0}} {_COMPARED[call.name]} {{1}})", [left, right], BOOLEAN, _unknown(make))
 
 
 def _calculated(make: Generator, call: Call) -> Typed:

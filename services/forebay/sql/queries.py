@@ -71,13 +71,14 @@ def query(read: Reader) -> Query:
 
 
 def _selected(read: Reader) -> Selected:
-    found = expression(read)
+    start, found = read.token.start, expression(read)
+    text = read.since(start)
     if read.take("AS"):
-        return Selected(found, read.name("a column's name"))
+        return Selected(found, read.name("a column's name"), text)
     behind = read.token
     if behind.kind == "name" or (behind.kind == "word" and behind.text != "FROM"):
-        return Selected(found, read.name())
-    return Selected(found, None)
+        return Selected(found, read.name(), text)
+    return Selected(found, None, text)
 
 
 def _several(read: Reader) -> tuple[Expression, ...]:

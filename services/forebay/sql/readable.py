@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from forebay.sql.catalog import Source
+from forebay.sql.computed import condition_of, row_of
 from forebay.sql.folding import results_of
 from forebay.sql.plan import Aggregated, Filtered, Projected, Scan, Step
 
@@ -42,7 +43,6 @@ def base_of(step: Step) -> Step | None:
 
 def row_maker(step: Step, windowed: bool) -> MakeRow:
     """Return what makes the rows of a step of what its base's store holds."""
-    from forebay.sql.compile import condition_of, row_of  # noqa: PLC0415 (compilation names what can be read)
     from forebay.sql.sources import row_maker as scanned  # noqa: PLC0415
 
     match step:

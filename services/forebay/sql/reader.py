@@ -27,11 +27,15 @@ class Reader:
 
     Args:
         types: named types of CREATE TYPE.
+        lower: whether names that are not quoted are in lower case.
     """
 
-    def __init__(self, text: str, tokens: Sequence[Token], types: dict[str, SqlType] | None = None) -> None:
+    def __init__(
+        self, text: str, tokens: Sequence[Token], types: dict[str, SqlType] | None = None, *, lower: bool = False
+    ) -> None:
         self.text = text
         self.types = {} if types is None else types
+        self._lower = lower
         self._tokens = tokens
         self._at = 0
 
@@ -83,10 +87,15 @@ class Reader:
             self.fail(" ".join(words))
 
     def name(self, what: str = "a name") -> str:
-        """Return a name: upper case unless it is quoted. Raises SqlError."""
+        """Return a name: in one case unless it is quoted. Raises SqlError."""
         if self.token.kind not in ("word", "name"):
             self.fail(what)
-        return self.step().text
+        found = self.step()
+        return found.text.lower() if self._lower and found.kind == "word" else found.text
+
+    def since(self, start: int) -> str:
+        """Return the text from a place in it to the last word that was read."""
+        return self.text[start : self._tokens[self._at - 1].stop]
 
     def string(self, what: str = "a text in single quotes") -> str:
         """Return a text. Raises SqlError."""

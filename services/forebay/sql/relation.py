@@ -38,6 +38,7 @@ class Relation:
         format: name of the key's format.
         is_framed: whether keys name their schema, so that equal ones may lie in different partitions.
         exploded: sources of what table functions gave, by their call.
+        standard: whether nulls are those of standard SQL.
     """
 
     step: Step
@@ -48,10 +49,11 @@ class Relation:
     windowing: Windowing | None = None
     replaced: dict[Expression, Typed] = field(default_factory=dict)
     is_framed: bool = False
+    standard: bool = False
 
     def generator(self) -> Generator:
         """Return what makes code of expressions over the rows."""
-        return Generator(RowNames(self.slots), FUNCTIONS, self.replaced)
+        return Generator(RowNames(self.slots), FUNCTIONS, self.replaced, standard=self.standard)
 
     def code(self, expression: Expression) -> Code:
         """Return an expression over a row as code. Raises SqlError."""

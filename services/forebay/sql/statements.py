@@ -25,9 +25,16 @@ from forebay.sql.types import SqlType
 _FIRST = "CREATE, INSERT INTO, SELECT, SHOW, DESCRIBE, EXPLAIN, PRINT, TERMINATE, DROP or SET"
 
 
-def parse(text: str, file: str = "<statement>", types: dict[str, SqlType] | None = None) -> list[Statement]:
-    """Return the statements of a text. Raises SqlError with the place and the remedy."""
-    read = Reader(text, tokens_of(text, file), types)
+def parse(
+    text: str, file: str = "<statement>", types: dict[str, SqlType] | None = None, *, lower: bool = False
+) -> list[Statement]:
+    """Return the statements of a text. Raises SqlError with the place and the remedy.
+
+    Args:
+        types: named ones of CREATE TYPE, also those before this text.
+        lower: whether names that are not quoted are in lower case, as in PostgreSQL, and not in upper case.
+    """
+    read = Reader(text, tokens_of(text, file), types, lower=lower)
     found: list[Statement] = []
     while read.token.kind != "end":
         if read.take(";"):
@@ -91,8 +98,10 @@ def _command(read: Reader) -> Statement:
 
 
 def _drop(read: Reader) -> Command:
-    if not (read.at("STREAM") or read.at("TABLE") or read.at("TYPE")):
-        read.fail("STREAM, TABLE or TYPE")
+    if read.at("MATERIALIZED", "VIEW"):
+        read.step()
+    elif not (read.at("STREAM") or read.at("TABLE") or read.at("TYPE")):
+        read.fail("STREAM, TABLE, MATERIALIZED VIEW or TYPE")
     kind = read.step().text
     read.take("IF", "EXISTS")
     found = Command(f"DROP {kind}", read.name())
@@ -109,9 +118,12 @@ def _create(read: Reader) -> Statement:
         kind = read.type()
         read.types[name] = kind
         return CreateType(name, kind)
+    if read.take("MATERIALIZED"):
+        read.expect("VIEW")
+        return _view(read, or_replace)
     read.take("SOURCE")
     if not (read.at("STREAM") or read.at("TABLE")):
-        read.fail("STREAM, TABLE or TYPE")
+        read.fail("STREAM, TABLE, MATERIALIZED VIEW or TYPE")
     is_table = read.step().text == "TABLE"
     missing = read.take("IF", "NOT", "EXISTS")
     name = read.name("the name of the stream or table")
@@ -122,6 +134,14 @@ def _create(read: Reader) -> Statement:
             raise SqlError(place, f"{name} AS SELECT has its columns from the query: leave the list of columns out")
         return CreateAs(name, is_table, options, query(read), or_replace, missing)
     return CreateSource(name, is_table, columns, options, or_replace, missing)
+
+
+def _view(read: Reader, or_replace: bool) -> CreateAs:
+    """Return PostgreSQL's spelling of CREATE TABLE ... AS SELECT, whose nulls are PostgreSQL's, too."""
+    missing = read.take("IF", "NOT", "EXISTS")
+    name, options = read.name("the name of the view"), _options(read)
+    read.expect("AS")
+    return CreateAs(name, True, options, replace(query(read), standard=True), or_replace, missing)
 
 
 def _columns(read: Reader) -> tuple[ColumnDef, ...]:

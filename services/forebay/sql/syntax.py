@@ -110,10 +110,15 @@ class Item(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """One item of a SELECT list."""
+    """One item of a SELECT list.
+
+    Args:
+        text: of the expression, as written.
+    """
 
     expression: Expression
     alias: str | None
+    text: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +170,7 @@ class Query:
     Args:
         emit: CHANGES, FINAL, or "" (of a query alone: pull).
         as_of: ms since 1970; rows as they were valid then.
+        standard: whether nulls are those of standard SQL: a comparison with one is unknown, a sum of none is one.
     """
 
     select: tuple[Selected, ...]
@@ -179,6 +185,7 @@ class Query:
     limit: int | None = None
     place: Place = NOWHERE
     as_of: int | None = None
+    standard: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +231,7 @@ class CreateSource(Statement):
 
 @dataclass(frozen=True, slots=True)
 class CreateAs(Statement):
-    """CREATE STREAM or TABLE ... AS SELECT."""
+    """CREATE STREAM, TABLE or MATERIALIZED VIEW ... AS SELECT."""
 
     name: str
     is_table: bool

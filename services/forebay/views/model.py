@@ -1,35 +1,31 @@
-"""What a view is: a source, the columns it selects, the columns it groups by."""
+"""What a view is: a source, and a plan of forebay.sql over it."""
 
 from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 from forebay.records import fields_of
+from forebay.sql import catalog
+from forebay.sql.computed import row_of
+from forebay.sql.plan import Aggregated, Filtered, Projected, QueryPlan, Rekeyed, Scan, Step
+from forebay.sql.types import BIGINT, BOOLEAN, DOUBLE, STRING, SqlType
 
 Predicate = Callable[[Any], bool | None]
 """Says of a source record whether it counts; None (unknown) is no."""
+
+SQL_TYPES: Mapping[type, SqlType] = types.MappingProxyType({str: STRING, int: BIGINT, float: DOUBLE, bool: BOOLEAN})
 
 
 class ViewError(ValueError):
     """A file that is no view; the message names the file, what is wrong, and what to write instead."""
 
     names_its_place = True
-
-
-class Function(StrEnum):
-    """The aggregates a view can keep up to date from one new record alone."""
-
-    AVG = "AVG"
-    SUM = "SUM"
-    COUNT = "COUNT"
-    MIN = "MIN"
-    MAX = "MAX"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +35,6 @@ class Column:
     name: str
     type: type
     nullable: bool = False
-
-    @property
-    def is_number(self) -> bool:
-        """Whether it can be summed."""
-        return self.type in (int, float)
 
 
 @dataclass(frozen=True)
@@ -80,66 +71,37 @@ class Source:
         found = (_column(name, hints[name]) for name in fields_of(self.record))
         return types.MappingProxyType({column.name: column for column in found if column is not None})
 
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """A selected column that the view groups by."""
-
-    name: str
-    column: Column
-
-
-@dataclass(frozen=True, slots=True)
-class Aggregate:
-    """A selected aggregate; without a column it counts records."""
-
-    name: str
-    function: Function
-    column: Column | None
-
     @property
-    def total_name(self) -> str:
-        """Name of the total in a stored row, where it has one."""
-        return f"{self.name}_total"
-
-    @property
-    def text(self) -> str:
-        """Return it as it is written in SQL."""
-        return f"{self.function}({'*' if self.column is None else self.column.name})"
-
-    @property
-    def type(self) -> type:
-        """Type of its values."""
-        if self.column is None or self.function is Function.COUNT:
-            return int
-        return float if self.function is Function.AVG else self.column.type
-
-    @property
-    def nullable(self) -> bool:
-        """Whether it is null where there was no value to aggregate."""
-        return self.function is not Function.COUNT
+    def declared(self) -> catalog.Source:
+        """The stream that its views' SQL reads."""
+        named = {name: catalog.Named(name, SQL_TYPES[column.type]) for name, column in self.columns.items()}
+        key = named.pop(self.key)
+        return catalog.Source(self.topic, False, (key,), tuple(named.values()), self.topic, catalog.Encoding())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class View:
     """A materialized view.
 
     Args:
-        name: also the topic of its rows.
         file: where it was read from.
-        select: its columns, in order.
+        plan: what it computes; it writes the view's rows to the topic of the view's name.
+        select: names of its columns, in order.
+        groups: those of them that it groups by.
         group_by: names of the source's columns whose values make the key, in order.
-        where: which records count; None: all.
-        uses: names of all the source's columns it looks at.
     """
 
-    name: str
     file: str
     source: Source
-    select: tuple[Group | Aggregate, ...]
+    plan: QueryPlan
+    select: tuple[str, ...]
+    groups: Mapping[str, Column]
     group_by: tuple[str, ...]
-    where: Predicate | None
-    uses: frozenset[str]
+
+    @property
+    def name(self) -> str:
+        """Its name, which is its topic's too."""
+        return self.plan.target.name
 
     @property
     def store(self) -> str:
@@ -147,14 +109,57 @@ class View:
         return self.name.replace("_", "-")
 
     @property
-    def aggregates(self) -> tuple[Aggregate, ...]:
-        """Its aggregates, in order."""
-        return tuple(each for each in self.select if isinstance(each, Aggregate))
+    def aggregated(self) -> Aggregated:
+        """The step that aggregates."""
+        found = self._projected.parent
+        assert isinstance(found, Aggregated)
+        return found
+
+    @property
+    def aggregates(self) -> Mapping[str, int]:
+        """Which of the plan's aggregates each column is that is none of the groups."""
+        step, names = self._projected, self.aggregated.names
+        shown = zip(step.into, step.columns, strict=True)
+        return {into.name: names.index(code.shown) for into, code in shown if into.name not in self.groups}
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of all the source's columns it looks at, as the plan's rows have them."""
+        step = self._counted.parent if isinstance(self._counted, Filtered) else self._counted
+        assert isinstance(step, Scan)
+        return tuple(slot.name for slot in step.slots)
+
+    @cached_property
+    def where(self) -> Predicate | None:
+        """Which records count; None: all."""
+        if not isinstance(self._counted, Filtered):
+            return None
+        made, columns = row_of([self._counted.condition], windowed=False), columns_of(self.columns)
+        return lambda record: made(None, columns(record))[0]
 
     @property
     def by_key(self) -> bool:
         """Whether its groups are the source's keys."""
         return self.group_by == (self.source.key,)
+
+    @property
+    def _counted(self) -> Step:
+        """The step whose rows are aggregated."""
+        grouped = self.aggregated.parent
+        assert isinstance(grouped, Rekeyed)
+        return grouped.parent
+
+    @property
+    def _projected(self) -> Projected:
+        found = self.plan.step
+        assert isinstance(found, Projected)
+        return found
+
+
+def columns_of(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
+    """Return what gives fields of a record, one at least, as a tuple."""
+    get = attrgetter(*names)
+    return get if len(names) > 1 else lambda record: (get(record),)
 
 
 def camel_case(*names: str) -> str:
@@ -165,6 +170,6 @@ def camel_case(*names: str) -> str:
 def _column(name: str, hint: Any) -> Column | None:
     members = typing.get_args(hint) if typing.get_origin(hint) in (types.UnionType, typing.Union) else (hint,)
     kinds = [member for member in members if member is not type(None)]
-    if len(kinds) != 1 or kinds[0] not in (str, int, float, bool):
+    if len(kinds) != 1 or kinds[0] not in SQL_TYPES:
         return None
     return Column(name, kinds[0], len(kinds) < len(members))

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from operator import attrgetter
+from collections.abc import Callable, Iterable, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
 
 from forebay.operators.folds import Fold
 from forebay.records import Record
-from forebay.views.model import Aggregate, Group, Source, View, camel_case
-from forebay.views.totals import Accumulator, accumulator
+from forebay.sql.computed import row_of
+from forebay.sql.folding import fold_of, results_of
+from forebay.sql.plan import QueryPlan
+from forebay.sql.values import hint_of
+from forebay.views.model import Source, View, camel_case, columns_of
+from forebay.views.totals import stored, total_name
 
 
 class RowRecords(NamedTuple):
@@ -32,20 +36,19 @@ class RowRecords(NamedTuple):
 
 def row_records(view: View) -> RowRecords:
     """Make a view's records. The classes are new ones at each call."""
-    fields = [(each.name, _hint(each)) for each in view.select]
-    kept = {each: accumulator(each) for each in view.aggregates}
-    totals = [(each.total_name, how.total) for each, how in kept.items() if how.total is not None]
+    fields = [(name, _hint(view, name)) for name in view.select]
+    totals = [(total_name(name), total) for name, total in _totals(view)]
     row = _record(camel_case(view.name), fields)
-    stored = _record(f"{camel_case(view.name)}Totals", [*fields, *totals])
-    columns_of = attrgetter(*[name for name, _ in fields])
-    return RowRecords(
-        row, stored, Fold(lambda: None, _adding(view, stored, kept)), lambda _, stored_row: row(*columns_of(stored_row))
-    )
+    row.forebay_plan = view.plan
+    kept = _record(f"{camel_case(view.name)}Totals", [*fields, *totals])
+    columns = columns_of(view.select)
+    return RowRecords(row, kept, Fold(lambda: None, _adding(view, kept)), lambda _, found: row(*columns(found)))
 
 
-def is_of_views(record: type[Any]) -> bool:
-    """Say whether a record's class was made here."""
-    return record.__module__ == __name__
+def plan_of(record: type[Any]) -> QueryPlan | None:
+    """Return the plan of the view whose rows are records of a class; None: they are no view's."""
+    found: QueryPlan | None = getattr(record, "forebay_plan", None)
+    return found
 
 
 def crossing_record(source: Source, name: str, columns: Iterable[str]) -> type[Any]:
@@ -59,44 +62,40 @@ def crossing_record(source: Source, name: str, columns: Iterable[str]) -> type[A
     return _record(name, [*fields, ("timestamp", int)])
 
 
-def _adding(view: View, stored: type[Any], kept: Mapping[Aggregate, Accumulator]) -> Callable[[str, Any, Any], Any]:
+def _adding(view: View, row: type[Any]) -> Callable[[str, Any, Any], Any]:
     """Return what makes the next stored row of a source record and the last one (None: there is none)."""
-    groups, steps = [], []
-    for position, each in enumerate(view.select):
-        if isinstance(each, Group):
-            groups.append((position, each.column.name))
-        else:
-            how = kept[each]
-            field = each.name if how.total is None else each.total_name
-            steps.append((position, attrgetter(field), how, _value_of(each)))
-    width = len(view.select)
+    step, at = view.aggregated, view.aggregates
+    initial = tuple(each.initial for each in step.aggregates)
+    add, results = fold_of(step.aggregates, 0).add, results_of(step.aggregates)
+    columns, groups = columns_of(view.columns), columns_of([column.name for column in view.groups.values()])
+    arguments = row_of([code for codes in step.arguments for code in codes], windowed=False)
+    names = list(view.groups)
+    shown = itemgetter(*(names.index(name) if name in names else len(names) + at[name] for name in view.select))
+    totals = [(at[name], total) for name, total in _totals(view)]
+    first = {number: name for name, number in reversed([*at.items()])}
+    kept_of = [stored(each, first[number]).kept for number, each in enumerate(step.aggregates)]
 
-    def add(_key: str, record: Any, before: Any) -> Any:
-        row: list[Any] = [None] * width
-        for position, name in groups:
-            row[position] = getattr(record, name)
-        totals = []
-        for position, kept_in, how, value_of in steps:
-            total = how.empty if before is None else kept_in(before)
-            value = value_of(record)
-            if value is not None:
-                total = how.add(total, value)
-            row[position] = how.value(total)
-            if how.total is not None:
-                totals.append(total)
-        return stored(*row, *totals)
+    def adding(key: str, record: Any, before: Any) -> Any:
+        kept = initial if before is None else tuple([of(before) for of in kept_of])
+        kept = add(key, arguments(None, columns(record)), kept)
+        found = shown(groups(record) + results(kept))
+        return row(*found, *[total(*kept[number]) for number, total in totals])
 
-    return add
+    return adding
 
 
-def _value_of(aggregate: Aggregate) -> Callable[[Any], Any]:
-    return (lambda _: True) if aggregate.column is None else attrgetter(aggregate.column.name)
+def _totals(view: View) -> list[tuple[str, type[Any]]]:
+    """Return the columns that a total is stored beside, and its class."""
+    step = view.aggregated
+    found = ((name, stored(step.aggregates[number], name).total) for name, number in view.aggregates.items())
+    return [(name, total) for name, total in found if total is not None]
 
 
-def _hint(each: Group | Aggregate) -> Any:
-    if isinstance(each, Group):
-        return each.column.type
-    return each.type | None if each.nullable else each.type
+def _hint(view: View, name: str) -> Any:
+    if name in view.groups:
+        return view.groups[name].type
+    aggregate = view.aggregated.aggregates[view.aggregates[name]]
+    return int if aggregate.result(aggregate.initial) is not None else hint_of(aggregate.type)
 
 
 def _record(name: str, fields: Sequence[tuple[str, Any]]) -> type[Any]:

@@ -12,7 +12,7 @@ from forebay.job import Job
 from forebay.processor.api import RejectedRecord
 from forebay.records import fields_of
 from forebay.stores.keys import join_key
-from forebay.views.model import Group, Source, View, ViewError, camel_case
+from forebay.views.model import Source, View, ViewError, camel_case
 from forebay.views.records import RowRecords, crossing_record, row_records
 
 S = TypeVar("S")
@@ -88,7 +88,7 @@ class _Plan:
 
     def _keep(self, view: View, stream: Stream[str, Any]) -> None:
         records, where = self._records[view.name], view.where
-        nullable = [each.column.name for each in view.select if isinstance(each, Group) and each.column.nullable]
+        nullable = [column.name for column in view.groups.values() if column.nullable]
         if nullable:
             stream = stream.filter(lambda _, record: all(getattr(record, name) is not None for name in nullable))
         if where is not None:
@@ -104,7 +104,7 @@ def _groupings(source: Source, views: Iterable[View]) -> list[_Grouping]:
     found: list[_Grouping] = []
     needed: set[str] = set()
     for columns, grouped in reversed(of_columns.items()):
-        needed |= set(columns).union(*(view.uses for view in grouped))
+        needed |= set(columns).union(*(view.columns for view in grouped))
         crossing = crossing_record(source, f"{source.record.__name__}By{camel_case(*columns)}", needed)
         name = "-".join(["by", *columns]).replace("_", "-")
         found.insert(0, _Grouping(name, columns, crossing, tuple(grouped)))
@@ -113,7 +113,7 @@ def _groupings(source: Source, views: Iterable[View]) -> list[_Grouping]:
 
 def _usable(source: Source, views: Iterable[View]) -> Callable[[str, Any], bool]:
     """Return a filter that refuses what no view may count: before any of them has counted it."""
-    used = sorted({name for view in views for name in view.uses})
+    used = sorted({name for view in views for name in view.columns})
     doubles = [name for name in used if source.columns[name].type is float]
 
     def check(key: str, record: Any) -> bool:

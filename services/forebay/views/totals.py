@@ -1,19 +1,14 @@
-"""What is kept of the values seen so far, so that an aggregate is right after each without looking at the others.
-
-Sums of doubles are exact: a sum is kept as the few doubles that make it up, so it is the same in whatever order the
-values come, and an average of millions is as good as one of two (Shewchuk, "Adaptive Precision Floating-Point
-Arithmetic", 1997; `math.fsum` gives the nearest double of such a sum).
-"""
+"""Records of what is kept beside a stored row where the row's own value is not enough: sums, of how many values."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, NamedTuple
 
-from forebay.processor.api import RejectedRecord
 from forebay.records import Record
-from forebay.views.model import Aggregate, Function
+from forebay.sql.aggregates.registry import Aggregate
+from forebay.sql.types import DOUBLE
 
 
 class DoubleTotal(Record):
@@ -35,87 +30,39 @@ class LongTotal(Record):
     sum: int
 
 
-class Accumulator(NamedTuple):
-    """How an aggregate is kept.
+class Stored(NamedTuple):
+    """How what an aggregate keeps is stored.
 
     Args:
-        total: class of what is stored beside the row; None: the row's own value is enough.
-        empty: the total (or value) of no records.
-        add: gives the total with one more value; null values never get here.
-        value: gives the row's value.
+        total: class of a record beside the row; None: the row's own value is enough.
+        kept: gives what the aggregate keeps of a stored row.
     """
 
     total: type[Any] | None
-    empty: Any
-    add: Callable[[Any, Any], Any]
-    value: Callable[[Any], Any]
+    kept: Callable[[Any], Any]
 
 
-def accumulator(aggregate: Aggregate) -> Accumulator:
-    """Return an aggregate's accumulator."""
-    doubles = aggregate.column is not None and aggregate.column.type is float
-    match aggregate.function:
-        case Function.COUNT:
-            return Accumulator(None, 0, lambda count, _: count + 1, _same)
-        case Function.MIN:
-            return Accumulator(None, None, lambda least, value: value if least is None else min(least, value), _same)
-        case Function.MAX:
-            return Accumulator(None, None, lambda most, value: value if most is None else max(most, value), _same)
-        case Function.SUM if doubles:
-            return Accumulator(DoubleTotal, DoubleTotal(0, ()), add_double, total_of)
-        case Function.SUM:
-            return Accumulator(None, None, lambda total, value: (total or 0) + value, _same)
-        case Function.AVG if doubles:
-            return Accumulator(DoubleTotal, DoubleTotal(0, ()), add_double, mean_of)
-        case Function.AVG:
-            return Accumulator(LongTotal, LongTotal(0, 0), add_long, mean_of_longs)
+def total_name(column: str) -> str:
+    """Return the name of the total of a column in a stored row."""
+    return f"{column}_total"
 
 
-def grown(parts: Sequence[float], value: float) -> tuple[float, ...]:
-    """Add a finite double to the few that make up an exact sum, largest first. Raises OverflowError."""
-    rest = [*parts, value]
-    made = []
-    while part := math.fsum(rest):
-        made.append(part)
-        rest.append(-part)
-    return tuple(made)
+def stored(aggregate: Aggregate, column: str) -> Stored:
+    """Return how what an aggregate keeps is stored; `column` has its values."""
+    total = total_name(column)
+    pair = attrgetter(f"{total}.count", f"{total}.sum")
+    if aggregate.hint == tuple[int, tuple[float, ...]]:
+        return Stored(DoubleTotal, pair)
+    if aggregate.hint == tuple[int, int]:
+        return Stored(LongTotal, pair) if aggregate.type == DOUBLE else Stored(None, _of_sum(attrgetter(column)))
+    return Stored(None, attrgetter(column))
 
 
-def add_double(total: DoubleTotal, value: float) -> DoubleTotal:
-    """Add a finite double. Raises RejectedRecord if the sum leaves the doubles' range."""
-    try:
-        parts = grown(total.sum, value)
-    except OverflowError:
-        raise RejectedRecord(
-            f"with {value!r} the sum of {total.count + 1} values is beyond what a double holds: "
-            "the producer must send smaller numbers"
-        ) from None
-    return DoubleTotal(total.count + 1, parts)
+def _of_sum(value_of: Callable[[Any], int | None]) -> Callable[[Any], tuple[int, int]]:
+    """Return what gives a count and a sum of whole numbers: only whether there was a value matters of the count."""
 
+    def kept(row: Any) -> tuple[int, int]:
+        value = value_of(row)
+        return (0, 0) if value is None else (1, value)
 
-def add_long(total: LongTotal, value: int) -> LongTotal:
-    """Add a whole number."""
-    return LongTotal(total.count + 1, total.sum + value)
-
-
-def total_of(total: DoubleTotal) -> float | None:
-    """Return the double nearest to the sum; None of no values."""
-    if not total.count:
-        return None
-    return total.sum[0] if total.sum else 0.0
-
-
-def mean_of(total: DoubleTotal) -> float | None:
-    """Return the average; None of no values."""
-    if not total.count:
-        return None
-    return total.sum[0] / total.count if total.sum else 0.0
-
-
-def mean_of_longs(total: LongTotal) -> float | None:
-    """Return the average; None of no values."""
-    return total.sum / total.count if total.count else None
-
-
-def _same(value: Any) -> Any:
-    return value
+    return kept

@@ -9,7 +9,6 @@ from forebay.codec import Unavailable
 from forebay.serde.resolver import UnknownSchemaId
 from forebay.sql.catalog import NAMED, Encoding, Form, Named
 from forebay.sql.errors import Place, SqlError
-from forebay.sql.schemas.topics import type_of
 from forebay.sql.syntax import Options
 from forebay.sql.types import ArrayType, MapType, SqlType, StructType
 
@@ -125,6 +124,8 @@ def _wraps(asked: Asked, encoding: Encoding) -> bool:
 
 def columns_of(asked: Asked, text: str, name: str, *, wraps: bool) -> tuple[Named, ...]:
     """Return the columns of a schema; a field whose type has no counterpart is none, as in ksqlDB. Raises SqlError."""
+    from forebay.sql.schemas.topics import type_of  # noqa: PLC0415 (it brings every format; most columns are declared)
+
     try:
         kind = type_of(asked.kind, text, name)
     except (ValueError, KeyError, TypeError, AttributeError) as error:

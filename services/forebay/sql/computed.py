@@ -1,0 +1,24 @@
+"""Expressions of a plan as functions of keys and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from forebay.sql.generate import compiled
+from forebay.sql.plan import Code
+
+
+def row_of(columns: Sequence[Code], *, windowed: bool) -> Callable[[Any, Any], tuple[Any, ...]]:
+    """Return what computes columns of key and row."""
+    namespace = {name: value for code in columns for name, value in code.namespace.items()}
+    made = compiled("k, r, w", [code.source for code in columns], namespace)
+    if windowed:
+        return lambda key, row: made(key.key, row, key.window)
+    return lambda key, row: made(key, row, None)
+
+
+def condition_of(condition: Code, *, windowed: bool) -> Callable[[Any, Any], bool]:
+    """Return what tells whether a condition is true; unknown is not."""
+    made = row_of([condition], windowed=windowed)
+    return lambda key, row: made(key, row)[0] is True
