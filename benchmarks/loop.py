@@ -30,6 +30,7 @@ from forebay.partitioner import Partitioner
 from forebay.processor.engine import EngineSettings, TaskEngine
 from forebay.producing.base import Options
 from forebay.producing.sources import generate
+from forebay.runtime.memory import collect_seldom
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.stage_log import stage_log
 from forebay.runtime.task.announce import Announcer
@@ -221,6 +222,7 @@ def threads() -> float:
 @click.option("--sending/--no-sending", default=True, help="To a mock broker, or nowhere.")
 def main(service: str, events: int, keys: int, rounds: int, profile: bool, sending: bool) -> None:
     """Measure."""
+    collect_seldom()
     found = find_service(service)
     feed = messages(found, events, keys)
     measure(found, feed, rounds, profile, sending)
