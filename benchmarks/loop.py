@@ -47,7 +47,7 @@ from forebay.wiring import task_codecs
 
 TASKS = 4
 APPLICATION = "loop"
-PIECE_ROWS = 20_000
+PIECE_ROWS = 50_000
 
 
 class Feed:
@@ -67,6 +67,13 @@ class Feed:
 
     def poll(self, _seconds: float) -> None:
         return None
+
+
+class FedReader(GroupReader):
+    """A reader whose partitions end where its lease says."""
+
+    def look(self) -> None:
+        return
 
 
 class MarkingNobody(Producer):
@@ -156,7 +163,7 @@ class Loop:
         self.group = TaskGroup(
             tasks,
             writers,
-            GroupReader(reader, admin),
+            FedReader(reader, admin),
             GroupProducer(consumer, lambda: producer, Destinations("errors", "late", {}, Partitioner(TASKS))),
             Alone(job, {}),
             Pacing(Limits(idle=False)),
