@@ -4,6 +4,6 @@ from __future__ import annotations
 
 import runpy
 
-for name in ("serde", "stores", "growth", "backlog", "latency", "queries", "recovery"):
+for name in ("serde", "stores", "loop", "growth", "backlog", "latency", "queries", "recovery"):
     print(f"\n== {name}", flush=True)
     runpy.run_module(f"benchmarks.{name}", run_name="__main__")

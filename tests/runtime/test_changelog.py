@@ -34,6 +34,25 @@ def test_the_task_s_own_rows_go_to_the_internal_topic_and_unlogged_stores_nowher
     assert [topic for topic, *_ in ROUTER.route(changes, 7)] == ["app-0-task", "app-0-task"]
 
 
+def test_stores_whose_names_begin_alike_are_told_apart() -> None:
+    router = ChangelogRouter({"a": "a-topic", "ab": "ab-topic"}, "own", 0, {"ab": RowValue.STAMPED})
+    changes: list[Change] = [
+        (b"a\0b", b"1"),
+        (b"ab\0", pack_time(5) + b"2"),
+        (b"a\0", b"3"),
+        (b"abc\0x", b"none"),
+        (b"\x01due\0a\0k", b"4"),
+        (b"a\0b\0", b"5"),
+    ]
+    assert list(router.route(changes, 7)) == [
+        ("a-topic", b"b", b"1", 7),
+        ("ab-topic", b"", b"2", 5),
+        ("a-topic", b"", b"3", 7),
+        ("own", b"\x01due\0a\0k", b"4", 7),
+        ("a-topic", b"b\0", b"5", 7),
+    ]
+
+
 def test_names_follow_kafka_streams() -> None:
     assert (changelog_topic("app", "plain"), internal_topic("app", 1)) == ("app-plain-changelog", "app-1-task")
 

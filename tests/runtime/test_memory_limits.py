@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
-from forebay.runtime.memory import MOST_BATCH_BYTES, batch_bytes, memory_bytes, state_bytes
+from forebay.runtime.memory import MOST_BATCH_BYTES, batch_bytes, collect_seldom, memory_bytes, state_bytes
 
 GIGABYTE = 1 << 30
 
@@ -33,3 +35,18 @@ def test_a_batch_takes_a_share_of_little_memory_and_never_more_than_the_most() -
 def test_a_task_may_take_half_of_the_memory_unless_its_table_is_on_disk() -> None:
     assert state_bytes(2 * GIGABYTE, on_disk=False) == GIGABYTE
     assert state_bytes(2 * GIGABYTE, on_disk=True) == state_bytes(64 * GIGABYTE, on_disk=True)
+
+
+@pytest.fixture
+def _own_thresholds() -> Iterator[None]:
+    before = gc.get_threshold()
+    yield
+    gc.set_threshold(*before)
+
+
+@pytest.mark.usefixtures("_own_thresholds")
+def test_a_worker_still_collects_cycles_but_not_within_an_ordinary_commit() -> None:
+    collect_seldom()
+    young, *_ = gc.get_threshold()
+    assert gc.isenabled()
+    assert 300_000 < young < 1_000_000

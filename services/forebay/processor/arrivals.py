@@ -56,6 +56,10 @@ class Plan(NamedTuple):
     names: Mapping[str, str] = MappingProxyType({})
 
 
+_made = tuple.__new__
+"""Makes a named tuple of all its fields: its own way there costs three times as much."""
+
+
 def arrivals(
     streams: Sequence[Iterable[Message]], plan: Plan, times: EventTimes, counts: dict[str, int]
 ) -> Iterator[Arrival]:
@@ -132,9 +136,8 @@ def _decoded(stream: Iterable[Message], plan: Plan, times: EventTimes, counts: d
             failure = DecodeError(f"the record's event time can't be told: {type(error).__name__}: {error}")
             yield Arrival(message, None, None, -1, failure)
         else:
-            yield Arrival(
-                message, text, event, -1 if timeless else timestamp, None, None if event is None else ident_of
-            )
+            at, ident = -1 if timeless else timestamp, None if event is None else ident_of
+            yield _made(Arrival, (message, text, event, at, None, ident))
     if read:
         counts[name] = counts.get(name, 0) + read
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any
 
 from forebay.codec import Codec, EncodeError
 from forebay.processor.api import NO_KEY, NoKey
@@ -16,6 +16,8 @@ IN_TIME = -1
 SENDER = "forebay.sender"
 """Header by which a repartition's records say which task forwarded them."""
 _SHORT = 1_000
+_made = tuple.__new__
+"""Makes a named tuple of all its fields: its own way there costs three times as much."""
 
 Target = tuple[Codec[Any], Room]
 """How an output is encoded, and what its topic takes."""
@@ -121,12 +123,9 @@ class TaskContext:
             codec, room = self._targets[to]
         else:
             raise ValueError(f"nothing is called {to!r} here: forward to one of {', '.join(self._targets)}")
-        if key is None:
-            key = cast(str | None, self.key)
-        elif key is NO_KEY:
-            key = None
+        text: str | None = self.key if key is None else None if key is NO_KEY else key
         write = self._write_key.get(to) if self._write_key else None
-        raw = None if key is None else key.encode() if write is None else write(key)
+        raw = None if text is None else text.encode() if write is None else write(text)
         at = self.timestamp if timestamp is None else timestamp
         data, size = None, 0 if raw is None else len(raw)
         if value is not None:
@@ -141,7 +140,7 @@ class TaskContext:
             size += sum(len(name) + len(text or b"") + HEADER_BYTES for name, text in headers)
         if size > room.most or at.__class__ is not int or not room.first <= at <= room.last:
             room.check(f"an output to {to} (key of {0 if raw is None else len(raw)} bytes)", size, at)
-        self.outputs.append(Output(raw, data, at, to, headers, partition))
+        self.outputs.append(_made(Output, (raw, data, at, to, headers, partition)))
 
     def partitions_of(self, target: str) -> int:
         """Return how many partitions an output or a repartition has; 0: that is not known."""

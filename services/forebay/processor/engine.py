@@ -242,6 +242,7 @@ class TaskEngine:
         seen, digest = self.dedupe.seen, self.dedupe.digest
         stream_time = self.position.stream_time
         context, deduping = self._context, self.settings.dedupe_retention_ms > 0
+        timers, attempt = self.timers, self._attempt
         for message, key, event, timestamp, failure, ident_of in arrivals(
             streams, self._plan, times, result.records_by_topic
         ):
@@ -265,10 +266,10 @@ class TaskEngine:
             context.stream_time = now
             if now > context.closing_time:
                 context.closing_time = now
-            if self.timers.first <= context.closing_time:
+            if timers.first <= context.closing_time:
                 self._fire(clock)
             context.key, context.timestamp, context.message = key, timestamp, message
-            if self._attempt(message, event, clock) and identity is not None:
+            if attempt(message, event, clock) and identity is not None:
                 self.dedupe.add(identity, now)
         self.position = Position(stream_time, self.position.closing_time)
 
@@ -352,12 +353,13 @@ class TaskEngine:
         return context.outputs
 
     def _attempt(self, message: Message, event: Any, clock: int) -> bool:
-        mark = len(self._context.outputs)
+        context = self._context
+        mark = len(context.outputs)
         try:
             if event is None:
-                self.processor.removed(self._context.topic, self._context)
+                self.processor.removed(context.topic, context)
             else:
-                self.processor.process(event, self._context)
+                self.processor.process(event, context)
             if self._encoding is StateEncoding.EACH:
                 self._check_puts()
         except (Unavailable, MemoryError):
@@ -370,10 +372,13 @@ class TaskEngine:
             self._undo(mark)
             self._report(message, error, clock)
             return False
-        if self._context.late_by != IN_TIME:
-            self._report_late(message, self._context.late_by, clock)
-            self._context.late_by = IN_TIME
-        self._keep()
+        if context.late_by != IN_TIME:
+            self._report_late(message, context.late_by, clock)
+            context.late_by = IN_TIME
+        # As _keep does, without the call: most records set no timer.
+        self._journal.entries.clear()
+        if context.timer_ops:
+            self._keep()
         return True
 
     def _fire(self, clock: int) -> int:

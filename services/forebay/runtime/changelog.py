@@ -56,16 +56,20 @@ class ChangelogRouter:
             timestamp: of rows that carry none.
         """
         topics, internal, stamped = self._topics, self.internal, self._stamped
+        prefix, topic, is_stamped = INTERNAL, "", False
         for key, value in changes:
             if key.startswith(INTERNAL):
                 if not self._unlogged or store_of(key) not in self._unlogged:
                     yield internal, key, value, timestamp
                 continue
-            store, _, row = key.partition(b"\0")
-            topic = topics.get(store)
-            if topic is None:
+            # A store's rows come together: where they go is looked up once for them.
+            if not key.startswith(prefix):
+                store = key.partition(b"\0")[0]
+                prefix, topic, is_stamped = store + b"\0", topics.get(store, ""), store in stamped
+            if not topic:
                 continue
-            if value is not None and store in stamped:
+            row = key[len(prefix) :]
+            if is_stamped and value is not None:
                 yield topic, row, value[WIDTH:], max(unpack_time(value), 0)
             else:
                 yield topic, row, value, timestamp

@@ -13,10 +13,14 @@ import fastavro
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.protocol.position import TaskPosition
 from forebay.serde.contracts import load_contract
+from forebay.serde.extension import native_rows
 from forebay.stores.directory import Chunk, Delta, Directory
 from forebay.stores.table import Change
 
 FORMAT = 3
+
+_encode_rows, _decode_rows = native_rows()
+"""Many times as fast; what native code does not take is fastavro's."""
 
 _BLOCK: Any = fastavro.parse_schema(json.loads(load_contract("forebay", "Block").text))
 _STATE: Any = fastavro.parse_schema(json.loads(load_contract("forebay", "TaskState").text), named_schemas={})
@@ -43,6 +47,9 @@ class TaskSnapshot:
 
 def encode_block(changes: list[Change]) -> bytes:
     """Return the bytes of one block."""
+    native = _encode_rows(changes)
+    if native is not None:
+        return native
     out = io.BytesIO()
     fastavro.schemaless_writer(out, _BLOCK, [{"key": key, "value": value} for key, value in changes])
     return out.getvalue()
@@ -50,6 +57,9 @@ def encode_block(changes: list[Change]) -> bytes:
 
 def decode_block(data: bytes) -> Iterable[Change]:
     """Return a block's changes in order."""
+    native = _decode_rows(data)
+    if native is not None:
+        return native
     rows: Any = fastavro.schemaless_reader(io.BytesIO(data), _BLOCK, None)
     return [(row["key"], row["value"]) for row in rows]
 

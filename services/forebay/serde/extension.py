@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from types import ModuleType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from forebay.serde import native
 
 Native: TypeAlias = "type[native.Codec]"
+
+Row = tuple[bytes, bytes | None]
+EncodeRows = Callable[[list[Row]], bytes | None]
+DecodeRows = Callable[[bytes], list[Row] | None]
 
 SWITCH = "FOREBAY_NATIVE"
 """Environment variable: `off` leaves the native codec out, `required` makes its absence an error."""
@@ -18,6 +23,15 @@ SWITCH = "FOREBAY_NATIVE"
 def native_codec() -> Native | None:
     """Return the native codec's class; None where there is none."""
     return None if _NATIVE is None else _NATIVE.Codec
+
+
+def native_rows() -> tuple[EncodeRows, DecodeRows]:
+    """Return what encodes and decodes blocks of rows; both give None where somebody else has to do it."""
+    return (_nothing, _nothing) if _NATIVE is None else (_NATIVE.encode_rows, _NATIVE.decode_rows)
+
+
+def _nothing(_: Any) -> None:
+    return None
 
 
 def missing() -> str:

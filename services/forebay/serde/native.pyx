@@ -422,8 +422,7 @@ cdef object _read(Node *node, Cursor *c):
             raise _Doubt
         return symbol
     if kind == BYTES:
-        length = _read_length(c)
-        return PyBytes_FromStringAndSize(_take(c, length), length)
+        return _read_sized(c)
     if kind == FIXED:
         return PyBytes_FromStringAndSize(_take(c, node.count), node.count)
     if kind == DECIMAL:
@@ -509,7 +508,7 @@ cdef char *_room(Buffer *b, Py_ssize_t size) except NULL:
         heap = <char *>PyMem_Realloc(b.heap, room)
         if heap == NULL:
             raise MemoryError
-        if b.heap == NULL:
+        if b.heap == NULL and b.used:
             memcpy(heap, b.start, b.used)
         b.start = b.heap = heap
         b.room = room
@@ -606,10 +605,7 @@ cdef int _write(Node *node, object value, Buffer *b) except -1:
             raise _Doubt
         return _write_long(b, (<dict>node.thing)[value])
     if kind == BYTES:
-        if not PyBytes_CheckExact(value):
-            raise _Doubt
-        _write_long(b, PyBytes_GET_SIZE(value))
-        return _write_bytes(b, PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value))
+        return _write_sized(b, value)
     if kind == DECIMAL:
         data = (<object>node.thing)(value)
         if node.count < 0:
@@ -839,3 +835,66 @@ cdef class Codec:
             self._last = self._readers.get(schema_id)
             self._last_id = schema_id
         return self._last
+
+
+# -- blocks of rows ---------------------------------------------------------------------------------------------------
+
+
+def encode_rows(list rows):
+    """Return keys with their values (None: no row) as an Avro array of {bytes; null or bytes}; None: these are none."""
+    cdef Buffer b
+    b.start, b.used, b.room, b.heap = NULL, 0, 0, NULL
+    try:
+        if rows:
+            _write_long(&b, len(rows))
+        for key, value in rows:
+            _write_sized(&b, key)
+            if value is None:
+                _write_long(&b, 0)
+            else:
+                _write_long(&b, 1)
+                _write_sized(&b, value)
+        _write_long(&b, 0)
+        return PyBytes_FromStringAndSize(b.start, b.used)
+    except _Doubt:
+        return None
+    finally:
+        PyMem_Free(b.heap)
+
+
+def decode_rows(data):
+    """Return what `encode_rows` wrote; None: something else did."""
+    cdef Cursor c
+    cdef Py_ssize_t count
+    cdef int64_t branch
+    if not PyBytes_CheckExact(data):
+        return None
+    c.at = <const unsigned char *>PyBytes_AS_STRING(data)
+    c.end = c.at + PyBytes_GET_SIZE(data)
+    c.most_items = PyBytes_GET_SIZE(data)
+    rows = []
+    try:
+        count = _read_count(&c)
+        while count:
+            for _ in range(count):
+                key = _read_sized(&c)
+                _read_long(&c, &branch)
+                if branch < 0 or branch > 1:
+                    return None
+                rows.append((key, _read_sized(&c) if branch else None))
+            count = _read_count(&c)
+    except _Doubt:
+        return None
+    return rows
+
+
+cdef inline int _write_sized(Buffer *b, object data) except -1:
+    if not PyBytes_CheckExact(data):
+        raise _Doubt
+    _write_long(b, PyBytes_GET_SIZE(data))
+    return _write_bytes(b, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
+
+
+cdef inline object _read_sized(Cursor *c):
+    cdef Py_ssize_t length = _read_length(c)
+    return PyBytes_FromStringAndSize(_take(c, length), length)

@@ -41,13 +41,13 @@ class KeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
 
     def get(self, key: str) -> V | None:
         """Return the value of `key`, or None."""
-        return self._rows.get(encode_key(self.name, key))
+        return self._rows.get(key.encode() if key.__class__ is str else encode_key(self.name, key))
 
     def put(self, key: str, value: V | None) -> None:
         """Set `key` to `value`; None deletes it."""
         if value is not None:
             self._check_value(value)
-        self._rows.put(encode_key(self.name, key), value)
+        self._rows.put(key.encode() if key.__class__ is str else encode_key(self.name, key), value)
 
     def delete(self, key: str) -> V | None:
         """Remove `key`; give the value it had, or None."""

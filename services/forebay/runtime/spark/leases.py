@@ -9,6 +9,7 @@ from typing import Any
 
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.logs import configure_logging
+from forebay.runtime.memory import collect_seldom
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spark.control import WorkerControl
 from forebay.runtime.spark.holder import States
@@ -69,6 +70,7 @@ class SparkStorage:
 def hold(spec: JobSpec, lease: str, storage: SparkStorage) -> str:
     """Hold a lease until it is over; return the tasks' reports. Both are JSON."""
     configure_logging(spec.log_format)
+    collect_seldom()
     return json.dumps(_Holding(spec, Lease.from_json(lease), storage).run())
 
 

@@ -24,7 +24,8 @@ class SendQueue:
 
     def __init__(self, producer: Producer, stall_seconds: float, seconds: float) -> None:
         self._producer = producer
-        self._put = producer.produce
+        self.put = producer.produce
+        """Queues a record where there is room, else raises BufferError: then it is `produce` that waits."""
         self._stall_seconds = stall_seconds
         self._seconds = seconds
         self._until = time.monotonic() + seconds
@@ -36,12 +37,12 @@ class SendQueue:
             TransactionTooLong: the transaction's time is over. Unavailable: the broker takes nothing.
         """
         try:
-            self._put(*record, **more)
+            self.put(*record, **more)
         except BufferError:
             while True:
                 self._wait_below(len(self._producer))
                 try:
-                    return self._put(*record, **more)
+                    return self.put(*record, **more)
                 except BufferError:
                     continue
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 from forebay.processor.attempts import compute
 from forebay.processor.engine import BatchResult, Position, StateEncoding, TaskEngine, declared_stores
@@ -23,6 +25,7 @@ from forebay.stores.materialized import purge, store_of, unlogged
 from forebay.stores.table import Table
 from forebay.stores.upgrade import row_value_of
 
+_KEY = itemgetter(0)
 _TOLD_UNNOTED = 10_000
 """Records that tell time, after which a task notes that it has read them: else they are read again at each start."""
 
@@ -162,7 +165,7 @@ class StateTask:
         """Take in that a commit is through. Raises TaskTooLarge."""
         self.table.apply(commit.result.changes, commit.position.tag)
         self.engine.settle(commit.position.n)
-        changed = (key for key, _ in commit.result.changes)
+        changed: Iterable[bytes] = map(_KEY, commit.result.changes)
         if self._unlogged:
             changed = (key for key in changed if store_of(key) not in self._unlogged)
         self.dirty.update(dict.fromkeys(changed))

@@ -186,7 +186,7 @@ class GroupProducer:
         result, topic_of = commit.result, self._destinations.outputs.get
         for start in range(0, len(result.outputs), _BATCH):
             queue.make_room()
-            produce = queue.produce
+            put, produce = queue.put, queue.produce
             for key, value, timestamp, target, headers, chosen in result.outputs[start : start + _BATCH]:
                 topic = topic_of(target, target)
                 if chosen is not None:
@@ -194,15 +194,21 @@ class GroupProducer:
                 elif headers:
                     produce(topic, value, key, timestamp=timestamp, headers=headers)
                 else:
-                    produce(topic, value, key, timestamp=timestamp)
+                    try:
+                        put(topic, value, key, timestamp=timestamp)
+                    except BufferError:
+                        produce(topic, value, key, timestamp=timestamp)
         self._send_onward(queue, commit)
         changelogs = commit.changelogs
         timestamp, partition = max(result.position.stream_time, 0), changelogs.partition
         for start in range(0, len(result.changes), _BATCH):
             queue.make_room()
-            produce = queue.produce
+            put, produce = queue.put, queue.produce
             for topic, key, row, at in changelogs.route(result.changes[start : start + _BATCH], timestamp):
-                produce(topic, row, key, partition, timestamp=at)
+                try:
+                    put(topic, row, key, partition, timestamp=at)
+                except BufferError:
+                    produce(topic, row, key, partition, timestamp=at)
         self._send_side(queue, self._destinations.errors, result.errors)
         self._send_side(queue, self._destinations.late, result.late)
         # Last: who follows the changelogs finds the position behind the rows it stands for.

@@ -1,0 +1,278 @@
+"""What a record costs in a group's loop: real messages and a real producer, no broker but librdkafka's own mock.
+
+    python -m benchmarks.loop [SERVICE] [--events 200000] [--keys 1000] [--profile] [--no-sending]
+
+Tells CPU microseconds per event of the loop's thread by part, and of the threads of the producer. The mock broker is
+another process and is not counted; neither is the consumer's share (`backlog` measures it). `--no-sending` runs
+without a producer: under `valgrind --tool=callgrind` this tells instructions.
+"""
+
+from __future__ import annotations
+
+import cProfile
+import multiprocessing
+import os
+import pstats
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import islice
+from multiprocessing.connection import Connection
+from types import SimpleNamespace
+from typing import Any
+
+import click
+from confluent_kafka import Message, Producer, TopicPartition
+
+from forebay.catalog import Service, find_service
+from forebay.job import Job, load_job
+from forebay.partitioner import Partitioner
+from forebay.processor.engine import EngineSettings, TaskEngine
+from forebay.producing.base import Options
+from forebay.producing.sources import generate
+from forebay.runtime.memory import collect_seldom
+from forebay.runtime.protocol.lease import Lease
+from forebay.runtime.stage_log import stage_log
+from forebay.runtime.task.announce import Announcer
+from forebay.runtime.task.group import GroupSettings, TaskGroup
+from forebay.runtime.task.pacing import Limits, Pacing
+from forebay.runtime.task.reader import GroupReader
+from forebay.runtime.task.snapshot import SnapshotWriter
+from forebay.runtime.task.state_task import StateTask, TaskSettings
+from forebay.runtime.task.surroundings import GroupSurroundings
+from forebay.runtime.task.transaction import Destinations, GroupProducer
+from forebay.serde import local_codec
+from forebay.stores.table import MemoryTable
+from forebay.wiring import task_codecs
+
+TASKS = 4
+APPLICATION = "loop"
+PIECE_ROWS = 50_000
+
+
+class Feed:
+    """Stands for a consumer that has fetched everything."""
+
+    def __init__(self, messages: list[Message]) -> None:
+        self._messages = messages
+        self._at = 0
+
+    def assign(self, _places: list[TopicPartition]) -> None:
+        self._at = 0
+
+    def consume(self, most: int, _seconds: float) -> list[Message]:
+        found = self._messages[self._at : self._at + most]
+        self._at += most
+        return found
+
+    def poll(self, _seconds: float) -> None:
+        return None
+
+
+class FedReader(GroupReader):
+    """A reader whose partitions end where its lease says."""
+
+    def look(self) -> None:
+        return
+
+
+class MarkingNobody(Producer):
+    """A producer that tells no marker group: the mock broker takes no offsets."""
+
+    def send_offsets_to_transaction(self, *_: Any) -> None:
+        return
+
+
+class NoProducer:
+    """Takes everything at no cost."""
+
+    def produce(self, *_record: Any, **_more: Any) -> None:
+        return
+
+    def __len__(self) -> int:
+        return 0
+
+    def __getattr__(self, _name: str) -> Any:
+        return lambda *_, **__: 0
+
+
+class Alone(GroupSurroundings):
+    """A group that was never there before, on inputs that end."""
+
+    def __init__(self, job: Job, names: Mapping[str, str]) -> None:
+        spec: Any = SimpleNamespace(application=APPLICATION)
+        nobody: Any = None
+        super().__init__(spec, job, nobody, nobody, names)
+
+    def markers(self, places: Any) -> dict[tuple[str, int], str]:
+        return {}
+
+    def read_tails(self, tails: Any) -> None:
+        for tail in tails:
+            tail.offsets = dict.fromkeys(tail.rows.topics, 0)
+
+
+def messages(service: Service, events: int, keys: int) -> list[Message]:
+    """Return the events of the service's inputs as they would be fetched, in turn from every partition."""
+    place, found = Partitioner(TASKS), []
+    share = events // len(service.inputs)
+    for topic in service.inputs:
+        offsets = [0] * TASKS
+        encode = local_codec(service.name, load_job(service.job).inputs[topic.name]).encode
+        for event in islice(generate(topic.name, Options(rate=0, count=share, keys=keys, seed=1)), share):
+            key = event.key.encode()
+            partition = place(key)
+            found.append(
+                Message(
+                    topic=topic.name,
+                    partition=partition,
+                    offset=offsets[partition],
+                    key=key,
+                    value=encode(event.value),
+                    timestamp=(1, event.timestamp),
+                )
+            )
+            offsets[partition] += 1
+    return found
+
+
+class Loop:
+    """A group of one sub-topology's tasks, and how long each part of its work took.
+
+    Args:
+        producer: what everything is sent to.
+        consumer: of the marker group; a double will do where nothing is sent.
+    """
+
+    def __init__(self, service: Service, feed: list[Message], producer: Any, consumer: Any, **engine: Any) -> None:
+        job = load_job(service.job)
+        (part,) = job.topology
+        tasks, writers = [], {}
+        contract: Any = lambda _, record: local_codec(service.name, record)  # noqa: E731
+        for number in range(TASKS):
+            processor, table = part.processor(job.settings()), MemoryTable()
+            codecs = task_codecs(job, part, processor, contract, contract, contract)
+            log = stage_log(APPLICATION, 0, processor)
+            made = TaskEngine(processor, codecs, table, EngineSettings(service=service.name, **engine))
+            settings = TaskSettings(f"{APPLICATION}-0-{number}", 0, number)
+            task = StateTask(made, table, log.router(number), log.rows(), Announcer(1.0), settings)
+            tasks.append(task)
+            writers[task.place] = SnapshotWriter(task, None)
+        reader: Any = Feed(feed)
+        admin: Any = None
+        self.group = TaskGroup(
+            tasks,
+            writers,
+            FedReader(reader, admin),
+            GroupProducer(consumer, lambda: producer, Destinations("errors", "late", {}, Partitioner(TASKS))),
+            Alone(job, {}),
+            Pacing(Limits(idle=False)),
+            GroupSettings(f"{APPLICATION}-group-0"),
+        )
+        topics = sorted({message.topic() or "" for message in feed})
+        ends = {topic: [0] * TASKS for topic in topics}
+        for message in feed:
+            ends[message.topic() or ""][message.partition() or 0] += 1
+        self.lease = Lease(
+            "bench", 1, 0, 1, TASKS, 0, dict.fromkeys(topics, (0,) * TASKS), {t: tuple(e) for t, e in ends.items()}
+        )
+        self.blocks = 0
+
+    def run(self) -> dict[str, float]:
+        """Process everything; return CPU seconds of this thread by part."""
+        self.group.open(self.lease)
+        cutting, begun = 0.0, time.thread_time()
+        while not self.group.is_done(self.lease):
+            self.group.cycle(self.lease, 0.1)
+            cut = time.thread_time()
+            for writer in self.group.writers.values():
+                if writer.waiting > PIECE_ROWS:
+                    self.blocks += sum(map(len, writer.cut().put.values()))
+            cutting += time.thread_time() - cut
+        total = time.thread_time() - begun
+        process = sum(task.figures.cpu_seconds["process"] for task in self.group.tasks)
+        return {"process": process, "cut": cutting, "rest": total - process - cutting, "total": total}
+
+
+@contextmanager
+def mock() -> Iterator[str]:
+    """Yield the address of a mock broker in another process."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_serve, args=(theirs,), daemon=True)
+    process.start()
+    try:
+        yield ours.recv()
+    finally:
+        ours.send(None)
+        process.join()
+
+
+def _serve(told: Connection) -> None:
+    producer = Producer({"test.mock.num.brokers": 1, "log_level": 0})
+    (broker,) = producer.list_topics(timeout=10).brokers.values()
+    told.send(f"{broker.host}:{broker.port}")
+    told.recv()
+
+
+def threads() -> float:
+    """Return the CPU seconds of this process's other threads."""
+    return time.process_time() - time.thread_time()
+
+
+@click.command()
+@click.argument("service", default="user-sessions")
+@click.option("--events", default=200_000, help="Records.")
+@click.option("--keys", default=1_000, help="Keys.")
+@click.option("--rounds", default=3, help="Times that it is measured; the least counts.")
+@click.option("--profile", is_flag=True, help="Show where the time goes, by function.")
+@click.option("--sending/--no-sending", default=True, help="To a mock broker, or nowhere.")
+def main(service: str, events: int, keys: int, rounds: int, profile: bool, sending: bool) -> None:
+    """Measure."""
+    collect_seldom()
+    found = find_service(service)
+    feed = messages(found, events, keys)
+    measure(found, feed, rounds, profile, sending)
+
+
+def measure(service: Service, feed: list[Message], rounds: int, profile: bool, sending: bool, **engine: Any) -> None:
+    """Print what an event costs: the least of some rounds, each part by itself."""
+    least: dict[str, float] = {}
+    for number in range(rounds):
+        with mock() if sending else _nowhere() as address:
+            client = {"bootstrap.servers": address, "log_level": 0}
+            producer = (
+                MarkingNobody(
+                    {
+                        **client,
+                        "transactional.id": f"loop-{os.getpid()}-{number}",
+                        "queue.buffering.max.kbytes": 64 * 1024,
+                        "queue.buffering.max.messages": 1_000_000,
+                        "partitioner": "murmur2_random",
+                    }
+                )
+                if sending
+                else NoProducer()
+            )
+            loop = Loop(service, feed, producer, NoProducer(), **engine)
+            before, profiler = threads(), cProfile.Profile()
+            if profile:
+                profiler.enable()
+            parts = loop.run()
+            profiler.disable()
+            parts["librdkafka"] = threads() - before
+            least = {name: min(value, least.get(name, value)) for name, value in parts.items()}
+    figures = ", ".join(f"{name} {seconds / len(feed) * 1e6:.2f}" for name, seconds in least.items())
+    rows = sum(len(task.table) for task in loop.group.tasks)
+    print(f"{service.name}: {len(feed):,} events: us per event: {figures}; {rows:,} rows, {loop.blocks:,} block bytes")
+    if profile:
+        pstats.Stats(profiler).sort_stats("tottime").print_stats(35)
+
+
+@contextmanager
+def _nowhere() -> Iterator[str]:
+    yield ""
+
+
+if __name__ == "__main__":
+    main(standalone_mode=False)

@@ -1,0 +1,59 @@
+"""Blocks are the same bytes whoever writes them, native code or fastavro, and each reads the other's."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from forebay.runtime import stateformat
+from forebay.runtime.stateformat import decode_block, encode_block
+from forebay.serde.extension import native_codec
+from forebay.stores.table import Change
+
+CHANCE = random.Random(7)
+MANY: list[Change] = [
+    (CHANCE.randbytes(CHANCE.randrange(200)), CHANCE.randbytes(CHANCE.randrange(40_000)) if number % 5 else None)
+    for number in range(300)
+]
+BLOCKS: list[list[Change]] = [[], [(b"", b"")], [(b"\0", None)], [(b"k" * 63, b"v" * 64), (b"k", b"\xff" * 8192)], MANY]
+
+
+@pytest.fixture(scope="module")
+def plain() -> list[bytes]:
+    """Return the blocks as fastavro alone writes them, once it has read them."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(stateformat, "_encode_rows", lambda _: None)
+        patched.setattr(stateformat, "_decode_rows", lambda _: None)
+        written = [encode_block(block) for block in BLOCKS]
+        assert [decode_block(block) for block in written] == BLOCKS
+    return written
+
+
+@pytest.mark.skipif(native_codec() is None, reason="there is no native code here")
+def test_native_code_does_it_where_it_is() -> None:
+    assert None not in [stateformat._encode_rows(block) for block in BLOCKS]
+
+
+@pytest.mark.parametrize("number", range(len(BLOCKS)))
+def test_both_write_the_same_bytes_and_read_them(number: int, plain: list[bytes]) -> None:
+    written = plain[number]
+    assert list(decode_block(written)) == BLOCKS[number]
+    assert encode_block(BLOCKS[number]) == written
+
+
+def test_an_array_that_comes_in_parts_and_tells_their_sizes_is_read() -> None:
+    # Avro's other forms: a negative count is followed by the bytes of its items.
+    assert list(decode_block(b"\x01\x0a\x02a\x02\x02b" + b"\x02\x02c\x00" + b"\x00")) == [(b"a", b"b"), (b"c", None)]
+
+
+@pytest.mark.parametrize("cut", [0, 1, 5, 40, 1_000])
+def test_a_block_that_is_cut_off_is_refused(cut: int) -> None:
+    with pytest.raises((EOFError, IndexError, ValueError)):
+        decode_block(encode_block(MANY)[:cut])
+
+
+def test_what_is_no_row_is_refused() -> None:
+    wrong: list[Change] = [(b"a", "text")]  # type: ignore[list-item]
+    with pytest.raises((TypeError, ValueError)):
+        encode_block(wrong)

@@ -1,0 +1,72 @@
+"""A producer's queue that is full makes a commit wait: every record is sent once, in order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from forebay.partitioner import Partitioner
+from forebay.processor.engine import BatchResult
+from forebay.processor.messages import Output
+from forebay.runtime.changelog import ChangelogRouter
+from forebay.runtime.protocol.position import POSITION, TaskPosition
+from forebay.runtime.task.transaction import Destinations, GroupProducer, TaskCommit
+
+
+class SmallQueue:
+    """A producer that has room for a few records until it is polled."""
+
+    def __init__(self, room: int) -> None:
+        self.room, self.left = room, room
+        self.sent: list[tuple[str, bytes | None, bytes | None, int]] = []
+        self.refused = 0
+
+    def produce(self, topic: str, value: Any, key: Any, partition: int = -1, timestamp: int = 0, **_: Any) -> None:
+        if not self.left:
+            self.refused += 1
+            raise BufferError("Local: Queue full")
+        self.left -= 1
+        self.sent.append((topic, key, value, timestamp))
+
+    def poll(self, _seconds: float) -> int:
+        self.left = self.room
+        return 0
+
+    def flush(self, _seconds: float) -> int:
+        return 0
+
+    def begin_transaction(self) -> None:
+        return
+
+    def commit_transaction(self, _seconds: float) -> None:
+        return
+
+    def init_transactions(self, _seconds: float) -> None:
+        return
+
+    def list_topics(self, *_: Any, **__: Any) -> Any:
+        return None
+
+    def __len__(self) -> int:
+        return self.room - self.left
+
+
+@pytest.mark.parametrize("room", [1, 3, 1_000])
+def test_all_is_sent_once_and_in_order(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forebay.runtime.task.transaction.learn_leaders", lambda *_: None)
+    result = BatchResult(
+        outputs=[Output(b"k", b"v%d" % at, at, "out", [("h", b"1")] if at % 3 == 0 else None) for at in range(10)],
+        changes=[(b"store\0k%d" % at, b"r%d" % at) for at in range(10)],
+    )
+    small: Any = SmallQueue(room)
+    nobody: Any = None
+    producer = GroupProducer(nobody, lambda: small, Destinations("errors", "late", {}, Partitioner(1)))
+    producer.fence()
+    router = ChangelogRouter({"store": "rows"}, "own", 0)
+    producer.commit([TaskCommit("t", "0-0", result, TaskPosition("c", 1), router)])
+    outputs = [("out", b"k", b"v%d" % at, at) for at in range(10)]
+    rows = [("rows", b"k%d" % at, b"r%d" % at, 0) for at in range(10)]
+    assert small.sent[:-1] == outputs + rows
+    assert small.sent[-1][:2] == ("own", POSITION)
+    assert (small.refused > 0) == (room < 1_000)
