@@ -134,35 +134,44 @@ class PartedStores:
         return self._servers.owner(store, key, self._local.tasks) if self._local.tasks else None
 
     def _of_global(self, ask: Ask) -> dict[int, Rows]:
-        """Return what one part says: each has all of a global table's rows."""
-        try:
-            return {self._me: rows_of(self._local, ask)}
-        except NotCurrent:
-            return self._asked([next(iter(self._servers.peers))] if self._servers.peers else [self._me], ask)
+        """Return what one part says, this one if it can: each has all of a global table's rows."""
+        missing: dict[int, str] = {}
+        for part in (self._me, *self._servers.peers):
+            found, silent = self._answers([part], ask)
+            if found:
+                return found
+            missing |= silent
+        self._miss(missing)
+        return {}
 
     def _asked(self, parts: Iterable[int], ask: Ask) -> dict[int, Rows]:
-        wanted = list(parts)
-        others = [part for part in wanted if part != self._me]
+        """Return what parts say. Raises PartsMissing: not all do, and that is not enough."""
+        found, missing = self._answers(list(parts), ask)
+        self._miss(missing)
+        return found
+
+    def _answers(self, parts: Sequence[int], ask: Ask) -> tuple[dict[int, Rows], dict[int, str]]:
+        """Return what parts say, and why some say nothing."""
+        others = [part for part in parts if part != self._me]
         begun = self._servers.begin(others, "/part/read", msgspec.msgpack.encode(ask), self._caller.authorization)
         found: dict[int, Rows] = {}
-        missing: dict[int, str] = {}
-        if self._me in wanted:
+        own: dict[int, str] = {}
+        if self._me in parts:
             try:
                 found[self._me] = rows_of(self._local, ask)
             except NotCurrent as error:
-                missing[self._me] = str(error)
-        answers, silent = begun.answers(_ROWS.decode)
+                own[self._me] = str(error)
+        answers, missing = begun.answers(_ROWS.decode)
         for part, rows in answers.items():
             if self._local.tasks not in (0, rows.tasks):
-                silent[part] = f"it knows {rows.tasks} tasks, this one {self._local.tasks}: they are being changed"
+                missing[part] = f"it knows {rows.tasks} tasks, this one {self._local.tasks}: they are being changed"
             else:
                 found[part] = rows
-        self._miss(missing | silent)
-        return found
+        return found, own | missing
 
     def _miss(self, missing: Mapping[int, str]) -> None:
         self._missing |= missing
-        if self._missing and not self._caller.takes_partial:
+        if self._missing and (not self._caller.takes_partial or len(self._missing) == self._parts):
             raise PartsMissing(self._missing)
 
     def _found(self, store: str, found: Mapping[int, Rows], rows: Iterable[Row], limit: int) -> Found:
