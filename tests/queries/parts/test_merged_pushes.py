@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,10 +11,13 @@ from urllib.request import urlopen
 
 import pytest
 
+from forebay.queries.events import FOLLOWING
+from forebay.queries.parts.pages import SILENT_SECONDS
+from forebay.runtime.http import Answer
 from forebay.stores.keys import join_key
 from forebay.testing.cell import Cell
 from tests.queries.events import events
-from tests.queries.parts.parted import PARTS, TASKS, Parted, get, keys_of
+from tests.queries.parts.parted import PARTS, SECONDS, TASKS, Parted, get, keys_of
 from tests.queries.written import WrittenTask
 
 
@@ -55,6 +59,12 @@ def test_rows_come_as_from_one_server_and_then_every_change(parted: Parted, part
     until_followed(parted, 0)
 
 
+def test_once_it_says_so_it_follows_all_parts(parted: Parted) -> None:
+    with urlopen(f"{parted.urls[0]}/changes/plain", timeout=20) as response:
+        assert response.readline() == b": following\n"
+        assert [server.stores.subscribers for server in parted.servers] == [1, 1, 1]
+
+
 def test_changes_of_a_key(parted: Parted) -> None:
     key = join_key("a", "b")
     for url in parted.urls:
@@ -80,6 +90,21 @@ def test_a_part_that_is_lost_ends_a_push(parted: Parted, begin: str) -> None:
         parted.http[1].close()
         assert next(pushed) == ("end", {"reason": "part lost", "missing": [1]})
         assert list(pushed) == []
+
+
+def test_a_part_that_hangs_ends_a_push_within_seconds(parted: Parted) -> None:
+    go_on = threading.Event()
+
+    def silent() -> Iterator[bytes]:
+        yield FOLLOWING
+        go_on.wait(30)
+
+    parted.handlers[1] = lambda _: Answer(200, "text/event-stream", silent())
+    begun = time.monotonic()
+    with following(f"{parted.urls[0]}/changes/plain") as pushed:
+        assert list(pushed) == [("end", {"reason": "part lost", "missing": [1]})]
+    assert time.monotonic() - begun < SECONDS + 2 * SILENT_SECONDS + 2
+    go_on.set()
 
 
 def test_a_job_that_began_anew_in_a_part_ends_a_push(parted: Parted) -> None:

@@ -67,8 +67,10 @@ class AllParts:
             for stream in streams.values():
                 stream.end()
             raise PartsMissing(missing)
-        push = MergedPush(streams, mine, missing, caller.takes_partial, partial(subscription.close, End.RESTART))
-        return Answer(200, "text/event-stream", push.pieces(snapshot, silent_seconds), missing_header(sorted(missing)))
+        push = MergedPush(
+            streams, mine, missing, snapshot, caller.takes_partial, partial(subscription.close, End.RESTART)
+        )
+        return Answer(200, "text/event-stream", push.pieces(silent_seconds), missing_header(sorted(missing)))
 
 
 def missing_header(parts: list[int] | tuple[int, ...]) -> dict[str, str]:

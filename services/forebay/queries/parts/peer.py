@@ -106,7 +106,7 @@ class Peer:
 
     def follow(self, target: str, authorization: str, silent_seconds: float) -> Future[Stream]:
         """Begin to follow; the future raises PeerFailed. `silent_seconds`: within which something comes."""
-        return self._waits.submit(self._followed, target, authorization, silent_seconds)
+        return self._reads.submit(self._followed, target, authorization, silent_seconds)
 
     def close(self) -> None:
         """Ask nothing more."""
@@ -166,6 +166,7 @@ class Peer:
     ) -> bytes:
         self._used.add(connection)
         try:
+            connection.timeout = seconds  # of the next connection, where the kept one was closed
             if connection.sock is not None:
                 connection.sock.settimeout(seconds)
             connection.request("POST", path, body, headers)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import heapq
 import json
+import logging
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from http.client import HTTPException
 from itertools import islice
 
 from forebay.queries.events import FOLLOWING, SILENCE, event, events, written
 from forebay.queries.parts.peer import Stream
+
+log = logging.getLogger(__name__)
 
 _HELD = 1_000
 """Events of a part that wait to be sent; behind that its server holds them, and ends the push when it has too many."""
@@ -25,27 +27,37 @@ class _Source(threading.Thread):
     """Reads one part's events: its rows into a queue of its own, then its changes into the one of all parts."""
 
     def __init__(
-        self, part: int, pieces: Iterable[bytes], changes: queue.Queue[tuple[int, Event]], is_over: threading.Event
+        self,
+        part: int,
+        pieces: Iterable[bytes],
+        changes: queue.Queue[tuple[int, Event]],
+        has_rows: bool,
+        is_over: threading.Event,
     ) -> None:
         super().__init__(name=f"push-of-part-{part}", daemon=True)
         self.part = part
         self._pieces = pieces
         self._rows: queue.Queue[tuple[int, Event]] = queue.Queue(_HELD)
         self._changes = changes
+        self._has_rows = has_rows
         self._is_over = is_over
+        self.begun = threading.Event()
+        """Set once it is followed, or lost: no change is missed from then on."""
 
     def run(self) -> None:
-        held = self._rows
+        held = self._rows if self._has_rows else self._changes
         try:
             for found in events(self._pieces):
+                self.begun.set()
                 if found[0] and not self._put(held, found):
                     return
-                if found[0] == "now" or not found[0]:
+                if found[0] == "now":
                     held = self._changes
-        except (OSError, HTTPException, ValueError) as error:
-            self._put(held, (_LOST, str(error).encode()))
-        else:
-            self._put(held, (_LOST, b"it ended"))
+        except Exception as error:  # whatever it was, who follows must not take it for silence
+            if not self._is_over.is_set():
+                log.warning("part %d is lost to a push: %s", self.part, error)
+        self._put(held, (_LOST, b""))
+        self.begun.set()
 
     def rows(self, ended: Callable[[int, Event], None]) -> Iterator[tuple[int, bytes]]:
         """Yield the rows with their task; `ended`: told of what came before all of them had."""
@@ -77,6 +89,7 @@ class MergedPush:
         streams: of the other parts.
         local: this part's own; none: it has nothing to give.
         missing: parts that are known not to answer.
+        snapshot: whether rows come first.
         takes_partial: whether it goes on without parts that are lost.
         end: lets the own one end.
     """
@@ -86,10 +99,12 @@ class MergedPush:
         streams: Mapping[int, Stream],
         local: Mapping[int, Iterator[bytes]],
         missing: Iterable[int],
+        snapshot: bool,
         takes_partial: bool,
         end: Callable[[], None],
     ) -> None:
         self._streams = streams
+        self._snapshot = snapshot
         self._local_end = end
         self._missing = set(missing)
         self._takes_partial = takes_partial
@@ -98,15 +113,19 @@ class MergedPush:
         self._end = b""
         self._told = [self._lost()] if self._missing else []
         all_pieces: dict[int, Iterable[bytes]] = {**streams, **local}
-        self._sources = [_Source(part, all_pieces[part], self._changes, self._is_over) for part in sorted(all_pieces)]
+        self._sources = [
+            _Source(part, all_pieces[part], self._changes, snapshot, self._is_over) for part in sorted(all_pieces)
+        ]
         self._left = {source.part for source in self._sources}
 
-    def pieces(self, snapshot: bool, silent_seconds: float) -> Iterator[bytes]:
+    def pieces(self, silent_seconds: float) -> Iterator[bytes]:
         """Yield the push's pieces until it ends, and end those it is made of."""
         try:
             for source in self._sources:
                 source.start()
-            yield from self._rows() if snapshot else (FOLLOWING,)
+            for source in self._sources:
+                source.begun.wait()
+            yield from self._rows() if self._snapshot else (FOLLOWING,)
             while not self._end:
                 yield self._next(silent_seconds)
             yield self._end
