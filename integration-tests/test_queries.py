@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import struct
 import threading
+import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -213,7 +214,8 @@ def test_two_parts_answer_as_one_server(platform: Platform, folder: Path) -> Non
     peers = ",".join(f"http://127.0.0.1:{port}" for port in ports)
     try:
         whole = bench.server(10)
-        parts = [bench.server(11 + at, port, "--part", f"{at}/2", "--peers", peers) for at, port in enumerate(ports)]
+        second = ("--part", "1/2", "--peers", peers, "--store-directory", str(folder / "part"))
+        parts = [bench.server(11, ports[0], "--part", "0/2", "--peers", peers), bench.server(12, ports[1], *second)]
         followed = [Followed(server, "user-profiles") for server in parts]
         bench.feed(1)
         bench.drain()
@@ -234,11 +236,17 @@ def test_two_parts_answer_as_one_server(platform: Platform, folder: Path) -> Non
         assert held[0] == held[1] + held[2]
         assert min(held) > 0
 
+        with parts[1].frozen():
+            begun = time.monotonic()
+            assert pull(parts[0], "/stores/user-profiles", status=503)["missing"] == [1]
+            assert time.monotonic() - begun < 6
+        parts[0].until(lambda: parts[0].http("/stores/user-profiles")[0] == 200, "it is asked again", 30)
+
         parts[1].kill()
-        first, second = followed
+        first, other = followed
         parts[0].until(lambda: first.events[-1][0] == "end", "the push tells that a part is lost", 60)
         assert first.events[-1] == ("end", {"reason": "part lost", "missing": [1]})
-        assert second.events[-1][0] != "end"
+        assert other.events[-1][0] != "end"
         assert pull(parts[0], "/stores/user-profiles", status=503)["missing"] == [1]
         partial = pull(parts[0], "/stores/user-profiles?partial=true&limit=1000")
         assert partial["missing"] == [1]
@@ -248,7 +256,7 @@ def test_two_parts_answer_as_one_server(platform: Platform, folder: Path) -> Non
         wrong = bench.server(13, ports[1], "--part", "0/2", "--peers", peers, waits=False)
         assert wrong.finish() == 2
         assert f"http://127.0.0.1:{ports[1]} is part 0/2 of user-sessions" in " ".join(wrong.text().split())
-        again = bench.server(14, ports[1], "--part", "1/2", "--peers", peers)
+        again = bench.server(14, ports[1], *second)
         assert pull(again, f"/stores/user-profiles?limit=1000&{reached}") == wanted
         assert pull(parts[0], f"/stores/user-profiles?limit=1000&{reached}") == wanted
         assert again.terminate() == 0
