@@ -23,7 +23,7 @@ from forebay.queries.parts.share import Share
 from forebay.queries.replica import TaskReplica
 from forebay.queries.stores import JobStores
 from forebay.runtime.health import Health, health_page
-from forebay.runtime.http import Answer, HttpServer, Request
+from forebay.runtime.http import Answer, HttpServer, Limits, Request
 from forebay.runtime.stage_log import StageLog
 from tests.queries.written import CODECS, LOG, WrittenTask
 
@@ -91,12 +91,13 @@ class Parted:
         codecs: Mapping[str, Codec[Any]] = CODECS,
         token: bytes | None = None,
         seconds: float = SECONDS,
+        answers: int = 32,
     ) -> None:
         self.tasks: list[WrittenTask] = []
         self.all = JobStores([log.stores], [replicas], len(replicas))
         self.whole_answer: Handler = QueryPages(lambda: self.all, 0.05).answer
         self.handlers: list[Handler] = [self._nobody] * PARTS
-        self.http = [HttpServer(self._handler(part), HOST, 0) for part in range(PARTS)]
+        self.http = [HttpServer(self._handler(part), HOST, 0, Limits(answers=answers)) for part in range(PARTS)]
         self._whole = HttpServer(self._asked_whole, HOST, 0)
         self.urls = [f"http://{HOST}:{server.port}" for server in self.http]
         self.whole = f"http://{HOST}:{self._whole.port}"
