@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import struct
 import threading
+import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -16,6 +17,7 @@ from job_process import JobProcess
 from service_bench import PARTITIONS, ServiceBench
 
 from forebay.platform import Platform
+from forebay.platform.ports import free_port
 from forebay.producing.base import Options
 from tests.queries.events import events
 
@@ -58,15 +60,18 @@ class QueryBench(ServiceBench):
             consumer.close()
         return [f"{self.input}-{number}:{end - 1}" for number, end in enumerate(ends) if end]
 
-    def server(self, number: int = 0) -> JobProcess:
-        """Start a query server; it is up when it says so."""
+    def server(self, number: int = 0, port: int = 0, *more: str, waits: bool = True) -> JobProcess:
+        """Start a query server; unless that is not waited for, it is ready then."""
         arguments = [
-            *(self.service.name, "--application", self.application, "--http-port", "0", "--every-ms", "20"),
+            *(self.service.name, "--application", self.application, "--http-port", str(port), "--every-ms", "20"),
+            *more,
             *("--bootstrap-servers", self.settings.bootstrap_servers),
             *("--schema-registry-url", self.settings.schema_registry_url),
         ]
         server = JobProcess(arguments, self.folder / f"queries-{number}.log", self.environment, "queries")
         self._jobs.append(server)
+        if not waits:
+            return server
         server.until(lambda: server.http("/readyz")[0] == 200 if "http://" in server.text() else False, "it is ready")
         return server
 
@@ -201,6 +206,67 @@ def test_rows_of_views_are_pushed_and_pulled_with_their_averages(platform: Platf
         check_view(server, bench, followed[1], "part-avg", "area")
     finally:
         bench.close()
+
+
+def test_two_parts_answer_as_one_server(platform: Platform, folder: Path) -> None:
+    bench = QueryBench(platform, "user-sessions", folder, ("--max-records-per-commit", "700"))
+    ports = [free_port(), free_port()]
+    peers = ",".join(f"http://127.0.0.1:{port}" for port in ports)
+    try:
+        whole = bench.server(10)
+        second = ("--part", "1/2", "--peers", peers, "--store-directory", str(folder / "part"))
+        parts = [bench.server(11, ports[0], "--part", "0/2", "--peers", peers), bench.server(12, ports[1], *second)]
+        followed = [Followed(server, "user-profiles") for server in parts]
+        bench.feed(1)
+        bench.drain()
+        reached = "&".join(f"at_least={end}" for end in bench.ends())
+        wanted = pull(whole, f"/stores/user-profiles?limit=1000&{reached}&wait_ms=30000")
+        assert len(wanted["entries"]) == 100
+        for server in parts:
+            assert pull(server, f"/stores/user-profiles?limit=1000&{reached}&wait_ms=30000") == wanted
+            assert everything(server, "user-profiles", page=30) == wanted["entries"]
+            for entry in wanted["entries"][:20]:
+                found = pull(server, f"/stores/user-profiles/{entry['key']}?{reached}")
+                assert found["entries"] == [entry]
+                assert len(found["batches"]) == PARTITIONS / 2
+        rows = {entry["key"]: entry["value"] for entry in wanted["entries"]}
+        for follower, server in zip(followed, parts, strict=True):
+            server.until(lambda follower=follower: follower.rows() == rows, "changes of both parts came", 60)  # type: ignore[misc]
+        held = [_metric(server, 'forebay_queries_rows{service="user-sessions"}') for server in (whole, *parts)]
+        assert held[0] == held[1] + held[2]
+        assert min(held) > 0
+
+        with parts[1].frozen():
+            begun = time.monotonic()
+            assert pull(parts[0], "/stores/user-profiles", status=503)["missing"] == [1]
+            assert time.monotonic() - begun < 6
+        parts[0].until(lambda: parts[0].http("/stores/user-profiles")[0] == 200, "it is asked again", 30)
+
+        parts[1].kill()
+        first, other = followed
+        parts[0].until(lambda: first.events[-1][0] == "end", "the push tells that a part is lost", 60)
+        assert first.events[-1] == ("end", {"reason": "part lost", "missing": [1]})
+        assert other.events[-1][0] != "end"
+        assert pull(parts[0], "/stores/user-profiles", status=503)["missing"] == [1]
+        partial = pull(parts[0], "/stores/user-profiles?partial=true&limit=1000")
+        assert partial["missing"] == [1]
+        assert 0 < len(partial["entries"]) < 100
+        assert _metric(parts[0], 'forebay_queries_forward_failures_total{part="1",service="user-sessions"}') > 0
+
+        wrong = bench.server(13, ports[1], "--part", "0/2", "--peers", peers, waits=False)
+        assert wrong.finish() == 2
+        assert f"http://127.0.0.1:{ports[1]} is part 0/2 of user-sessions" in " ".join(wrong.text().split())
+        again = bench.server(14, ports[1], *second)
+        assert pull(again, f"/stores/user-profiles?limit=1000&{reached}") == wanted
+        assert pull(parts[0], f"/stores/user-profiles?limit=1000&{reached}") == wanted
+        assert again.terminate() == 0
+    finally:
+        bench.close()
+
+
+def _metric(server: JobProcess, name: str) -> float:
+    (found,) = [line for line in server.http("/metrics")[1].splitlines() if line.startswith(f"{name} ")]
+    return float(found.rsplit(" ", 1)[1])
 
 
 def check_view(server: JobProcess, bench: ServiceBench, followed: Followed, store: str, group: str) -> None:

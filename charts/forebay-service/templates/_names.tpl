@@ -29,6 +29,38 @@ matchExpressions:
 {{ include "forebay.fullname" . }}-queries
 {{- end -}}
 
+{{/* Query servers that hold a part each: the name says how many, for a pod must never take one of another number for its
+     peer. */}}
+{{- define "forebay.queries.parts.name" -}}
+{{- $end := printf "-queries-of-%d" (int .Values.queries.parts) -}}
+{{- /* A StatefulSet's name and its revision are a label of its pods, of 63 characters at most. */ -}}
+{{- include "forebay.fullname" . | trunc (int (sub 52 (len $end))) | trimSuffix "-" }}{{ $end -}}
+{{- end -}}
+
+{{/* What runs the query servers, as kubectl names it. */}}
+{{- define "forebay.queries.workload" -}}
+{{- if .Values.queries.parts -}}
+statefulset/{{ include "forebay.queries.parts.name" . }}
+{{- else -}}
+deployment/{{ include "forebay.queries.name" . }}
+{{- end -}}
+{{- end -}}
+
+{{- define "forebay.queries.selector" -}}
+{{ include "forebay.selector" (list . "queries") }}
+{{- if .Values.queries.parts }}
+forebay.io/query-parts: {{ int .Values.queries.parts | quote }}
+{{- end }}
+{{- end -}}
+
+{{/* Addresses of all parts, in order. */}}
+{{- define "forebay.queries.peers" -}}
+{{- $name := include "forebay.queries.parts.name" . -}}
+{{- range $part := until (int .Values.queries.parts) -}}
+{{- if $part }},{{ end }}http://{{ $name }}-{{ $part }}.{{ $name }}.{{ $.Release.Namespace }}.svc:7070
+{{- end -}}
+{{- end -}}
+
 {{/* As many executors as the driver may follow. */}}
 {{- define "forebay.executors.most" -}}
 {{- $scaled := ternary .Values.executor.autoscaling.maxReplicas 0 .Values.executor.autoscaling.enabled -}}

@@ -15,6 +15,8 @@ from forebay.cli.names import service_argument
 from forebay.cli.signals import stop_requests
 from forebay.queries.gate import NoToken, read_logins, read_token
 from forebay.queries.kept import FilesInUse
+from forebay.queries.parts.servers import Settings
+from forebay.queries.parts.share import Share, WrongParts, check_peers, share_of
 from forebay.queries.server import QueryServer
 from forebay.runtime.http import Limits, Tls
 from forebay.runtime.logs import configure_logging
@@ -34,6 +36,26 @@ def _logins(_context: click.Context, _parameter: click.Parameter, file: Path | N
         raise click.BadParameter(str(error)) from error
 
 
+def _share(_context: click.Context, _parameter: click.Parameter, text: str | None) -> Share | None:
+    try:
+        return None if text is None else share_of(text)
+    except WrongParts as error:
+        raise click.BadParameter(str(error)) from error
+
+
+def _parts(share: Share | None, peers: str, timeout_ms: int, authority: Path | None) -> Settings | None:
+    if share is None:
+        if peers:
+            raise click.UsageError("--peers names the servers of all parts: say with --part PART/PARTS which this is")
+        return None
+    addresses = tuple(peer.strip() for peer in peers.split(",") if peer.strip())
+    try:
+        check_peers(share, addresses)
+    except WrongParts as error:
+        raise click.BadParameter(str(error), param_hint="--peers") from error
+    return Settings(share, addresses, timeout_ms / 1000, authority)
+
+
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -43,7 +65,8 @@ Examples:
   forebay queries user-sessions --http-port 7070
   curl localhost:7070/stores/user-profiles/user-000042
   curl -H "Authorization: Bearer $(cat token)" localhost:7070/stores       with --token-file token
-  curl -N localhost:7070/changes/user-profiles?begin=snapshot"""
+  curl -N localhost:7070/changes/user-profiles?begin=snapshot
+  forebay queries user-sessions --part 0/2 --peers http://one:7070,http://two:7070"""
 )
 @service_argument
 @connection_options
@@ -74,6 +97,18 @@ Examples:
     type=click.Path(file_okay=False, path_type=Path),
     help="Keep rows in files there: little memory, and a start goes on where the last one ended. Default: in memory.",
 )
+@click.option(
+    "--part",
+    "share",
+    metavar="PART/PARTS",
+    callback=_share,
+    help="Hold the tasks t with t % PARTS == PART; both begin with 0. PART may be a pod's name that ends with it.",
+)
+@click.option(
+    "--peers", default="", metavar="URL,...", help="Addresses of all parts' servers, in order, with this one's."
+)
+@click.option("--peers-timeout-ms", type=click.IntRange(1), default=2_000, help="How long another part may take.")
+@click.option("--peers-ca", type=_FILE, help="Certificates that https peers are proved by, PEM. Default: the system's.")
 def queries(
     service: Service,
     home: Path,
@@ -90,22 +125,31 @@ def queries(
     max_connections: int,
     max_follows: int,
     store_directory: Path | None,
+    share: Share | None,
+    peers: str,
+    peers_timeout_ms: int,
+    peers_ca: Path | None,
     **connection: Any,
 ) -> None:
     """Answer queries of SERVICE's stores over HTTP, until Ctrl-C or SIGTERM.
 
     It follows the job's changelogs and holds the rows, each task's as of one commit. GET /stores
     lists the stores, /stores/STORE and /stores/STORE/KEY read them, /changes/STORE follows one (docs/queries.md).
+    With --part and --peers several servers hold a part of the tasks each, and any answers for all.
     With --token-file whoever sends no token gets 401; /healthz, /readyz and /metrics stay open.
     """
     configure_logging(log_format)
     if (tls_certificate is None) != (tls_key is None):
         raise click.UsageError("--tls-certificate and --tls-key belong together: give both")
+    parts = _parts(share, peers, peers_timeout_ms, peers_ca)
     tls = None if tls_certificate is None or tls_key is None else Tls(tls_certificate, tls_key)
     kafka = connect(home=home, **connection)
     settings = job_settings(service, logic)
     try:
-        server = QueryServer(kafka, service, application or service.name, settings, token, store_directory, logins)
+        name = application or service.name
+        server = QueryServer(kafka, service, name, settings, token, store_directory, logins, parts)
+    except ssl.SSLError as error:
+        raise click.BadParameter(f"no certificates: {error}", param_hint="--peers-ca") from error
     except FilesInUse as error:
         raise click.BadParameter(str(error), param_hint="--store-directory") from error
     with stop_requests() as stop:
@@ -114,3 +158,5 @@ def queries(
             server.serve(http_host, http_port, every_ms / 1000, stop, limits, tls)
         except ssl.SSLError as error:
             raise click.BadParameter(f"no certificate with its key: {error}", param_hint="--tls-certificate") from error
+        except WrongParts as error:
+            raise click.BadParameter(str(error), param_hint="--part, --peers") from error

@@ -28,7 +28,9 @@ def _asked(name: str, kind: str, text: str) -> dict[str, Any]:
     return {"name": name, "in": "query", "schema": {"type": kind}, "description": text}
 
 
+_PARTIAL = _asked("partial", "boolean", "where servers hold parts: take what those have that answer")
 _READ = [
+    _PARTIAL,
     _asked("limit", "integer", "entries at most"),
     _asked("at_least", "string", "topic-partition:offset that the answer must contain; may be given several times"),
     _asked("wait_ms", "integer", "how long to wait for that"),
@@ -59,8 +61,8 @@ def _paths(has_sql: bool) -> dict[str, Any]:
         "/stores": {"get": _operation("the stores", [], json_)},
         "/stores/{store}": {"get": _operation("entries of all keys, in order", [_STORE, *_READ, *_RANGE], json_)},
         "/stores/{store}/{key}": {"get": _operation("what is under a key", [_STORE, _KEY, *_READ], json_)},
-        "/changes/{store}": {"get": _operation("every change as it is committed", [_STORE, begin], events)},
-        "/changes/{store}/{key}": {"get": _operation("changes of a key", [_STORE, _KEY, begin], events)},
+        "/changes/{store}": {"get": _operation("every change as it is committed", [_STORE, begin, _PARTIAL], events)},
+        "/changes/{store}/{key}": {"get": _operation("changes of a key", [_STORE, _KEY, begin, _PARTIAL], events)},
         "/healthz": {"get": {"summary": "alive", "responses": {"200": {"description": "yes"}}, "security": []}},
         "/readyz": {"get": {"summary": "ready", "responses": {"200": {"description": "yes"}}, "security": []}},
         "/metrics": {"get": {"summary": "metrics", "responses": {"200": {"description": "text"}}, "security": []}},
@@ -71,6 +73,7 @@ def _paths(has_sql: bool) -> dict[str, Any]:
             "from_beginning": {"type": "boolean"},
             "at_least": {"type": "array", "items": {"type": "string"}},
             "wait_ms": {"type": "integer"},
+            "partial": {"type": "boolean"},
         }
         schema = {"type": "object", "required": ["sql"], "properties": fields, "additionalProperties": False}
         body = {"requestBody": {"required": True, "content": {json_: {"schema": schema}, "text/plain": {}}}}

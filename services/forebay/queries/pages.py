@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from forebay.codec import DecodeError, Unavailable
 from forebay.queries import parameters
+from forebay.queries.events import pushed
+from forebay.queries.parts.asking import AllParts, missing_header
+from forebay.queries.parts.stores import Caller, PartedStores, PartsMissing
 from forebay.queries.reads import WrongQuery
 from forebay.queries.stores import Found, JobStores, UnknownStore
 from forebay.queries.subscription import Subscription
@@ -26,11 +29,18 @@ class QueryPages:
         stores: gives them as they are now.
         silent_seconds: after which a push that has nothing to tell sends a comment, so that both sides notice a
             connection that is gone.
+        parts: the others' stores, where `stores` are those of one part.
     """
 
-    def __init__(self, stores: Callable[[], JobStores], silent_seconds: float = _SILENT_SECONDS) -> None:
+    def __init__(
+        self,
+        stores: Callable[[], JobStores],
+        silent_seconds: float = _SILENT_SECONDS,
+        parts: AllParts | None = None,
+    ) -> None:
         self._stores = stores
         self._silent_seconds = silent_seconds
+        self._parts = parts
 
     def answer(self, request: Request) -> Answer:
         """Answer a request; what is wrong with it, or with us, is told as `{"error": ...}`."""
@@ -50,6 +60,8 @@ class QueryPages:
             return _json(404, {"error": error.args[0]})
         except WrongQuery as error:
             return _json(400, {"error": str(error)})
+        except PartsMissing as error:
+            return _json(503, {"error": str(error), "missing": error.missing}, error.missing)
         except (Unavailable, DecodeError) as error:
             return _json(503, {"error": str(error)})
 
@@ -65,46 +77,48 @@ class QueryPages:
     def _get(self, store: str, key: str, request: Request) -> Answer:
         stores, limit = self._prepared(store, request)
         found = stores.get(store, key, parameters.bounds_of(request.parameters), limit)
-        if not found.entries:
+        missing = _missing(stores)
+        # Where parts are missing nobody can say that there is nothing.
+        if not found.entries and not missing:
             return _json(404, {"error": f"store {store} has nothing under the key {key!r}", **_batches(found)})
-        return _json(200, _shown(found))
+        return _json(200, _shown(found, missing), missing)
 
     def _scan(self, store: str, request: Request) -> Answer:
         stores, limit = self._prepared(store, request)
         bounds = parameters.bounds_of(request.parameters)
         found = stores.scan(store, bounds, limit)
-        page = _shown(found)
+        missing = _missing(stores)
+        page = _shown(found, missing)
         if found.more and isinstance(stores.declared[store], KeyOrderReads) and not bounds.descending:
             page["next"] = found.entries[-1].key
-        return _json(200, page)
+        return _json(200, page, missing)
 
-    def _prepared(self, store: str, request: Request) -> tuple[JobStores, int]:
+    def _prepared(self, store: str, request: Request) -> tuple[JobStores | PartedStores, int]:
         given = request.parameters
         parameters.check_names(given, parameters.READ)
         limit = parameters.number(given, "limit", parameters.LIMIT, 1, parameters.MOST)
         wait_ms = parameters.number(given, "wait_ms", parameters.WAIT_MS, 0, parameters.LONGEST_WAIT_MS)
-        stores = self._stores()
-        stores.wait_for(store, parameters.reached(given), wait_ms / 1000)
-        return stores, limit
+        caller, stores = _caller(request), self._stores()
+        found = stores if self._parts is None else self._parts.stores(stores, caller)
+        found.wait_for(store, parameters.reached(given), wait_ms / 1000)
+        return found, limit
 
     def _follow(self, store: str, key: str | None, request: Request) -> Answer:
-        parameters.check_names(request.parameters, ("begin",))
+        parameters.check_names(request.parameters, parameters.FOLLOW)
         snapshot = parameters.choice(request.parameters, "begin", ("now", "snapshot")) == "snapshot"
-        stores = self._stores()
+        caller, stores, subscription = _caller(request), self._stores(), Subscription(store, key)
+        if self._parts is not None:
+            return self._parts.follow(stores, subscription, snapshot, caller, self._silent_seconds)
         stores.check(store)
-        return Answer(200, "text/event-stream", self._events(stores, Subscription(store, key), snapshot))
+        return Answer(200, "text/event-stream", pushed(stores, subscription, snapshot, self._silent_seconds))
 
-    def _events(self, stores: JobStores, subscription: Subscription, snapshot: bool) -> Iterator[bytes]:
-        try:
-            rows = stores.subscribe(subscription, snapshot)
-            yield from (_event("row", change.shown()) for change in rows)
-            yield _event("now", {"rows": len(rows)}) if snapshot else b": following\n\n"
-            for changes in subscription.changes(self._silent_seconds):
-                yield b"".join(_event("change", change.shown()) for change in changes) or b": nothing new\n\n"
-            assert subscription.end is not None
-            yield _event("end", {"reason": subscription.end.value})
-        finally:
-            stores.unsubscribe(subscription)
+
+def _caller(request: Request) -> Caller:
+    return Caller(request.authorization, parameters.choice(request.parameters, "partial", ("false", "true")) == "true")
+
+
+def _missing(stores: JobStores | PartedStores) -> tuple[int, ...]:
+    return stores.missing if isinstance(stores, PartedStores) else ()
 
 
 def _joined(parts: list[str]) -> str:
@@ -112,17 +126,15 @@ def _joined(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else join_key(*parts)
 
 
-def _shown(found: Found) -> dict[str, Any]:
-    return {"entries": [entry.shown() for entry in found.entries], **_batches(found), "more": found.more}
+def _shown(found: Found, missing: tuple[int, ...]) -> dict[str, Any]:
+    shown = {"entries": [entry.shown() for entry in found.entries], **_batches(found), "more": found.more}
+    return shown | ({"missing": missing} if missing else {})
 
 
 def _batches(found: Found) -> dict[str, Any]:
     return {"batches": found.batches}
 
 
-def _json(status: int, content: dict[str, Any]) -> Answer:
-    return Answer(status, "application/json", json.dumps(content, ensure_ascii=False).encode() + b"\n")
-
-
-def _event(name: str, content: dict[str, Any]) -> bytes:
-    return f"event: {name}\ndata: {json.dumps(content, ensure_ascii=False)}\n\n".encode()
+def _json(status: int, content: dict[str, Any], missing: tuple[int, ...] = ()) -> Answer:
+    body = json.dumps(content, ensure_ascii=False).encode() + b"\n"
+    return Answer(status, "application/json", body, missing_header(missing))

@@ -29,8 +29,10 @@ def check_names(parameters: Parameters, allowed: Iterable[str]) -> None:
         raise WrongQuery(f"there is no parameter {', '.join(unknown)}: choose from {', '.join(allowed)}")
 
 
-READ = (*_KEYS, *_TIMES, "order", "limit", "at_least", "wait_ms")
+READ = (*_KEYS, *_TIMES, "order", "limit", "at_least", "wait_ms", "partial")
 """Parameters of a read."""
+FOLLOW = ("begin", "partial")
+"""Parameters of a push."""
 
 
 def bounds_of(parameters: Parameters) -> Bounds:

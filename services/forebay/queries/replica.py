@@ -138,13 +138,15 @@ class TaskReplica(FollowedTask):
             with self._lock:
                 self._table.apply((), self._tag(ends))
 
-    def get(self, store: str, key: str, bounds: Bounds, limit: int) -> tuple[int, list[Entry]]:
-        """Return the batch it stands at, and the entries of a key, `limit` at most."""
-        return self._read(store, lambda bound: islice(reads_of(bound).lookup(bound, key, bounds), limit))
+    def get(
+        self, store: str, key: str, bounds: Bounds, limit: int, codec: Codec[Any] | None = None
+    ) -> tuple[int, list[Entry]]:
+        """Return the batch it stands at, and the entries of a key, `limit` at most; `codec`: instead of the store's."""
+        return self._read(store, lambda bound: islice(reads_of(bound).lookup(bound, key, bounds), limit), codec)
 
-    def scan(self, store: str, bounds: Bounds, limit: int) -> tuple[int, list[Entry]]:
-        """Return the batch it stands at, and the entries of all keys in order, `limit` at most."""
-        return self._read(store, lambda bound: islice(reads_of(bound).scan(bound, bounds), limit))
+    def scan(self, store: str, bounds: Bounds, limit: int, codec: Codec[Any] | None = None) -> tuple[int, list[Entry]]:
+        """Return the same of all keys, in order."""
+        return self._read(store, lambda bound: islice(reads_of(bound).scan(bound, bounds), limit), codec)
 
     def subscribe(self, subscription: Subscription, snapshot: bool) -> list[Change]:
         """Tell a subscription of changes from now on; give the rows as they are now, if those are wanted."""
@@ -169,9 +171,12 @@ class TaskReplica(FollowedTask):
         self._clock.closing_time = max(found.stream_time, found.closing_time)
         self.ends = {(topic, partition): end for topic, partition, end in found.ends}
 
-    def _read(self, store: str, read: Callable[[Store[Any]], islice[Entry]]) -> tuple[int, list[Entry]]:
+    def _read(
+        self, store: str, read: Callable[[Store[Any]], islice[Entry]], codec: Codec[Any] | None
+    ) -> tuple[int, list[Entry]]:
         with self._lock:
-            bound = self._stores[store].bind(TaskStores(self._table, Journal(), self._clock), self._codecs[store])
+            opened = TaskStores(self._table, Journal(), self._clock)
+            bound = self._stores[store].bind(opened, codec or self._codecs[store])
             return self.batch, list(read(bound))
 
     def _publish(self, changes: Mapping[bytes, bytes | None]) -> None:

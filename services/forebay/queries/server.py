@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,9 @@ from forebay.queries.gate import Gate
 from forebay.queries.kept import Files
 from forebay.queries.openapi import openapi
 from forebay.queries.pages import QueryPages
+from forebay.queries.parts.asking import AllParts
+from forebay.queries.parts.servers import Settings
+from forebay.queries.parts.serving import ServedPart
 from forebay.queries.push import Tail
 from forebay.queries.replica import TaskReplica
 from forebay.queries.stores import JobStores
@@ -79,9 +83,10 @@ class QueryServer:
         token, logins: what queries must send, the token or one of the logins; without both nothing. Health and
             metrics are open.
         directory: where rows are kept in files, of this process alone; None: they are in memory.
+        parts: this server holds a part of the tasks, others the rest; None: it holds all.
 
     Raises:
-        FilesInUse: another process has the directory.
+        FilesInUse: another process has the directory. OSError: certificates of the parts can't be read.
     """
 
     def __init__(
@@ -93,6 +98,7 @@ class QueryServer:
         token: bytes | None = None,
         directory: Path | None = None,
         logins: Collection[bytes] = (),
+        parts: Settings | None = None,
     ) -> None:
         self._files = None if directory is None else Files(directory, application)
         self._goes_on = True
@@ -112,8 +118,10 @@ class QueryServer:
         self._registry = CollectorRegistry()
         self._metrics = QueryMetrics(service.name, self._registry)
         self._gate = Gate(token, logins)
-        self._pages = QueryPages(lambda: self._stores)
-        self._sql = self._sql_pages() if service.job == SQL_MODULE else None
+        self._part = None if parts is None else self._served_part(parts)
+        all_parts = None if self._part is None else self._part.all
+        self._pages = QueryPages(lambda: self._stores, parts=all_parts)
+        self._sql = self._sql_pages(all_parts) if service.job == SQL_MODULE else None
         self.health = Health()
 
     def serve(
@@ -131,7 +139,7 @@ class QueryServer:
             every_seconds: how often the stores are brought up to date.
 
         Raises:
-            PortInUse: the port is taken. TopicMissing: the job has no changelogs.
+            PortInUse: the port is taken. TopicMissing: the job has no changelogs. WrongParts: parts that don't fit.
         """
         server = HttpServer(self.answer, host, port, limits, tls)
         place = f"{'http' if tls is None else 'https'}://{host}:{server.port}"
@@ -141,6 +149,8 @@ class QueryServer:
             stop.wait(seconds)
 
         try:
+            if self._part is not None:
+                self._part.begin(stop)
             while not stop.is_set():
                 try:
                     self._follow(keep_trying(self._begin, pause=pause), every_seconds, stop, pause)
@@ -149,12 +159,15 @@ class QueryServer:
         finally:
             self._stores.close()
             server.close()
+            if self._part is not None:
+                self._part.close()
             if self._files is not None:
                 self._files.close()
 
     def answer(self, request: Request) -> Answer:
         """Answer one request."""
-        page = health_page(request, self.health, self._registry)
+        page = None if self._part is None else self._part.open_page(request, self.health)
+        page = page or health_page(request, self.health, self._registry)
         if page is not None:
             return page
         begun = time.perf_counter()
@@ -167,16 +180,24 @@ class QueryServer:
     def _answered(self, request: Request) -> Answer:
         if request.path == ("openapi.json",):
             return openapi(self._sql is not None)
+        if self._part is not None and (request.forwarded or request.path[0] == "part"):
+            return self._part.answer(request)
         if request.path == ("sql",) and self._sql is not None:
             return self._sql.answer(request)
         return self._pages.answer(request)
 
-    def _sql_pages(self) -> SqlPages:
+    def _served_part(self, parts: Settings) -> ServedPart:
+        codecs = {name: codec for of_stage in self._codecs for name, codec in of_stage.items()}
+        name, application = self._service.name, self._application
+        return ServedPart(parts, name, application, self._logs, codecs, lambda: self._stores, self._registry)
+
+    def _sql_pages(self, parts: AllParts | None) -> SqlPages:
         # The SQL parser is an extra: a job written in Python is queried without it.
         from forebay.queries.sql_pages import SqlPages  # noqa: PLC0415
         from forebay.sql.service import program  # noqa: PLC0415
 
-        return SqlPages(program, lambda: self._stores, lambda source, begins: Tail(self._kafka, source, begins))
+        tail = partial(Tail, self._kafka)
+        return SqlPages(program, lambda: self._stores, tail, parts)
 
     @property
     def _name(self) -> str:
@@ -189,16 +210,17 @@ class QueryServer:
         except Exception as error:
             self.health.failing(str(error))
             raise
+        held = range(tasks) if self._part is None else self._part.tasks(tasks)
         kept_s = self._kept_seconds()
         replicas = [
             [
                 TaskReplica(task, item, codecs, None if self._files is None else self._files.table(stage, task), kept_s)
-                for task in range(tasks)
+                for task in held
             ]
             for stage, (item, codecs) in enumerate(zip(self._logs, self._codecs, strict=True))
         ]
         self._goes_on = False
-        previous, self._stores = self._stores, JobStores([item.stores for item in self._logs], replicas)
+        previous, self._stores = self._stores, JobStores([item.stores for item in self._logs], replicas, tasks)
         previous.close()
         followed = [(replica.task, replica) for stage in replicas for replica in stage]
         return follower_of(self._kafka, queries_group(self._application), followed)

@@ -12,6 +12,8 @@ from forebay.builder.keys import Windowed
 from forebay.codec import DecodeError, Unavailable
 from forebay.queries import parameters
 from forebay.queries.entries import Entry
+from forebay.queries.parts.asking import AllParts, missing_header
+from forebay.queries.parts.stores import Caller, PartedStores, PartsMissing
 from forebay.queries.push import Tail
 from forebay.queries.reads import Bounds, WrongQuery
 from forebay.queries.stores import JobStores, UnknownStore
@@ -31,6 +33,7 @@ LONGEST_SECONDS = 10
 """That a pull may take to make its rows."""
 SCANNED = 10_000
 """Rows that a pull without a key reads at most, of any store."""
+_FIELDS = dict.fromkeys(("sql", "from_beginning", "at_least", "wait_ms", "partial"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,7 @@ class Asked:
 
     Args:
         at_least: offsets that a pull must contain, `topic-partition:offset`.
+        caller: who asks, and whether for a partial answer.
     """
 
     statement: Statement
@@ -46,6 +50,7 @@ class Asked:
     at_least: list[str]
     wait_ms: int
     as_events: bool
+    caller: Caller
 
 
 class SqlPages:
@@ -55,11 +60,17 @@ class SqlPages:
         program: gives the program whose job runs, made anew: EXPLAIN adds to it.
         stores: gives the job's stores as they are now.
         tail: follows a topic.
+        parts: the others' stores, where `stores` are those of one part.
     """
 
     def __init__(
-        self, program: Callable[[], Program], stores: Callable[[], JobStores], tail: Callable[..., Tail]
+        self,
+        program: Callable[[], Program],
+        stores: Callable[[], JobStores],
+        tail: Callable[..., Tail],
+        parts: AllParts | None = None,
     ) -> None:
+        self._parts = parts
         self._program = program
         self._stores = stores
         self._tail = tail
@@ -79,8 +90,10 @@ class SqlPages:
                     reading = reading_of(query, self._known.catalog)
                     if query.emit == "FINAL":
                         raise SqlError(query.place, "EMIT FINAL is for CREATE TABLE ... AS SELECT: write EMIT CHANGES")
-                    found = self._push(reading, asked) if query.emit else self._pull(reading, asked)
-                    return _lines(found, asked)
+                    if query.emit:
+                        return _lines(self._push(reading, asked), asked)
+                    found, missing = self._pull(reading, asked)
+                    return _lines(found, asked, missing)
                 case Command() as command:
                     return _lines(described(self._program(), command), asked)
             raise SqlError(
@@ -93,11 +106,16 @@ class SqlPages:
             return _error(400, str(error))
         except UnknownStore as error:
             return _error(404, str(error.args[0]))
+        except PartsMissing as error:
+            return _error(503, str(error), error.missing)
         except (Unavailable, DecodeError) as error:
             return _error(503, str(error))
 
-    def _pull(self, reading: Reading, asked: Asked) -> Iterator[dict[str, Any]]:
-        """Return the rows of a table as of now; read before the answer begins, so that an error has its status."""
+    def _pull(self, reading: Reading, asked: Asked) -> tuple[Iterator[dict[str, Any]], tuple[int, ...]]:
+        """Return the rows of a table as of now, and the parts that are missing.
+
+        All is read before the answer begins, so that an error has its status.
+        """
         readable = self._readable.get(reading.source.name)
         if readable is None:
             raise SqlError(
@@ -105,7 +123,8 @@ class SqlPages:
                 f"{reading.source.name} is a {'table' if reading.source.is_table else 'stream'} that no query "
                 "here keeps: follow it with EMIT CHANGES, or query a TABLE ... AS SELECT of it",
             )
-        stores, began = self._stores(), time.monotonic()
+        local, began = self._stores(), time.monotonic()
+        stores = local if self._parts is None else self._parts.stores(local, asked.caller)
         wanted = parameters.reached({"at_least": asked.at_least})
         stores.wait_for(readable.store, wanted, asked.wait_ms / 1000)
         entries, batches, more = _entries(stores, readable, reading)
@@ -122,8 +141,10 @@ class SqlPages:
                 more = True
                 break
             rows.append({"row": reading.shown(row)})
-        end = {"end": {"rows": len(rows), "more": more, "batches": batches, **stores.ages(readable.store)}}
-        return iter([_head(reading), *rows, end])
+        end: dict[str, Any] = {"rows": len(rows), "more": more, "batches": batches, **stores.ages(readable.store)}
+        missing = stores.missing if isinstance(stores, PartedStores) else ()
+        end |= {"missing": missing} if missing else {}
+        return iter([_head(reading), *rows, {"end": end}]), missing
 
     def _push(self, reading: Reading, asked: Asked) -> Iterator[dict[str, Any] | None]:
         """Return rows as they are written, each once, in the order of each key; without an end, or up to LIMIT."""
@@ -158,7 +179,9 @@ class SqlPages:
         return rows()
 
 
-def _entries(stores: JobStores, readable: Readable, reading: Reading) -> tuple[list[Entry], dict[int, int], bool]:
+def _entries(
+    stores: JobStores | PartedStores, readable: Readable, reading: Reading
+) -> tuple[list[Entry], dict[int, int], bool]:
     store, (low, high) = readable.store, reading.starts or (LOWEST, HIGHEST)
     bounds = Bounds(time_from=None if low == LOWEST else low, time_to=None if high == HIGHEST else high)
     if reading.as_of is not None:
@@ -209,9 +232,9 @@ def _read(request: Request) -> Asked:
     given: dict[str, Any] = {"sql": text}
     if text.lstrip().startswith("{"):
         given = json.loads(text)
-    unknown = sorted(given.keys() - {"sql", "from_beginning", "at_least", "wait_ms"})
+    unknown = sorted(given.keys() - _FIELDS)
     if unknown or not isinstance(given.get("sql"), str):
-        raise ValueError(f"{', '.join(unknown) or 'sql'}: the body has sql, from_beginning, at_least, wait_ms")
+        raise ValueError(f"{', '.join(unknown) or 'sql'}: the body has {', '.join(_FIELDS)}")
     statements = parse(given["sql"], "<request>")
     begins = bool(given.get("from_beginning", False))
     for each in statements:
@@ -224,10 +247,12 @@ def _read(request: Request) -> Asked:
     at_least = given.get("at_least", [])
     if not isinstance(wait, int) or not 0 <= wait <= parameters.LONGEST_WAIT_MS or not isinstance(at_least, list):
         raise ValueError(f"wait_ms is 0 to {parameters.LONGEST_WAIT_MS}, at_least a list of topic-partition:offset")
-    return Asked(rest[0], begins, [str(each) for each in at_least], wait, "text/event-stream" in request.accept)
+    partial = given.get("partial", False) or request.parameters.get("partial") == ["true"]
+    caller = Caller(request.authorization, takes_partial=bool(partial))
+    return Asked(rest[0], begins, [str(each) for each in at_least], wait, "text/event-stream" in request.accept, caller)
 
 
-def _lines(found: Iterator[dict[str, Any] | None], asked: Asked) -> Answer:
+def _lines(found: Iterator[dict[str, Any] | None], asked: Asked, missing: tuple[int, ...] = ()) -> Answer:
     def pieces() -> Iterator[bytes]:
         for each in found:
             if asked.as_events:
@@ -236,12 +261,16 @@ def _lines(found: Iterator[dict[str, Any] | None], asked: Asked) -> Answer:
             else:
                 yield b"\n" if each is None else _json(each).encode() + b"\n"
 
-    return Answer(200, "text/event-stream" if asked.as_events else "application/x-ndjson", pieces())
+    return Answer(
+        200, "text/event-stream" if asked.as_events else "application/x-ndjson", pieces(), missing_header(missing)
+    )
 
 
 def _json(content: Any) -> str:
     return encode_json(content).decode()
 
 
-def _error(status: int, text: str) -> Answer:
-    return Answer(status, "application/json", json.dumps({"error": text}, ensure_ascii=False).encode() + b"\n")
+def _error(status: int, text: str, missing: tuple[int, ...] = ()) -> Answer:
+    content = {"error": text, **({"missing": missing} if missing else {})}
+    body = json.dumps(content, ensure_ascii=False).encode() + b"\n"
+    return Answer(status, "application/json", body, missing_header(missing))

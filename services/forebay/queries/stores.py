@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any
 
 from forebay.codec import Unavailable
@@ -15,6 +16,10 @@ from forebay.queries.reads import Bounds, WrongQuery, check_bounds, reads_of
 from forebay.queries.replica import TaskReplica
 from forebay.queries.subscription import Change, End, Subscription
 from forebay.stores.binding import Store
+from forebay.stores.values import BytesCodec
+
+STORED = BytesCodec()
+"""Leaves a value as its bytes."""
 
 
 class UnknownStore(LookupError):
@@ -51,15 +56,25 @@ class Reached:
         return f"{self.topic}-{self.partition}:{self.offset}"
 
 
+def not_reached(missing: Sequence[Reached]) -> None:
+    """Raise NotCurrent if there are any."""
+    if missing:
+        raise NotCurrent(f"not processed, or not read yet: {', '.join(map(str, missing))}")
+
+
 class JobStores:
     """Reads a job's stores.
 
     Args:
         stages: the declared stores of each stage.
-        replicas: of each stage, by task.
+        replicas: of each stage, by task; some tasks' alone, where others are held elsewhere.
+        tasks: of the job; 0: not known yet.
     """
 
-    def __init__(self, stages: Sequence[Iterable[Store[Any]]], replicas: Sequence[Sequence[TaskReplica]]) -> None:
+    def __init__(
+        self, stages: Sequence[Iterable[Store[Any]]], replicas: Sequence[Sequence[TaskReplica]], tasks: int = 0
+    ) -> None:
+        self.tasks = tasks
         self._replicas = replicas
         self._stages = {store.name: stage for stage, stores in enumerate(stages) for store in stores}
         self._stores = {store.name: store for stores in stages for store in stores}
@@ -112,6 +127,31 @@ class JobStores:
         found = list(heapq.merge(*parts, key=reads.order, reverse=bounds.descending))
         return Found(found[:limit], batches, len(found) > limit)
 
+    def stored(
+        self, store: str, key: str | None, bounds: Bounds, limit: int
+    ) -> tuple[dict[int, int], list[tuple[int, Entry]]]:
+        """Return batches by task, and entries with their task, values as their own bytes, `limit` at most.
+
+        Args:
+            key: None: of all keys, in order.
+
+        Raises:
+            UnknownStore, WrongQuery, NotCurrent.
+        """
+        order = reads_of(self._declared(store)).order
+        batches: dict[int, int] = {}
+        parts: list[list[tuple[int, Entry]]] = []
+        for replica in self._of(store):
+            if key is None:
+                batches[replica.task], entries = replica.scan(store, bounds, limit, STORED)
+            else:
+                batches[replica.task], entries = replica.get(store, key, bounds, limit, STORED)
+            parts.append([(replica.task, entry) for entry in entries])
+        if key is not None:
+            return batches, list(islice(chain.from_iterable(parts), limit))
+        merged = heapq.merge(*parts, key=lambda each: order(each[1]), reverse=bounds.descending)
+        return batches, list(islice(merged, limit))
+
     def ages(self, store: str) -> dict[str, int | None]:
         """Return how old what a read gives may be.
 
@@ -133,15 +173,24 @@ class JobStores:
         if not wanted:
             return
         self._declared(store)
+        self.check_waits(store)
+        not_reached(self.unreached(wanted, seconds))
+
+    def check_waits(self, store: str) -> None:
+        """Raise WrongQuery for a store of a later stage, which does not know offsets of topics."""
         if self._stages[store]:
             raise WrongQuery(f"store {store} belongs to a later stage: it can't be waited for by an input's offsets")
+
+    def unreached(self, wanted: Sequence[Reached], seconds: float) -> list[Reached]:
+        """Wait until all rows contain what the job made of the records at these offsets; give those they don't."""
         deadline = time.monotonic() + seconds
         with self._round:
             while missing := [reached for reached in wanted if not self._has(reached)]:
                 left = deadline - time.monotonic()
                 if left <= 0:
-                    raise NotCurrent(f"not processed, or not read yet: {', '.join(map(str, missing))}")
+                    break
                 self._round.wait(left)
+        return missing
 
     def subscribe(self, subscription: Subscription, snapshot: bool) -> list[Change]:
         """Begin to tell a subscription of its store's changes; give all rows first, if those are wanted.
@@ -174,12 +223,17 @@ class JobStores:
             for replica in tasks:
                 replica.close()
 
-    def _declared(self, store: str) -> Store[Any]:
+    def known(self, store: str) -> Store[Any]:
+        """Return a store as declared, whether or not it can be read yet. Raises UnknownStore."""
         if store not in self._stores:
             raise UnknownStore(f"there is no store {store!r}: choose from {', '.join(self._stores) or 'none'}")
+        return self._stores[store]
+
+    def _declared(self, store: str) -> Store[Any]:
+        declared = self.known(store)
         if not self.is_current:
             raise NotCurrent("the changelogs are still being read: try again in a moment")
-        return self._stores[store]
+        return declared
 
     def _of(self, store: str) -> Sequence[TaskReplica]:
         replicas = self._replicas[self._stages[store]]

@@ -43,14 +43,14 @@ class Subscription:
     def __init__(self, store: str, key: str | None = None, capacity: int = 10_000) -> None:
         self.store = store
         self.end: End | None = None
-        self._key = key
+        self.key = key
         self._capacity = capacity
         self._changes: deque[Change] = deque()
         self._arrived = threading.Condition()
 
     def wants(self, key: str) -> bool:
         """Tell whether changes of a key are asked for."""
-        return self._key is None or self._key == key
+        return self.key is None or self.key == key
 
     def offer(self, change: Change) -> None:
         """Add a change."""

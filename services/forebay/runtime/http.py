@@ -38,6 +38,7 @@ class Request:
         method: GET or POST.
         body: of a POST.
         accept: the header of that name, "" without one.
+        forwarded: the header Forebay-Forwarded, by which a server says that it asks for somebody else.
     """
 
     path: tuple[str, ...]
@@ -46,6 +47,7 @@ class Request:
     method: str = "GET"
     body: bytes = b""
     accept: str = ""
+    forwarded: str = ""
 
     @classmethod
     def of(cls, target: str, authorization: str = "", **more: Any) -> Request:
@@ -117,6 +119,8 @@ class _Application:
         self._local = local
         self._limits = limits
         self._threads = ThreadPoolExecutor(limits.answers, "http")
+        # Else two servers that forward to each other could each wait for a thread of the other.
+        self._forwarded = ThreadPoolExecutor(2 * limits.answers, "http-forwarded")
         self._followers = ThreadPoolExecutor(limits.streams, "http-stream")
         self._followed = 0
         self.is_over = False
@@ -149,9 +153,11 @@ class _Application:
                 return refusal(408, f"the body did not arrive within {self._limits.seconds:g} s")
         target = scope["raw_path"].decode("latin-1") + "?" + scope["query_string"].decode("latin-1")
         more = {"method": method, "body": body, "accept": headers.get("accept", "")}
+        more["forwarded"] = headers.get("forebay-forwarded", "")
         request = Request.of(target, headers.get("authorization", ""), **more)
+        threads = self._forwarded if request.forwarded else self._threads
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, self._answer, request)
+            return await asyncio.get_running_loop().run_in_executor(threads, self._answer, request)
         except Exception:
             log.exception("a request for %s could not be answered", "/".join(request.path))
             return refusal(500, "this request could not be answered: the reason is in the server's log")
@@ -192,8 +198,8 @@ class _Application:
 
     def close(self) -> None:
         """Begin no further answers."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
-        self._followers.shutdown(wait=False, cancel_futures=True)
+        for threads in (self._threads, self._forwarded, self._followers):
+            threads.shutdown(wait=False, cancel_futures=True)
 
 
 def _is_loopback(host: str) -> bool:

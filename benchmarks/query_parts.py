@@ -1,0 +1,85 @@
+"""What a pull costs that another part answers: three parts' servers and one that has everything, a process each.
+
+python -m benchmarks.query_parts
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Sequence
+from http.client import HTTPConnection
+
+from forebay.platform.ports import HOST, free_port
+from forebay.queries.pages import QueryPages
+from forebay.queries.parts.share import Share
+from forebay.queries.stores import JobStores
+from forebay.runtime.http import HttpServer
+from forebay.testing.cell import Cell
+from tests.queries.parts.parted import PARTS, TASKS, PartServer, owner, publish, written_tasks
+from tests.queries.written import CODECS, LOG
+
+ROWS, PULLS, SECONDS = 20_000, 600, 5.0
+
+
+def serve(part: int, ports: Sequence[int], ready: multiprocessing.synchronize.Event) -> None:
+    """Serve a part; behind the last one, everything."""
+    tasks = written_tasks()
+    for number in range(ROWS):
+        key = f"user-{number:06}"
+        tasks[owner(key)].store("plain").put(key, Cell(f'"{"x" * 130}"'))
+    publish(tasks)
+    replicas = [task.replica for task in tasks]
+    if part == PARTS:
+        stores = JobStores([LOG.stores], [replicas], TASKS)
+        answer = QueryPages(lambda: stores).answer
+    else:
+        peers = [f"http://{HOST}:{port}" for port in ports[:PARTS]]
+        answer = PartServer(Share(part, PARTS), peers, LOG, CODECS, replicas, seconds=SECONDS).answer
+    server = HttpServer(answer, HOST, ports[part])
+    ready.set()
+    time.sleep(600)
+    server.close()
+
+
+def measure(what: str, port: int, targets: Sequence[str]) -> None:
+    """Print how long one pull after the other takes."""
+    connection, taken = HTTPConnection(HOST, port), []
+    for target in targets:
+        begun = time.perf_counter()
+        connection.request("GET", target)
+        connection.getresponse().read()
+        taken.append((time.perf_counter() - begun) * 1_000)
+    taken.sort()
+    print(f"{what:32} p50 {taken[len(taken) // 2]:7.2f} ms  p99 {taken[len(taken) * 99 // 100]:7.2f} ms", flush=True)
+
+
+def main() -> None:
+    """Measure one kind of pull after the other, at a part and where everything is."""
+    ports = [free_port() for _ in range(PARTS + 1)]
+    ready = [multiprocessing.Event() for _ in ports]
+    servers = [
+        multiprocessing.Process(target=serve, args=(part, ports, event), daemon=True)
+        for part, event in enumerate(ready)
+    ]
+    for server in servers:
+        server.start()
+    for event in ready:
+        assert event.wait(120)
+    keys = [f"user-{number:06}" for number in range(0, ROWS, 7)]
+    own, other = ([f"/stores/plain/{key}" for key in keys if owner(key) % PARTS == part] for part in (0, 1))
+    missing = [f"/stores/plain/nobody-{number}" for number in range(PULLS)]
+    first, whole = ports[0], ports[PARTS]
+    measure("a key, everything there", whole, own[:PULLS])
+    measure("a key of this part", first, own[:PULLS])
+    measure("a key of another part", first, other[:PULLS])
+    for where, port in (("everything there", whole), ("parts", first)):
+        measure(f"no such key, {where}", port, missing)
+        measure(f"100 of all keys, {where}", port, ["/stores/plain"] * 200)
+        measure(f"10,000 of all keys, {where}", port, ["/stores/plain?limit=10000"] * 10)
+    for server in servers:
+        server.terminate()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""Pushes as server-sent events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from forebay.queries.stores import JobStores
+from forebay.queries.subscription import Subscription
+
+SILENCE = b": nothing new\n\n"
+FOLLOWING = b": following\n\n"
+
+
+def pushed(stores: JobStores, subscription: Subscription, snapshot: bool, silent_seconds: float) -> Iterator[bytes]:
+    """Yield a subscription's events until it ends: its rows first, if those are wanted.
+
+    Args:
+        silent_seconds: after which a comment is sent where there is nothing to tell.
+    """
+    try:
+        rows = stores.subscribe(subscription, snapshot)
+        yield from (event("row", change.shown()) for change in rows)
+        yield event("now", {"rows": len(rows)}) if snapshot else FOLLOWING
+        for changes in subscription.changes(silent_seconds):
+            yield b"".join(event("change", change.shown()) for change in changes) or SILENCE
+        assert subscription.end is not None
+        yield event("end", {"reason": subscription.end.value})
+    finally:
+        stores.unsubscribe(subscription)
+
+
+def event(name: str, content: dict[str, Any]) -> bytes:
+    """Return an event's bytes."""
+    return written(name, json.dumps(content, ensure_ascii=False).encode())
+
+
+def written(name: str, data: bytes) -> bytes:
+    """Return the bytes of an event whose data are there."""
+    return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
+
+
+def events(pieces: Iterable[bytes]) -> Iterator[tuple[str, bytes]]:
+    """Yield the events of a push, name and data; "" and nothing for a comment."""
+    name = ""
+    for piece in pieces:
+        for line in piece.split(b"\n"):
+            field, _, text = line.partition(b": ")
+            if field == b"event":
+                name = text.decode()
+            elif field == b"data":
+                yield name, text
+            elif not field and text:
+                yield "", b""

@@ -1,0 +1,78 @@
+"""What a part answers to other parts: from its own rows alone, so that nothing is forwarded twice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+
+import msgspec
+
+from forebay.codec import DecodeError, Unavailable
+from forebay.queries.events import pushed
+from forebay.queries.parts.share import Identity
+from forebay.queries.parts.wire import CONTENT, Ask, Wait, check_begun, rows_of
+from forebay.queries.reads import WrongQuery
+from forebay.queries.stores import JobStores, UnknownStore
+from forebay.queries.subscription import Subscription
+from forebay.runtime.http import Answer, Request
+
+SILENT_SECONDS = 2.0
+"""After which a push to another part says that it is still there."""
+_ASK = msgspec.msgpack.Decoder(Ask)
+_WAIT = msgspec.msgpack.Decoder(Wait)
+
+
+class PartPages:
+    """Answers other parts.
+
+    Args:
+        stores: gives this part's stores as they are now.
+    """
+
+    def __init__(self, identity: Identity, stores: Callable[[], JobStores]) -> None:
+        self._identity = identity
+        self._stores = stores
+
+    def told(self) -> Answer:
+        """Tell who this is: open to all, as health is."""
+        return _json(200, {**asdict(self._identity), "tasks": self._stores().tasks})
+
+    def answer(self, request: Request) -> Answer:
+        """Answer a request of another part; of one that looks for somebody else: 421."""
+        if request.forwarded != self._identity.sent:
+            return _json(421, {"error": f"this is {self._identity}: ask /stores, or forward to {request.forwarded!r}"})
+        try:
+            match request.path:
+                case ("part", "read"):
+                    return _packed(rows_of(self._stores(), _ASK.decode(request.body)))
+                case ("part", "wait"):
+                    wait = _WAIT.decode(request.body)
+                    return _packed(self._stores().unreached(wait.wanted, wait.seconds))
+                case ("part", "changes"):
+                    return self._follow(request)
+            return _json(404, {"error": "parts ask each other for /part/read, /part/wait and /part/changes"})
+        except UnknownStore as error:
+            return _json(404, {"error": error.args[0]})
+        except (WrongQuery, msgspec.MsgspecError) as error:
+            return _json(400, {"error": str(error)})
+        except (Unavailable, DecodeError) as error:
+            return _json(503, {"error": str(error)})
+
+    def _follow(self, request: Request) -> Answer:
+        given = request.parameters
+        stores, subscription = (
+            self._stores(),
+            Subscription(given["store"][0], given["key"][0] if "key" in given else None),
+        )
+        check_begun(stores)
+        stores.check(subscription.store)
+        return Answer(200, "text/event-stream", pushed(stores, subscription, "rows" in given, SILENT_SECONDS))
+
+
+def _packed(content: object) -> Answer:
+    return Answer(200, CONTENT, msgspec.msgpack.encode(content))
+
+
+def _json(status: int, content: dict[str, object]) -> Answer:
+    return Answer(status, "application/json", json.dumps(content, ensure_ascii=False).encode() + b"\n")

@@ -1,0 +1,197 @@
+"""Another part's query server, asked over kept connections and never for long."""
+
+from __future__ import annotations
+
+import json
+import queue
+import ssl
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from socket import SHUT_RDWR, socket
+from urllib.parse import urlsplit
+
+from forebay.queries.parts.share import Identity
+from forebay.queries.parts.wire import CONTENT
+
+AT_ONCE = 16
+"""Requests to one part at the same time, and so connections."""
+_WAITS_AT_ONCE = 8
+"""And as many that wait for an offset: they keep a thread of it for long."""
+_REST_SECONDS = 1.0
+"""For which a part that did not answer in time is not asked again: else all our threads would wait for it."""
+_OK = 200
+
+
+class PeerFailed(Exception):
+    """A part gives no answer; says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """An answer that comes piece by piece, and its connection."""
+
+    answer: HTTPResponse
+    socket: socket
+
+    def end(self) -> None:
+        """End it, also for who waits for the next piece."""
+        with suppress(OSError):
+            self.socket.shutdown(SHUT_RDWR)
+
+    def __iter__(self) -> Iterator[bytes]:
+        with self.answer:
+            yield from self.answer
+
+
+class Peer:
+    """A part's query server.
+
+    Args:
+        url: its address.
+        identity: who it must be.
+        seconds: that it may take.
+        context: of TLS, for https.
+    """
+
+    def __init__(self, url: str, identity: Identity, seconds: float, context: ssl.SSLContext | None = None) -> None:
+        self.url = url.rstrip("/")
+        self.identity = identity
+        address = urlsplit(self.url)
+        self._host, self._port = address.hostname or "", address.port
+        self._is_https = address.scheme == "https"
+        self._seconds = seconds
+        self._context = context
+        self._kept: queue.LifoQueue[HTTPConnection] = queue.LifoQueue()
+        self._used: set[HTTPConnection] = set()
+        self._reads = ThreadPoolExecutor(AT_ONCE, f"part-{identity.part}")
+        self._waits = ThreadPoolExecutor(_WAITS_AT_ONCE, f"part-{identity.part}-waits")
+        self._rests_until = 0.0
+
+    def ask(self, path: str, body: bytes, authorization: str, longer: float = 0.0) -> Future[bytes]:
+        """Begin to ask; the future raises PeerFailed. `longer`: seconds that it may take besides."""
+        threads = self._waits if longer else self._reads
+        if time.monotonic() < self._rests_until:
+            failed: Future[bytes] = Future()
+            failed.set_exception(PeerFailed("it did not answer in time just now"))
+            return failed
+        return threads.submit(self._sent, path, body, authorization, self._seconds + longer)
+
+    def answer(self, asked: Future[bytes], deadline: float) -> bytes:
+        """Return an answer. Raises PeerFailed: there is none, or none before a monotonic time in seconds."""
+        try:
+            return asked.result(max(0.0, deadline - time.monotonic()))
+        except TimeoutError:
+            if not asked.cancel():  # it was sent, and did not only wait for its turn
+                self._rests_until = time.monotonic() + _REST_SECONDS
+            raise PeerFailed("no answer in time") from None
+
+    def look(self) -> str:
+        """Return what is wrong with who answers there; "" nothing. Raises PeerFailed: nobody answers."""
+        connection = self._connection(self._seconds)
+        try:
+            connection.request("GET", "/part")
+            found = json.loads(_content(connection.getresponse()))
+            told = Identity(*(found[name] for name in ("service", "application", "part", "parts")))
+        except (OSError, HTTPException) as error:
+            raise PeerFailed(str(error) or type(error).__name__) from error
+        except (ValueError, KeyError, TypeError, PeerFailed) as error:
+            return f"{self.url} is no query server of parts ({error}): {self.identity} is looked for there"
+        finally:
+            connection.close()
+        return "" if told == self.identity else f"{self.url} is {told}: {self.identity} is looked for there"
+
+    def follow(self, target: str, authorization: str, silent_seconds: float) -> Future[Stream]:
+        """Begin to follow; the future raises PeerFailed. `silent_seconds`: within which something comes."""
+        return self._reads.submit(self._followed, target, authorization, silent_seconds)
+
+    def close(self) -> None:
+        """Ask nothing more."""
+        for threads in (self._reads, self._waits):
+            threads.shutdown(wait=False, cancel_futures=True)
+        for used in list(self._used):
+            # Its thread, which may wait for an offset for a minute, would keep this process from ending.
+            with suppress(OSError, AttributeError):
+                used.sock.shutdown(SHUT_RDWR)
+        with suppress(queue.Empty):
+            while True:
+                self._kept.get_nowait().close()
+
+    def _headers(self, authorization: str) -> dict[str, str]:
+        given = {"Authorization": authorization} if authorization else {}
+        return {"Forebay-Forwarded": self.identity.sent, "Content-Type": CONTENT, **given}
+
+    def _connection(self, seconds: float) -> HTTPConnection:
+        if self._is_https:
+            return HTTPSConnection(self._host, self._port, timeout=seconds, context=self._context)
+        return HTTPConnection(self._host, self._port, timeout=seconds)
+
+    def _followed(self, target: str, authorization: str, silent_seconds: float) -> Stream:
+        connection = self._connection(self._seconds)
+        try:
+            connection.connect()
+            held = connection.sock
+            connection.request("GET", target, headers=self._headers(authorization))
+            answer = connection.getresponse()
+            if answer.status != _OK:
+                _content(answer)
+            held.settimeout(self._seconds + silent_seconds)
+        except (OSError, HTTPException) as error:
+            connection.close()
+            raise PeerFailed(str(error) or type(error).__name__) from error
+        except PeerFailed:
+            connection.close()
+            raise
+        return Stream(answer, held)
+
+    def _sent(self, path: str, body: bytes, authorization: str, seconds: float) -> bytes:
+        headers = self._headers(authorization)
+        try:
+            connection = self._kept.get_nowait()
+        except queue.Empty:
+            return self._over(self._connection(seconds), path, body, headers, seconds)
+        try:
+            return self._over(connection, path, body, headers, seconds)
+        except PeerFailed as error:
+            # A server that ended, or that had nothing asked for long, has closed its side of a kept connection.
+            if not isinstance(error.__cause__, HTTPException | ConnectionError):
+                raise
+            return self._over(self._connection(seconds), path, body, headers, seconds)
+
+    def _over(
+        self, connection: HTTPConnection, path: str, body: bytes, headers: dict[str, str], seconds: float
+    ) -> bytes:
+        self._used.add(connection)
+        try:
+            connection.timeout = seconds  # of the next connection, where the kept one was closed
+            if connection.sock is not None:
+                connection.sock.settimeout(seconds)
+            connection.request("POST", path, body, headers)
+            content = _content(connection.getresponse())
+        except (OSError, HTTPException) as error:
+            connection.close()
+            if isinstance(error, TimeoutError):
+                self._rests_until = time.monotonic() + _REST_SECONDS
+            raise PeerFailed(str(error) or type(error).__name__) from error
+        except PeerFailed:
+            connection.close()
+            raise
+        finally:
+            self._used.discard(connection)
+        self._kept.put(connection)
+        return content
+
+
+def _content(answer: HTTPResponse) -> bytes:
+    """Return an answer's body. Raises PeerFailed with what it says is wrong."""
+    content = answer.read()
+    if answer.status == _OK:
+        return content
+    try:
+        said = str(json.loads(content)["error"])
+    except (ValueError, KeyError, TypeError):
+        said = answer.reason
+    raise PeerFailed(f"HTTP {answer.status}: {said}")

@@ -1,0 +1,178 @@
+"""A push merged of all parts: the order of each task is kept."""
+
+from __future__ import annotations
+
+import heapq
+import json
+import logging
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+
+from forebay.queries.events import FOLLOWING, SILENCE, event, events, written
+from forebay.queries.parts.peer import Stream
+
+log = logging.getLogger(__name__)
+
+_HELD = 1_000
+"""Events of a part that wait to be sent; behind that its server holds them, and ends the push when it has too many."""
+_ROWS_AT_ONCE = 200
+_LOST = "lost"
+
+Event = tuple[str, bytes]
+
+
+class _Source(threading.Thread):
+    """Reads one part's events: its rows into a queue of its own, then its changes into the one of all parts."""
+
+    def __init__(
+        self,
+        part: int,
+        pieces: Iterable[bytes],
+        changes: queue.Queue[tuple[int, Event]],
+        has_rows: bool,
+        is_over: threading.Event,
+    ) -> None:
+        super().__init__(name=f"push-of-part-{part}", daemon=True)
+        self.part = part
+        self._pieces = pieces
+        self._rows: queue.Queue[tuple[int, Event]] = queue.Queue(_HELD)
+        self._changes = changes
+        self._has_rows = has_rows
+        self._is_over = is_over
+        self.begun = threading.Event()
+        """Set once it is followed, or lost: no change is missed from then on."""
+
+    def run(self) -> None:
+        held = self._rows if self._has_rows else self._changes
+        try:
+            for found in events(self._pieces):
+                self.begun.set()
+                if found[0] and not self._put(held, found):
+                    return
+                if found[0] == "now":
+                    held = self._changes
+        except Exception as error:  # whatever it was, who follows must not take it for silence
+            if not self._is_over.is_set():
+                log.warning("part %d is lost to a push: %s", self.part, error)
+        self._put(held, (_LOST, b""))
+        self.begun.set()
+
+    def rows(self, ended: Callable[[int, Event], None]) -> Iterator[tuple[int, bytes]]:
+        """Yield the rows with their task; `ended`: told of what came before all of them had."""
+        while True:
+            _, found = self._rows.get()
+            match found[0]:
+                case "row":
+                    yield json.loads(found[1])["task"], found[1]
+                case "now":
+                    return
+                case _:
+                    ended(self.part, found)
+                    return
+
+    def _put(self, held: queue.Queue[tuple[int, Event]], found: Event) -> bool:
+        while not self._is_over.is_set():
+            try:
+                held.put((self.part, found), timeout=0.5)
+            except queue.Full:
+                continue
+            return True
+        return False
+
+
+class MergedPush:
+    """One push of several.
+
+    Args:
+        streams: of the other parts.
+        local: this part's own; none: it has nothing to give.
+        missing: parts that are known not to answer.
+        snapshot: whether rows come first.
+        takes_partial: whether it goes on without parts that are lost.
+        end: lets the own one end.
+    """
+
+    def __init__(
+        self,
+        streams: Mapping[int, Stream],
+        local: Mapping[int, Iterator[bytes]],
+        missing: Iterable[int],
+        snapshot: bool,
+        takes_partial: bool,
+        end: Callable[[], None],
+    ) -> None:
+        self._streams = streams
+        self._snapshot = snapshot
+        self._local_end = end
+        self._missing = set(missing)
+        self._takes_partial = takes_partial
+        self._is_over = threading.Event()
+        self._changes: queue.Queue[tuple[int, Event]] = queue.Queue(_HELD)
+        self._end = b""
+        self._told = [self._lost()] if self._missing else []
+        all_pieces: dict[int, Iterable[bytes]] = {**streams, **local}
+        self._sources = [
+            _Source(part, all_pieces[part], self._changes, snapshot, self._is_over) for part in sorted(all_pieces)
+        ]
+        self._left = {source.part for source in self._sources}
+
+    def pieces(self, silent_seconds: float) -> Iterator[bytes]:
+        """Yield the push's pieces until it ends, and end those it is made of."""
+        try:
+            for source in self._sources:
+                source.start()
+            for source in self._sources:
+                source.begun.wait()
+            yield from self._rows() if self._snapshot else (FOLLOWING,)
+            while not self._end:
+                yield self._next(silent_seconds)
+            yield self._end
+        finally:
+            self._is_over.set()
+            self._local_end()
+            for stream in self._streams.values():
+                stream.end()
+
+    def _rows(self) -> Iterator[bytes]:
+        """Yield the rows in order of the tasks, as a server that has all of them."""
+        rows = heapq.merge(*(source.rows(self._ended) for source in self._sources), key=lambda each: each[0])
+        count = 0
+        while several := list(islice(rows, _ROWS_AT_ONCE)):
+            count += len(several)
+            yield b"".join(written("row", data) for _, data in several)
+        if not self._end:
+            yield event("now", {"rows": count})
+
+    def _next(self, silent_seconds: float) -> bytes:
+        """Return what comes next; a comment where nothing does."""
+        pieces, self._told = self._told, []
+        try:
+            part, found = self._changes.get(timeout=0 if pieces else silent_seconds)
+            while True:
+                if found[0] != "change":
+                    self._ended(part, found)
+                    break
+                pieces.append(written(*found))
+                if len(pieces) >= _HELD:
+                    break
+                part, found = self._changes.get_nowait()
+        except queue.Empty:
+            pass
+        return b"".join(pieces) or SILENCE
+
+    def _ended(self, part: int, found: Event) -> None:
+        """Learn that a part's push ended: with a reason, or because the part is lost."""
+        self._left.discard(part)
+        if found[0] == "end":
+            self._end = event("end", {**json.loads(found[1]), "part": part})
+            return
+        self._missing.add(part)
+        if self._takes_partial and self._left:
+            self._told.append(self._lost())
+        else:
+            self._end = event("end", {"reason": "part lost", "missing": sorted(self._missing)})
+
+    def _lost(self) -> bytes:
+        return event("missing", {"missing": sorted(self._missing)})

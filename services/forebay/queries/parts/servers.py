@@ -1,0 +1,181 @@
+"""All parts' query servers: who of them has a key, and asking several at once."""
+
+from __future__ import annotations
+
+import logging
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from prometheus_client import CollectorRegistry, Counter, Gauge
+
+from forebay.partitioner import Partitioner
+from forebay.queries.parts.peer import Peer, PeerFailed
+from forebay.queries.parts.share import Identity, Share, WrongParts
+from forebay.stores.spread import RecordKey
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_LOOK_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the parts of a job's stores are served.
+
+    Args:
+        peers: addresses of all parts in order, this one's too.
+        seconds: that a part may take to answer.
+        authority: certificates that https addresses are proved by, PEM; None: the system's.
+    """
+
+    share: Share
+    peers: Sequence[str]
+    seconds: float = 2.0
+    authority: Path | None = None
+
+
+class PartServers:
+    """The other parts of a job's stores.
+
+    Args:
+        identity: of this server.
+        record_keys: gives the record key of a store's key, by store.
+        registry: of metrics.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        identity: Identity,
+        record_keys: Mapping[str, RecordKey],
+        registry: CollectorRegistry,
+    ) -> None:
+        self.identity = identity
+        self._seconds = settings.seconds
+        self._record_keys = record_keys
+        self._owners: dict[int, Partitioner] = {}
+        is_tls = any(url.startswith("https:") for url in settings.peers)
+        context = ssl.create_default_context(cafile=settings.authority) if is_tls else None
+        self.peers = {
+            part: Peer(url, replace(identity, part=part), settings.seconds, context)
+            for part, url in enumerate(settings.peers)
+            if part != identity.part
+        }
+        labels, service = ("service", "part"), identity.service
+        self._forwarded = Counter("forebay_queries_forwarded", "Requests to other parts", labels, registry=registry)
+        self._failed = Counter("forebay_queries_forward_failures", "Of these not answered", labels, registry=registry)
+        self._answering = Gauge(
+            "forebay_queries_parts_answering", "Parts, with this one", labels[:1], registry=registry
+        )
+        for part in self.peers:
+            self._forwarded.labels(service, part)
+            self._failed.labels(service, part)
+        self._silent = set(self.peers)
+        self._tell_answering()
+
+    @property
+    def answering(self) -> int:
+        """Parts that answered when they were last looked at, with this one."""
+        return self.identity.parts - len(self._silent)
+
+    def owner(self, store: str, key: str, tasks: int) -> int | None:
+        """Return the part that has a key; None: the key alone does not say.
+
+        Args:
+            tasks: of the job.
+        """
+        try:
+            found = self._record_keys[store](store, key)
+        except Exception:  # a processor's own code, given a key that it may never have made
+            return None
+        if found is None:
+            return None
+        partitioner = self._owners.setdefault(tasks, Partitioner(tasks, 10_000))
+        return partitioner(found if isinstance(found, bytes) else found.encode()) % self.identity.parts
+
+    def begin(self, parts: Iterable[int], path: str, body: bytes, authorization: str, longer: float = 0.0) -> Begun:
+        """Begin to ask parts the same; `longer`: seconds that they may take besides."""
+        asked = {}
+        for part in parts:
+            self._forwarded.labels(self.identity.service, part).inc()
+            asked[part] = self.peers[part].ask(path, body, authorization, longer)
+        return Begun(self, asked, time.monotonic() + self._seconds + longer)
+
+    def failed(self, part: int) -> None:
+        """Count a request that a part did not answer."""
+        self._failed.labels(self.identity.service, part).inc()
+
+    def check(self) -> None:
+        """Raise WrongParts for who is not what it should be; who does not answer yet is looked at later."""
+        for wrong in self._looked().values():
+            raise WrongParts(f"{wrong}; --peers names all parts in order, and each has its --part")
+
+    def watch(self, stop: threading.Event) -> None:
+        """Look at the parts now and then until `stop` is set."""
+        told: dict[int, str] = {}
+        silent = set(self._silent)
+        while not stop.wait(_LOOK_SECONDS):
+            wrong = self._looked()
+            for part in wrong.keys() - told.keys():
+                log.error("part %d can't be asked: %s", part, wrong[part])
+            for part in self._silent ^ silent:
+                log.warning("part %d %s", part, "does not answer" if part in self._silent else "answers")
+            told, silent = wrong, set(self._silent)
+
+    def close(self) -> None:
+        """Ask nothing more."""
+        for peer in self.peers.values():
+            peer.close()
+
+    def _looked(self) -> dict[int, str]:
+        wrong: dict[int, str] = {}
+        for part, peer in self.peers.items():
+            try:
+                text = peer.look()
+            except PeerFailed:
+                self._silent.add(part)
+                continue
+            if text:
+                wrong[part] = text
+                self._silent.add(part)
+            else:
+                self._silent.discard(part)
+        self._tell_answering()
+        return wrong
+
+    def _tell_answering(self) -> None:
+        self._answering.labels(self.identity.service).set(self.answering)
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """Requests on their way.
+
+    Args:
+        deadline: monotonic time in seconds until which answers count.
+    """
+
+    servers: PartServers
+    asked: Mapping[int, Future[bytes]]
+    deadline: float
+
+    def answers(self, read: Callable[[bytes], T]) -> tuple[dict[int, T], dict[int, str]]:
+        """Return the answers by part; and why there is none, by part."""
+        found: dict[int, T] = {}
+        missing: dict[int, str] = {}
+        for part, future in self.asked.items():
+            peer = self.servers.peers[part]
+            try:
+                found[part] = read(peer.answer(future, self.deadline))
+            except (PeerFailed, ValueError) as error:
+                self.servers.failed(part)
+                missing[part] = str(error)
+        return found, missing

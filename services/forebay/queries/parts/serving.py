@@ -1,0 +1,83 @@
+"""One part of a job's stores in its query server: what it tells, holds, and asks of the others."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from prometheus_client import CollectorRegistry
+
+from forebay.codec import Codec
+from forebay.queries.parts.asking import AllParts
+from forebay.queries.parts.pages import PartPages
+from forebay.queries.parts.servers import PartServers, Settings
+from forebay.queries.parts.share import Identity
+from forebay.queries.stores import JobStores
+from forebay.runtime.health import Health
+from forebay.runtime.http import Answer, Request
+from forebay.runtime.stage_log import StageLog
+
+
+class ServedPart:
+    """A part.
+
+    Args:
+        logs: of the job's stages; codecs: of their stores' records, by store.
+        stores: gives this part's stores as they are now.
+        registry: of metrics.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        service: str,
+        application: str,
+        logs: Sequence[StageLog],
+        codecs: Mapping[str, Codec[Any]],
+        stores: Callable[[], JobStores],
+        registry: CollectorRegistry,
+    ) -> None:
+        share = settings.share
+        identity = Identity(service, application, share.part, share.parts)
+        record_keys = {store.name: log.processor.record_key for log in logs for store in log.stores}
+        self._share = share
+        self._servers = PartServers(settings, identity, record_keys, registry)
+        self._pages = PartPages(identity, stores)
+        self.all = AllParts(self._servers, codecs)
+
+    def tasks(self, of: int) -> range:
+        """Return the tasks it holds, of so many. Raises WrongParts: none."""
+        return self._share.tasks(of)
+
+    def check(self) -> None:
+        """Raise WrongParts for another part that is not what it should be."""
+        self._servers.check()
+
+    def begin(self, stop: threading.Event) -> None:
+        """Look at the other parts, now and until `stop` is set. Raises WrongParts."""
+        self.check()
+        threading.Thread(target=self._servers.watch, args=(stop,), name="parts", daemon=True).start()
+
+    def close(self) -> None:
+        """Ask the others nothing more."""
+        self._servers.close()
+
+    def open_page(self, request: Request, health: Health) -> Answer | None:
+        """Answer what everybody may ask: /part, and /readyz with the number of parts that answer; None: neither."""
+        match request.path:
+            case ("part",):
+                return self._pages.told()
+            case ("readyz",):
+                verdict = health.ready()
+                parts = {"answering": self._servers.answering, "of": self._share.parts}
+                body = json.dumps(
+                    {"ok": verdict.ok, "reason": verdict.reason, "part": self._share.part, "parts": parts}
+                )
+                return Answer(200 if verdict.ok else 503, "application/json", body.encode())
+        return None
+
+    def answer(self, request: Request) -> Answer:
+        """Answer another part."""
+        return self._pages.answer(request)

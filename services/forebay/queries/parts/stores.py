@@ -1,0 +1,195 @@
+"""All stores of a job for one request, whatever part holds them."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from forebay.codec import Codec, Unavailable
+from forebay.queries.entries import Entry
+from forebay.queries.parts.servers import PartServers
+from forebay.queries.parts.wire import Ask, Row, Rows, Wait, check_begun, rows_of
+from forebay.queries.reads import Bounds, Reads, check_bounds, reads_of
+from forebay.queries.stores import Found, JobStores, NotCurrent, Reached, not_reached
+from forebay.stores.binding import Store
+
+_ROWS = msgspec.msgpack.Decoder(Rows)
+_REACHED = msgspec.msgpack.Decoder(list[Reached])
+
+
+class PartsMissing(Unavailable):
+    """Parts don't answer, and the request takes no partial answer; the message names them."""
+
+    def __init__(self, missing: Mapping[int, str]) -> None:
+        named = "; ".join(f"part {part}: {why}" for part, why in sorted(missing.items()))
+        super().__init__(f"{named}. Try again, or take what the other parts have with partial=true")
+        self.missing = tuple(sorted(missing))
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks: the header Authorization; whether partial answers are taken."""
+
+    authorization: str
+    takes_partial: bool
+
+
+class PartedStores:
+    """Reads the stores of all parts as `JobStores` reads its own; of one request, whose missing parts it gathers.
+
+    Args:
+        local: this part's.
+        codecs: of the stores' records, by store.
+    """
+
+    def __init__(
+        self, local: JobStores, servers: PartServers, codecs: Mapping[str, Codec[Any]], caller: Caller
+    ) -> None:
+        self._local = local
+        self._servers = servers
+        self._codecs = codecs
+        self._caller = caller
+        self._ages: list[tuple[int | None, int]] = []
+        self._missing: dict[int, str] = {}
+
+    @property
+    def declared(self) -> Mapping[str, Store[Any]]:
+        """The stores by name."""
+        return self._local.declared
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """Parts that did not answer."""
+        return tuple(sorted(self._missing))
+
+    def stage(self, store: str) -> int:
+        """Return the number of a store's stage."""
+        return self._local.stage(store)
+
+    def get(self, store: str, key: str, bounds: Bounds, limit: int) -> Found:
+        """Return the entries of a key, `limit` at most. Raises UnknownStore, WrongQuery, NotCurrent, PartsMissing."""
+        declared = self._local.known(store)
+        check_bounds(declared, bounds, reads_of(declared).by_key, "a key")
+        ask, first = Ask(store, key, bounds, limit + 1), self._owner(store, key)
+        found = self._of_global(ask) if declared.is_global else {} if first is None else self._asked([first], ask)
+        if not declared.is_global and not any(rows.rows for rows in found.values()):
+            # Where the input was written with another partitioner than Kafka's, a key is not where it belongs.
+            found |= self._asked((part for part in range(self._parts) if part != first), ask)
+        rows = heapq.merge(*(each.rows for each in found.values()), key=lambda row: row.task)
+        return self._found(store, found, rows, limit)
+
+    def scan(self, store: str, bounds: Bounds, limit: int) -> Found:
+        """Return the entries of all keys in order, `limit` at most. Raises as `get`."""
+        declared = self._local.known(store)
+        reads = reads_of(declared)
+        check_bounds(declared, bounds, reads.in_all, "all keys")
+        ask = Ask(store, None, bounds, limit + 1)
+        found = self._of_global(ask) if declared.is_global else self._asked(range(self._parts), ask)
+        return self._found(store, found, _merged(found.values(), reads, bounds), limit)
+
+    def ages(self, store: str) -> dict[str, int | None]:
+        """Return how old what was read may be: as `JobStores.ages`, the oldest of the parts that answered."""
+        commits = [commit for commit, _ in self._ages if commit is not None]
+        checked = max((checked for _, checked in self._ages), default=None)
+        return {"commit_age_ms": max(commits, default=None), "checked_age_ms": checked}
+
+    def wait_for(self, store: str, wanted: Sequence[Reached], seconds: float) -> None:
+        """Wait as `JobStores.wait_for`, each part for what its tasks read. Raises as it, and PartsMissing."""
+        if not wanted:
+            return
+        self._local.known(store)
+        self._local.check_waits(store)
+        check_begun(self._local)
+        tasks = self._local.tasks
+        of_part: dict[int, list[Reached]] = {}
+        for each in wanted:
+            of_part.setdefault(each.partition % tasks % self._parts, []).append(each)
+        mine = of_part.pop(self._me, [])
+        begun = [
+            self._servers.begin(
+                [part], "/part/wait", msgspec.msgpack.encode(Wait(theirs, seconds)), self._caller.authorization, seconds
+            )
+            for part, theirs in of_part.items()
+        ]
+        missed = set(self._local.unreached(mine, seconds))
+        for asked in begun:
+            answers, missing = asked.answers(_REACHED.decode)
+            self._miss(missing)
+            missed.update(*answers.values())
+        not_reached([each for each in wanted if each in missed])
+
+    @property
+    def _me(self) -> int:
+        return self._servers.identity.part
+
+    @property
+    def _parts(self) -> int:
+        return self._servers.identity.parts
+
+    def _owner(self, store: str, key: str) -> int | None:
+        return self._servers.owner(store, key, self._local.tasks) if self._local.tasks else None
+
+    def _of_global(self, ask: Ask) -> dict[int, Rows]:
+        """Return what one part says, this one if it can: each has all of a global table's rows."""
+        missing: dict[int, str] = {}
+        for part in (self._me, *self._servers.peers):
+            found, silent = self._answers([part], ask)
+            if found:
+                return found
+            missing |= silent
+        self._miss(missing)
+        return {}
+
+    def _asked(self, parts: Iterable[int], ask: Ask) -> dict[int, Rows]:
+        """Return what parts say. Raises PartsMissing: not all do, and that is not enough."""
+        found, missing = self._answers(list(parts), ask)
+        self._miss(missing)
+        return found
+
+    def _answers(self, parts: Sequence[int], ask: Ask) -> tuple[dict[int, Rows], dict[int, str]]:
+        """Return what parts say, and why some say nothing."""
+        others = [part for part in parts if part != self._me]
+        begun = self._servers.begin(others, "/part/read", msgspec.msgpack.encode(ask), self._caller.authorization)
+        found: dict[int, Rows] = {}
+        own: dict[int, str] = {}
+        if self._me in parts:
+            try:
+                found[self._me] = rows_of(self._local, ask)
+            except NotCurrent as error:
+                own[self._me] = str(error)
+        answers, missing = begun.answers(_ROWS.decode)
+        for part, rows in answers.items():
+            if self._local.tasks not in (0, rows.tasks):
+                missing[part] = f"it knows {rows.tasks} tasks, this one {self._local.tasks}: they are being changed"
+            else:
+                found[part] = rows
+        return found, own | missing
+
+    def _miss(self, missing: Mapping[int, str]) -> None:
+        self._missing |= missing
+        if self._missing and (not self._caller.takes_partial or len(self._missing) == self._parts):
+            raise PartsMissing(self._missing)
+
+    def _found(self, store: str, found: Mapping[int, Rows], rows: Iterable[Row], limit: int) -> Found:
+        self._ages += [(each.commit_age_ms, each.checked_age_ms) for each in found.values()]
+        batches = {task: batch for each in found.values() for task, batch in each.batches.items()}
+        codec, entries = self._codecs[store], list[Entry]()
+        for row in rows:
+            if len(entries) == limit:
+                return Found(entries, dict(sorted(batches.items())), more=True)
+            entries.append(row.entry(None if row.value is None else codec.decode(row.value)))
+        return Found(entries, dict(sorted(batches.items())))
+
+
+def _merged(found: Iterable[Rows], reads: Reads, bounds: Bounds) -> Iterable[Row]:
+    """Return the rows of all parts as one server that has all tasks would merge them: equal ones by task."""
+    sign = -1 if bounds.descending else 1
+    return heapq.merge(
+        *(each.rows for each in found),
+        key=lambda row: (reads.order(row.entry(None)), sign * row.task),
+        reverse=bounds.descending,
+    )

@@ -1,0 +1,83 @@
+"""What parts tell each other: rows as they are stored, so that who asks reads them as if they were its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from forebay.queries.entries import Entry
+from forebay.queries.reads import Bounds
+from forebay.queries.stores import JobStores, NotCurrent, Reached
+
+CONTENT = "application/msgpack"
+
+
+class Ask(msgspec.Struct, frozen=True, array_like=True):
+    """A read of the rows that one part has.
+
+    Args:
+        key: None: of all keys.
+        limit: entries at most.
+    """
+
+    store: str
+    key: str | None
+    bounds: Bounds
+    limit: int
+
+
+class Wait(msgspec.Struct, frozen=True, array_like=True):
+    """Offsets to wait for, so many seconds at most; the answer names those that were not reached."""
+
+    wanted: list[Reached]
+    seconds: float
+
+
+class Row(msgspec.Struct, frozen=True, array_like=True):
+    """An entry of a task, its value's own bytes; None: an entry without value."""
+
+    task: int
+    key: str
+    value: bytes | None
+    start: int | None = None
+    end: int | None = None
+    timestamp: int | None = None
+    valid_to: int | None = None
+
+    def entry(self, value: Any) -> Entry:
+        """Return it as an entry of a value."""
+        return Entry(self.key, value, self.start, self.end, self.timestamp, self.valid_to)
+
+
+class Rows(msgspec.Struct, frozen=True, array_like=True):
+    """What a part has.
+
+    Args:
+        rows: of one key: by task; of all keys: in the store's order.
+        tasks: of the job, held by whatever part.
+        commit_age_ms, checked_age_ms: see `JobStores.ages`.
+    """
+
+    rows: list[Row]
+    batches: dict[int, int]
+    tasks: int
+    commit_age_ms: int | None
+    checked_age_ms: int
+
+
+def rows_of(stores: JobStores, ask: Ask) -> Rows:
+    """Return what a part's own rows say. Raises UnknownStore, WrongQuery, NotCurrent."""
+    check_begun(stores)
+    batches, found = stores.stored(ask.store, ask.key, ask.bounds, ask.limit)
+    ages = stores.ages(ask.store)
+    rows = [
+        Row(task, each.key, each.value, each.start, each.end, each.timestamp, each.valid_to) for task, each in found
+    ]
+    return Rows(rows, batches, stores.tasks, ages["commit_age_ms"], ages["checked_age_ms"] or 0)
+
+
+def check_begun(stores: JobStores) -> None:
+    """Raise NotCurrent before it is known which tasks there are: no rows would look like an empty store."""
+    if not stores.tasks:
+        raise NotCurrent("the changelogs are still being read: try again in a moment")

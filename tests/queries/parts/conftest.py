@@ -1,0 +1,63 @@
+"""Three parts of a job with rows in every kind of store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from forebay.stores.keys import join_key
+from forebay.testing.cell import Cell
+from tests.queries.parts.parted import Parted, keys_of, owner, publish, written_tasks
+from tests.queries.written import WrittenTask
+
+KEYS = tuple(key for task in range(5) for key in keys_of(task, 6))
+JOINED = tuple(join_key(f"server-{number}", "cpu") for number in range(12))
+
+
+@pytest.fixture(scope="module")
+def tasks() -> list[WrittenTask]:
+    return written_tasks()
+
+
+@pytest.fixture(scope="module")
+def filled(tasks: list[WrittenTask]) -> list[WrittenTask]:
+    """Fill every store; each key is with the task that it belongs to."""
+    for at, key in enumerate(KEYS):
+        task = tasks[owner(key)]
+        task.at(at)
+        for name in ("plain", "recent", "lists"):
+            task.store(name).put(key, Cell(f'"{name} {key}"'))
+        task.store("stamped").put(key, Cell("1"), at)
+        task.store("expiring").put(key, Cell("2"))
+        for start in (10, 20, 30):
+            task.store("sessions").put(key, start, start + at % 3, Cell("4"))
+        task.store("versions").put(key, Cell("5"), at)
+        task.store("versions").put(key, None if at % 2 else Cell("6"), at + 3)
+        task.store("lists").put(key, Cell("7"))
+    for at, key in enumerate(JOINED):
+        for start in (10, 20, 30):
+            tasks[owner(key)].store("windows").put(key, Cell("3"), start, start + at % 10)
+    publish(tasks)
+    return tasks
+
+
+@pytest.fixture(scope="module")
+def shared(filled: list[WrittenTask]) -> Iterator[Parted]:
+    """Return parts that a test must not break."""
+    parted = Parted([task.replica for task in filled])
+    yield parted
+    parted.close()
+
+
+@pytest.fixture
+def parted() -> Iterator[Parted]:
+    """Return parts of a job of its own, with one row in each task."""
+    own = written_tasks()
+    for task in own:
+        task.store("plain").put(keys_of(task.task, 1)[0], Cell(str(task.task)))
+    publish(own)
+    made = Parted([task.replica for task in own])
+    made.tasks = own
+    yield made
+    made.close()

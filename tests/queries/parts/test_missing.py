@@ -1,0 +1,167 @@
+"""Parts that don't answer: who asks is refused, unless a partial answer will do; and it never takes long."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from forebay.queries.parts.peer import AT_ONCE
+from forebay.runtime.http import Answer
+from forebay.testing.cell import Cell
+from tests.queries.parts.parted import PARTS, SECONDS, Parted, get, keys_of, publish, written_tasks
+
+MISSING = "Forebay-Missing-Parts"
+
+
+def test_without_a_part_its_keys_are_refused_and_the_others_found(parted: Parted) -> None:
+    parted.lose(1)
+    url = parted.urls[0]
+    for task in (0, 2, 3):
+        assert get(f"{url}/stores/plain/{keys_of(task, 1)[0]}")[0] == 200
+    for task in (1, 4):
+        status, found, headers = get(f"{url}/stores/plain/{keys_of(task, 1)[0]}")
+        assert (status, found["missing"], headers[MISSING]) == (503, [1], "1")
+        assert found["error"].startswith("part 1: ")
+        assert "partial=true" in found["error"]
+    assert parted.servers[0].value("forebay_queries_forward_failures_total", 1) == 2
+
+
+def test_a_partial_answer_names_what_is_missing(parted: Parted) -> None:
+    parted.lose(1)
+    url = parted.urls[2]
+    assert get(f"{url}/stores/plain")[0] == 503
+    status, found, headers = get(f"{url}/stores/plain?partial=true")
+    assert (status, found["missing"], headers[MISSING]) == (200, [1], "1")
+    assert {entry["key"] for entry in found["entries"]} == {keys_of(task, 1)[0] for task in (0, 2, 3)}
+    assert found["batches"] == {"0": 2, "2": 2, "3": 2}
+    status, found, _ = get(f"{url}/stores/plain/{keys_of(1, 1)[0]}?partial=true")
+    assert (status, found["entries"], found["missing"]) == (200, [], [1])
+    status, found, headers = get(f"{url}/stores/plain/{keys_of(0, 1)[0]}?partial=true")
+    assert (status, "missing" in found, MISSING in headers) == (200, False, False)
+
+
+def test_that_there_is_nothing_takes_all_parts(parted: Parted) -> None:
+    """A key may be with another task than Kafka's partitioner says."""
+    parted.lose(1)
+    nothing = keys_of(0, 2)[1]
+    assert get(f"{parted.urls[0]}/stores/plain/{nothing}")[0] == 503
+    status, found, _ = get(f"{parted.urls[0]}/stores/plain/{nothing}?partial=true")
+    assert (status, found["missing"]) == (200, [1])
+    assert get(f"{parted.whole}/stores/plain/{nothing}?partial=true")[0] == 404
+
+
+def test_a_part_that_comes_back_is_asked_again(parted: Parted) -> None:
+    target = f"{parted.urls[0]}/stores/plain/{keys_of(1, 1)[0]}"
+    assert get(target)[0] == 200
+    parted.handlers[1] = lambda _: Answer(503, "application/json", b'{"error": "resting"}')
+    assert get(target)[1]["error"].startswith("part 1: HTTP 503: resting.")
+    parted.mend()
+    assert get(target)[0] == 200
+
+
+def test_a_part_that_hangs_costs_a_bounded_time(parted: Parted) -> None:
+    go_on = parted.hang(1)
+    begun = time.monotonic()
+    status, found, _ = get(f"{parted.urls[0]}/stores/plain")
+    taken = time.monotonic() - begun
+    assert (status, found["missing"]) == (503, [1])
+    assert SECONDS <= taken < SECONDS + 2
+    begun = time.monotonic()
+    status, found, _ = get(f"{parted.urls[0]}/stores/plain?partial=true")
+    assert (status, found["missing"]) == (200, [1])
+    assert time.monotonic() - begun < SECONDS, "what hung just now is not waited for again"
+    go_on.set()
+
+
+def test_many_who_ask_a_part_that_hangs_keep_nobody_else_waiting(parted: Parted) -> None:
+    go_on = parted.hang(1)
+    target = f"{parted.urls[0]}/stores/plain/{keys_of(1, 1)[0]}"
+    with ThreadPoolExecutor(40) as threads:
+        hanging = [threads.submit(get, target) for _ in range(40)]
+        begun = time.monotonic()
+        while time.monotonic() - begun < SECONDS * 2:
+            time.sleep(0.05)
+        asked = time.monotonic()
+        assert get(f"{parted.urls[0]}/stores/plain/{keys_of(0, 1)[0]}")[0] == 200
+        assert time.monotonic() - asked < SECONDS
+        assert {each.result()[0] for each in hanging} == {503}
+    assert AT_ONCE < 40
+    go_on.set()
+
+
+def test_parts_that_all_ask_each_other_don_t_wait_for_each_other() -> None:
+    """More at once than a server has threads: what is forwarded has others."""
+    tasks = written_tasks()
+    for task in tasks:
+        task.store("plain").put(keys_of(task.task, 1)[0], Cell("1"))
+    publish(tasks)
+    parted = Parted([task.replica for task in tasks], seconds=20, answers=1)
+
+    def ask(number: int) -> int:
+        return get(f"{parted.urls[number % PARTS]}/stores/plain/{keys_of((number + 1) % PARTS, 1)[0]}")[0]
+
+    begun = time.monotonic()
+    with ThreadPoolExecutor(30) as threads:
+        assert set(threads.map(ask, range(180))) == {200}
+    assert time.monotonic() - begun < 20
+    parted.close()
+
+
+def test_a_part_that_reads_yet_is_missing(parted: Parted) -> None:
+    for replica in (parted.tasks[1].replica, parted.tasks[4].replica):
+        replica.is_current = False
+    for url in parted.urls:
+        status, found, _ = get(f"{url}/stores/plain")
+        assert (status, found["missing"]) == (503, [1])
+        assert "the changelogs are still being read" in found["error"]
+        assert get(f"{url}/stores/plain/{keys_of(2, 1)[0]}")[0] == 200
+        assert get(f"{url}/stores/plain?partial=true")[1]["missing"] == [1]
+
+
+def test_parts_that_know_other_numbers_of_tasks_are_not_mixed(parted: Parted) -> None:
+    parted.servers[1].stores.tasks = 4
+    status, found, _ = get(f"{parted.urls[0]}/stores/plain")
+    assert (status, found["missing"]) == (503, [1])
+    assert "it knows 4 tasks, this one 5" in found["error"]
+
+
+def test_an_offset_of_a_part_that_is_missing(parted: Parted) -> None:
+    parted.lose(1)
+    key = keys_of(0, 1)[0]
+    asked = f"{parted.urls[0]}/stores/plain/{key}?at_least=events-1:5&wait_ms=100"
+    assert get(asked)[1]["missing"] == [1]
+    status, found, _ = get(f"{asked}&partial=true")
+    assert (status, found["missing"], len(found["entries"])) == (200, [1], 1)
+    assert get(f"{parted.urls[0]}/stores/plain/{key}?at_least=events-2:5")[0] == 200
+
+
+@pytest.mark.parametrize("path", ["/part/read", "/part/wait", "/part/changes?store=plain"])
+def test_what_is_not_forwarded_to_this_part_is_refused(parted: Parted, path: str) -> None:
+    for sent in ({}, {"Forebay-Forwarded": "app 1/3"}, {"Forebay-Forwarded": "other 0/3"}):
+        status, found, _ = get(parted.urls[0] + path, sent)
+        assert status == 421
+        assert found["error"].startswith("this is part 0/3 of svc (application app)")
+    status, found, _ = get(f"{parted.urls[0]}/part/read", {"Forebay-Forwarded": "app 0/3"}, b"\xc1")
+    assert status == 400
+
+
+def test_a_server_says_who_it_is_and_how_many_parts_answer(parted: Parted) -> None:
+    status, found, _ = get(f"{parted.urls[2]}/part")
+    assert (status, found) == (200, {"service": "svc", "application": "app", "part": 2, "parts": 3, "tasks": 5})
+    server = parted.servers[2]
+    assert get(f"{parted.urls[2]}/readyz")[0] == 503
+    server.health.working()
+    stop = threading.Event()
+    server.part.begin(stop)
+    status, found, _ = get(f"{parted.urls[2]}/readyz")
+    assert (status, found["part"], found["parts"]) == (200, 2, {"answering": 3, "of": 3})
+    parted.lose(1)
+    deadline = time.monotonic() + 20
+    while get(f"{parted.urls[2]}/readyz")[1]["parts"]["answering"] == 3 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    status, found, _ = get(f"{parted.urls[2]}/readyz")
+    assert (status, found["ok"], found["parts"]) == (200, True, {"answering": 2, "of": 3})
+    stop.set()

@@ -1,0 +1,60 @@
+"""A query server of a part: what it tells everybody, and what only who has the token."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from forebay.catalog import find_service
+from forebay.kafka.settings import KafkaSettings
+from forebay.queries.parts.servers import Settings
+from forebay.queries.parts.share import Share
+from forebay.queries.server import QueryServer
+from forebay.runtime.http import Request
+
+TOKEN = "a-token-of-enough-bytes"
+PEERS = ("http://127.0.0.1:1", "http://127.0.0.1:2")
+
+
+@pytest.fixture(scope="module")
+def server() -> QueryServer:
+    kafka = KafkaSettings(bootstrap_servers="nowhere:1", schema_registry_url="http://nowhere")
+    parts = Settings(Share(1, 2), PEERS)
+    return QueryServer(kafka, find_service("user-sessions"), "app", {}, TOKEN.encode(), parts=parts)
+
+
+def asked(server: QueryServer, target: str, authorization: str = "", forwarded: str = "") -> tuple[int, Any]:
+    answer = server.answer(Request.of(target, authorization, forwarded=forwarded))
+    assert isinstance(answer.body, bytes)
+    return answer.status, json.loads(answer.body) if answer.content_type == "application/json" else answer.body.decode()
+
+
+def test_everybody_may_ask_who_it_is(server: QueryServer) -> None:
+    told = {"service": "user-sessions", "application": "app", "part": 1, "parts": 2, "tasks": 0}
+    assert asked(server, "/part") == (200, told)
+    status, ready = asked(server, "/readyz")
+    assert (status, ready["ok"], ready["part"], ready["parts"]) == (503, False, 1, {"answering": 1, "of": 2})
+    metrics = asked(server, "/metrics")[1]
+    assert 'forebay_queries_forwarded_total{part="0",service="user-sessions"} 0.0' in metrics
+    assert 'forebay_queries_forward_failures_total{part="0",service="user-sessions"} 0.0' in metrics
+    assert 'forebay_queries_parts_answering{service="user-sessions"} 1.0' in metrics
+
+
+@pytest.mark.parametrize("path", ["/stores/user-profiles", "/part/read", "/part/changes", "/changes/user-profiles"])
+def test_rows_are_for_who_has_the_token(server: QueryServer, path: str) -> None:
+    assert asked(server, path, forwarded="app 1/2" if "part" in path else "")[0] == 401
+
+
+def test_before_it_knows_the_tasks_nothing_looks_empty(server: QueryServer) -> None:
+    status, found = asked(server, "/stores/user-profiles", f"Bearer {TOKEN}")
+    assert (status, found["missing"]) == (503, [0, 1])
+    assert asked(server, "/stores/user-profiles?partial=true", f"Bearer {TOKEN}")[0] == 503
+    assert asked(server, "/changes/user-profiles?partial=true", f"Bearer {TOKEN}")[0] == 503
+
+
+def test_what_was_forwarded_is_not_forwarded_again(server: QueryServer) -> None:
+    status, found = asked(server, "/stores/user-profiles", f"Bearer {TOKEN}", "app 1/2")
+    assert (status, "parts ask each other" in found["error"]) == (404, True)
+    assert asked(server, "/stores/user-profiles", f"Bearer {TOKEN}", "app 0/2")[0] == 421

@@ -1,0 +1,109 @@
+"""`POST /sql` over parts: the rows, their order and their ages are those of a server that has everything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from forebay.queries.replica import TaskReplica
+from forebay.queries.sql_pages import SqlPages
+from forebay.runtime.stage_log import stage_log
+from tests.queries.parts.parted import PARTS, Parted, get
+from tests.sql.driven import Driven, stream
+
+TASKS = 4
+STATEMENTS = stream("id STRING KEY, n INT") + (
+    "CREATE TABLE totals AS SELECT id, COUNT(*) AS c, SUM(n) AS total FROM s GROUP BY id;"
+    "CREATE TABLE hours AS SELECT id, COUNT(*) AS c FROM s WINDOW TUMBLING (SIZE 10 MILLISECONDS) GROUP BY id;"
+    "CREATE TABLE kept WITH (HISTORY_RETENTION='1 DAY') AS SELECT id, COUNT(*) AS c FROM s GROUP BY id;"
+)
+
+
+@pytest.fixture(scope="module")
+def parted() -> Iterator[Parted]:
+    driven = Driven(STATEMENTS, tasks=TASKS)
+    for at in range(60):
+        driven.send("in", f"key-{at % 17}", {"N": at}, at)
+    (stage,) = driven.driver.stages
+    log = stage_log("app", 0, stage.processors[0])
+    codecs = {store.name: stage.codecs.stores[store.name] for store in log.stores}
+    replicas = [TaskReplica(task, log, codecs) for task in range(TASKS)]
+    for replica, table in zip(replicas, stage.tables, strict=True):
+        replica.is_current, replica.batch, replica._table = True, 7, table
+        replica.committed_ms = 1_000 * (1 + replica.task)
+    parted = Parted(replicas, log, codecs)
+    whole = SqlPages(lambda: driven.program, lambda: parted.all, lambda *_: iter(()))  # type: ignore[arg-type]
+    parted.whole_answer = whole.answer
+    for part, server in enumerate(parted.servers):
+        pages = SqlPages(
+            lambda: driven.program,
+            lambda server=server: server.stores,  # type: ignore[misc]
+            lambda *_: iter(()),  # type: ignore[arg-type]
+            server.part.all,
+        )
+
+        def answer(request: Any, server: Any = server, pages: SqlPages = pages) -> Any:
+            return pages.answer(request) if request.path == ("sql",) else server.answer(request)
+
+        parted.handlers[part] = answer
+    yield parted
+    parted.close()
+
+
+PULLS = (
+    "SELECT * FROM totals;",
+    "SELECT * FROM totals LIMIT 5;",
+    "SELECT c, total FROM totals WHERE c > 3;",
+    "SELECT * FROM totals WHERE id = 'key-3';",
+    "SELECT * FROM totals WHERE id IN ('key-9', 'key-1', 'none', 'key-5');",
+    "SELECT id, c, WINDOWSTART AS at FROM hours;",
+    "SELECT id, WINDOWSTART AS at FROM hours WHERE WINDOWSTART >= 20 LIMIT 9;",
+    "SELECT c, WINDOWSTART AS at FROM hours WHERE id = 'key-2';",
+    "SELECT * FROM kept FOR SYSTEM_TIME AS OF 30 WHERE id IN ('key-2', 'key-16');",
+    "SELECT * FROM kept WHERE id = 'key-2';",
+    "SELECT * FROM nothing;",
+)
+
+
+def asked(url: str, content: dict[str, Any]) -> tuple[int, list[Any]]:
+    status, found, _ = get(f"{url}/sql", body=json.dumps(content).encode())
+    return status, found if isinstance(found, list) else [found]
+
+
+@pytest.mark.parametrize("sql", PULLS)
+def test_a_pull_gives_the_same_rows_in_the_same_order(parted: Parted, sql: str) -> None:
+    status, wanted = asked(parted.whole, {"sql": sql})
+    for url in parted.urls:
+        got, found = asked(url, {"sql": sql})
+        assert (got, found[:-1]) == (status, wanted[:-1])
+        if status == 200:
+            end, whole = found[-1]["end"], wanted[-1]["end"]
+            assert (end["rows"], end["more"]) == (whole["rows"], whole["more"])
+            assert end["batches"].items() <= whole["batches"].items()
+
+
+def test_the_age_is_that_of_the_oldest_part(parted: Parted) -> None:
+    """Tasks 0 and 3, 1, 2 are a part each; their newest commits are of 4, 2 and 3 s since 1970."""
+    _, whole = asked(parted.whole, {"sql": "SELECT * FROM totals;"})
+    _, found = asked(parted.urls[0], {"sql": "SELECT * FROM totals;"})
+    older = found[-1]["end"]["commit_age_ms"] - whole[-1]["end"]["commit_age_ms"]
+    assert 2_000 <= older < 2_000 + 1_000
+
+
+def test_without_a_part_sql_is_refused_or_partial(parted: Parted) -> None:
+    handler, parted.handlers[1] = parted.handlers[1], Parted._nobody
+    try:
+        status, (found,) = asked(parted.urls[0], {"sql": "SELECT * FROM totals;"})
+        assert (status, found["missing"]) == (503, [1])
+        status, found, headers = get(
+            f"{parted.urls[2]}/sql", body=json.dumps({"sql": "SELECT * FROM totals;", "partial": True}).encode()
+        )
+        assert (status, headers["Forebay-Missing-Parts"], found[-1]["end"]["missing"]) == (200, "1", [1])
+        assert set(found[-1]["end"]["batches"]) == {"0", "2", "3"}
+        assert get(f"{parted.urls[2]}/sql?partial=true", body=b"SELECT * FROM totals;")[0] == 200
+    finally:
+        parted.handlers[1] = handler
+    assert PARTS == 3
