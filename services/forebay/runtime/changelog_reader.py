@@ -5,16 +5,14 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from forebay.runtime.changelog import NO_FORMATS, STAMPED
+from forebay.runtime.changelog import ChangelogRows
 from forebay.runtime.errors import StateConflict, Unavailable
 from forebay.runtime.protocol.position import POSITION, TaskPosition
-from forebay.stores.binding import RowValue
-from forebay.stores.keys import pack_time
-from forebay.stores.table import Change, Table
+from forebay.stores.table import Table
 
 log = logging.getLogger(__name__)
 
@@ -23,36 +21,6 @@ _POLL_SECONDS = 0.2
 _LOG_SECONDS = 5.0
 _TELL_SECONDS = 1.0
 _READING = b"reading"
-
-
-class ChangelogRows:
-    """Turns changelog records into the table rows they were made of: `ChangelogRouter.route` backwards.
-
-    Args:
-        topics: changelog topic by store name.
-        internal: topic of the task's own rows.
-        formats: what the rows of a store consist of; plain values unless given.
-    """
-
-    def __init__(self, topics: Mapping[str, str], internal: str, formats: Mapping[str, RowValue] = NO_FORMATS) -> None:
-        self.internal = internal
-        self._topics = topics
-        self._formats = formats
-        self._prefixes = {internal: (b"", False)}
-        for store, topic in topics.items():
-            self._prefixes[topic] = store.encode() + b"\0", formats.get(store) in STAMPED
-        self.topics = tuple(self._prefixes)
-
-    def of_kinds(self, recorded: Mapping[str, RowValue]) -> ChangelogRows:
-        """Return the same for rows that were written as these kinds, by store; as declared where none is given."""
-        return ChangelogRows(self._topics, self.internal, {**self._formats, **recorded})
-
-    def row(self, topic: str, key: bytes, value: bytes | None, timestamp: int) -> Change:
-        """Return the table row of a record; `timestamp` in ms."""
-        prefix, stamped = self._prefixes[topic]
-        if stamped and value is not None:
-            return prefix + key, pack_time(timestamp) + value
-        return prefix + key, value
 
 
 class TopicChangelog:

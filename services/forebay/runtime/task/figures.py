@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, fields
 from operator import attrgetter
 from typing import Any
 
-from forebay.runtime.task.transaction import TaskCommit
+from forebay.runtime.task.commit import TaskCommit
 from forebay.stores.table import Table
 
 LATENCY_MS = (5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000)

@@ -12,13 +12,13 @@ from forebay.runtime.errors import GroupFenced, OffsetsLost, StateConflict, Unav
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.position import TaskPosition, owner
 from forebay.runtime.stateformat import TaskSnapshot
+from forebay.runtime.task.clock import now_ms
+from forebay.runtime.task.commit import TaskCommit
 from forebay.runtime.task.pacing import Pacing
 from forebay.runtime.task.ports import Committer, Reader, Surroundings
-from forebay.runtime.task.reader import now_ms
 from forebay.runtime.task.snapshot import Place, SnapshotWriter
 from forebay.runtime.task.state_task import StateTask
 from forebay.runtime.task.tail import Tail, completed, foreign
-from forebay.runtime.task.transaction import TaskCommit
 
 log = logging.getLogger(__name__)
 

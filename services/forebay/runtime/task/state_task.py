@@ -7,17 +7,16 @@ from dataclasses import dataclass, replace
 from forebay.processor.attempts import compute
 from forebay.processor.engine import BatchResult, Position, StateEncoding, TaskEngine, declared_stores
 from forebay.processor.messages import Message
-from forebay.runtime.changelog import ChangelogRouter
-from forebay.runtime.changelog_reader import ChangelogRows
+from forebay.runtime.changelog import ChangelogRouter, ChangelogRows
 from forebay.runtime.errors import StoreChanged, TaskTooLarge
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.protocol.times import TaskTime, sender_name
 from forebay.runtime.task.announce import Announcer
+from forebay.runtime.task.commit import TaskCommit
 from forebay.runtime.task.error_rate import check_error_rate
 from forebay.runtime.task.figures import TaskFigures
 from forebay.runtime.task.inputs import TaskInput
-from forebay.runtime.task.transaction import TaskCommit
 from forebay.stores.kinds import KindChanged, recorded_kinds
 from forebay.stores.materialized import purge, store_of, unlogged
 from forebay.stores.table import Table
