@@ -10,7 +10,7 @@ from forebay.partitioner import Partitioner
 from forebay.processor.engine import BatchResult
 from forebay.processor.messages import Headers, SideRecord
 from forebay.runtime.changelog import ChangelogRouter
-from forebay.runtime.protocol.position import POSITION, TaskPosition
+from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.protocol.times import TaskTime, data_headers, time_headers
 
 _BATCH = 10_000
@@ -62,9 +62,17 @@ class TaskCommit:
     changelogs: ChangelogRouter
     times: tuple[tuple[str, TaskTime], ...] = ()
 
+    @property
+    def timestamp(self) -> int:
+        """Timestamp (ms) of its rows that carry none, and of its position."""
+        return max(self.position.stream_time, 0)
+
 
 def send(queue: Queue, commit: TaskCommit, destinations: Destinations) -> None:
-    """Queue all that a commit consists of, its position last."""
+    """Queue all that a commit consists of but its position: it comes last, in the internal changelog.
+
+    So who follows the changelogs finds it behind the rows it stands for.
+    """
     result, topic_of = commit.result, destinations.outputs.get
     for start in range(0, len(result.outputs), _BATCH):
         queue.make_room()
@@ -79,7 +87,7 @@ def send(queue: Queue, commit: TaskCommit, destinations: Destinations) -> None:
                 produce(topic, value, key, timestamp=timestamp)
     _send_onward(queue, commit, destinations)
     changelogs = commit.changelogs
-    timestamp, partition = max(result.position.stream_time, 0), changelogs.partition
+    timestamp, partition = commit.timestamp, changelogs.partition
     for start in range(0, len(result.changes), _BATCH):
         queue.make_room()
         produce = queue.produce
@@ -87,8 +95,6 @@ def send(queue: Queue, commit: TaskCommit, destinations: Destinations) -> None:
             produce(topic, row, key, partition, timestamp=at)
     _send_side(queue, destinations.errors, result.errors)
     _send_side(queue, destinations.late, result.late)
-    # Last: who follows the changelogs finds the position behind the rows it stands for.
-    queue.produce(changelogs.internal, commit.position.to_json(), POSITION, partition, timestamp=timestamp)
 
 
 def _send_onward(queue: Queue, commit: TaskCommit, destinations: Destinations) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from forebay.runtime.errors import GroupFenced, OffsetsLost, StateConflict, Unavailable
@@ -273,11 +272,12 @@ class TaskGroup:
         now = self._monotonic()
         if task.input.waiting or not task.input.is_caught_up or not self._may_idle(lease):
             self._quiet_since[task.place] = now
-        idle = (now - self._quiet_since[task.place]) * 1_000
+        # Rounded: the difference of two times may lack a bit of a whole ms.
+        idle = round((now - self._quiet_since[task.place]) * 1_000, 3)
         idle_ms = int(min(idle, task.input.idle_ms))
         if idle_ms >= 1_000 and self._hides_records(task):
             self._quiet_since[task.place], idle_ms = now, 0
-        with _timed(task, "process"):
+        with task.figures.timed("process"):
             return task.compute(lease, self._clock(), idle_ms, most)
 
     def _may_idle(self, lease: Lease) -> bool:
@@ -336,14 +336,3 @@ class TaskGroup:
             self.abandon()
             raise
         self._is_marked = True
-
-
-@contextmanager
-def _timed(task: StateTask, part: str) -> Iterator[None]:
-    wall, cpu = time.perf_counter(), time.thread_time()
-    try:
-        yield
-    finally:
-        figures = task.figures
-        figures.seconds[part] = figures.seconds.get(part, 0.0) + time.perf_counter() - wall
-        figures.cpu_seconds[part] = figures.cpu_seconds.get(part, 0.0) + time.thread_time() - cpu

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from forebay.processor.attempts import compute
 from forebay.processor.engine import BatchResult, Position, StateEncoding, TaskEngine, declared_stores
@@ -58,6 +58,7 @@ class StateTask:
         table: as of the last commit; changed only here.
         changelogs: turns changed rows into records, and `changelog_rows` records into rows.
         announcer: decides when those behind are told this task's time.
+        figures: where to count; None: in new ones.
     """
 
     def __init__(
@@ -68,13 +69,14 @@ class StateTask:
         changelog_rows: ChangelogRows,
         announcer: Announcer,
         settings: TaskSettings,
+        figures: TaskFigures | None = None,
     ) -> None:
         self.engine = engine
         self.table = table
         self.changelogs = changelogs
         self.changelog_rows = changelog_rows
         self.settings = settings
-        self.figures = TaskFigures(settings.part, settings.number)
+        self.figures = figures or TaskFigures(settings.part, settings.number)
         self.position = TaskPosition("", 0)
         self.input = TaskInput(())
         self.dirty: dict[bytes, None] = {}
@@ -137,8 +139,8 @@ class StateTask:
         if due:
             self._punctuated_at = clock
         times = self._times(lease, idle_ms)
-        position = replace(
-            self.position,
+        recent = self.position.recent.after(result)
+        position = TaskPosition(
             checkpoint=lease.checkpoint,
             n=self.position.n + 1,
             stream_time=result.position.stream_time,
@@ -146,14 +148,12 @@ class StateTask:
             code_version=self.settings.code_version,
             ends=self.input.ends,
             senders=self.input.senders,
-            recent=self.position.recent.after(result),
+            recent=recent.faded(),
             groups=self.settings.groups,
-            handed_to=0,
         )
         if result.is_empty and not times and not self._moves(position):
             return None
-        check_error_rate(self.settings.name, position.n, position.recent, result, self.settings.max_error_rate)
-        position = replace(position, recent=position.recent.faded())
+        check_error_rate(self.settings.name, position.n, recent, result, self.settings.max_error_rate)
         sender = sender_name(self.settings.part, self.settings.number)
         return TaskCommit(self.settings.name, sender, result, position, self.changelogs, times)
 
@@ -168,10 +168,7 @@ class StateTask:
         self.position, self._noted = commit.position, self.input.passed
         for _, time in commit.times:
             self._announcer.told(time)
-        self.figures.add(commit, self.table)
-        self.figures.note_stores(self.table.store_sizes(), self.engine.store_calls())
-        self.figures.note(self.engine.processor.figures())
-        self.figures.passed = dict(self.engine.processor.passed())
+        self.figures.took(commit, self.table, self.engine)
         taken = self.engine.footprint_bytes
         if taken > self.settings.max_state_bytes:
             raise TaskTooLarge(

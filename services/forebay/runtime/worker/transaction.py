@@ -12,7 +12,7 @@ from forebay.kafka.errors import failed, is_forbidden
 from forebay.kafka.leaders import learn_leaders
 from forebay.runtime.broker import topic_gone
 from forebay.runtime.errors import GroupFenced, TopicChanged, TransactionTooLong, Unavailable
-from forebay.runtime.protocol.position import TaskPosition
+from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.runtime.task.commit import Destinations, TaskCommit, send
 from forebay.runtime.worker.deadline import DeadlineExceeded, within
 from forebay.runtime.worker.send_queue import SendQueue
@@ -82,6 +82,8 @@ class GroupProducer:
             queue = SendQueue(producer, self._timeout, self._transaction_seconds)
             for commit in commits:
                 send(queue, commit, self._destinations)
+                place, position = commit.changelogs, commit.position.to_json()
+                queue.produce(place.internal, position, POSITION, place.partition, timestamp=commit.timestamp)
             if marked:
                 self._mark(producer, marked)
             queue.drain()
