@@ -55,13 +55,16 @@ class MemoryReader:
     def balance(self, inputs: Iterable[TaskInput]) -> None:
         for item in inputs:
             if item.merges:
-                self._waiting -= {id(part) for part in item.partitions}
-                self._waiting |= {id(part) for part in item.partitions if len(part.queue) > MOST_WAITING}
+                for part in item.partitions:
+                    if len(part.queue) > MOST_WAITING:
+                        self._waiting.add(id(part))
+                    elif self._waiting:
+                        self._waiting.discard(id(part))
                 for repartition in item.repartitions:
                     repartition.rewind()
 
     def has_all(self, item: TaskInput) -> bool:
-        return all(part.is_read or id(part) in self._waiting for part in item.parts)
+        return item.is_read or all(part.is_read or id(part) in self._waiting for part in item.parts)
 
     def look(self) -> None:
         for part, partition in self._parts:

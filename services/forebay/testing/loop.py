@@ -132,7 +132,7 @@ class Loop:
 
     def _may_move(self, lease: Lease) -> bool:
         """Tell whether the next cycle may have something to do though nothing is unread."""
-        return lease.until is not None or any(task.input.waiting for task in self._group.tasks)
+        return lease.until is not None or any(task.input.has_waiting for task in self._group.tasks)
 
     def close(self, until: int) -> None:
         """Move closing times on to `until` (ms), as the last lease of a job that is rescaled does."""

@@ -75,6 +75,7 @@ class StageTasks:
         if not self.state_tasks:
             self.codecs = self._given or self._codecs_of(processors[0])
         logged = stage_log(application, self._number, processors[0])
+        rows = logged.rows()
         self.state_tasks = []
         for number, processor in enumerate(processors):
             table, name = MemoryTable(), f"{application}-{self._number}-{number}"
@@ -83,7 +84,7 @@ class StageTasks:
                     TaskEngine(processor, self.codecs, table, self._engine),
                     table,
                     logged.router(number),
-                    logged.rows(),
+                    rows,
                     Announcer(_TELLING_SECONDS, self._monotonic),
                     TaskSettings(name, self._number, number, tuple(sorted(self.part.sends))),
                     NoFigures(self._number, number),

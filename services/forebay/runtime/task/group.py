@@ -244,7 +244,7 @@ class TaskGroup:
     def _gather(self, seconds: float) -> int:
         """Read until the next commit is due, or nothing came for `seconds`; return how many records it may have."""
         pacing, reader = self._pacing, self._reader
-        pacing.begin(sum(task.input.waiting for task in self.tasks))
+        pacing.begin(sum([task.input.waiting for task in self.tasks]))
         until, looked = self._monotonic() + seconds, False
         while True:
             wait = _AFTER_LOOK_SECONDS if looked else min(pacing.wait(), max(0.0, until - self._monotonic()))
@@ -266,17 +266,19 @@ class TaskGroup:
                 return pacing.most
 
     def _has_what_was_there(self) -> bool:
-        return all(self._reader.has_all(task.input) for task in self.tasks)
+        has_all = self._reader.has_all
+        return all(has_all(task.input) for task in self.tasks)
 
     def _compute(self, task: StateTask, lease: Lease, most: int) -> TaskCommit | None:
         now = self._monotonic()
-        if task.input.waiting or not task.input.is_caught_up or not self._may_idle(lease):
-            self._quiet_since[task.place] = now
-        # Rounded: the difference of two times may lack a bit of a whole ms.
-        idle = round((now - self._quiet_since[task.place]) * 1_000, 3)
-        idle_ms = int(min(idle, task.input.idle_ms))
+        place, idle_ms = task.place, 0
+        if not task.input.is_caught_up or not self._may_idle(lease):
+            self._quiet_since[place] = now
+        elif now > self._quiet_since[place]:
+            # Rounded: the difference of two times may lack a bit of a whole ms.
+            idle_ms = int(min(round((now - self._quiet_since[place]) * 1_000, 3), task.input.idle_ms))
         if idle_ms >= 1_000 and self._hides_records(task):
-            self._quiet_since[task.place], idle_ms = now, 0
+            self._quiet_since[place], idle_ms = now, 0
         with task.figures.timed("process"):
             return task.compute(lease, self._clock(), idle_ms, most)
 

@@ -76,6 +76,8 @@ class StateTask:
         self.changelogs = changelogs
         self.changelog_rows = changelog_rows
         self.settings = settings
+        self.place = settings.part, settings.number
+        """The sub-topology's number and the task's."""
         self.figures = figures or TaskFigures(settings.part, settings.number)
         self.position = TaskPosition("", 0)
         self.input = TaskInput(())
@@ -88,11 +90,6 @@ class StateTask:
         self._punctuated_at = 0
         self._is_new = True
         self._noted = 0
-
-    @property
-    def place(self) -> tuple[int, int]:
-        """Return the sub-topology's number and the task's."""
-        return self.settings.part, self.settings.number
 
     def rows_as_written(self) -> ChangelogRows:
         """Return what turns changelog records into rows, of the kinds the table's rows have been written as so far."""
