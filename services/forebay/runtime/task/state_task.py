@@ -110,7 +110,7 @@ class StateTask:
         except KindChanged as error:
             raise StoreChanged(f"{self.settings.name}: {error}") from error
         self._announcer.forget()
-        self._is_new, self._noted = True, inputs.passed
+        self._is_new, self._noted, self._is_closed = True, inputs.passed, False
 
     def compute(self, lease: Lease, clock: int, idle_ms: int, most: int) -> TaskCommit | None:
         """Process the records whose turn has come; return what has to be committed, None where nothing has.
