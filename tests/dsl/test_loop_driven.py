@@ -136,6 +136,30 @@ def test_a_record_that_could_not_be_processed_comes_again() -> None:
     assert values(driver.pipe("k", "b", timestamp=2)) == ["a", "ab"]
 
 
+class Closing(Later):
+    """Sends its marks once what it needs is there."""
+
+    def on_timer(self, timer: Timer, ctx: Context[str]) -> None:
+        if Away.is_away:
+            raise Unavailable("it is away")
+        super().on_timer(timer, ctx)
+
+
+def test_a_close_that_was_not_committed_is_done_again() -> None:
+    t = Topology()
+    t.stream("in", str).process(Closing, str, name="later").to("out")
+    driver = TestDriver(t)
+    driver.pipe("k", "v", timestamp=0)
+    Away.is_away = True
+    try:
+        with pytest.raises(Unavailable, match="it is away"):
+            driver.advance_stream_time(DELAY)
+    finally:
+        Away.is_away = False
+    assert driver.timers() == 1
+    assert values(driver.advance_stream_time(DELAY)) == ["v"]
+
+
 class Forgetful(Processor[str, str]):
     """Counts in memory, which nothing keeps."""
 

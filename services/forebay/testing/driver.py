@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -55,8 +55,9 @@ def _contracts_of(what: What) -> Contract:
 class TestDriver:
     """Pipes records into a service and shows what it does (TopologyTestDriver).
 
-    Each pipe is a batch of its own. The wall clock stands far in the future, so that event times are free, unless it is
-    given.
+    Each call runs the loop of a job until nothing is left to do; what it raises comes out of the call, and what was not
+    committed is processed again by the next one. Time passes only when it is told to. The wall clock stands far in the
+    future, so that event times are free, unless it is given.
 
     Args:
         what: a topology, a job, an entry that is in no table of services, a processor (these need no contracts), or the
@@ -172,9 +173,7 @@ class TestDriver:
 
     def advance_stream_time(self, to: int) -> list[Forwarded[Any]]:
         """Close everything up to `to` (ms), as a record of then would in every task; give the outputs."""
-        begun = len(self.outputs)
-        self._loop.close(to)
-        return self.outputs[begun:]
+        return self._shown(lambda: self._loop.close(to))
 
     def store(self, name: str) -> Any:
         """Return what a store holds as it was last committed, over all tasks (see `contents`). Raises KeyError."""
@@ -191,7 +190,7 @@ class TestDriver:
 
     def restart(self) -> None:
         """Start over as a job does in a new process: from its changelogs, and its positions in what it reads."""
-        self._loop.restart()
+        self._shown(self._loop.restart)
 
     def restore(self, tasks: Mapping[tuple[int, int], Left]) -> None:
         """Start over from what another driver's tasks left (by sub-topology and number): rows, and a position."""
@@ -232,9 +231,13 @@ class TestDriver:
         self._loop.topics.partition(topic, number).append(key, value, timestamp, headers or [])
 
     def _run(self) -> list[Forwarded[Any]]:
+        return self._shown(self._loop.run)
+
+    def _shown(self, step: Callable[[], None]) -> list[Forwarded[Any]]:
+        """Return the outputs that a step of the loop caused."""
         begun = len(self.outputs)
         try:
-            self._loop.run()
+            step()
         except GoesRound:
             raise RuntimeError(
                 f"{self._name} sends records to {', '.join(sorted(self._job.inputs & self._job.outputs.keys()))} for "

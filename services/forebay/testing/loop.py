@@ -118,17 +118,26 @@ class Loop:
 
     def _run(self, lease: Lease) -> None:
         group = self._group
+        if not group.is_open:
+            self._open(lease)
         try:
-            if not group.is_open:
-                group.open(lease)
             for _ in range(self._most):
                 moved = group.cycle(lease, 0.0)
                 if not self._reader.has_more and not (moved and self._may_move(lease)):
                     return
         except BaseException:
+            # Stores and timers are seen as they were committed.
             group.abandon()
+            self._open(self._lease)
             raise
         raise GoesRound
+
+    def _open(self, lease: Lease) -> None:
+        try:
+            self._group.open(lease)
+        except BaseException:
+            self._group.abandon()
+            raise
 
     def _may_move(self, lease: Lease) -> bool:
         """Tell whether the next cycle may have something to do though nothing is unread."""
