@@ -1,9 +1,9 @@
-"""Does the cost of an event grow with history? One task's engine, no broker, no Spark.
+"""Does the cost of an event grow with history? One task's loop on the test driver, no broker, no Spark.
 
     python -m benchmarks.growth [--scale 1.0] [--only TEXT]
 
-Each line tells the CPU per event at the beginning and at the end of a long history (the ratio is the answer), and what
-its state takes.
+Each line tells the CPU per event (encoding and showing it included) at the beginning and at the end of a long history
+(the ratio is the answer), and what its state takes.
 """
 
 from __future__ import annotations
@@ -18,13 +18,10 @@ from click import command as click_command
 from click import option
 
 from forebay.builder import Topology, job
-from forebay.catalog import all_services, find_service
-from forebay.job import Job, load_job
+from forebay.catalog import all_services
+from forebay.job import Job
 from forebay.operators import Emission
-from forebay.processor.engine import EngineSettings
-from forebay.serde import local_codec
-from forebay.testing.shown import PipedRecord
-from forebay.testing.stages import Crossing, StageTasks, crossing_of
+from forebay.testing import TestDriver
 from forebay.time import tumbling, within
 from order_stores.model import OrderEvent
 from session_analytics.model import PageMetadata, UserClick
@@ -159,25 +156,14 @@ def main(scale: float, only: str) -> None:
 
 def run(service: str, events: Events) -> tuple[list[float], int, int]:
     """Process the events in batches; give each batch's CPU microseconds per event, rows and bytes of the state."""
-    runs = load_job(find_service(service).job) if service in SERVICES else DESCRIBED[service]
-    settings, engine = runs.settings(), EngineSettings(service=service)
-    contract: Any = lambda _, record: local_codec(service, record)  # noqa: E731
-    stages = [StageTasks(runs, part, settings, 1, engine, contract) for part in runs.topology]
-    encode = {topic: codec.encode for stage in stages for topic, codec in stage.codecs.inputs.items()}
+    driver = TestDriver(service if service in SERVICES else DESCRIBED[service])
     costs = []
-    number = 0
     while batch := list(islice(events, BATCH)):
-        arrived: dict[tuple[str, int], list[Any]] = {}
-        for topic, key, value, at in batch:
-            record = PipedRecord(topic, number, key.encode(), encode[topic](value), at, [])
-            arrived.setdefault((topic, 0), []).append(record)
         begun = time.process_time()
-        crossing: Crossing = {}
-        for stage in stages:
-            crossing |= crossing_of(stage.run(stage.streams(arrived, crossing), 1 << 52, 0, number))
+        driver.pipe_all(batch)
         costs.append((time.process_time() - begun) / len(batch) * 1e6)
-        number += 1
-    tables = [table for stage in stages for table in stage.tables]
+        driver.outputs.clear()
+    tables = [table for stage in driver.stages for table in stage.tables]
     return costs, sum(map(len, tables)), sum(table.size_bytes for table in tables)
 
 

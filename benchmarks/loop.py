@@ -23,6 +23,7 @@ from typing import Any
 
 import click
 from confluent_kafka import Message, Producer, TopicPartition
+from forebay.runtime.task.surroundings import GroupSurroundings
 
 from forebay.catalog import Service, find_service
 from forebay.job import Job, load_job
@@ -34,13 +35,13 @@ from forebay.runtime.memory import collect_seldom
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.stage_log import stage_log
 from forebay.runtime.task.announce import Announcer
+from forebay.runtime.task.commit import Destinations
 from forebay.runtime.task.group import GroupSettings, TaskGroup
 from forebay.runtime.task.pacing import Limits, Pacing
-from forebay.runtime.task.reader import GroupReader
 from forebay.runtime.task.snapshot import SnapshotWriter
 from forebay.runtime.task.state_task import StateTask, TaskSettings
-from forebay.runtime.task.surroundings import GroupSurroundings
-from forebay.runtime.task.transaction import Destinations, GroupProducer
+from forebay.runtime.worker.reader import GroupReader
+from forebay.runtime.worker.transaction import GroupProducer
 from forebay.serde import local_codec
 from forebay.stores.table import MemoryTable
 from forebay.wiring import task_codecs

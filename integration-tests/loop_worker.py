@@ -13,11 +13,11 @@ from forebay.runtime.prepare import register_contracts
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spec import JobSpec
 from forebay.runtime.stateformat import TaskSnapshot
-from forebay.runtime.task.build import build_group
 from forebay.runtime.task.group import TaskGroup
 from forebay.runtime.task.keeping import SnapshotKeeper
 from forebay.runtime.task.pacing import Limits
 from forebay.runtime.task.snapshot import Place
+from forebay.runtime.worker.build import build_group
 
 CHECKPOINT = "checkpoint-1"
 _CYCLE_SECONDS = 0.2

@@ -21,7 +21,8 @@ from forebay.runtime.changelog import ChangelogRouter
 from forebay.runtime.errors import GroupFenced, TopicChanged, TransactionTooLong
 from forebay.runtime.protocol.position import POSITION, TaskPosition, owner
 from forebay.runtime.protocol.times import TIME, TaskTime
-from forebay.runtime.task.transaction import Destinations, GroupProducer, TaskCommit
+from forebay.runtime.task.commit import Destinations, TaskCommit
+from forebay.runtime.worker.transaction import GroupProducer
 
 CHECKPOINT = "checkpoint-1"
 

@@ -16,7 +16,7 @@ from forebay.runtime.errors import OffsetsLost
 from forebay.runtime.task import inputs
 from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.partition_queue import InputPartition
-from forebay.runtime.task.reader import GroupReader
+from forebay.runtime.worker.reader import GroupReader
 
 SECONDS = 30.0
 EVERYTHING = 1_000_000
@@ -130,7 +130,7 @@ def test_an_open_transaction_hides_what_is_behind_it_and_is_told(
 def test_a_partition_with_too_much_waiting_is_paused_and_goes_on(
     settings: KafkaSettings, reader: GroupReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("forebay.runtime.task.reader.MOST_WAITING", 100)
+    monkeypatch.setattr("forebay.runtime.worker.reader.MOST_WAITING", 100)
     assert inputs.MOST_WAITING > 100
     topic = new_topic(settings, "reader", partitions=2)
     write(settings, topic, [*texts(2_000, 0), *texts(10, 1)])

@@ -109,6 +109,8 @@ WRONG = [
     ("forebay.conformance.cases", "from forebay.conformance.spark import run"),
     ("forebay.runtime.protocol.lease", "from forebay.runtime.task import group"),
     ("forebay.runtime.task.group", "from forebay.runtime.spark.control import WorkerControl"),
+    ("forebay.runtime.task.group", "import confluent_kafka"),
+    ("forebay.runtime.task.group", "from forebay.runtime.worker.reader import GroupReader"),
     ("forebay.runtime.spark.source", "def late():\n    from forebay.runtime import query"),
     ("forebay.newcomer", "import os"),
 ]

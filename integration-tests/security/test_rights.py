@@ -40,10 +40,11 @@ from forebay.runtime.follower import follower_of
 from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.rights import JobRights
 from forebay.runtime.stage_log import stage_logs
+from forebay.runtime.task.commit import Destinations, TaskCommit
 from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.partition_queue import InputPartition
-from forebay.runtime.task.reader import GroupReader
-from forebay.runtime.task.transaction import Destinations, GroupProducer, TaskCommit
+from forebay.runtime.worker.reader import GroupReader
+from forebay.runtime.worker.transaction import GroupProducer
 
 SERVICE = find_service("ticket-sales")
 PASSWORD = "pass-word"

@@ -67,7 +67,6 @@ def timer_rows(of: TestDriver) -> list[tuple[bytes, bytes]]:
 def started_again(task: TestDriver, settings: DeviceAlertsSettings) -> TestDriver:
     """Go on with other settings, as a job started again on the same state does."""
     fresh = driver(settings)
-    old, new = task.stages[0], fresh.stages[0]
-    new.tables[0].apply(list(old.tables[0].scan(b"", None)), b"")
-    new.engines[0].load(old.engines[0].position)
+    (old,) = task.stages[0].state_tasks
+    fresh.restore({old.place: (old.table.scan(b""), old.position)})
     return fresh

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,9 +12,10 @@ from forebay.builder import Topology
 from forebay.formats import INT, UUID
 from forebay.operators import Emission
 from forebay.processor import Context, Processor, Timer
-from forebay.processor.engine import Position, declared_stores
+from forebay.processor.engine import declared_stores
 from forebay.stores import KeyValueStore
 from forebay.stores.spread import NotSpreadable, Spreader
+from forebay.testing.loop import Left
 from forebay.time import SessionWindows, SlidingWindows, tumbling, within
 from tests.dsl.driving import Driven
 
@@ -23,18 +25,22 @@ KEYS = [f"key-{number}" for number in range(24)]
 def respread(run: Driven, build: Callable[[Topology], Any], tasks: int) -> Driven:
     """Go on with another number of tasks."""
     other = Driven(build, tasks)
-    for old, new in zip(run.driver.stages, other.driver.stages, strict=True):
+    left: dict[tuple[int, int], Left] = {}
+    for number, old in enumerate(run.driver.stages):
         stores = [store for _, store in declared_stores(old.part.processor(run.job.settings()))]
         fresh = old.part.processor(run.job.settings())
-        spreader = Spreader(stores, fresh.record_key, old.tasks, tasks)
-        times = old.positions()
+        spreader = Spreader(stores, fresh.record_key, len(old.state_tasks), tasks)
+        positions = [task.position for task in old.state_tasks]
         for task, rows in enumerate(spreader.spread([table.scan(b"", None) for table in old.tables])):
-            new.tables[task].apply(sorted(rows.items()), b"spread")
-            heirs = [times[ancestor] for ancestor in spreader.ancestors(task)]
-            latest = Position(max(p.stream_time for p in heirs), max(p.closing_time for p in heirs))
-            new.engines[task].load(latest)
-    kept: Any = run.driver
-    other.driver._batch = kept._batch
+            heirs = [positions[ancestor] for ancestor in spreader.ancestors(task)]
+            latest = replace(
+                heirs[0],
+                n=max(p.n for p in positions),
+                stream_time=max(p.stream_time for p in heirs),
+                closing_time=max(p.closing_time for p in heirs),
+            )
+            left[number, task] = sorted(rows.items()), latest
+    other.driver.restore(left)
     return other
 
 

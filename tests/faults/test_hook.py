@@ -66,7 +66,7 @@ def test_a_raised_fault_says_where(tmp_path: Path) -> None:
 @pytest.mark.parametrize("variable", [True, False])
 def test_the_named_places_are_wrapped_where_the_variable_is_set(tmp_path: Path, variable: bool) -> None:
     lines = [f"import {module}; print({module}.{name}.__wrapped__ is not None)" for module, name in WRAPPED.items()]
-    lines.append("import forebay.runtime.task.build as build; print(build.Producer.__module__ == 'faults.hook')")
+    lines.append("import forebay.runtime.worker.build as build; print(build.Producer.__module__ == 'faults.hook')")
     for line in lines:
         done = run(line, tmp_path if variable else None)
         assert (done.stdout == "True\n") == variable, done.stderr

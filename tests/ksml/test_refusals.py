@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.ksml.running import NUMBERS, driver, refused, results
@@ -136,7 +138,8 @@ pipelines:
     run = driver(text)
     run.pipe("a", 1, "numbers")
     (refused_record,) = run.driver.errors
-    assert "function one, its line 1: RecursionError" in refused_record.headers["error.message"]
+    # At which line the stack ends depends on how deep the caller is.
+    assert re.search(r"function one, its line \d: RecursionError", refused_record.headers["error.message"])
     assert not run.sent
 
 

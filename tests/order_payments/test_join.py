@@ -38,6 +38,7 @@ def test_it_comes_on_an_idle_topic_once_and_after_a_restart() -> None:
     shop.order(0, "o-1")
     assert shop.pause(11 * MINUTE) == []
     shop.driver.restart()
+    assert shop.pause(11 * MINUTE) == [], "idle time counts from the start"
     assert shop.pause(1) == [("o-1", "UNPAID", None)]
     assert shop.pause(100 * MINUTE) == []
 

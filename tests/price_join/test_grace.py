@@ -2,7 +2,6 @@
 
 import pytest
 
-from forebay.stores.table import MemoryTable
 from price_join.settings import PriceJoinSettings
 from tests.price_join.harness import Kitchen
 
@@ -113,11 +112,8 @@ def test_another_grace_holds_for_waiting_orders_at_the_latest_when_both_are_over
 
 def move(old: Kitchen, new: Kitchen) -> None:
     """Have a service with other settings go on where one stopped."""
-    stage, target = old.driver.stages[0], new.driver.stages[0]
-    table = target.tables[0]
-    assert isinstance(table, MemoryTable)
-    table.apply(list(stage.tables[0].scan(b"", None)), b"moved")
-    target.engines[0].load(stage.engines[0].position)
+    (task,) = old.driver.stages[0].state_tasks
+    new.driver.restore({task.place: (task.table.scan(b""), task.position)})
 
 
 def test_a_grace_beyond_the_history_is_refused() -> None:

@@ -58,17 +58,10 @@ def test_an_unusable_record_keeps_its_place_behind_its_predecessor() -> None:
 
 @pytest.mark.parametrize("orders_first", [True, False])
 def test_an_order_of_the_millisecond_of_a_price_is_billed_at_that_price(orders_first: bool) -> None:
-    service = find_service("price-join")
     driver = TestDriver("price-join")
-    stage = driver.stages[0]
     price: Arrived = [("menu_prices", MenuPrice("soup", 3.0, 5)), ("menu_prices", MenuPrice("soup", 4.0, 10))]
     order: Arrived = [("food_orders", FoodOrder("o1", "ann", "soup", 2, 10))]
     records = [*order, *price] if orders_first else [*price, *order]
-    assert load_job(service.job).tables == {"menu_prices"}
-    streams: dict[str, list[Message]] = {"food_orders": [], "menu_prices": []}
-    for topic, event in records:
-        data = stage.codecs.inputs[topic].encode(event)
-        streams[topic].append(PipedRecord(topic, len(streams[topic]), b"soup", data, event.timestamp, []))
-    (result,) = stage.run([list(streams.values())], 1 << 52, 0, 1)
-    (bill,) = [stage.codecs.outputs["food_bills"].decode(output.value or b"") for output in result.outputs]
-    assert (bill.unit_price, bill.total, bill.price_valid_from) == (4.0, 8.0, 10)
+    assert load_job(find_service("price-join").job).tables == {"menu_prices"}
+    (sent,) = driver.pipe_all((topic, "soup", event, event.timestamp) for topic, event in records)
+    assert (sent.value.unit_price, sent.value.total, sent.value.price_valid_from) == (4.0, 8.0, 10)

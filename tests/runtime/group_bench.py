@@ -17,13 +17,14 @@ from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.runtime.stage_log import stage_log
 from forebay.runtime.task.announce import Announcer
+from forebay.runtime.task.commit import Destinations
 from forebay.runtime.task.group import GroupSettings, TaskGroup
 from forebay.runtime.task.keeping import SnapshotKeeper
 from forebay.runtime.task.pacing import Limits, Pacing
-from forebay.runtime.task.reader import GroupReader
 from forebay.runtime.task.snapshot import SnapshotWriter
 from forebay.runtime.task.state_task import StateTask, TaskSettings
-from forebay.runtime.task.transaction import Destinations, GroupProducer
+from forebay.runtime.worker.reader import GroupReader
+from forebay.runtime.worker.transaction import GroupProducer
 from forebay.stores.table import MemoryTable
 from tests.runtime.simulator.broker import Broker, Record
 from tests.runtime.simulator.clients import MemoryAdmin, MemoryConsumer, MemoryProducer

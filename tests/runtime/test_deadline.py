@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from forebay.runtime.task.deadline import DeadlineExceeded, within
+from forebay.runtime.worker.deadline import DeadlineExceeded, within
 
 
 def test_a_call_in_time_is_waited_for() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from confluent_kafka import IsolationLevel
 
-from forebay.runtime.changelog_reader import ChangelogRows
+from forebay.runtime.changelog import ChangelogRows
 from forebay.runtime.follower import FollowedTask, Follower, Offsets
 from forebay.runtime.tombstones import TombstoneWatch
 

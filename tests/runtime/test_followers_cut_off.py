@@ -16,7 +16,7 @@ from forebay.kafka.errors import KafkaForbidden
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import TopicDescription
 from forebay.runtime import tombstones
-from forebay.runtime.changelog_reader import ChangelogRows
+from forebay.runtime.changelog import ChangelogRows
 from forebay.runtime.follower import ChangelogsAnew, FollowedTask, Follower, Offsets
 from forebay.runtime.tombstones import TombstoneWatch, kept_seconds
 from forebay.testing.shown import PipedRecord

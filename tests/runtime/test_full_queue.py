@@ -11,7 +11,8 @@ from forebay.processor.engine import BatchResult
 from forebay.processor.messages import Output
 from forebay.runtime.changelog import ChangelogRouter
 from forebay.runtime.protocol.position import POSITION, TaskPosition
-from forebay.runtime.task.transaction import Destinations, GroupProducer, TaskCommit
+from forebay.runtime.task.commit import Destinations, TaskCommit
+from forebay.runtime.worker.transaction import GroupProducer
 
 
 class SmallQueue:
@@ -54,7 +55,7 @@ class SmallQueue:
 
 @pytest.mark.parametrize("room", [1, 3, 1_000])
 def test_all_is_sent_once_and_in_order(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("forebay.runtime.task.transaction.learn_leaders", lambda *_: None)
+    monkeypatch.setattr("forebay.runtime.worker.transaction.learn_leaders", lambda *_: None)
     result = BatchResult(
         outputs=[Output(b"k", b"v%d" % at, at, "out", [("h", b"1")] if at % 3 == 0 else None) for at in range(10)],
         changes=[(b"store\0k%d" % at, b"r%d" % at) for at in range(10)],

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
-from forebay.runtime.changelog_reader import ChangelogRows
+from forebay.runtime.changelog import ChangelogRows
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.runtime.task import tail as reading
-from forebay.runtime.task.tail import Tail, read_tails
+from forebay.runtime.task.tail import Tail
+from forebay.runtime.worker import tails as readers
+from forebay.runtime.worker.tails import read_tails
 from forebay.stores.binding import RowValue
 from forebay.stores.keys import pack_time
 from forebay.stores.table import MemoryTable
@@ -78,7 +80,8 @@ def test_rows_that_begin_with_their_time_get_the_record_s(broker: Broker) -> Non
 def test_rows_come_in_pieces_and_their_rest_at_the_end(
     broker: Broker, monkeypatch: pytest.MonkeyPatch, piece: int
 ) -> None:
-    monkeypatch.setattr(reading, "_FETCH", piece)
+    for module in (reading, readers):
+        monkeypatch.setattr(module, "FETCH", piece)
     chosen, expected = random.Random(piece), dict[bytes, bytes]()
     for number in range(300):
         key = b"user-%d" % chosen.randrange(40)

@@ -11,8 +11,8 @@ import pytest
 from forebay.processor.engine import BatchResult
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.stateformat import decode_block
+from forebay.runtime.task.commit import TaskCommit
 from forebay.runtime.task.keeping import SnapshotKeeper
-from forebay.runtime.task.transaction import TaskCommit
 from forebay.stores.blocklog import catch_up
 from forebay.stores.table import MemoryTable
 from tests.runtime.simulator.state import Attempt, GroupState

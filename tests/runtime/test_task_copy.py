@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from forebay.runtime.changelog_reader import ChangelogRows
+from forebay.runtime.changelog import ChangelogRows
 from forebay.runtime.protocol.position import POSITION, TaskPosition, commits_in
 from forebay.runtime.standby import TaskCopy
 from forebay.stores.copies import CopyTable

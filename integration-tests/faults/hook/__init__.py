@@ -108,9 +108,9 @@ def _after(owner: Any, name: str, point: Point) -> None:
 
 
 _PLACES: dict[str, Callable[[ModuleType], None]] = {
-    "forebay.runtime.task.build": _build,
+    "forebay.runtime.worker.build": _build,
     "forebay.runtime.task.keeping": _keeping,
-    "forebay.runtime.task.reader": _clock,
+    "forebay.runtime.task.clock": _clock,
     "forebay.runtime.task.runner": _runner,
     "forebay.runtime.spark.control": _clock,
     "forebay.runtime.spark.leases": _leases,

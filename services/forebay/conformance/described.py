@@ -1,4 +1,4 @@
-"""Cases of topologies described in the DSL: the same expectations, on the engine, repartitions included."""
+"""Cases of topologies described in the DSL: the same expectations, on the loop, repartitions included."""
 
 from __future__ import annotations
 

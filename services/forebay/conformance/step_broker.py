@@ -9,10 +9,10 @@ from forebay.conformance.script import Outcome
 from forebay.processor.messages import Headers
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.position import TaskPosition
+from forebay.runtime.task.commit import TaskCommit
 from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.partition_queue import InputPartition
 from forebay.runtime.task.tail import Tail
-from forebay.runtime.task.transaction import TaskCommit
 from forebay.testing.cell import CellCodec, cell, plain
 
 TOPIC = "steps"

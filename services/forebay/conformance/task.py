@@ -12,8 +12,7 @@ from forebay.conformance.script import Declarations, Outcome, S
 from forebay.conformance.step_broker import TOPIC, OutcomeProducer, Outcomes, StepReader, StepSurroundings
 from forebay.processor.api import Context, Processor
 from forebay.processor.engine import Codecs, EngineSettings, TaskEngine, declared_stores
-from forebay.runtime.changelog import ChangelogRouter, internal_topic
-from forebay.runtime.changelog_reader import ChangelogRows
+from forebay.runtime.changelog import ChangelogRouter, ChangelogRows, internal_topic
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.task.announce import Announcer
 from forebay.runtime.task.group import GroupSettings, TaskGroup

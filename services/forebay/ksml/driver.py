@@ -12,7 +12,7 @@ from forebay.testing import Forwarded, TestDriver
 
 
 class KsmlDriver:
-    """Runs definitions with the engine of a job, on the test driver.
+    """Runs definitions with the loop of a job, on the test driver.
 
     Args:
         settings: of the functions; the defaults unless given.

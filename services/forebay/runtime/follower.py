@@ -21,7 +21,7 @@ from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.ends import Place, partition_ends
 from forebay.kafka.errors import TopicMissing
 from forebay.kafka.settings import KafkaSettings
-from forebay.runtime.changelog_reader import ChangelogRows
+from forebay.runtime.changelog import ChangelogRows
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.runtime.stage_log import StageLog

@@ -13,7 +13,7 @@ from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.changelog import internal_topic
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.protocol.position import POSITION, TaskPosition
-from forebay.runtime.task.ends import last_stable
+from forebay.runtime.worker.ends import last_stable
 
 _SECONDS = 30.0
 _FIRST_LOOK = 200

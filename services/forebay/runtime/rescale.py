@@ -26,7 +26,8 @@ from forebay.runtime.positions import undelivered
 from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.runtime.stage_log import StageLog, stage_logs
 from forebay.runtime.staging import MAX_BYTES, Record, Staging
-from forebay.runtime.task.tail import Tail, read_tails
+from forebay.runtime.task.tail import Tail
+from forebay.runtime.worker.tails import read_tails
 from forebay.stores.spread import Spreader
 from forebay.stores.table import MemoryTable
 

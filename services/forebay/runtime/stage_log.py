@@ -10,8 +10,7 @@ from forebay.catalog import Service
 from forebay.job import load_job
 from forebay.processor.api import AnyProcessor
 from forebay.processor.engine import declared_stores
-from forebay.runtime.changelog import ChangelogRouter, changelog_topics, internal_topic
-from forebay.runtime.changelog_reader import ChangelogRows
+from forebay.runtime.changelog import ChangelogRouter, ChangelogRows, changelog_topics, internal_topic
 from forebay.stores.binding import RowValue, Store
 from forebay.stores.materialized import unlogged
 
@@ -24,12 +23,14 @@ class StageLog:
         processor: declares the stage's stores; need not be bound to a task.
         stores: those that keep a changelog.
         internal: topic of the tasks' own rows.
+        unlogged: names of the stores that keep none.
     """
 
     processor: AnyProcessor
     stores: tuple[Store[Any], ...]
     topics: dict[str, str]
     internal: str
+    unlogged: frozenset[bytes]
 
     @property
     def formats(self) -> dict[str, RowValue]:
@@ -38,8 +39,7 @@ class StageLog:
 
     def router(self, task: int) -> ChangelogRouter:
         """Return what turns a task's rows into records."""
-        without = unlogged(store for _, store in declared_stores(self.processor))
-        return ChangelogRouter(self.topics, self.internal, task, self.formats, without)
+        return ChangelogRouter(self.topics, self.internal, task, self.formats, self.unlogged)
 
     def rows(self) -> ChangelogRows:
         """Return what turns records into rows."""
@@ -48,9 +48,10 @@ class StageLog:
 
 def stage_log(application: str, stage: int, processor: AnyProcessor) -> StageLog:
     """Return the changelogs of a stage that `processor` declares the stores of."""
-    stores = tuple(store for _, store in declared_stores(processor) if store.kept.logging)
+    declared = [store for _, store in declared_stores(processor)]
+    stores = tuple(store for store in declared if store.kept.logging)
     topics = changelog_topics(application, (store.name for store in stores))
-    return StageLog(processor, stores, topics, internal_topic(application, stage))
+    return StageLog(processor, stores, topics, internal_topic(application, stage), unlogged(declared))
 
 
 def stage_logs(service: Service, application: str, logic: Mapping[str, Any]) -> list[StageLog]:

@@ -9,7 +9,7 @@ from typing import Any
 from forebay.catalog import Service
 from forebay.kafka.identities import standby_group
 from forebay.kafka.settings import KafkaSettings
-from forebay.runtime.changelog_reader import ChangelogRows
+from forebay.runtime.changelog import ChangelogRows
 from forebay.runtime.follower import FollowedTask, Follower, Offsets, count_followed, follower_of
 from forebay.runtime.stage_log import stage_logs
 from forebay.stores.copies import CopyTable, copy_file

@@ -12,7 +12,7 @@ from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.tail import Beginning, Tail
 from forebay.kafka.topics import COMPACTION_LAG
-from forebay.runtime.changelog_reader import ChangelogRows
+from forebay.runtime.changelog import ChangelogRows
 from forebay.runtime.stage_log import stage_logs
 from forebay.stores.binding import RowValue, Store, TaskStores
 from forebay.stores.kinds import PREFIX, KindChanged, Kinds, OnChange

@@ -1,8 +1,8 @@
-"""Drives a service, all its sub-topologies and tasks, with the engine a job runs on: no Spark, no Kafka."""
+"""Drives a service, all its sub-topologies and tasks, with the loop a job runs: no Spark, no Kafka."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,21 +14,18 @@ from forebay.formats import key_writer
 from forebay.job import Job, load_job
 from forebay.limits import TaskLimits
 from forebay.names import matching
-from forebay.partitioner import partition_of
 from forebay.processor.api import AnyProcessor
 from forebay.processor.engine import Codecs, EngineSettings
-from forebay.processor.messages import Headers, Message, Output
+from forebay.processor.messages import Headers
 from forebay.serde import local_codec
 from forebay.serde.subjects import connect_nowhere
 from forebay.task_limits import task_limits
 from forebay.testing.contents import contents
 from forebay.testing.kept import KeptRecords
-from forebay.testing.shown import Failure, Forwarded, PipedRecord, failure, shown
-from forebay.testing.stages import Crossing, StageTasks, crossing_of
+from forebay.testing.loop import GoesRound, Left, Loop, Time, errors, late
+from forebay.testing.shown import Failure, Forwarded, show_failure, show_output
+from forebay.testing.stages import StageTasks
 from forebay.wiring import Contract
-
-_MOST_ROUNDS = 1_000
-
 
 What = str | Service | Job | Topology | AnyProcessor
 
@@ -58,8 +55,9 @@ def _contracts_of(what: What) -> Contract:
 class TestDriver:
     """Pipes records into a service and shows what it does (TopologyTestDriver).
 
-    Each pipe is a batch of its own. The wall clock stands far in the future, so that event times are free, unless it is
-    given.
+    Each call runs the loop of a job until nothing is left to do; what it raises comes out of the call, and what was not
+    committed is processed again by the next one. Time passes only when it is told to. The wall clock stands far in the
+    future, so that event times are free, unless it is given.
 
     Args:
         what: a topology, a job, an entry that is in no table of services, a processor (these need no contracts), or the
@@ -101,18 +99,32 @@ class TestDriver:
         elif isinstance(what, (str, Service)):
             check_agreement(find_service(what) if isinstance(what, str) else what, self._job, chosen)
         how, contract = replace(EngineSettings(service=self._name), **engine), _contracts_of(what)
+        self._time = Time(clock)
         self.stages = [
-            StageTasks(self._job, part, chosen, tasks, self._limited(what, how, number), contract, clock, codecs)
-            for number, part in enumerate(self._job.topology)
+            StageTasks(
+                self._job,
+                number,
+                chosen,
+                tasks,
+                self._limited(what, how, number),
+                contract,
+                self._time.monotonic,
+                codecs,
+            )
+            for number in range(len(self._job.topology))
         ]
-        self._clock = clock
-        self._batch = 0
-        self._idle_ms = 0
-        self._offsets = 0
         self.outputs: list[Forwarded[Any]] = []
         self.errors: list[Failure] = []
         self.late: list[Failure] = []
-        self.duplicates = 0
+        written = self.stages[0].codecs
+        sinks = {topic: show_output(topic, written, self._sent) for topic in written.outputs}
+        sinks |= {errors(self._name): show_failure(self._failed), late(self._name): show_failure(self._came_late)}
+        self._loop = Loop(self._job, self._name, self.stages, tasks, self._partitions, self._time, sinks)
+
+    @property
+    def duplicates(self) -> int:
+        """Number of records left out because their event ids were known."""
+        return self._loop.producer.duplicates
 
     @property
     def stream_time(self) -> int:
@@ -122,17 +134,25 @@ class TestDriver:
     def pipe(
         self, key: Any, event: Any, topic: str | None = None, timestamp: int = 0, headers: Headers | None = None
     ) -> list[Forwarded[Any]]:
-        """Process one record in a batch of its own; give the outputs it caused.
+        """Process one record; give the outputs it caused.
 
         Args:
             timestamp: the Kafka record's (ms), where its value carries none.
         """
-        return self._run([self._encoded(topic or next(iter(self._job.inputs)), key, event, timestamp, headers)])
+        self._append(topic, key, event, timestamp, headers)
+        return self._run()
 
     def run_batch(self, records: Iterable[tuple[Any, Any]], topic: str | None = None) -> list[Forwarded[Any]]:
-        """Process (key, event) records of one topic in one batch; give the outputs they caused."""
-        source = topic or next(iter(self._job.inputs))
-        return self._run([self._encoded(source, key, event, 0, None) for key, event in records])
+        """Process (key, event) records of one topic that are there at once; give the outputs they caused."""
+        for key, event in records:
+            self._append(topic, key, event, 0, None)
+        return self._run()
+
+    def pipe_all(self, records: Iterable[tuple[str, Any, Any, int]]) -> list[Forwarded[Any]]:
+        """Process (topic, key, event, timestamp) records that are there at once; give the outputs they caused."""
+        for topic, key, event, timestamp in records:
+            self._append(topic, key, event, timestamp, None)
+        return self._run()
 
     def pipe_bytes(
         self,
@@ -143,18 +163,17 @@ class TestDriver:
         headers: Headers | None = None,
     ) -> list[Forwarded[Any]]:
         """Process one record given as bytes (`timestamp`: the Kafka record's, ms); give the outputs it caused."""
-        source = topic or next(iter(self._job.inputs))
-        return self._run([self._record(source, key, value, timestamp, headers or [])])
+        self._put(topic or self._first, key, value, timestamp, headers)
+        return self._run()
 
     def advance_wall_time(self, ms: int) -> list[Forwarded[Any]]:
         """Let `ms` pass without any record: idle topics; give the outputs it caused."""
-        self._clock += ms
-        self._idle_ms += ms
-        return self._run([])
+        self._time.advance(ms)
+        return self._run()
 
     def advance_stream_time(self, to: int) -> list[Forwarded[Any]]:
         """Close everything up to `to` (ms), as a record of then would in every task; give the outputs."""
-        return self._run([], to)
+        return self._shown(lambda: self._loop.close(to))
 
     def store(self, name: str) -> Any:
         """Return what a store holds as it was last committed, over all tasks (see `contents`). Raises KeyError."""
@@ -170,9 +189,12 @@ class TestDriver:
         return sum(len(engine.timers) for stage in self.stages for engine in stage.engines)
 
     def restart(self) -> None:
-        """Start over from the committed tables, as tasks do in a new process."""
-        for stage in self.stages:
-            stage.restart()
+        """Start over as a job does in a new process: from its changelogs, and its positions in what it reads."""
+        self._shown(self._loop.restart)
+
+    def restore(self, tasks: Mapping[tuple[int, int], Left]) -> None:
+        """Start over from what another driver's tasks left (by sub-topology and number): rows, and a position."""
+        self._loop.restore(tasks)
 
     def _limited(self, what: What, engine: EngineSettings, stage: int) -> EngineSettings:
         """Return the settings with what the topics take as they are created, unless others are given."""
@@ -187,72 +209,47 @@ class TestDriver:
         }
         return replace(engine, limits=replace(limits, outputs={**outputs, **onward}))
 
-    def _encoded(self, topic: str, key: Any, event: Any, timestamp: int, headers: Headers | None) -> PipedRecord:
-        stage = next((each for each in self.stages if topic in each.part.inputs), None)
+    def _append(self, topic: str | None, key: Any, event: Any, timestamp: int, headers: Headers | None) -> None:
+        source = topic or self._first
+        stage = next((each for each in self.stages if source in each.part.inputs), None)
         if stage is None:
-            raise KeyError(f"{self._name} reads no topic {topic!r}: choose from {', '.join(self._job.inputs)}")
-        kind = self._job.format_of(topic).key
-        time_of = stage.processors[0].reading(topic).timestamp
+            raise KeyError(f"{self._name} reads no topic {source!r}: choose from {', '.join(self._job.inputs)}")
+        kind = self._job.format_of(source).key
+        time_of = stage.processors[0].reading(source).timestamp
         at = timestamp if time_of is None or event is None else time_of(event)
         text = None if key is None else kind.row(key) if kind.row is not None else key
         data = None if text is None else text.encode() if kind.is_text else key_writer(kind)(text)
-        value = None if event is None else stage.codecs.inputs[topic].encode(event)
-        return self._record(topic, data, value, at, headers or [])
+        value = None if event is None else stage.codecs.inputs[source].encode(event)
+        self._put(source, data, value, at, headers)
 
-    def _record(
-        self,
-        topic: str,
-        key: bytes | None,
-        value: bytes | None,
-        timestamp: int,
-        headers: Headers,
-        partition: int | None = None,
-    ) -> PipedRecord:
-        self._offsets += 1
-        return PipedRecord(topic, self._offsets - 1, key, value, timestamp, headers, partition)
+    @property
+    def _first(self) -> str:
+        return next(iter(self._job.inputs))
 
-    def _run(self, records: list[PipedRecord], close_until: int = -1) -> list[Forwarded[Any]]:
-        """Run a batch, then what it sent to topics that the service reads itself, until that is nothing."""
+    def _put(self, topic: str, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers | None) -> None:
+        number = self._loop.partition_of(key or b"")
+        self._loop.topics.partition(topic, number).append(key, value, timestamp, headers or [])
+
+    def _run(self) -> list[Forwarded[Any]]:
+        return self._shown(self._loop.run)
+
+    def _shown(self, step: Callable[[], None]) -> list[Forwarded[Any]]:
+        """Return the outputs that a step of the loop caused."""
         begun = len(self.outputs)
-        for _ in range(_MOST_ROUNDS):
-            records = self._sent_to_itself(self._batch_of(records, close_until))
-            if not records:
-                return self.outputs[begun:]
-        raise RuntimeError(
-            f"{self._name} sends records to {', '.join(sorted(self._job.inputs & self._job.outputs.keys()))} for ever: "
-            "it reads them itself, and makes others of them each time"
-        )
+        try:
+            step()
+        except GoesRound:
+            raise RuntimeError(
+                f"{self._name} sends records to {', '.join(sorted(self._job.inputs & self._job.outputs.keys()))} for "
+                "ever: it reads them itself, and makes others of them each time"
+            ) from None
+        return self.outputs[begun:]
 
-    def _sent_to_itself(self, outputs: list[Output]) -> list[PipedRecord]:
-        return [
-            self._record(sent.target, sent.key, sent.value, sent.timestamp, list(sent.headers or []), sent.partition)
-            for sent in outputs
-            if sent.target in self._job.inputs
-        ]
+    def _sent(self, output: Forwarded[Any]) -> None:
+        self.outputs.append(output)
 
-    def _batch_of(self, records: list[PipedRecord], close_until: int) -> list[Output]:
-        if records:
-            self._idle_ms = 0
-        arrived: dict[tuple[str, int], list[Message]] = {}
-        for record in records:
-            chosen = record.partition_
-            place = record.topic(), partition_of(record.key() or b"", self._partitions) if chosen is None else chosen
-            arrived.setdefault(place, []).append(record)
-        sent: list[Output] = []
-        crossing: Crossing = {}
-        for stage in self.stages:
-            results = stage.run(stage.streams(arrived, crossing), self._clock, self._idle_ms, self._batch, close_until)
-            for result in results:
-                sent += result.outputs
-                self.outputs.extend(shown(output, stage.codecs) for output in result.outputs)
-                self.errors.extend(map(failure, result.errors))
-                self.late.extend(map(failure, result.late))
-                self.duplicates += result.duplicates
-            for (name, sender), outputs in crossing_of(results).items():
-                crossing[name, self._sender(stage, sender)] = outputs
-        self._batch += 1
-        return sent
+    def _failed(self, failure: Failure) -> None:
+        self.errors.append(failure)
 
-    def _sender(self, stage: StageTasks, task: int) -> int:
-        """Return a number of a task among those of all sub-topologies: several may send to one repartition."""
-        return self.stages.index(stage) * self._tasks + task
+    def _came_late(self, failure: Failure) -> None:
+        self.late.append(failure)

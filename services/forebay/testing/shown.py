@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from forebay.formats import no_contracts
 from forebay.processor.engine import Codecs
-from forebay.processor.messages import Headers, Output, SideRecord
+from forebay.processor.messages import Headers
 
 O = TypeVar("O")  # noqa: E741
+
+Sink = Callable[[bytes | None, bytes | None, int, Headers | None, int | None], None]
+"""Is given a record that was sent to a topic: key, value, timestamp (ms), headers, chosen partition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +75,26 @@ class PipedRecord:
         return 1, self.timestamp_
 
 
-def shown(output: Output, codecs: Codecs) -> Forwarded[Any]:
-    """Return an output decoded."""
-    value = None if output.value is None else codecs.outputs[output.target].decode(output.value)
-    kind = codecs.keys.get(output.target)
-    read = bytes.decode if kind is None else kind.codec(no_contracts).decode
-    key = None if output.key is None else read(output.key)
-    return Forwarded(key, value, output.timestamp, output.target, tuple(output.headers or ()), output.partition)
+def show_output(topic: str, codecs: Codecs, give: Callable[[Forwarded[Any]], None]) -> Sink:
+    """Return what gives the records of an output topic, decoded."""
+    kind = codecs.keys.get(topic)
+    read_key = bytes.decode if kind is None else kind.codec(no_contracts).decode
+    read_value = codecs.outputs[topic].decode
+
+    def show(
+        key: bytes | None, value: bytes | None, timestamp: int, headers: Headers | None, partition: int | None
+    ) -> None:
+        shown_key, shown_value = None if key is None else read_key(key), None if value is None else read_value(value)
+        give(Forwarded(shown_key, shown_value, timestamp, topic, tuple(headers or ()), partition))
+
+    return show
 
 
-def failure(record: SideRecord) -> Failure:
-    """Return a side record with its headers as text."""
-    headers = {name: (value or b"").decode(errors="backslashreplace") for name, value in record.headers}
-    return Failure(record.key, record.value, headers)
+def show_failure(give: Callable[[Failure], None]) -> Sink:
+    """Return what gives the records of `.errors` or `.late`, their headers as text."""
+
+    def show(key: bytes | None, value: bytes | None, _: int, headers: Headers | None, __: int | None) -> None:
+        texts = {name: (text or b"").decode(errors="backslashreplace") for name, text in headers or ()}
+        give(Failure(key, value, texts))
+
+    return show

@@ -1,143 +1,126 @@
-"""One sub-topology of a job under test: as many engines as it has tasks."""
+"""One sub-topology of a job under test: as many tasks as it has."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from forebay.builder.compiled import CompiledSubTopology
-from forebay.job import Job, SubTopology
-from forebay.partitioner import Partitioner
-from forebay.processor.attempts import compute
-from forebay.processor.engine import (
-    BatchResult,
-    Codecs,
-    EngineSettings,
-    Position,
-    StateEncoding,
-    TaskEngine,
-    declared_stores,
-)
-from forebay.processor.handover import HandedRecord
-from forebay.processor.messages import Message, Output
+from forebay.job import Job
+from forebay.processor.api import AnyProcessor
+from forebay.processor.engine import Codecs, EngineSettings, Position, TaskEngine, declared_stores
+from forebay.runtime.stage_log import stage_log
+from forebay.runtime.task.announce import Announcer
+from forebay.runtime.task.commit import TaskCommit
+from forebay.runtime.task.figures import TaskFigures
+from forebay.runtime.task.reads import repartition_topics
+from forebay.runtime.task.state_task import StateTask, TaskSettings
 from forebay.stores.binding import Store
-from forebay.stores.materialized import purge, unlogged
-from forebay.stores.table import MemoryTable
+from forebay.stores.table import MemoryTable, Table
 from forebay.wiring import Contract, task_codecs
 
-Crossing = dict[tuple[str, int], list[Output]]
-"""What a sub-topology sends to repartitions, by repartition and sending task."""
+_TELLING_SECONDS = 0.0005
+"""A job's idle tasks tell so once a second, to send little; here whoever is behind knows each ms that passed."""
+
+
+class NoFigures(TaskFigures):
+    """Counts nothing: nobody asks, and each record is a commit of its own."""
+
+    def took(self, commit: TaskCommit, table: Table, engine: TaskEngine) -> None:
+        return
+
+    def timed(self, part: str) -> nullcontext[None]:  # type: ignore[override]
+        return _UNTIMED
+
+
+_UNTIMED = nullcontext()
 
 
 class StageTasks:
-    """The tasks of one sub-topology, each with its engine and table.
+    """The tasks of one sub-topology.
 
     Args:
+        number: of the sub-topology.
         settings: of the logic.
+        tasks: their number.
         contract: gives the codecs of what has a contract.
-        clock: wall clock (ms) as the tasks begin, for wall-clock punctuation.
+        monotonic: seconds that have passed.
         codecs: of a processor that is in no job; None: those that the job says.
     """
 
     def __init__(
         self,
         job: Job,
-        part: SubTopology,
+        number: int,
         settings: Any,
         tasks: int,
         engine: EngineSettings,
         contract: Contract,
-        clock: int = 0,
+        monotonic: Callable[[], float],
         codecs: Codecs | None = None,
     ) -> None:
-        self.part = part
-        self.tasks = tasks
-        self.processors = [part.processor(settings) for _ in range(tasks)]
-        self.codecs = codecs or task_codecs(job, part, self.processors[0], contract, contract, contract)
-        self._punctuated_at = clock
-        self.tables = [MemoryTable() for _ in range(tasks)]
-        self.engines = [
-            TaskEngine(processor, self.codecs, table, engine)
-            for processor, table in zip(self.processors, self.tables, strict=True)
-        ]
+        self.part = job.topology[number]
+        self.state_tasks: list[StateTask] = []
+        self.codecs: Codecs
+        self._job, self._number, self._settings = job, number, settings
+        self._numbers, self._engine, self._monotonic = range(tasks), engine, monotonic
+        self._contract, self._given = contract, codecs
+        self.begin()
+
+    def begin(self) -> list[StateTask]:
+        """Make every task anew, its table empty, as a new process does."""
+        application = self._engine.service
+        processors = [self.part.processor(self._settings) for _ in self._numbers]
+        if not self.state_tasks:
+            self.codecs = self._given or self._codecs_of(processors[0])
+        logged = stage_log(application, self._number, processors[0])
+        rows = logged.rows()
+        self.state_tasks = []
+        for number, processor in enumerate(processors):
+            table, name = MemoryTable(), f"{application}-{self._number}-{number}"
+            self.state_tasks.append(
+                StateTask(
+                    TaskEngine(processor, self.codecs, table, self._engine),
+                    table,
+                    logged.router(number),
+                    rows,
+                    Announcer(_TELLING_SECONDS, self._monotonic),
+                    TaskSettings(name, self._number, number, tuple(sorted(self.part.sends))),
+                    NoFigures(self._number, number),
+                )
+            )
+        return self.state_tasks
+
+    def _codecs_of(self, processor: AnyProcessor) -> Codecs:
+        contract = self._contract
+        topics = repartition_topics(self._engine.service, self._job)
+        names = {topics[name]: name for name in self.part.repartitions}
+        return task_codecs(self._job, self.part, processor, contract, contract, contract, names)
 
     @property
     def name(self) -> str:
         """Name of the sub-topology."""
         return self.part.name
 
-    def run(
-        self,
-        streams: Sequence[Sequence[Sequence[Message]]],
-        clock: int,
-        idle_ms: int,
-        batch: int,
-        close_until: int = -1,
-    ) -> list[BatchResult]:
-        """Run a batch; `streams` by task, one per input partition and per sender of a repartition.
+    @property
+    def engines(self) -> list[TaskEngine]:
+        """The tasks' engines."""
+        return [task.engine for task in self.state_tasks]
 
-        Args:
-            close_until: what the closing time is moved on to (ms); -1: nothing.
-        """
-        results = []
-        interval = self.processors[0].wall_clock_interval_ms
-        punctuates = 0 < interval <= clock - self._punctuated_at
-        if punctuates:
-            self._punctuated_at = clock
-        for task, engine in enumerate(self.engines):
+    @property
+    def processors(self) -> list[AnyProcessor]:
+        """The tasks' processors."""
+        return [task.engine.processor for task in self.state_tasks]
 
-            def attempt(encoding: StateEncoding, task: int = task, engine: TaskEngine = engine) -> BatchResult:
-                engine.run(streams[task], clock, encoding)
-                if punctuates:
-                    engine.punctuate(clock)
-                if close_until >= 0:
-                    engine.close(close_until, clock)
-                if not any(streams[task]):
-                    engine.tick(idle_ms, clock)
-                return engine.finish(batch)
-
-            result = compute(f"task {task}", engine, attempt)
-            self.tables[task].apply(result.changes, str(batch).encode())
-            engine.settle(batch)
-            results.append(result)
-        return results
-
-    def streams(
-        self, arrived: Mapping[tuple[str, int], list[Message]], crossing: Crossing
-    ) -> list[list[list[Message]]]:
-        """Return each task its streams: those of input partitions, then those of repartitions by sender.
-
-        Args:
-            arrived: records by topic and partition.
-        """
-        streams: list[list[list[Message]]] = [[] for _ in range(self.tasks)]
-        for (topic, partition), records in sorted(arrived.items()):
-            if topic in self.part.global_tables:
-                for each in streams:
-                    each.append(records)
-            elif topic in self.part.inputs:
-                streams[partition % self.tasks].append(records)
-        partitioner = Partitioner(self.tasks)
-        for (name, sender), outputs in sorted(crossing.items()):
-            if name in self.part.repartitions:
-                handed: list[list[Message]] = [[] for _ in range(self.tasks)]
-                for offset, sent in enumerate(outputs):
-                    record = HandedRecord(name, sender, offset, sent.key, sent.value, sent.timestamp, sent.headers)
-                    chosen = sent.partition
-                    handed[partitioner(sent.key or b"") if chosen is None else chosen % self.tasks].append(record)
-                for task, records in enumerate(handed):
-                    streams[task].append(records)
-        return streams
-
-    def restart(self) -> None:
-        """Have every engine start over from its table."""
-        for engine, table, processor in zip(self.engines, self.tables, self.processors, strict=True):
-            purge(table, unlogged(store for _, store in declared_stores(processor)))
-            engine.load(engine.position)
+    @property
+    def tables(self) -> list[Table]:
+        """The tasks' tables, as of the last commit."""
+        return [task.table for task in self.state_tasks]
 
     def positions(self) -> list[Position]:
         """Return the time of each task."""
-        return [engine.position for engine in self.engines]
+        return [task.engine.position for task in self.state_tasks]
 
     @property
     def declared(self) -> list[Store[Any]]:
@@ -152,12 +135,3 @@ class StageTasks:
         """Return what makes a key of its text in a store."""
         processor = self.processors[0]
         return processor.keys_of(name) if isinstance(processor, CompiledSubTopology) else str
-
-
-def crossing_of(results: Iterable[BatchResult]) -> Crossing:
-    """Return what the tasks of a sub-topology send to repartitions."""
-    crossing: Crossing = {}
-    for task, result in enumerate(results):
-        for output in result.onward:
-            crossing.setdefault((output.target, task), []).append(output)
-    return crossing

@@ -14,15 +14,17 @@ from forebay.runtime.errors import GroupFenced, Unavailable
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.stage_log import StageLog, stage_log
 from forebay.runtime.task.announce import Announcer
+from forebay.runtime.task.commit import Destinations
 from forebay.runtime.task.group import GroupSettings, TaskGroup
 from forebay.runtime.task.pacing import Limits, Pacing
-from forebay.runtime.task.reader import GroupReader
 from forebay.runtime.task.runner import LoopEnded
 from forebay.runtime.task.snapshot import GroupStorage, Place, SnapshotWriter
 from forebay.runtime.task.state_task import StateTask, TaskSettings
-from forebay.runtime.task.surroundings import GroupSurroundings
-from forebay.runtime.task.tail import Tail, read_tails
-from forebay.runtime.task.transaction import Destinations, GroupProducer
+from forebay.runtime.task.tail import Tail
+from forebay.runtime.worker.reader import GroupReader
+from forebay.runtime.worker.surroundings import GroupSurroundings
+from forebay.runtime.worker.tails import read_tails
+from forebay.runtime.worker.transaction import GroupProducer
 from forebay.stores.table import MemoryTable
 from tests.runtime.simulator.broker import Broker
 from tests.runtime.simulator.clients import MemoryAdmin, MemoryConsumer, MemoryProducer

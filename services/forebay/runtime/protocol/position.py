@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from forebay.runtime.errors import StateConflict
@@ -139,7 +140,12 @@ def owner(metadata: str) -> tuple[str, int]:
 
 def tag_of(checkpoint: str, n: int) -> bytes:
     """Return the tag of a table that holds a task's first `n` commits under a checkpoint."""
-    return n.to_bytes(8, "big") + hashlib.blake2b(checkpoint.encode(), digest_size=8).digest()
+    return n.to_bytes(8, "big") + _digest(checkpoint)
+
+
+@cache
+def _digest(checkpoint: str) -> bytes:
+    return hashlib.blake2b(checkpoint.encode(), digest_size=8).digest()
 
 
 def commits_in(tag: bytes, checkpoint: str) -> int:

@@ -15,11 +15,11 @@ from forebay.runtime.spark.control import WorkerControl
 from forebay.runtime.spark.holder import States
 from forebay.runtime.spec import JobSpec, recall_matches
 from forebay.runtime.stateformat import TaskSnapshot, decode_state, encode_state
-from forebay.runtime.task.build import build_group
+from forebay.runtime.task.clock import now_ms
 from forebay.runtime.task.keeping import SnapshotKeeper
-from forebay.runtime.task.reader import now_ms
 from forebay.runtime.task.runner import GroupRunner
 from forebay.runtime.task.snapshot import Place
+from forebay.runtime.worker.build import build_group
 
 log = logging.getLogger(__name__)
 

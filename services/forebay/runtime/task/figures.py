@@ -7,12 +7,14 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from operator import attrgetter
 from typing import Any
 
-from forebay.runtime.task.transaction import TaskCommit
+from forebay.processor.engine import TaskEngine
+from forebay.runtime.task.commit import TaskCommit
 from forebay.stores.table import Table
 
 LATENCY_MS = (5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000)
@@ -108,6 +110,23 @@ class TaskFigures:
             latency = max(0, now - output.timestamp)
             self.latencies[bisect.bisect_left(LATENCY_MS, latency)] += 1
             self.latency_ms += latency
+
+    def took(self, commit: TaskCommit, table: Table, engine: TaskEngine) -> None:
+        """Count a commit that is through, and note what stores and logic have counted."""
+        self.add(commit, table)
+        self.note_stores(table.store_sizes(), engine.store_calls())
+        self.note(engine.processor.figures())
+        self.passed = dict(engine.processor.passed())
+
+    @contextmanager
+    def timed(self, part: str) -> Iterator[None]:
+        """Count the time that a part of the loop takes."""
+        wall, cpu = time.perf_counter(), time.thread_time()
+        try:
+            yield
+        finally:
+            self.seconds[part] = self.seconds.get(part, 0.0) + time.perf_counter() - wall
+            self.cpu_seconds[part] = self.cpu_seconds.get(part, 0.0) + time.thread_time() - cpu
 
     def stand(self, table: Table) -> None:
         """Note the table's size."""

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from forebay.runtime.errors import GroupFenced, OffsetsLost, StateConflict, Unavailable
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.position import TaskPosition, owner
 from forebay.runtime.stateformat import TaskSnapshot
+from forebay.runtime.task.clock import now_ms
+from forebay.runtime.task.commit import TaskCommit
 from forebay.runtime.task.pacing import Pacing
 from forebay.runtime.task.ports import Committer, Reader, Surroundings
-from forebay.runtime.task.reader import now_ms
 from forebay.runtime.task.snapshot import Place, SnapshotWriter
 from forebay.runtime.task.state_task import StateTask
 from forebay.runtime.task.tail import Tail, completed, foreign
-from forebay.runtime.task.transaction import TaskCommit
 
 log = logging.getLogger(__name__)
 
@@ -245,7 +244,7 @@ class TaskGroup:
     def _gather(self, seconds: float) -> int:
         """Read until the next commit is due, or nothing came for `seconds`; return how many records it may have."""
         pacing, reader = self._pacing, self._reader
-        pacing.begin(sum(task.input.waiting for task in self.tasks))
+        pacing.begin(sum([task.input.waiting for task in self.tasks]))
         until, looked = self._monotonic() + seconds, False
         while True:
             wait = _AFTER_LOOK_SECONDS if looked else min(pacing.wait(), max(0.0, until - self._monotonic()))
@@ -267,17 +266,20 @@ class TaskGroup:
                 return pacing.most
 
     def _has_what_was_there(self) -> bool:
-        return all(self._reader.has_all(task.input) for task in self.tasks)
+        has_all = self._reader.has_all
+        return all(has_all(task.input) for task in self.tasks)
 
     def _compute(self, task: StateTask, lease: Lease, most: int) -> TaskCommit | None:
         now = self._monotonic()
-        if task.input.waiting or not task.input.is_caught_up or not self._may_idle(lease):
-            self._quiet_since[task.place] = now
-        idle = (now - self._quiet_since[task.place]) * 1_000
-        idle_ms = int(min(idle, task.input.idle_ms))
+        place, idle_ms = task.place, 0
+        if not task.input.is_caught_up or not self._may_idle(lease):
+            self._quiet_since[place] = now
+        elif now > self._quiet_since[place]:
+            # Rounded: the difference of two times may lack a bit of a whole ms.
+            idle_ms = int(min(round((now - self._quiet_since[place]) * 1_000, 3), task.input.idle_ms))
         if idle_ms >= 1_000 and self._hides_records(task):
-            self._quiet_since[task.place], idle_ms = now, 0
-        with _timed(task, "process"):
+            self._quiet_since[place], idle_ms = now, 0
+        with task.figures.timed("process"):
             return task.compute(lease, self._clock(), idle_ms, most)
 
     def _may_idle(self, lease: Lease) -> bool:
@@ -336,14 +338,3 @@ class TaskGroup:
             self.abandon()
             raise
         self._is_marked = True
-
-
-@contextmanager
-def _timed(task: StateTask, part: str) -> Iterator[None]:
-    wall, cpu = time.perf_counter(), time.thread_time()
-    try:
-        yield
-    finally:
-        figures = task.figures
-        figures.seconds[part] = figures.seconds.get(part, 0.0) + time.perf_counter() - wall
-        figures.cpu_seconds[part] = figures.cpu_seconds.get(part, 0.0) + time.thread_time() - cpu

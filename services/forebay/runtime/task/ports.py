@@ -7,9 +7,9 @@ from typing import Protocol
 
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.position import TaskPosition
+from forebay.runtime.task.commit import TaskCommit
 from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.tail import Tail
-from forebay.runtime.task.transaction import TaskCommit
 
 
 class Reader(Protocol):

@@ -12,9 +12,9 @@ from typing import TypeVar
 
 from forebay.runtime.errors import GroupFenced, TransactionTooLong, Unavailable
 from forebay.runtime.protocol.lease import Lease
+from forebay.runtime.task.clock import now_ms
 from forebay.runtime.task.group import TaskGroup
 from forebay.runtime.task.pacing import Pacing
-from forebay.runtime.task.reader import now_ms
 
 log = logging.getLogger(__name__)
 

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import itemgetter
 
 from forebay.processor.attempts import compute
 from forebay.processor.engine import BatchResult, Position, StateEncoding, TaskEngine, declared_stores
 from forebay.processor.messages import Message
-from forebay.runtime.changelog import ChangelogRouter
-from forebay.runtime.changelog_reader import ChangelogRows
+from forebay.runtime.changelog import ChangelogRouter, ChangelogRows
 from forebay.runtime.errors import StoreChanged, TaskTooLarge
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.protocol.times import TaskTime, sender_name
 from forebay.runtime.task.announce import Announcer
+from forebay.runtime.task.commit import TaskCommit
 from forebay.runtime.task.error_rate import check_error_rate
 from forebay.runtime.task.figures import TaskFigures
 from forebay.runtime.task.inputs import TaskInput
-from forebay.runtime.task.transaction import TaskCommit
 from forebay.stores.kinds import KindChanged, recorded_kinds
 from forebay.stores.materialized import purge, store_of, unlogged
 from forebay.stores.table import Table
@@ -62,6 +61,7 @@ class StateTask:
         table: as of the last commit; changed only here.
         changelogs: turns changed rows into records, and `changelog_rows` records into rows.
         announcer: decides when those behind are told this task's time.
+        figures: where to count; None: in new ones.
     """
 
     def __init__(
@@ -72,13 +72,16 @@ class StateTask:
         changelog_rows: ChangelogRows,
         announcer: Announcer,
         settings: TaskSettings,
+        figures: TaskFigures | None = None,
     ) -> None:
         self.engine = engine
         self.table = table
         self.changelogs = changelogs
         self.changelog_rows = changelog_rows
         self.settings = settings
-        self.figures = TaskFigures(settings.part, settings.number)
+        self.place = settings.part, settings.number
+        """The sub-topology's number and the task's."""
+        self.figures = figures or TaskFigures(settings.part, settings.number)
         self.position = TaskPosition("", 0)
         self.input = TaskInput(())
         self.dirty: dict[bytes, None] = {}
@@ -90,11 +93,6 @@ class StateTask:
         self._punctuated_at = 0
         self._is_new = True
         self._noted = 0
-
-    @property
-    def place(self) -> tuple[int, int]:
-        """Return the sub-topology's number and the task's."""
-        return self.settings.part, self.settings.number
 
     def rows_as_written(self) -> ChangelogRows:
         """Return what turns changelog records into rows, of the kinds the table's rows have been written as so far."""
@@ -115,7 +113,7 @@ class StateTask:
         except KindChanged as error:
             raise StoreChanged(f"{self.settings.name}: {error}") from error
         self._announcer.forget()
-        self._is_new, self._noted = True, inputs.passed
+        self._is_new, self._noted, self._is_closed = True, inputs.passed, False
 
     def compute(self, lease: Lease, clock: int, idle_ms: int, most: int) -> TaskCommit | None:
         """Process the records whose turn has come; return what has to be committed, None where nothing has.
@@ -141,8 +139,8 @@ class StateTask:
         if due:
             self._punctuated_at = clock
         times = self._times(lease, idle_ms)
-        position = replace(
-            self.position,
+        recent = self.position.recent.after(result)
+        position = TaskPosition(
             checkpoint=lease.checkpoint,
             n=self.position.n + 1,
             stream_time=result.position.stream_time,
@@ -150,14 +148,12 @@ class StateTask:
             code_version=self.settings.code_version,
             ends=self.input.ends,
             senders=self.input.senders,
-            recent=self.position.recent.after(result),
+            recent=recent.faded(),
             groups=self.settings.groups,
-            handed_to=0,
         )
         if result.is_empty and not times and not self._moves(position):
             return None
-        check_error_rate(self.settings.name, position.n, position.recent, result, self.settings.max_error_rate)
-        position = replace(position, recent=position.recent.faded())
+        check_error_rate(self.settings.name, position.n, recent, result, self.settings.max_error_rate)
         sender = sender_name(self.settings.part, self.settings.number)
         return TaskCommit(self.settings.name, sender, result, position, self.changelogs, times)
 
@@ -172,10 +168,7 @@ class StateTask:
         self.position, self._noted = commit.position, self.input.passed
         for _, time in commit.times:
             self._announcer.told(time)
-        self.figures.add(commit, self.table)
-        self.figures.note_stores(self.table.store_sizes(), self.engine.store_calls())
-        self.figures.note(self.engine.processor.figures())
-        self.figures.passed = dict(self.engine.processor.passed())
+        self.figures.took(commit, self.table, self.engine)
         taken = self.engine.footprint_bytes
         if taken > self.settings.max_state_bytes:
             raise TaskTooLarge(

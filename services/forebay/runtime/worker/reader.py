@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Iterable
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
@@ -13,10 +12,10 @@ from confluent_kafka.admin import AdminClient
 from forebay.kafka.errors import failed, is_forbidden
 from forebay.processor.messages import Message
 from forebay.runtime.errors import OffsetsLost, Unavailable
-from forebay.runtime.task.ends import high_watermarks, last_stable
 from forebay.runtime.task.inputs import MOST_WAITING, TaskInput
 from forebay.runtime.task.partition_queue import InputPartition
 from forebay.runtime.task.repartition_queue import RepartitionPartition
+from forebay.runtime.worker.ends import high_watermarks, last_stable
 
 log = logging.getLogger(__name__)
 
@@ -151,8 +150,3 @@ class GroupReader:
             f"{high}: records were deleted before they were read (retention, truncation, topic recreated). Restore "
             "them, or start over with `forebay reset`; give topics with old event times retention.ms=-1"
         )
-
-
-def now_ms() -> int:
-    """Return the wall clock, in ms."""
-    return time.time_ns() // 1_000_000

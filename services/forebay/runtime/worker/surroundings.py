@@ -13,16 +13,14 @@ from confluent_kafka.admin import AdminClient
 from forebay.job import Job
 from forebay.kafka.errors import failed
 from forebay.runtime.broker import BrokerView, check_same
-from forebay.runtime.changelog import repartition_topic
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.position import TaskPosition
-from forebay.runtime.protocol.times import sender_name
 from forebay.runtime.spec import JobSpec
-from forebay.runtime.task.ends import last_stable
 from forebay.runtime.task.inputs import TaskInput
-from forebay.runtime.task.partition_queue import GLOBAL, InputPartition
-from forebay.runtime.task.repartition_queue import RepartitionPartition
-from forebay.runtime.task.tail import Tail, read_tails
+from forebay.runtime.task.reads import task_input
+from forebay.runtime.task.tail import Tail
+from forebay.runtime.worker.ends import last_stable
+from forebay.runtime.worker.tails import read_tails
 
 log = logging.getLogger(__name__)
 
@@ -88,30 +86,7 @@ class GroupSurroundings:
         return last_stable(self._admin, places)
 
     def inputs(self, place: tuple[int, int], lease: Lease, position: TaskPosition) -> TaskInput:
-        part, number = place
-        topology = self._job.topology[part]
-        ends = {(topic, partition): end for topic, partition, end in position.ends}
-        until = lease.until or {}
-        partitions = []
-        for name in sorted(topology.inputs):
-            topic = self._names.get(name, name)
-            start = lease.start[topic]
-            is_global = name in topology.global_tables
-            rank = GLOBAL if is_global else 0 if name in topology.tables else 1
-            for partition in range(len(start)) if is_global else range(number, len(start), lease.tasks):
-                begin = ends.get((topic, partition), start[partition])
-                stop = until[topic][partition] if topic in until else -1
-                last = max(stop, begin) if stop >= 0 else -1
-                partitions.append(InputPartition(topic, partition, rank, begin, last, name))
-        repartitions = []
-        for name in sorted(topology.repartitions):
-            topic = repartition_topic(self._spec.application, name)
-            parts = [at for at, sending in enumerate(self._job.topology) if name in sending.sends]
-            senders = [sender_name(at, task) for at in parts for task in range(lease.tasks)]
-            begin = ends.get((topic, number), 0)
-            rank = 0 if name in topology.tables else 1
-            repartitions.append(RepartitionPartition(topic, number, senders, position.senders, begin, rank))
-        return TaskInput(partitions, repartitions)
+        return task_input(self._job, self._spec.application, place, lease, position, self._names)
 
     def check_topics(self, lease: Lease) -> None:
         if lease.topic_ids:

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from forebay.kafka.errors import failed, is_forbidden
 from forebay.kafka.leaders import learn_leaders
-from forebay.partitioner import Partitioner
-from forebay.processor.engine import BatchResult
-from forebay.processor.messages import Headers, SideRecord
 from forebay.runtime.broker import topic_gone
-from forebay.runtime.changelog import ChangelogRouter
 from forebay.runtime.errors import GroupFenced, TopicChanged, TransactionTooLong, Unavailable
 from forebay.runtime.protocol.position import POSITION, TaskPosition
-from forebay.runtime.protocol.times import TaskTime, data_headers, time_headers
-from forebay.runtime.task.deadline import DeadlineExceeded, within
-from forebay.runtime.task.send_queue import SendQueue
+from forebay.runtime.task.commit import Destinations, TaskCommit, send
+from forebay.runtime.worker.deadline import DeadlineExceeded, within
+from forebay.runtime.worker.send_queue import SendQueue
 
 log = logging.getLogger(__name__)
-
-_BATCH = 10_000
 
 _OFFSETS_SECONDS = 10.0
 """librdkafka 2.16 may never come back from sending offsets when the broker goes away meanwhile, whatever timeout it is
@@ -34,40 +27,6 @@ _FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRO
 
 _stuck: list[Producer] = []
 """Producers a thread still works on: destroying one would wait for that thread. Their worker ends soon."""
-
-
-@dataclass(frozen=True, slots=True)
-class Destinations:
-    """Where what a job sends goes; outputs name their own topic.
-
-    Args:
-        repartitions: topic by name of a repartition.
-        partitioner: of the repartition topics: their partitions are the tasks.
-        outputs: topic by an output's name, where they differ.
-    """
-
-    errors: str
-    late: str
-    repartitions: Mapping[str, str]
-    partitioner: Partitioner
-    outputs: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class TaskCommit:
-    """What one task adds to a transaction.
-
-    Args:
-        sender: names the task to those behind it.
-        times: names of the repartitions in which every partition is told the task's time, with that time.
-    """
-
-    name: str
-    sender: str
-    result: BatchResult
-    position: TaskPosition
-    changelogs: ChangelogRouter
-    times: tuple[tuple[str, TaskTime], ...] = ()
 
 
 class GroupProducer:
@@ -122,7 +81,9 @@ class GroupProducer:
             producer.begin_transaction()
             queue = SendQueue(producer, self._timeout, self._transaction_seconds)
             for commit in commits:
-                self._send(queue, commit)
+                send(queue, commit, self._destinations)
+                place, position = commit.changelogs, commit.position.to_json()
+                queue.produce(place.internal, position, POSITION, place.partition, timestamp=commit.timestamp)
             if marked:
                 self._mark(producer, marked)
             queue.drain()
@@ -181,59 +142,6 @@ class GroupProducer:
                     raise failed(error, f"can't write {topic}")
                 if error is not None and error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
                     raise TopicChanged(topic_gone(topic))
-
-    def _send(self, queue: SendQueue, commit: TaskCommit) -> None:
-        result, topic_of = commit.result, self._destinations.outputs.get
-        for start in range(0, len(result.outputs), _BATCH):
-            queue.make_room()
-            put, produce = queue.put, queue.produce
-            for key, value, timestamp, target, headers, chosen in result.outputs[start : start + _BATCH]:
-                topic = topic_of(target, target)
-                if chosen is not None:
-                    produce(topic, value, key, chosen, timestamp=timestamp, headers=headers or [])
-                elif headers:
-                    produce(topic, value, key, timestamp=timestamp, headers=headers)
-                else:
-                    try:
-                        put(topic, value, key, timestamp=timestamp)
-                    except BufferError:
-                        produce(topic, value, key, timestamp=timestamp)
-        self._send_onward(queue, commit)
-        changelogs = commit.changelogs
-        timestamp, partition = max(result.position.stream_time, 0), changelogs.partition
-        for start in range(0, len(result.changes), _BATCH):
-            queue.make_room()
-            put, produce = queue.put, queue.produce
-            for topic, key, row, at in changelogs.route(result.changes[start : start + _BATCH], timestamp):
-                try:
-                    put(topic, row, key, partition, timestamp=at)
-                except BufferError:
-                    produce(topic, row, key, partition, timestamp=at)
-        self._send_side(queue, self._destinations.errors, result.errors)
-        self._send_side(queue, self._destinations.late, result.late)
-        # Last: who follows the changelogs finds the position behind the rows it stands for.
-        queue.produce(changelogs.internal, commit.position.to_json(), POSITION, partition, timestamp=timestamp)
-
-    def _send_onward(self, queue: SendQueue, commit: TaskCommit) -> None:
-        topics, partitioner = self._destinations.repartitions, self._destinations.partitioner
-        onward, sender = commit.result.onward, [*data_headers(commit.sender)]
-        for start in range(0, len(onward), _BATCH):
-            queue.make_room()
-            produce = queue.produce
-            for key, value, timestamp, name, headers, chosen in onward[start : start + _BATCH]:
-                marked = [*sender, *headers] if headers else sender
-                place = partitioner(key or b"") if chosen is None else chosen % partitioner.partitions
-                produce(topics[name], value, key, place, timestamp=timestamp, headers=marked)
-        for name, time in commit.times:
-            telling: Headers = [*time_headers(commit.sender, time)]
-            for number in range(partitioner.partitions):
-                queue.produce(topics[name], None, None, number, timestamp=max(time.stream_time, 0), headers=[*telling])
-
-    def _send_side(self, queue: SendQueue, topic: str, records: list[SideRecord]) -> None:
-        for index, (key, value, timestamp, headers) in enumerate(records):
-            if index % _BATCH == 0:
-                queue.make_room()
-            queue.produce(topic, value, key, timestamp=timestamp, headers=[*headers])
 
 
 def _cause(producer: Producer, error: KafkaError) -> KafkaError:

@@ -19,21 +19,23 @@ from forebay.partitioner import Partitioner
 from forebay.processor.api import AnyProcessor
 from forebay.processor.engine import Codecs, EngineSettings, TaskEngine, declared_stores
 from forebay.renaming import actual_names
-from forebay.runtime.changelog import changelog_topic, repartition_topic
+from forebay.runtime.changelog import changelog_topic
 from forebay.runtime.memory import memory_bytes, state_bytes
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spec import JobSpec, Tables
 from forebay.runtime.stage_log import stage_log
 from forebay.runtime.stateformat import TaskSnapshot
 from forebay.runtime.task.announce import Announcer, idle_interval
+from forebay.runtime.task.commit import Destinations
 from forebay.runtime.task.group import GroupSettings, TaskGroup
 from forebay.runtime.task.pacing import Pacing
-from forebay.runtime.task.reader import GroupReader
+from forebay.runtime.task.reads import repartition_topics
 from forebay.runtime.task.runner import GroupRunner
 from forebay.runtime.task.snapshot import GroupStorage, Place, SnapshotWriter
 from forebay.runtime.task.state_task import StateTask, TaskSettings
-from forebay.runtime.task.surroundings import GroupSurroundings
-from forebay.runtime.task.transaction import Destinations, GroupProducer
+from forebay.runtime.worker.reader import GroupReader
+from forebay.runtime.worker.surroundings import GroupSurroundings
+from forebay.runtime.worker.transaction import GroupProducer
 from forebay.serde import local_codec
 from forebay.serde.subjects import connect
 from forebay.stores.binding import Store
@@ -152,11 +154,6 @@ def _task(spec: JobSpec, service: Service, job: Job, place: Place, lease: Lease)
     return StateTask(
         engine, table, logged.router(number), logged.rows(), Announcer(idle_interval(lease.tasks)), settings
     )
-
-
-def repartition_topics(application: str, job: Job) -> dict[str, str]:
-    """Return the topic of each repartition."""
-    return {name: repartition_topic(application, name) for part in job.topology for name in part.repartitions}
 
 
 def build_codecs(spec: JobSpec, service: Service, job: Job, topology: SubTopology, processor: AnyProcessor) -> Codecs:

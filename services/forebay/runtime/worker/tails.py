@@ -1,0 +1,144 @@
+"""Reads the tails of changelogs from the broker."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from forebay.kafka.leaders import learn_leaders
+from forebay.runtime.errors import StateConflict, Unavailable
+from forebay.runtime.protocol.position import POSITION
+from forebay.runtime.task.tail import FETCH, Tail
+from forebay.runtime.worker.pace import Pace, Reached
+from forebay.stores.keys import pack_time
+
+_POLL_SECONDS = 0.2
+_ANSWER_SECONDS = 10.0
+
+log = logging.getLogger(__name__)
+
+
+def read_tails(
+    name: str,
+    tails: list[Tail],
+    new_consumer: Callable[[], Consumer],
+    telling: bool = False,
+    stall_seconds: float = 60.0,
+) -> None:
+    """Read every task's changelogs to their last stable offsets, and apply what is found.
+
+    Args:
+        name: of the group, for the log.
+        new_consumer: makes a read_committed consumer with partition end events; closed after use.
+        telling: whether the consumer's group is told how far reading came (see `restore_progress`).
+
+    Raises:
+        StateConflict: a changelog lacks what is asked for. Unavailable.
+    """
+    consumer = new_consumer()
+    try:
+        _Reading(name, tails, consumer, telling, stall_seconds).run()
+    except KafkaException as error:
+        raise Unavailable(f"can't read the changelogs: {error}") from error
+    finally:
+        consumer.close()
+
+
+class _Partition:
+    """A task's partition of one changelog."""
+
+    def __init__(self, tail: Tail, topic: str) -> None:
+        self.tail = tail
+        self.waiting = tail.waiting
+        self.prefix, self.is_stamped = tail.rows.form(topic)
+        self.last: Message | None = None
+        self.bytes = 0
+
+
+class _Reading:
+    def __init__(self, name: str, tails: list[Tail], consumer: Consumer, telling: bool, stall_seconds: float) -> None:
+        self._tails = tails
+        self._partitions = {
+            (topic, tail.number): _Partition(tail, topic) for tail in tails for topic in tail.rows.topics
+        }
+        self._unread = set(self._partitions)
+        self._consumer = consumer
+        self._stall_seconds = stall_seconds
+        self._pace = Pace(name, consumer if telling else None)
+
+    def run(self) -> None:
+        learn_leaders(self._consumer, (topic for topic, _ in self._partitions), _ANSWER_SECONDS)
+        self._consumer.assign(
+            [
+                TopicPartition(topic, number, part.tail.offsets.get(topic, OFFSET_BEGINNING))
+                for (topic, number), part in self._partitions.items()
+            ]
+        )
+        while self._unread:
+            records, size = self._take(self._consumer.consume(FETCH, 0) or self._first())
+            self._pace.took(records, size, self._stall_seconds)
+            for tail in self._tails:
+                if tail.waits:
+                    tail.apply()
+            self._pace.tell(self._reached())
+        for tail in self._tails:
+            tail.finish()
+        self._pace.done(sum(len(tail.table) for tail in self._tails), self._reached())
+
+    def _first(self) -> list[Message]:
+        message = self._consumer.poll(_POLL_SECONDS)
+        return [] if message is None else [message]
+
+    def _take(self, messages: list[Message]) -> tuple[int, int]:
+        """Take in messages, a million in a restore; return how many records and bytes of values they were."""
+        partitions, events, size = self._partitions, 0, 0
+        for message in messages:
+            if message.error() is not None:
+                events += 1
+                self._event(message)
+                continue
+            part = partitions[message.topic(), message.partition()]  # type: ignore[index]
+            part.last = message
+            key, value = message.key() or b"", message.value()
+            if key == POSITION:
+                part.tail.newest = value or part.tail.newest
+                continue
+            if value is not None:
+                size += len(value)
+                part.bytes += len(value)
+                if part.is_stamped:
+                    value = pack_time(message.timestamp()[1]) + value
+            part.waiting[part.prefix + key] = value
+        return len(messages) - events, size
+
+    def _reached(self) -> Reached:
+        for place, part in self._partitions.items():
+            if part.last is not None:
+                yield *place, (part.last.offset() or 0) + 1, part.bytes
+
+    def _event(self, message: Message) -> None:
+        """Take in that a partition ended, or can't be read."""
+        error, place = message.error(), (message.topic() or "", message.partition() or 0)
+        assert error is not None
+        part = self._partitions.get(place)
+        tail = None if part is None else part.tail
+        name = "" if tail is None else tail.name
+        if error.code() == KafkaError._PARTITION_EOF and tail is not None:
+            tail.offsets[place[0]] = message.offset() or 0
+            self._unread.discard(place)
+        elif error.code() in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_PARTITION):
+            raise StateConflict(
+                f"{name}: the changelog {place[0]} has no partition {place[1]}: the state can't be completed"
+            )
+        elif error.code() == KafkaError._AUTO_OFFSET_RESET and tail is not None:
+            raise StateConflict(
+                f"{name}: the changelog {place[0]}-{place[1]} does not reach back to offset "
+                f"{tail.offsets.get(place[0], 0)}, where the checkpoint's snapshot ends: it was truncated or made "
+                "anew. Put it back, or move the checkpoint away and `forebay run --restore`"
+            )
+        elif error.fatal():
+            raise Unavailable(f"{name}: reading {place[0]}: {error}")
+        else:
+            log.warning("%s: reading %s: %s: still trying", name, place[0], error)

@@ -1,0 +1,182 @@
+"""What a task group needs of the world around it, in memory (see `forebay.runtime.task.ports`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from forebay.job import Job
+from forebay.partitioner import Partitioner
+from forebay.processor.messages import Headers
+from forebay.runtime.protocol.lease import Lease
+from forebay.runtime.protocol.position import TaskPosition
+from forebay.runtime.task.commit import Destinations, TaskCommit, send
+from forebay.runtime.task.inputs import MOST_WAITING, TaskInput
+from forebay.runtime.task.partition_queue import InputPartition
+from forebay.runtime.task.reads import task_input
+from forebay.runtime.task.repartition_queue import RepartitionPartition
+from forebay.runtime.task.tail import Tail
+from forebay.testing.shown import Sink
+from forebay.testing.topics import Partition, Place, Topics
+
+_FETCH = 5_000
+
+Part = InputPartition | RepartitionPartition
+
+
+class MemoryReader:
+    """Hands records to the inputs of the tasks (implements `Reader`): each is read as far as it says it has come."""
+
+    def __init__(self, topics: Topics) -> None:
+        self._topics = topics
+        self._parts: list[tuple[Part, Partition]] = []
+        self._waiting: set[int] = set()
+        """Inputs' partitions (their id()) that wait for others and must not grow."""
+        self.bytes = 0
+
+    def assign(self, inputs: Iterable[TaskInput]) -> None:
+        parts = (part for item in inputs for part in item.parts)
+        self._parts = [(part, self._topics.partition(part.topic, part.partition)) for part in parts]
+
+    def read(self, seconds: float, most: int) -> int:
+        count = 0
+        for part, partition in self._parts:
+            begin, end = part.next, partition.end
+            if begin < end and self._takes(part):
+                start = begin - partition.first
+                assert start >= 0, f"{part.topic}-{part.partition}: offset {begin} was forgotten"
+                records = partition.records[start : start + min(_FETCH, most - count)]
+                for record in records:
+                    part.take(record, record.offset_)
+                count += len(records)
+            if part.next >= end:
+                part.reached(end)
+        return count
+
+    def balance(self, inputs: Iterable[TaskInput]) -> None:
+        for item in inputs:
+            if item.merges:
+                for part in item.partitions:
+                    if len(part.queue) > MOST_WAITING:
+                        self._waiting.add(id(part))
+                    elif self._waiting:
+                        self._waiting.discard(id(part))
+                for repartition in item.repartitions:
+                    repartition.rewind()
+
+    def has_all(self, item: TaskInput) -> bool:
+        return item.is_read or all(part.is_read or id(part) in self._waiting for part in item.parts)
+
+    def look(self) -> None:
+        for part, partition in self._parts:
+            part.end = partition.end
+
+    def open_transactions(self) -> dict[Place, int]:
+        return {}
+
+    def close(self) -> None:
+        self._parts = []
+
+    @property
+    def has_more(self) -> bool:
+        """Whether there are records that were not read."""
+        return any(part.next < partition.end and self._takes(part) for part, partition in self._parts)
+
+    def _takes(self, part: Part) -> bool:
+        if isinstance(part, RepartitionPartition):
+            return True
+        return id(part) not in self._waiting and not 0 <= part.until <= part.next
+
+    def end_here(self, is_end: bool) -> None:
+        """Have inputs end where they have been read to; or have them go on."""
+        for part, _ in self._parts:
+            if isinstance(part, InputPartition):
+                part.until = part.next if is_end else -1
+
+
+class MemoryProducer:
+    """Commits to topics in memory (implements `Committer`, and `Queue` for what a commit sends).
+
+    Args:
+        sinks: what sees the records sent to outputs, `.errors` and `.late`, by topic.
+    """
+
+    def __init__(self, topics: Topics, destinations: Destinations, partitioner: Partitioner, sinks: Mapping[str, Sink]):
+        self._topics = topics
+        self._destinations = destinations
+        self._partition_of = partitioner
+        self._sinks = sinks
+        self.is_open = False
+        self.duplicates = 0
+
+    def fence(self) -> None:
+        self.is_open = True
+
+    def discard(self) -> None:
+        self.is_open = False
+
+    def commit(self, commits: Sequence[TaskCommit], marked: Sequence[TaskPosition] = ()) -> None:
+        for commit in commits:
+            send(self, commit, self._destinations)
+            self._topics.positions[commit.changelogs.internal, commit.changelogs.partition] = commit.position
+            self.duplicates += commit.result.duplicates
+
+    def produce(
+        self,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None,
+        partition: int | None = None,
+        timestamp: int = 0,
+        headers: Headers | None = None,
+    ) -> None:
+        """Add a record to its topic, and show it."""
+        sink = self._sinks.get(topic)
+        if sink is not None:
+            sink(key, value, timestamp, headers, partition)
+        read = self._topics.partitions.get(topic)
+        if read is not None:
+            number = self._partition_of(key or b"") if partition is None else partition
+            read[number].append(key, value, timestamp, list(headers or ()))
+        elif sink is None:
+            self._topics.changelog(topic, partition or 0).append(key or b"", value, timestamp)
+
+    put = produce
+    """There is always room."""
+
+    def make_room(self) -> None:
+        """There is room."""
+
+
+class MemorySurroundings:
+    """Implements `Surroundings`."""
+
+    def __init__(self, topics: Topics, job: Job, application: str) -> None:
+        self._topics = topics
+        self._job = job
+        self._application = application
+
+    def markers(self, places: Iterable[Place]) -> dict[Place, str]:
+        return {}
+
+    def read_tails(self, tails: list[Tail]) -> None:
+        for tail in tails:
+            for topic in tail.rows.topics:
+                changelog = self._topics.changelog(topic, tail.number)
+                for key, value, timestamp in changelog.records(tail.offsets.get(topic, 0)):
+                    tail.take(topic, key, value, timestamp)
+                tail.offsets[topic] = changelog.end
+            tail.position = self._topics.positions.get((tail.rows.internal, tail.number))
+            tail.apply()
+
+    def ends(self, places: Iterable[Place]) -> dict[Place, int]:
+        return {place: self._topics.changelog(*place).end for place in places}
+
+    def inputs(self, place: tuple[int, int], lease: Lease, position: TaskPosition) -> TaskInput:
+        return task_input(self._job, self._application, place, lease, position)
+
+    def check_topics(self, lease: Lease) -> None:
+        """They are never made again."""
+
+    def purge(self, ends: Mapping[Place, int]) -> None:
+        for (topic, number), end in ends.items():
+            self._topics.partition(topic, number).delete_before(end)

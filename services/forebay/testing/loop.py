@@ -1,0 +1,190 @@
+"""The loop of a job over topics in memory: one group of all tasks, run until nothing is left to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from forebay.job import Job
+from forebay.partitioner import Partitioner
+from forebay.runtime.protocol.lease import Lease
+from forebay.runtime.protocol.position import TaskPosition
+from forebay.runtime.task.commit import Destinations
+from forebay.runtime.task.group import GroupSettings, TaskGroup
+from forebay.runtime.task.pacing import Limits, Pacing
+from forebay.runtime.task.reads import repartition_topics
+from forebay.stores.table import Change
+from forebay.testing.broker import MemoryProducer, MemoryReader, MemorySurroundings
+from forebay.testing.shown import Sink
+from forebay.testing.stages import StageTasks
+from forebay.testing.topics import Topics
+
+Left = tuple[Iterable[Change], TaskPosition]
+"""Rows of a task, and where it stood."""
+
+_MOST_ROUNDS = 1_000
+_KEPT = 10_000
+"""Records in topics above which those that are used are forgotten."""
+
+
+@dataclass(slots=True)
+class Time:
+    """Time that passes only when it is told to.
+
+    Args:
+        clock: the wall clock, in ms.
+    """
+
+    clock: int
+    passed_ms: int = 0
+
+    def wall(self) -> int:
+        """Return the wall clock, in ms."""
+        return self.clock
+
+    def monotonic(self) -> float:
+        """Return the seconds that have passed."""
+        return self.passed_ms / 1_000
+
+    def advance(self, ms: int) -> None:
+        """Let time pass."""
+        self.clock += ms
+        self.passed_ms += ms
+
+
+class GoesRound(RuntimeError):
+    """Each commit gives the next one something to do."""
+
+
+class Loop:
+    """Runs `TaskGroup` as a job does, but that no time passes in it, and a commit is due as soon as there is a record.
+
+    Args:
+        stages: the job's sub-topologies.
+        partitions: of every input and output.
+        sinks: what sees the records sent to outputs, `.errors` and `.late`, by topic.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        application: str,
+        stages: Sequence[StageTasks],
+        tasks: int,
+        partitions: int,
+        time: Time,
+        sinks: Mapping[str, Sink],
+    ) -> None:
+        self._stages, self._time, self._application = stages, time, application
+        self.topics = Topics()
+        for topic in job.inputs:
+            self.topics.create(topic, partitions)
+        repartitions = repartition_topics(application, job)
+        for topic in repartitions.values():
+            self.topics.create(topic, tasks)
+        destinations = Destinations(errors(application), late(application), repartitions, Partitioner(tasks))
+        self.partition_of = Partitioner(partitions)
+        self.producer = MemoryProducer(self.topics, destinations, self.partition_of, sinks)
+        self._surroundings = MemorySurroundings(self.topics, job, application)
+        self._lease = Lease("test", 1, 0, 1, tasks, 0, dict.fromkeys(job.inputs, (0,) * partitions))
+        self._begin()
+
+    def _begin(self) -> None:
+        tasks = [task for stage in self._stages for task in stage.state_tasks]
+        self._reader = MemoryReader(self.topics)
+        self._group = TaskGroup(
+            tasks,
+            {},
+            self._reader,
+            self.producer,
+            self._surroundings,
+            Pacing(Limits(commit_interval_ms=0), self._time.monotonic),
+            GroupSettings(f"{self._application}-group-0"),
+            self._time.wall,
+            self._time.monotonic,
+        )
+        self._most = _MOST_ROUNDS * len(self._stages)
+        self.run()
+
+    def run(self) -> None:
+        """Go round until nothing is left to do.
+
+        Raises:
+            GoesRound: there always is. What a cycle raises: what it did not commit is processed again by the next run.
+        """
+        self._run(self._lease)
+        if self.topics.kept > _KEPT:
+            self.topics.forget_used(task.position for task in self._group.tasks)
+
+    def _run(self, lease: Lease) -> None:
+        group = self._group
+        if not group.is_open:
+            self._open(lease)
+        try:
+            for _ in range(self._most):
+                moved = group.cycle(lease, 0.0)
+                if not self._reader.has_more and not (moved and self._may_move(lease)):
+                    return
+        except BaseException:
+            # Stores and timers are seen as they were committed.
+            group.abandon()
+            self._open(self._lease)
+            raise
+        raise GoesRound
+
+    def _open(self, lease: Lease) -> None:
+        try:
+            self._group.open(lease)
+        except BaseException:
+            self._group.abandon()
+            raise
+
+    def _may_move(self, lease: Lease) -> bool:
+        """Tell whether the next cycle may have something to do though nothing is unread."""
+        return lease.until is not None or any(task.input.has_waiting for task in self._group.tasks)
+
+    def close(self, until: int) -> None:
+        """Move closing times on to `until` (ms), as the last lease of a job that is rescaled does."""
+        ends = {topic: tuple(each.end for each in self.topics.partitions[topic]) for topic in self._lease.start}
+        lease = replace(self._lease, number=self._lease.number + 1, until=ends, close_until=until)
+        self._reader.end_here(True)
+        self._run(lease)
+        assert self._group.is_done(lease), "a lease that ends is not done"
+        self._reader.end_here(False)
+        self._lease = replace(self._lease, number=lease.number + 1)
+        self.run()
+
+    def restart(self) -> None:
+        """End the loop, and begin it again as a new process does: the changelogs tell what the tables held."""
+        self._group.mark()
+        self._group.close()
+        for stage in self._stages:
+            stage.begin()
+        self._begin()
+
+    def restore(self, tasks: Mapping[tuple[int, int], Left]) -> None:
+        """Begin again from what another job's tasks left, as one that is rescaled does.
+
+        Args:
+            tasks: by sub-topology and number.
+        """
+        for task in self._group.tasks:
+            left = tasks.get(task.place)
+            if left is not None:
+                rows, position = left
+                number = task.changelogs.partition
+                for topic, key, value, at in task.changelogs.route(list(rows), max(position.stream_time, 0)):
+                    self.topics.changelog(topic, number).append(key, value, at)
+                known = replace(position, ends=task.input.ends, senders=())
+                self.topics.positions[task.changelogs.internal, number] = known
+        self.restart()
+
+
+def errors(application: str) -> str:
+    """Return the name of a job's `.errors`."""
+    return f"{application}.errors"
+
+
+def late(application: str) -> str:
+    """Return the name of a job's `.late`."""
+    return f"{application}.late"

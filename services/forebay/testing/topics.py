@@ -1,0 +1,96 @@
+"""Topics in memory: what a driven service reads, and the changelogs its tables are completed from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from forebay.processor.messages import Headers
+from forebay.runtime.protocol.position import TaskPosition
+from forebay.testing.shown import PipedRecord
+
+Place = tuple[str, int]
+
+
+class Partition:
+    """Records of one partition from offset `first` on."""
+
+    __slots__ = ("first", "number", "records", "topic")
+
+    def __init__(self, topic: str, number: int) -> None:
+        self.topic, self.number = topic, number
+        self.records: list[PipedRecord] = []
+        self.first = 0
+
+    @property
+    def end(self) -> int:
+        """Offset of the next record."""
+        return self.first + len(self.records)
+
+    def append(self, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers) -> None:
+        """Add a record (`timestamp` in ms)."""
+        self.records.append(PipedRecord(self.topic, self.end, key, value, timestamp, headers, self.number))
+
+    def delete_before(self, offset: int) -> None:
+        """Forget the records before an offset."""
+        if offset > self.first:
+            del self.records[: offset - self.first]
+            self.first = offset
+
+
+class Changelog:
+    """One partition of a compacted topic: the last record of each key, in the order of their offsets."""
+
+    __slots__ = ("_rows", "end")
+
+    def __init__(self) -> None:
+        self._rows: dict[bytes, tuple[int, bytes | None, int]] = {}
+        self.end = 0
+
+    def append(self, key: bytes, value: bytes | None, timestamp: int) -> None:
+        """Add a record (`timestamp` in ms)."""
+        self._rows.pop(key, None)
+        self._rows[key] = self.end, value, timestamp
+        self.end += 1
+
+    def records(self, offset: int) -> Iterator[tuple[bytes, bytes | None, int]]:
+        """Return key, value and timestamp of the records from an offset on."""
+        for key, (at, value, timestamp) in self._rows.items():
+            if at >= offset:
+                yield key, value, timestamp
+
+
+class Topics:
+    """The partitions of topics that a service reads, and of its changelogs."""
+
+    def __init__(self) -> None:
+        self.partitions: dict[str, list[Partition]] = {}
+        self.changelogs: dict[Place, Changelog] = {}
+        self.positions: dict[Place, TaskPosition] = {}
+        """The last position by partition of an internal changelog."""
+
+    def create(self, topic: str, partitions: int) -> None:
+        """Make a topic that is read."""
+        self.partitions[topic] = [Partition(topic, number) for number in range(partitions)]
+
+    def partition(self, topic: str, number: int) -> Partition:
+        """Return a partition of a topic that is read."""
+        return self.partitions[topic][number]
+
+    def changelog(self, topic: str, number: int) -> Changelog:
+        """Return a partition of a changelog."""
+        return self.changelogs.setdefault((topic, number), Changelog())
+
+    @property
+    def kept(self) -> int:
+        """Number of records kept in topics that are read."""
+        return sum(len(each.records) for each in chain.from_iterable(self.partitions.values()))
+
+    def forget_used(self, positions: Iterable[TaskPosition]) -> None:
+        """Forget what all tasks have used: a start reads from their positions."""
+        used: dict[Place, int] = {}
+        for position in positions:
+            for topic, number, end in position.ends:
+                used[topic, number] = min(end, used.get((topic, number), end))
+        for (topic, number), end in used.items():
+            self.partition(topic, number).delete_before(end)
