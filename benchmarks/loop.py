@@ -23,7 +23,6 @@ from typing import Any
 
 import click
 from confluent_kafka import Message, Producer, TopicPartition
-from forebay.runtime.task.surroundings import GroupSurroundings
 
 from forebay.catalog import Service, find_service
 from forebay.job import Job, load_job
@@ -41,6 +40,7 @@ from forebay.runtime.task.pacing import Limits, Pacing
 from forebay.runtime.task.snapshot import SnapshotWriter
 from forebay.runtime.task.state_task import StateTask, TaskSettings
 from forebay.runtime.worker.reader import GroupReader
+from forebay.runtime.worker.surroundings import GroupSurroundings
 from forebay.runtime.worker.transaction import GroupProducer
 from forebay.serde import local_codec
 from forebay.stores.table import MemoryTable
