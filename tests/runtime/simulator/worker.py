@@ -77,7 +77,7 @@ def logs(job: Job) -> list[StageLog]:
 
 
 def build(environment: Environment, lease: Lease, storage: GroupStorage, at: Callable[[str], None]) -> TaskGroup:
-    """Return the group of a lease, as `runtime.task.build` makes it."""
+    """Return the group of a lease, as `runtime.worker.build` makes it."""
     job, broker, name = environment.job, environment.broker, f"{APPLICATION}-group-{lease.group}"
     tasks: list[StateTask] = []
     writers: dict[Place, SnapshotWriter] = {}
