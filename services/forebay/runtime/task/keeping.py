@@ -11,9 +11,9 @@ from forebay.runtime.task.group import TaskGroup
 from forebay.runtime.task.snapshot import GroupStorage, Piece, Place, SnapshotWriter
 
 _PIECE_ROWS = 50_000
-_TOGETHER_ROWS = 5_000
 """A cut of so many rows of 400 bytes, folding included, takes the loop a quarter of a second of CPU. What changes again
 before it is put is put once: in a backlog, rows of fewer keys than these only at the end of a lease."""
+_TOGETHER_ROWS = 5_000
 
 T = TypeVar("T")
 
