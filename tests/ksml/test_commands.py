@@ -84,6 +84,7 @@ def test_the_runner_s_configuration_beside_definitions_is_left_out(tmp_path: Pat
     assert files_of([tmp_path]) == [tmp_path / "one.yaml"]
 
 
+@pytest.mark.long
 def test_other_processes_find_the_service_by_the_environment() -> None:
     script = "from forebay.catalog import find_service as f; print(f('orders').stages, f('orders').summary)"
     variables = {**os.environ, **environment("orders", [ORDERS]), "FOREBAY_SERVICES": "forebay.ksml.mounted"}

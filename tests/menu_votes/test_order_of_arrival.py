@@ -2,6 +2,7 @@
 
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,6 +11,8 @@ from tests.deletes import pipe_each
 from tests.menu_votes.harness import START, Poll
 from tests.menu_votes.replay import settled
 from tests.menu_votes.test_replay_agreement import CUSTOMERS, TOPICS, Arrived
+
+pytestmark = pytest.mark.long
 
 choices = st.lists(
     st.tuples(st.sampled_from(CUSTOMERS), st.sampled_from(["curry", "soup", "north", "south"])), max_size=25

@@ -8,6 +8,8 @@ from forebay.producing.base import Defect, Event, Options
 from forebay.producing.sources import generate
 from user_sessions.model import UserActivity
 
+pytestmark = pytest.mark.long
+
 COUNT = 20_000
 
 

@@ -20,6 +20,8 @@ from tests.queries.events import events
 from tests.queries.parts.parted import PARTS, SECONDS, TASKS, Parted, get, keys_of
 from tests.queries.written import WrittenTask
 
+pytestmark = pytest.mark.long
+
 
 @contextmanager
 def following(url: str) -> Iterator[Iterator[tuple[str, Any]]]:

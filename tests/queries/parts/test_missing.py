@@ -13,6 +13,8 @@ from forebay.runtime.http import Answer
 from forebay.testing.cell import Cell
 from tests.queries.parts.parted import PARTS, SECONDS, Parted, get, keys_of, publish, written_tasks
 
+pytestmark = pytest.mark.long
+
 MISSING = "Forebay-Missing-Parts"
 
 
