@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 from confluent_kafka.admin import (
@@ -80,21 +81,33 @@ class Administrator:
             done.result(20)
 
     def grant(self, principal: str, *rights: Right) -> None:
-        """Grant rights."""
+        """Grant rights, and see that the broker knows of them: it learns of them a moment after they were taken."""
         AclAdmin(self.settings).grant(rights, principal)
+        for right in rights:
+            self._await(_filter(right, principal), present=True)
 
     def revoke(self, principal: str, right: Right) -> None:
-        """Take a right away; it must be there."""
-        admin = AdminClient(self.settings.admin())
-        granted = binding(right, principal)
-        filtered = AclBindingFilter(
-            granted.restype,
-            granted.name,
-            granted.resource_pattern_type,
-            granted.principal,
-            granted.host,
-            granted.operation,
-            granted.permission_type,
-        )
+        """Take a right away, and see that the broker knows of it; it must be there."""
+        admin, filtered = AdminClient(self.settings.admin()), _filter(right, principal)
         (done,) = admin.delete_acls([filtered]).values()
         assert len(done.result(20)) == 1, f"{principal} had no right to {right}"
+        self._await(filtered, present=False)
+
+    def _await(self, filtered: AclBindingFilter, *, present: bool) -> None:
+        admin, deadline = AdminClient(self.settings.admin()), time.monotonic() + 20
+        while bool(admin.describe_acls(filtered).result(20)) is not present:
+            assert time.monotonic() < deadline, f"the broker does not know of the change of {filtered}"
+            time.sleep(0.02)
+
+
+def _filter(right: Right, principal: str) -> AclBindingFilter:
+    granted = binding(right, principal)
+    return AclBindingFilter(
+        granted.restype,
+        granted.name,
+        granted.resource_pattern_type,
+        granted.principal,
+        granted.host,
+        granted.operation,
+        granted.permission_type,
+    )
