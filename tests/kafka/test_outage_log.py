@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import threading
 
 import pytest
 from confluent_kafka import KafkaError
 
-from forebay.kafka.librdkafka_log import OutageLog
+from forebay.kafka import librdkafka_log
+from forebay.kafka.librdkafka_log import STARVED, OutageLog
 
 
 class Clock:
@@ -74,3 +77,21 @@ def test_a_refused_login_is_an_error_that_names_the_options(
     outage.on_error(down(KafkaError._AUTHENTICATION))
     (record,) = caplog.records
     assert (record.levelname, "check its TLS and SASL options" in record.getMessage()) == ("ERROR", True)
+
+
+def test_a_worker_whose_client_can_t_make_its_threads_ends_and_others_are_told(
+    outage: OutageLog, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[int] = []
+    monkeypatch.setattr(os, "_exit", ended.append)
+    monkeypatch.setattr(librdkafka_log, "_ENDS", threading.Event())
+    starved = KafkaError(KafkaError._CRIT_SYS_RESOURCE, "Unable to create broker thread")
+    outage.on_error(starved)
+    assert ended == []
+    librdkafka_log.end_when_starved()
+    outage.on_error(starved)
+    assert ended == [STARVED]
+    assert [record.getMessage() for record in caplog.records] == [
+        "the consumer of 127.0.0.1:9092 reports: Unable to create broker thread",
+        "the consumer of 127.0.0.1:9092 can't go on: Unable to create broker thread: this process ends",
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -17,7 +18,20 @@ _STATISTICS_MS = 1_000
 _LOG_LEVEL = 2  # critical: what goes on around an outage is told by OutageLog
 
 _UNREACHABLE = frozenset({KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT, KafkaError._RESOLVE})
+STARVED = 75
+"""Exit code of a process whose client could not make its threads."""
+
+_ENDS = threading.Event()
+
 NOT_ADMITTED = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError.SASL_AUTHENTICATION_FAILED})
+
+
+def end_when_starved() -> None:
+    """Have this process end where a client can't make its threads, for lack of memory: it would wait for ever.
+
+    For those that somebody starts again.
+    """
+    _ENDS.set()
 
 
 class OutageLog:
@@ -40,6 +54,9 @@ class OutageLog:
         """Take an error that concerns the client as a whole (librdkafka's error_cb)."""
         if error.fatal():
             log.error("the %s of %s can't go on: %s", self._client, self._servers, error.str())
+        elif error.code() == KafkaError._CRIT_SYS_RESOURCE and _ENDS.is_set():
+            log.error("the %s of %s can't go on: %s: this process ends", self._client, self._servers, error.str())
+            os._exit(STARVED)
         elif error.code() in _UNREACHABLE:
             if self._begins():
                 log.warning(

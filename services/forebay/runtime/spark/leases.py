@@ -7,6 +7,7 @@ import logging
 import time
 from typing import Any
 
+from forebay.kafka.librdkafka_log import end_when_starved
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.logs import configure_logging
 from forebay.runtime.memory import collect_seldom
@@ -71,6 +72,7 @@ def hold(spec: JobSpec, lease: str, storage: SparkStorage) -> str:
     """Hold a lease until it is over; return the tasks' reports. Both are JSON."""
     configure_logging(spec.log_format)
     collect_seldom()
+    end_when_starved()
     return json.dumps(_Holding(spec, Lease.from_json(lease), storage).run())
 
 
