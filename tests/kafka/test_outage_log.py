@@ -8,7 +8,7 @@ import os
 import threading
 
 import pytest
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, KafkaException
 
 from forebay.kafka import librdkafka_log
 from forebay.kafka.librdkafka_log import STARVED, OutageLog
@@ -95,3 +95,20 @@ def test_a_worker_whose_client_can_t_make_its_threads_ends_and_others_are_told(
         "the consumer of 127.0.0.1:9092 reports: Unable to create broker thread",
         "the consumer of 127.0.0.1:9092 can't go on: Unable to create broker thread: this process ends",
     ]
+
+
+def test_an_error_that_is_on_its_way_passes_a_callback_as_it_is() -> None:
+    fenced = KafkaException(KafkaError(KafkaError._FENCED))
+
+    def masked(_level: int, _text: str) -> None:
+        raise SystemError("isinstance returned a result with an exception set") from fenced
+
+    with pytest.raises(KafkaException) as found:
+        librdkafka_log.unmasked(masked)(50, "fatal")
+    assert found.value is fenced
+    with pytest.raises(SystemError, match="of its own"):
+        librdkafka_log.unmasked(_raise)()
+
+
+def _raise() -> None:
+    raise SystemError("of its own")

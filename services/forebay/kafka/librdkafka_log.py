@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, KafkaException
 
 log = logging.getLogger("forebay.kafka")
 _LIBRDKAFKA = logging.getLogger("forebay.kafka.librdkafka")
@@ -99,16 +99,41 @@ class OutageLog:
             log.warning("broker %s is reachable again after %.0f s", self._servers, self._clock() - since)
 
 
+def unmasked(callback: Callable[..., None]) -> Callable[..., None]:
+    """Return a callback that lets an error pass which is on its way already.
+
+    A fatal error, such as that somebody else has our transactional id, is set as an exception when the client calls
+    back with what else there is. The first built-in function that is called then makes a SystemError of it.
+    """
+
+    def called(*given: Any) -> None:
+        try:
+            callback(*given)
+        except SystemError as error:
+            if isinstance(error.__cause__, KafkaException):
+                raise error.__cause__ from None
+            raise
+
+    return called
+
+
+class _Logger:
+    """What librdkafka logs to."""
+
+    def __init__(self) -> None:
+        self.log = unmasked(_LIBRDKAFKA.log)
+
+
 def log_options() -> dict[str, Any]:
     """Return the options that bring librdkafka's log lines into ours. They come when the client is polled."""
-    return {"log_level": _LOG_LEVEL, "logger": _LIBRDKAFKA}
+    return {"log_level": _LOG_LEVEL, "logger": _Logger()}
 
 
 def outage_options(client: str, servers: str) -> dict[str, Any]:
     """Return the options that log outages of the broker, once each. They are noticed when the client is polled."""
     outage = OutageLog(client, servers)
     return {
-        "error_cb": outage.on_error,
-        "stats_cb": outage.on_statistics,
+        "error_cb": unmasked(outage.on_error),
+        "stats_cb": unmasked(outage.on_statistics),
         "statistics.interval.ms": _STATISTICS_MS,
     }
