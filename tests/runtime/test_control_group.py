@@ -8,11 +8,8 @@ from typing import Any
 import pytest
 from confluent_kafka import TopicPartition
 
-from forebay.runtime.protocol.lease import Lease
-
-pytest.importorskip("pyspark")
-
 from forebay.kafka.settings import KafkaSettings
+from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spark import control
 from forebay.runtime.spark.control import DriverControl, WorkerControl
 from forebay.runtime.spec import JobSpec
