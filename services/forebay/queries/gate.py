@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import base64
 import hmac
-import json
 from collections.abc import Collection
 from pathlib import Path
 
-from forebay.runtime.http import Answer, Request
+from forebay.runtime.http import Answer, Request, json_answer
 
 _LEAST_BYTES = 16
 _SCHEME, _BASIC = "Bearer", "Basic"
@@ -45,8 +44,7 @@ class Gate:
             return None
         wants_token = bool(self._accepted[_SCHEME.lower()])
         said = _TOKEN if wants_token else "a login is asked for: send name and password (HTTP Basic)"
-        body = json.dumps({"error": said}).encode() + b"\n"
-        return Answer(401, "application/json", body, {"WWW-Authenticate": _SCHEME if wants_token else _BASIC})
+        return json_answer(401, {"error": said}, {"WWW-Authenticate": _SCHEME if wants_token else _BASIC})
 
 
 def read_logins(file: Path) -> tuple[bytes, ...]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import forebay
-from forebay.runtime.http import MAX_BODY, Answer
+from forebay.runtime.http import MAX_BODY, Answer, json_answer
 
 _ERRORS = {
     "400": "what is wrong, and what to write instead",
@@ -92,4 +91,4 @@ def openapi(has_sql: bool) -> Answer:
         "components": {"schemas": {"Error": error}, "securitySchemes": schemes},
         "security": [{}, {"token": []}, {"login": []}],
     }
-    return Answer(200, "application/json", json.dumps(document).encode() + b"\n")
+    return json_answer(200, document)

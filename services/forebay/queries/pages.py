@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,7 @@ from forebay.queries.parts.stores import Caller, PartedStores, PartsMissing
 from forebay.queries.reads import WrongQuery
 from forebay.queries.stores import Found, JobStores, UnknownStore
 from forebay.queries.subscription import Subscription
-from forebay.runtime.http import Answer, Request
+from forebay.runtime.http import Answer, Request, json_answer
 from forebay.stores.keys import join_key
 from forebay.stores.scans import KeyOrderReads
 
@@ -136,5 +135,4 @@ def _batches(found: Found) -> dict[str, Any]:
 
 
 def _json(status: int, content: dict[str, Any], missing: tuple[int, ...] = ()) -> Answer:
-    body = json.dumps(content, ensure_ascii=False).encode() + b"\n"
-    return Answer(status, "application/json", body, missing_header(missing))
+    return json_answer(status, content, missing_header(missing))

@@ -12,12 +12,13 @@ from forebay.builder.keys import Windowed
 from forebay.codec import DecodeError, Unavailable
 from forebay.queries import parameters
 from forebay.queries.entries import Entry
+from forebay.queries.events import SILENCE, written
 from forebay.queries.parts.asking import AllParts, missing_header
 from forebay.queries.parts.stores import Caller, PartedStores, PartsMissing
 from forebay.queries.push import Tail
 from forebay.queries.reads import Bounds, WrongQuery
 from forebay.queries.stores import JobStores, UnknownStore
-from forebay.runtime.http import Answer, Request
+from forebay.runtime.http import Answer, Request, json_answer
 from forebay.sql.compile import Compiler
 from forebay.sql.describing import described
 from forebay.sql.encodings.rows import encode_json
@@ -255,22 +256,19 @@ def _read(request: Request) -> Asked:
 def _lines(found: Iterator[dict[str, Any] | None], asked: Asked, missing: tuple[int, ...] = ()) -> Answer:
     def pieces() -> Iterator[bytes]:
         for each in found:
-            if asked.as_events:
-                name = "" if each is None else next(iter(each))
-                yield b": nothing new\n\n" if each is None else f"event: {name}\ndata: {_json(each[name])}\n\n".encode()
+            if not asked.as_events:
+                yield b"\n" if each is None else encode_json(each) + b"\n"
+            elif each is None:
+                yield SILENCE
             else:
-                yield b"\n" if each is None else _json(each).encode() + b"\n"
+                name = next(iter(each))
+                yield written(name, encode_json(each[name]))
 
     return Answer(
         200, "text/event-stream" if asked.as_events else "application/x-ndjson", pieces(), missing_header(missing)
     )
 
 
-def _json(content: Any) -> str:
-    return encode_json(content).decode()
-
-
 def _error(status: int, text: str, missing: tuple[int, ...] = ()) -> Answer:
     content = {"error": text, **({"missing": missing} if missing else {})}
-    body = json.dumps(content, ensure_ascii=False).encode() + b"\n"
-    return Answer(status, "application/json", body, missing_header(missing))
+    return json_answer(status, content, missing_header(missing))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import dataclass
+from typing import Any
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
-from forebay.runtime.http import Answer, HttpServer, Request
+from forebay.runtime.http import Answer, HttpServer, Request, json_answer
 
 NO_PAGE = Answer(404, "text/plain", b"try /healthz, /readyz or /metrics\n")
 
@@ -85,7 +85,6 @@ def health_server(health: Health, registry: CollectorRegistry, host: str, port: 
     return HttpServer(lambda request: health_page(request, health, registry) or NO_PAGE, host, port)
 
 
-def told(verdict: Verdict) -> Answer:
-    """Return a verdict as an answer: 200, or 503 with the reason."""
-    body = json.dumps({"ok": verdict.ok, "reason": verdict.reason}).encode()
-    return Answer(200 if verdict.ok else 503, "application/json", body)
+def told(verdict: Verdict, **more: Any) -> Answer:
+    """Return a verdict as an answer, with what else is to be told: 200, or 503 with the reason."""
+    return json_answer(200 if verdict.ok else 503, {"ok": verdict.ok, "reason": verdict.reason, **more})

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -72,6 +73,7 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 MAX_BODY = 1 << 16
 """Bytes that a POST's body may have."""
 
@@ -101,10 +103,15 @@ class Tls:
     key: Path
 
 
+def json_answer(status: int, content: Mapping[str, Any], headers: Mapping[str, str] = NO_HEADERS) -> Answer:
+    """Return a JSON object as an answer."""
+    body = json.dumps(content, ensure_ascii=False).encode() + b"\n"
+    return Answer(status, "application/json", body, headers)
+
+
 def refusal(status: int, text: str) -> Answer:
     """Return the answer to a request that can't be answered; the connection ends with it."""
-    body = json.dumps({"error": text}, ensure_ascii=False).encode() + b"\n"
-    return Answer(status, "application/json", body, {"Connection": "close"})
+    return json_answer(status, {"error": text}, {"Connection": "close"})
 
 
 class PortInUse(OSError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import asdict
 
@@ -15,7 +14,7 @@ from forebay.queries.parts.wire import CONTENT, Ask, Wait, check_begun, rows_of
 from forebay.queries.reads import WrongQuery
 from forebay.queries.stores import JobStores, UnknownStore
 from forebay.queries.subscription import Subscription
-from forebay.runtime.http import Answer, Request
+from forebay.runtime.http import Answer, Request, json_answer
 
 SILENT_SECONDS = 2.0
 """After which a push to another part says that it is still there."""
@@ -36,12 +35,14 @@ class PartPages:
 
     def told(self) -> Answer:
         """Tell who this is: open to all, as health is."""
-        return _json(200, {**asdict(self._identity), "tasks": self._stores().tasks})
+        return json_answer(200, {**asdict(self._identity), "tasks": self._stores().tasks})
 
     def answer(self, request: Request) -> Answer:
         """Answer a request of another part; of one that looks for somebody else: 421."""
         if request.forwarded != self._identity.sent:
-            return _json(421, {"error": f"this is {self._identity}: ask /stores, or forward to {request.forwarded!r}"})
+            return json_answer(
+                421, {"error": f"this is {self._identity}: ask /stores, or forward to {request.forwarded!r}"}
+            )
         try:
             match request.path:
                 case ("part", "read"):
@@ -51,13 +52,13 @@ class PartPages:
                     return _packed(self._stores().unreached(wait.wanted, wait.seconds))
                 case ("part", "changes"):
                     return self._follow(request)
-            return _json(404, {"error": "parts ask each other for /part/read, /part/wait and /part/changes"})
+            return json_answer(404, {"error": "parts ask each other for /part/read, /part/wait and /part/changes"})
         except UnknownStore as error:
-            return _json(404, {"error": error.args[0]})
+            return json_answer(404, {"error": error.args[0]})
         except (WrongQuery, msgspec.MsgspecError) as error:
-            return _json(400, {"error": str(error)})
+            return json_answer(400, {"error": str(error)})
         except (Unavailable, DecodeError) as error:
-            return _json(503, {"error": str(error)})
+            return json_answer(503, {"error": str(error)})
 
     def _follow(self, request: Request) -> Answer:
         given = request.parameters
@@ -72,7 +73,3 @@ class PartPages:
 
 def _packed(content: object) -> Answer:
     return Answer(200, CONTENT, msgspec.msgpack.encode(content))
-
-
-def _json(status: int, content: dict[str, object]) -> Answer:
-    return Answer(status, "application/json", json.dumps(content, ensure_ascii=False).encode() + b"\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -15,7 +14,7 @@ from forebay.queries.parts.pages import PartPages
 from forebay.queries.parts.servers import PartServers, Settings
 from forebay.queries.parts.share import Identity
 from forebay.queries.stores import JobStores
-from forebay.runtime.health import Health
+from forebay.runtime.health import Health, told
 from forebay.runtime.http import Answer, Request
 from forebay.runtime.stage_log import StageLog
 
@@ -70,12 +69,8 @@ class ServedPart:
             case ("part",):
                 return self._pages.told()
             case ("readyz",):
-                verdict = health.ready()
                 parts = {"answering": self._servers.answering, "of": self._share.parts}
-                body = json.dumps(
-                    {"ok": verdict.ok, "reason": verdict.reason, "part": self._share.part, "parts": parts}
-                )
-                return Answer(200 if verdict.ok else 503, "application/json", body.encode())
+                return told(health.ready(), part=self._share.part, parts=parts)
         return None
 
     def answer(self, request: Request) -> Answer:
