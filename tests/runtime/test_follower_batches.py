@@ -68,3 +68,41 @@ def test_rows_wait_for_their_position() -> None:
     broker.written = {ROWS: 5, POSITIONS: 2}
     broker.stable = {ROWS: 5, POSITIONS: 0}
     assert broker.round() == []
+
+
+class Stop(threading.Event):
+    """Ends after so many rounds; notes the pauses between them, and takes none."""
+
+    def __init__(self, rounds: int) -> None:
+        super().__init__()
+        self.rounds = rounds
+        self.pauses: list[float | None] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.pauses.append(timeout)
+        if len(self.pauses) == self.rounds:
+            self.set()
+        return self.is_set()
+
+
+def test_what_a_transaction_holds_back_is_looked_at_soon_again_then_ever_later() -> None:
+    broker = Broker()
+    broker.written = {ROWS: 5, POSITIONS: 2}
+    stop = Stop(6)
+    broker.follow(stop, 0.1, lambda _batch, _rows: None)
+    assert stop.pauses == [0.01, 0.02, 0.04, 0.08, 0.1, 0.1]
+
+
+def test_the_pause_is_as_long_as_before_once_the_transaction_has_ended() -> None:
+    broker = Broker()
+    broker.written = {ROWS: 5, POSITIONS: 2}
+    stop = Stop(4)
+
+    def told(_batch: int, _rows: int) -> None:
+        if len(stop.pauses) == 1:
+            broker.stable = dict(broker.written)
+        if len(stop.pauses) == 2:
+            broker.written = {ROWS: 7, POSITIONS: 3}
+
+    broker.follow(stop, 0.1, told)
+    assert stop.pauses == [0.01, 0.02, 0.1, 0.01]

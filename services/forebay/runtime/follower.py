@@ -32,6 +32,8 @@ _FETCH = 10_000
 _POLL_SECONDS = 0.2
 _QUEUED_KB = 16_384
 """Read ahead by the client: memory that a process with millions of rows shall not need."""
+_AGAIN_SECONDS = 0.01
+"""When to look again for what a transaction held back: the transactions of a live job end within milliseconds."""
 
 Offsets = Mapping[str, int]
 """Ends by topic, of one task's partition."""
@@ -127,6 +129,7 @@ class Follower:
             (topic, number): offset for number, task in self._tasks for topic, offset in task.begins.items()
         }
         self._known: Mapping[Place, int] = {}
+        self._held_back = False
         self._watch = watch
         self._consumer.assign(
             [TopicPartition(*place, self._read.get(place, OFFSET_BEGINNING)) for place in self._of_place]
@@ -135,17 +138,22 @@ class Follower:
     def follow(self, stop: threading.Event, seconds: float, told: Callable[[int, int], None]) -> None:
         """Catch up every `seconds` until `stop` is set. After Unavailable it can be called again, and goes on.
 
+        A round that a transaction held back is followed by one soon, then ever later: one that hangs costs no more
+        than none.
+
         Args:
             told: called after each round with the number of the newest batch it applied (-1: none) and the rows held.
 
         Raises:
             Unavailable: the broker can't be reached. ChangelogsAnew: nothing that was read counts.
         """
+        again = min(_AGAIN_SECONDS, seconds)
         while not stop.is_set():
             batch = self.catch_up(stop)
             if not stop.is_set():
                 told(batch, sum(task.row_count for _, task in self._tasks))
-            stop.wait(seconds)
+            stop.wait(again if self._held_back else seconds)
+            again = min(2 * again if self._held_back else _AGAIN_SECONDS, seconds)
 
     @property
     def lag(self) -> int:
@@ -181,12 +189,14 @@ class Follower:
                 f"the changelogs were not read for {away:.0f} s, longer than they keep deletes (delete.retention.ms)"
             )
         self._watch.all_read(asked)
-        batches = [
-            task.batches_end({topic: ends[topic, number] for topic in task.topics})
+        whole = [
+            (number, task)
             for number, task in self._tasks
             if before[task.internal, number] == after[task.internal, number]
             and all(ends[topic, number] == after[topic, number] for topic in task.topics)
         ]
+        self._held_back = len(whole) < len(self._tasks)
+        batches = [task.batches_end({topic: ends[topic, number] for topic in task.topics}) for number, task in whole]
         return max(batches, default=-1)
 
     def _ends(self, places: Iterable[Place], isolation: IsolationLevel) -> dict[Place, int]:
