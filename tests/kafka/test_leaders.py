@@ -1,0 +1,33 @@
+"""A new client is connected before it is asked for what it would not wait for."""
+
+from __future__ import annotations
+
+from forebay.kafka.leaders import learn_leaders
+
+
+class Client:
+    """Notes what it was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def list_topics(self, topic: str, timeout: float) -> None:
+        self.asked.append(topic)
+
+
+def test_one_topic_is_asked_for_twice_the_first_answer_ends_the_connection_it_came_by() -> None:
+    client = Client()
+    learn_leaders(client, ["errors"], 1.0)
+    assert client.asked == ["errors", "errors"]
+
+
+def test_every_topic_is_asked_for_once_connected() -> None:
+    client = Client()
+    learn_leaders(client, ["b", "a", "b"], 1.0)
+    assert client.asked == ["a", "a", "b"]
+
+
+def test_nothing_is_asked_for_no_topic() -> None:
+    client = Client()
+    learn_leaders(client, [], 1.0)
+    assert client.asked == []
