@@ -22,6 +22,14 @@ session = build_session("archived", 1, sys.argv[1], SparkOptions(), sys.argv[2])
 print(session.range(5).count())
 session.stop()
 """
+LAUNCHED = """
+import sys
+from forebay.runtime.session import SparkOptions, build_session, launch
+launch(SparkOptions())
+session = build_session("launched", 1, sys.argv[1], SparkOptions(), sys.argv[2])
+print(session.range(5).count(), "pandas" in sys.modules)
+session.stop()
+"""
 WORKER = """
 import sys
 from pyspark.sql.functions import udf
@@ -63,6 +71,11 @@ def test_an_archive_that_does_not_fit_is_passed_over_in_silence(tmp_path: Path) 
     done = start_spark(tmp_path, f"-XX:SharedArchiveFile={archive} -Xlog:cds=off -Xlog:cds+dynamic=off")
     assert (done.stdout, done.returncode) == ("5\n", 0), done.stderr
     assert "archive" not in done.stderr
+
+
+def test_a_driver_s_start_imports_no_pandas(tmp_path: Path) -> None:
+    done = start_spark(tmp_path, archive_options(), LAUNCHED)
+    assert done.stdout == "5 False\n", done.stderr
 
 
 def test_workers_import_the_installed_pyspark_not_the_sources_in_spark_s_zip(tmp_path: Path) -> None:

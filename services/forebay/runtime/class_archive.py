@@ -12,33 +12,35 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyspark
 from pyspark.sql import DataFrame, Row
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import ReadLimit
+from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from forebay.runtime.own_workers import own_workers
 from forebay.runtime.session import SparkOptions, archive_file, build_session
+from forebay.runtime.spark.holder import OUTPUT_SCHEMA, declared_states
 
 _SECONDS = 300.0
 
 
-class _Stream(DataSourceStreamReader):
+_BATCHES = 3
+
+
+class _Stream(SimpleDataSourceStreamReader):
     def initialOffset(self) -> dict[str, int]:
         return {"at": 0}
 
-    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
-        return {"at": 1}
+    def read(self, start: dict[str, int]) -> tuple[Iterator[tuple[int, str]], dict[str, int]]:
+        end = min(start["at"] + 1, _BATCHES)
+        return self.readBetweenOffsets(start, {"at": end}), {"at": end}
 
-    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        return [InputPartition(0)]
-
-    def read(self, partition: InputPartition) -> Iterator[tuple[int, str]]:
-        yield 0, "row"
+    def readBetweenOffsets(self, start: dict[str, int], end: dict[str, int]) -> Iterator[tuple[int, str]]:
+        return iter((0, "row") for _ in range(start["at"], end["at"]))
 
 
 class _Source(DataSource):
@@ -47,21 +49,27 @@ class _Source(DataSource):
         return "forebay-class-archive"
 
     def schema(self) -> str:
-        return "task int, batch string"
+        return "bucket int, lease string"
 
-    def streamReader(self, schema: Any) -> _Stream:
+    def simpleStreamReader(self, schema: Any) -> _Stream:
         return _Stream()
 
 
-class _Count(StatefulProcessor):
+class _Holder(StatefulProcessor):
+    """Does with its states what a job's snapshots do."""
+
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self._rows = handle.getValueState("rows", "count long")
+        self._states = declared_states(handle)
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:
-        found = self._rows.get()
-        count = sum(1 for _ in rows) + (0 if found is None else found[0])
-        self._rows.update((count,))
-        yield Row(task=key[0], count=count)
+        tasks, blocks = self._states
+        for row in rows:
+            had = tasks.containsKey((0, 0)) and tasks.getValue((0, 0))
+            tasks.updateValue((0, 0), (b"task",))
+            for place, _ in list(blocks.iterator()):
+                blocks.removeKey(place)
+            blocks.updateValue((0, 0, 1), (b"block",))
+            yield Row(reports=f"{row['lease']} {had}")
 
     def close(self) -> None:
         pass
@@ -84,19 +92,22 @@ def build(file: Path) -> None:
 def _train(file: str) -> None:
     """Run the query, and end the JVM in good order: it writes the archive then."""
     with tempfile.TemporaryDirectory(prefix="forebay-class-archive-") as place:
-        session = build_session("class-archive", 1, place, SparkOptions(), f'"-XX:ArchiveClassesAtExit={file}"')
+        checkpoint = str(Path(place, "checkpoint"))
+        session = build_session("class-archive", 1, checkpoint, SparkOptions(), f'"-XX:ArchiveClassesAtExit={file}"')
+        with own_workers(session.sparkContext, "class-archive"):
+            session.sparkContext.parallelize([0], 1).map(str).collect()
         session.dataSource.register(_Source)
         query = (
             session.readStream.format(_Source.name())
             .load()
-            .groupBy("task")
-            .transformWithState(_Count(), "task int, count long", "Append", "None")
+            .groupBy("bucket")
+            .transformWithState(_Holder(), OUTPUT_SCHEMA, "Append", "None")
             .writeStream.foreachBatch(_collect)
-            .option("checkpointLocation", place)
-            .trigger(availableNow=True)
+            .option("checkpointLocation", checkpoint)
             .start()
         )
-        query.awaitTermination()
+        query.processAllAvailable()
+        query.stop()
         gateway: Any = session.sparkContext._gateway
         session.stop()
         gateway.shutdown()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 import sys
@@ -13,7 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyspark
+from py4j.protocol import INPUT_CONVERTER
 from pyspark.sql import SparkSession
+from pyspark.sql.types import NumpyArrayConverter, NumpyScalarConverter
 
 from forebay.private import UMASK
 from forebay.runtime.jvm import start_jvm, without_secrets
@@ -118,9 +119,9 @@ def launch(options: SparkOptions) -> None:
         with suppress(Exception):
             _start(settings, options)
 
-    for work in (start, _import_what_sessions_do):
-        # An end that comes sooner waits: a JVM that is left while it starts would live on for a moment, with its files.
-        threading.Thread(target=work, name="launch").start()
+    _without_numpy()
+    # An end that comes sooner waits: a JVM that is left while it starts would live on for a moment, with its files.
+    threading.Thread(target=start, name="launch").start()
 
 
 def build_session(
@@ -176,10 +177,13 @@ def _start(settings: Mapping[str, str], options: SparkOptions) -> None:
     start_jvm(settings if alone else without_secrets(settings))
 
 
-def _import_what_sessions_do() -> None:
-    """Import pandas, as py4j's converters of pyspark do at a session's first call: half a second."""
-    with suppress(ImportError):
-        importlib.import_module("pyspark.testing.utils")
+def _without_numpy() -> None:
+    """Take out py4j's converters of NumPy values, of which a job has none: to look for NumPy they import pandas."""
+    INPUT_CONVERTER[:] = [
+        converter
+        for converter in INPUT_CONVERTER
+        if not isinstance(converter, NumpyScalarConverter | NumpyArrayConverter)
+    ]
 
 
 def java_settings(java: str, conf: Mapping[str, str]) -> dict[str, str]:
