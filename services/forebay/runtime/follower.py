@@ -30,6 +30,9 @@ from forebay.stores.table import Change
 
 _FETCH = 10_000
 _POLL_SECONDS = 0.2
+_FETCH_WAIT_MS = 20
+"""How long the broker keeps an answer back that has nothing new. Behind a transaction's records lies its marker, which
+no consumer is handed: only the next answer, with nothing in it, tells that everything was read."""
 _QUEUED_KB = 16_384
 """Read ahead by the client: memory that a process with millions of rows shall not need."""
 _AGAIN_SECONDS = 0.01
@@ -240,5 +243,5 @@ def follower_of(kafka: KafkaSettings, group: str, tasks: Iterable[tuple[int, Fol
     """Return what follows the tasks, connected under a consumer group's name (it commits nothing)."""
     followed = list(tasks)
     watch = TombstoneWatch(kept_seconds(kafka, {topic for _, task in followed for topic in task.topics}))
-    options = {"group.id": group, "queued.max.messages.kbytes": _QUEUED_KB}
+    options = {"group.id": group, "fetch.wait.max.ms": _FETCH_WAIT_MS, "queued.max.messages.kbytes": _QUEUED_KB}
     return Follower(Consumer(kafka.consumer(**options)), AdminClient(kafka.admin()), followed, watch)
