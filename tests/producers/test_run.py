@@ -2,14 +2,16 @@
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Message, Producer
 
-from forebay.producing.base import Options
+from forebay.producing.base import Generator, Options
 from forebay.producing.frames import Frames
 from forebay.producing.run import produce
-from forebay.producing.sources import generate
+from forebay.producing.sources import generate, source_of
 from forebay.serde import AvroCodec, LocalSchemas, Schema, load_contract
 from user_sessions.model import UserActivity
 
@@ -84,6 +86,22 @@ def test_events_begin_when_they_can_be_sent(broker: str) -> None:
     produce(TOPIC, options, {"bootstrap.servers": broker}, codec, register)
     (first,) = consume(broker, 1)
     assert first.timestamp()[1] >= answered[-1]
+
+
+def test_events_begin_when_a_large_population_is_made(broker: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    schemas, made = LocalSchemas(), list[int]()
+    codec = AvroCodec(UserActivity, schemas.register(load_contract("user-sessions", "UserActivity")), schemas)
+    source = source_of(TOPIC)
+
+    def slow(options: Options) -> Generator[Any]:
+        time.sleep(0.05)
+        made.append(time.time_ns() // 1_000_000)
+        return source.generator(options)
+
+    monkeypatch.setattr("forebay.producing.run.source_of", lambda _: replace(source, generator=slow))
+    produce(TOPIC, Options(count=1, rate=1_000), {"bootstrap.servers": broker}, codec, lambda _subject, _text: 0)
+    (first,) = consume(broker, 1)
+    assert first.timestamp()[1] >= made[-1]
 
 
 def test_a_key_goes_where_java_producers_send_it(broker: str) -> None:

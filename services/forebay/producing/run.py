@@ -12,7 +12,7 @@ from forebay.codec import Codec
 from forebay.producing.base import Event, Options
 from forebay.producing.frames import Frame, Frames, json_frame
 from forebay.producing.send import PRODUCER_CONFIG, Sender, Sent
-from forebay.producing.sources import generate, source_of
+from forebay.producing.sources import records, source_of
 from forebay.serde import load_contract
 
 
@@ -60,6 +60,12 @@ def produce(
         on_progress=on_progress,
         should_stop=should_stop,
     )
-    # Not before the registry has answered: an event that is sent later than it happened looks like a slow job.
-    started = options.started_at(time.time_ns() // 1_000_000)
-    return sender.send(generate(topic, started), started.rate, started.duration_s)
+    # Not before the registry has answered and a million users are made: an event that is sent later than it happened
+    # looks like a slow job.
+    generator = source.generator(options.started_at(_now_ms()))
+    started = options.started_at(_now_ms())
+    return sender.send(records(generator, started), started.rate, started.duration_s)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

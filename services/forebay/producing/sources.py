@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import count
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from forebay.catalog import Service, all_services
 from forebay.plugins import PRODUCERS, Named, PluginError, attribute_of, named
-from forebay.producing.base import FIXED_START_MS, Event, Options, Source
+from forebay.producing.base import FIXED_START_MS, Event, Generator, Options, Source
 from forebay.producing.disorder import disordered
+
+V = TypeVar("V")
 
 _ATTRIBUTE = "SOURCE"
 _LINE = 'SOURCE = Source("topic", "service", "Record", Record, RecordGenerator, required_field="...")'
@@ -70,8 +72,13 @@ def generate(topic: str, options: Options) -> Iterator[Event[Any]]:
 
     The n-th record is due n / rate seconds after the start, and ordinary ones carry that as their event time.
     """
+    return records(source_of(topic).generator(options), options)
+
+
+def records(generator: Generator[V], options: Options) -> Iterator[Event[V]]:
+    """Return the records that a generator makes for `options`, as `generate` does."""
     start_ms = FIXED_START_MS if options.start_ms is None else options.start_ms
     ms_per_event = 1000 / options.events_per_second
     indexes = count() if options.limit is None else range(options.limit)
     times = (start_ms + int(index * ms_per_event) for index in indexes)
-    return disordered(source_of(topic).generator(options), times, options)
+    return disordered(generator, times, options)
