@@ -148,6 +148,7 @@ $(LOCKED): pyproject.toml services/pyproject.toml uv.lock
 	@touch $@
 
 # With the native codec (see hatch_build.py): the compiler is the system's, or one from the package index.
+# Compiled, as an installed package is: where PYTHONDONTWRITEBYTECODE is set, each of a job's processes would do it anew.
 $(STAMP): $(LOCKED) hatch_build.py services/pyproject.toml services/forebay/serde/native.pyx
 	@if [ -n "$$($(BIN)/python -c 'import hatch_build; print(*hatch_build.compiler_packages())')" ]; then \
 	    echo "== there is no C compiler: fetching one (100 MB)"; \
@@ -156,6 +157,7 @@ $(STAMP): $(LOCKED) hatch_build.py services/pyproject.toml services/forebay/serd
 	fi
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . --editable services
 	@$(BIN)/python -c 'from forebay.serde.extension import missing; print("== warning:", missing()) if missing() else None'
+	@$(BIN)/python -m compileall -q services producers
 	@touch $@
 
 # Optional: an archive of the classes Spark loads, with which its JVM starts with half the work.

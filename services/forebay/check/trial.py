@@ -13,9 +13,9 @@ from forebay.codec import Unavailable
 from forebay.job import load_job
 from forebay.mistakes import Mistake, mistake
 from forebay.processor.api import AnyProcessor, LateRecord, RejectedRecord
-from forebay.producing.base import Event, Options
+from forebay.producing.base import Event, Options, Source
 from forebay.producing.frames import json_bytes
-from forebay.producing.sources import all_sources, generate, source_of
+from forebay.producing.sources import records, sources_for
 from forebay.testing import TestDriver
 
 RECORDS = 100
@@ -82,12 +82,12 @@ def try_records(service: Service, settings: Any, count: int = RECORDS) -> Trial:
     for stage in driver.stages:
         for processor in stage.processors:
             witness.watch(processor)
-    sources = all_sources()
+    sources = sources_for(service)
     topics = [topic.name for topic in service.inputs if topic.name in sources]
     done: Counter[str] = Counter({topic.name: 0 for topic in service.inputs})
     try:
-        for topic, event in _in_order(service, topics, count):
-            _pipe(service, driver, topic, event)
+        for topic, event in _in_order(service, [sources[topic] for topic in topics], count):
+            _pipe(service, driver, sources[topic], event)
             done[topic] += 1
             _require_no_mistake(service, driver, witness, f"record {done[topic]} of {topic}, key {event.key!r}")
         if topics:
@@ -104,24 +104,27 @@ def try_records(service: Service, settings: Any, count: int = RECORDS) -> Trial:
     return Trial(done, len(driver.outputs), len(driver.late), len(rejected), next(iter(rejected), ""))
 
 
-def _in_order(service: Service, topics: list[str], count: int) -> Iterator[tuple[str, Event[Any]]]:
+def _in_order(service: Service, sources: list[Source], count: int) -> Iterator[tuple[str, Event[Any]]]:
     """Return the producers' records by time; of one time tables come first, as in a task."""
     tables = load_job(service.job).tables
-    streams = [_made(service, topic, count) for topic in sorted(topics, key=lambda topic: topic not in tables)]
+    ordered = sorted(sources, key=lambda source: source.topic not in tables)
+    streams = [_made(service, source, count) for source in ordered]
     return heapq.merge(*streams, key=lambda made: made[1].timestamp)
 
 
-def _made(service: Service, topic: str, count: int) -> Iterator[tuple[str, Event[Any]]]:
+def _made(service: Service, source: Source, count: int) -> Iterator[tuple[str, Event[Any]]]:
+    options = Options(count=count, keys=_KEYS)
     try:
-        for event in generate(topic, Options(count=count, keys=_KEYS)):
-            yield topic, event
+        for event in records(source.generator(options), options):
+            yield source.topic, event
     except Exception as error:  # whatever a generator raises
-        raise mistake(error, service.package, f"the producer of {topic}") from error
+        raise mistake(error, service.package, f"the producer of {source.topic}") from error
 
 
-def _pipe(service: Service, driver: TestDriver, topic: str, event: Event[Any]) -> None:
+def _pipe(service: Service, driver: TestDriver, source: Source, event: Event[Any]) -> None:
+    topic = source.topic
     try:
-        if source_of(topic).contract:
+        if source.contract:
             driver.pipe(event.key, event.value, topic, event.timestamp)
         else:
             driver.pipe_bytes(event.key.encode(), json_bytes(event.value), event.timestamp, topic)

@@ -26,13 +26,31 @@ def all_sources() -> Mapping[str, Source]:
     """
     table = {point.name: _brought(point) for point in named(PRODUCERS)}
     for service in all_services().values():
-        for module in service.producers:
-            place = f"{module} (a producer of {service.name})"
-            source: Source = attribute_of(module, _ATTRIBUTE, place, _line_of(service))
-            if source.topic not in {topic.name for topic in service.inputs}:
-                raise PluginError(f"{module} makes events for {source.topic}, which {service.name} does not read")
+        for source in _named_by(service):
             table.setdefault(source.topic, source)
     return MappingProxyType(table)
+
+
+def sources_for(service: Service) -> Mapping[str, Source]:
+    """Return the sources of a service's inputs that entry points have, or it names itself: no other is imported.
+
+    Raises:
+        PluginError: one of them can't be used.
+    """
+    inputs = {topic.name for topic in service.inputs}
+    table = {point.name: _brought(point) for point in named(PRODUCERS) if point.name in inputs}
+    for source in _named_by(service):
+        table.setdefault(source.topic, source)
+    return MappingProxyType(table)
+
+
+def _named_by(service: Service) -> Iterator[Source]:
+    for module in service.producers:
+        place = f"{module} (a producer of {service.name})"
+        source: Source = attribute_of(module, _ATTRIBUTE, place, _line_of(service))
+        if source.topic not in {topic.name for topic in service.inputs}:
+            raise PluginError(f"{module} makes events for {source.topic}, which {service.name} does not read")
+        yield source
 
 
 def _brought(point: Named) -> Source:
