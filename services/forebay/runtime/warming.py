@@ -36,11 +36,10 @@ def warm_worker(session: SparkSession, application: str, sealed: SealedSpec) -> 
 
 
 def _import(sealed: SealedSpec) -> None:
-    import pyarrow as pa  # noqa: PLC0415 (what the worker is to import, not the driver)
-    import pyspark.sql.pandas.serializers  # noqa: F401, PLC0415
+    from pyspark.sql.pandas import serializers  # noqa: PLC0415 (what the worker is to import, not the driver)
 
     from forebay.job import load_job  # noqa: PLC0415
     from forebay.runtime.spark import leases  # noqa: F401, PLC0415
 
     load_job(sealed.open().entry.job)
-    pa.array([""])  # The first one looks for pandas, and imports it.
+    serializers.pa.array([""])  # type: ignore[attr-defined]  # The first one looks for pandas, and imports it.
