@@ -216,3 +216,21 @@ def test_a_result_can_be_written_under_a_schema_that_is_there(registry: LocalSub
     )
     assert driven.send("in", None, {"N": 5}) == [(None, (5,), 0)]
     assert registry.newest("O-value") is None
+
+
+@pytest.mark.parametrize("kind", ["BOOLEAN", "INT", "VARCHAR", "ARRAY<INT>", "MAP<VARCHAR, INT>", "STRUCT<x INT>"])
+def test_a_single_column_of_avro_that_is_null_is_a_null_value(kind: str, registry: LocalSubjects) -> None:
+    made = Driven(
+        f"CREATE STREAM s (id VARCHAR KEY, c {kind}) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON');\n"
+        "CREATE STREAM o WITH (VALUE_FORMAT='AVRO', WRAP_SINGLE_VALUE=FALSE) AS SELECT * FROM s;"
+    )
+    assert made.send("in", "k", {"C": None}) == [("k", None, 0)]
+    assert made.driver.errors == []
+
+
+def test_a_null_of_kafkas_own_bytes_is_a_null_value() -> None:
+    made = Driven(
+        "CREATE STREAM s (id VARCHAR KEY, c INT) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON');\n"
+        "CREATE STREAM o WITH (VALUE_FORMAT='KAFKA') AS SELECT * FROM s;"
+    )
+    assert made.rows("in", ("k", {"C": None}), ("k", {"C": 4})) == [("k", None), ("k", (4,))]

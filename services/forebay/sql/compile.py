@@ -22,6 +22,7 @@ from forebay.sql.nodes import (
     in_value_format,
     is_windowed,
     mapped,
+    null_of_single,
     rows_under,
     rows_where,
     stamped,
@@ -112,6 +113,8 @@ class Compiler:
             node = stream.graph.add(under_format(node, key))
         if node.value is not value:
             node = stream.graph.add(in_value_format(node, value))
+        if _is_bare(target):
+            node = stream.graph.add(null_of_single(node))
         Stream(stream.graph, node, stream.is_rekeyed).to(target.topic)
 
     def _queryable(self, query: QueryPlan, found: Table[Any, Any]) -> None:
@@ -214,6 +217,13 @@ class Compiler:
 def key_kind(key: Any) -> str:
     """Return the name of the format that keys have within their windows."""
     return str(key.name).split("windowed ")[-1].split(" key ")[0]
+
+
+def _is_bare(target: Source) -> bool:
+    """Tell whether a value is its only column in bytes that say no null, as Avro's of a schema without one."""
+    encoding = target.encoding
+    is_single = encoding.value == "KAFKA" or (encoding.value == "AVRO" and encoding.wraps is False)
+    return is_single and len(target.values) == 1
 
 
 def _written(rows: Stream[Any, Any], target: Source) -> Stream[Any, Any]:

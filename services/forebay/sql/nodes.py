@@ -139,6 +139,18 @@ def in_value_format(parent: Node, into: Format[Any]) -> Node:
     return Node(Kind.STEP, f"write as {into}", parent.key, into, (parent,), make=make, gives_rows=parent.gives_rows)
 
 
+def null_of_single(parent: Node) -> Node:
+    """Return the node that gives a row whose only column is null as a null value."""
+
+    def make(bound: Bound, out: Flow) -> Made:
+        def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            out(key, None if value == (None,) else value, timestamp, ctx)
+
+        return Made((flow,))
+
+    return Node(Kind.STEP, "a null as no value", parent.key, parent.value, (parent,), make=make)
+
+
 def stamped(parent: Node, time_of: Callable[[Any, Any], int]) -> Node:
     """Return the node that gives each record the time its key or value holds. Its errors refuse the record."""
     of_row = reader_of_rows(parent.key)
