@@ -234,3 +234,21 @@ def test_a_null_of_kafkas_own_bytes_is_a_null_value() -> None:
         "CREATE STREAM o WITH (VALUE_FORMAT='KAFKA') AS SELECT * FROM s;"
     )
     assert made.rows("in", ("k", {"C": None}), ("k", {"C": 4})) == [("k", None), ("k", (4,))]
+
+
+@pytest.mark.parametrize("kind", ["JSON", "JSON_SR", "AVRO", "PROTOBUF"])
+def test_a_maps_null_key_is_written_as_a_word(kind: str, registry: LocalSubjects) -> None:
+    made = Driven(
+        "CREATE STREAM s (id VARCHAR KEY, c VARCHAR) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON');\n"
+        f"CREATE STREAM o WITH (VALUE_FORMAT='{kind}') AS SELECT id, MAP(c := 1, 'b' := 2) AS m FROM s PARTITION BY id;"
+    )
+    assert made.rows("in", ("k", {"C": None})) == [("k", ({"null": 1, "b": 2},))]
+
+
+def test_a_map_with_a_null_key_is_kept_in_a_store() -> None:
+    made = Driven(
+        "CREATE STREAM s (id VARCHAR KEY, c VARCHAR) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON');\n"
+        "CREATE TABLE o AS SELECT c, LATEST_BY_OFFSET(MAP(CAST(NULL AS VARCHAR) := id)) AS m FROM s GROUP BY c;"
+    )
+    assert made.rows("in", ("k", {"C": "a"})) == [("a", ({"null": "k"},))]
+    assert made.driver.errors == []

@@ -55,7 +55,7 @@ def hint_of(kind: SqlType) -> Any:
         case ArrayType(item):
             return many(hint_of(item)) | None
         case MapType(key, value):
-            return dict[_plain(key), hint_of(value)] | None  # type: ignore[misc]
+            return dict[_plain(key) | None, hint_of(value)] | None  # type: ignore[misc]
         case StructType(fields):
             return tuple_of([hint_of(each) for _, each in fields]) | None
     return _CLASSES.get(kind, int) | None

@@ -137,13 +137,18 @@ def writer(kind: SqlType) -> Convert:
             return lambda value: None if value is None else [each(part) for part in value]
         case MapType(_, inner):
             one = writer(inner)
-            return lambda value: None if value is None else {str(name): one(part) for name, part in value.items()}
+            return lambda value: None if value is None else {key_text(name): one(part) for name, part in value.items()}
         case StructType(fields):
             parts = [(name, writer(part)) for name, part in fields]
             return lambda value: (
                 None if value is None else {n: w(part) for (n, w), part in zip(parts, value, strict=True)}
             )
     return _double if kind == DOUBLE else _same
+
+
+def key_text(key: Any) -> str:
+    """Return a map's key as text."""
+    return "null" if key is None else str(key)
 
 
 def _double(value: float | None) -> float | str | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from forebay.sql.catalog import Named
+from forebay.sql.encodings.readers import key_text
 from forebay.sql.types import (
     BIGINT,
     BOOLEAN,
@@ -181,10 +182,10 @@ def writer_of(schema: Any, kind: SqlType, names: Mapping[str, Any]) -> Write:
             }
         case MapType(_, item) if found["type"] == "map":
             one = writer_of(found["values"], item, names)
-            return lambda value: {str(key): one(part) for key, part in value.items()}
+            return lambda value: {key_text(key): one(part) for key, part in value.items()}
         case MapType(key, item):
             entry = writer_of(found["items"], StructType((("key", key), ("value", item))), names)
-            return lambda value: [entry((str(key), part)) for key, part in value.items()]
+            return lambda value: [entry((key_text(key), part)) for key, part in value.items()]
         case ArrayType(item):
             each_item = writer_of(found["items"], item, names)
             return lambda value: [each_item(part) for part in value]

@@ -10,7 +10,7 @@ from typing import Any
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from forebay.sql.arithmetic import decimal_of
-from forebay.sql.encodings.readers import reader
+from forebay.sql.encodings.readers import key_text, reader
 from forebay.sql.schemas.protobuf import is_map, is_wrapper
 from forebay.sql.types import DATE, TIME, TIMESTAMP, ArrayType, DecimalType, MapType, SqlType, StructType
 
@@ -100,7 +100,8 @@ def _field_writer(message: Descriptor, name: str, kind: SqlType) -> Callable[[An
 
             def put_map(made: Any, value: Any) -> None:
                 target = getattr(made, name)
-                for key, part in value.items():
+                for given, part in value.items():
+                    key = key_text(given) if given is None else given
                     if fill is None:
                         target[key] = inner.default_value if part is None else part
                     elif part is None:
