@@ -21,6 +21,7 @@ REFUSED = {
     "CREATE STREAM a AS SELECT id, COUNT(*) AS c FROM s GROUP BY id;": ("3:1", "write CREATE TABLE A AS SELECT"),
     "CREATE TABLE a AS SELECT id, n FROM s;": ("3:1", "write CREATE STREAM A AS SELECT"),
     "CREATE STREAM a AS SELECT id, n + area AS x FROM s;": ("3:31", "CAST both to STRING"),
+    "CREATE STREAM a AS SELECT id, n FROM s WHERE n IN (1, '2 or so');": ("3:46", "'2 or so' is no INTEGER: write"),
     "CREATE STREAM a AS SELECT id, LEN(n) AS x FROM s;": ("3:31", "write LEN(STRING)"),
     "CREATE STREAM a AS SELECT id, LENGTH(area) AS x FROM s;": (
         "3:31",

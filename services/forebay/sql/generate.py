@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from ast import literal_eval
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from itertools import count
@@ -45,6 +46,7 @@ GENERATED = "<sql>"
 _NUMBERS = count()
 """Constants of all expressions have names of their own, so that code can be put together."""
 
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)")
 _SIMPLE = re.compile(r"\w+(\[-?\d+\])*|-?\d+(\.\d+)?|'[^'\\]*'")
 
 
@@ -185,8 +187,22 @@ class Generator:
         return [self.cast(value, kind, where).source for value in values], kind
 
     def _read(self, value: Typed, kind: SqlType, where: Expression) -> Typed:
-        is_text = value.type == STRING and value.source[:1] in ("'", '"')
-        return self.cast(value, kind, where) if is_text and (is_number(kind) or kind == BOOLEAN) else value
+        if value.type != STRING or value.source[:1] not in ("'", '"'):
+            return value
+        if is_number(kind):
+            return self._number(value, kind, where)
+        return self.cast(value, kind, where) if kind == BOOLEAN else value
+
+    def _number(self, value: Typed, kind: SqlType, where: Expression) -> Typed:
+        """Return a text that is written down as the number that it is, of its own type."""
+        text = str(literal_eval(value.source)).strip()
+        if _NUMBER.fullmatch(text):
+            return self._literal(Decimal(text) if "." in text else int(text))
+        try:
+            float(text)
+        except ValueError as error:
+            raise SqlError(where.place, f"{value.source} is no {kind}: write a number") from error
+        return self.cast(value, DOUBLE, where)
 
     def function(self, parameters: Sequence[SqlType], made: Lambda) -> Typed:
         """Return the source of a function written in place, and what it gives. Raises SqlError."""
