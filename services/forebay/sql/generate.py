@@ -130,14 +130,16 @@ class Generator:
             case StructOf(fields):
                 parts = [(name, self.of(value)) for name, value in fields]
                 kind = StructType(tuple((name, part.type) for name, part in parts))
-                return Typed(f"({''.join(part.source + ', ' for _, part in parts)})", kind)
+                return Typed(f"({''.join(self.attempted(part.source) + ', ' for _, part in parts)})", kind)
             case ArrayOf(items):
                 parts_, item = self.alike([self.of(each) for each in items], expression)
-                return Typed(f"({''.join(part + ', ' for part in parts_)})", ArrayType(item))
+                return Typed(f"({''.join(self.attempted(part) + ', ' for part in parts_)})", ArrayType(item))
             case MapOf(entries):
                 keys, key = self.alike([self.of(each) for each, _ in entries], expression)
                 values, value_kind = self.alike([self.of(each) for _, each in entries], expression)
-                pairs = ", ".join(f"{k}: {v}" for k, v in zip(keys, values, strict=True))
+                pairs = ", ".join(
+                    f"{self.attempted(k)}: {self.attempted(v)}" for k, v in zip(keys, values, strict=True)
+                )
                 return Typed("{" + pairs + "}", MapType(key, value_kind))
         raise SqlError(expression.place, f"{_word(expression)} can't stand here: write a value")
 
@@ -161,6 +163,10 @@ class Generator:
         self._temporaries += 1
         name = f"t{self._temporaries}"
         return name, f"({name} := {source})"
+
+    def attempted(self, source: str) -> str:
+        """Return the source of a value that is null where it fails, though others beside it are not."""
+        return source if _SIMPLE.fullmatch(source) else f"{self.constant(operators.attempted)}(lambda: {source})"
 
     def cast(self, value: Typed, kind: SqlType, where: Expression) -> Typed:
         """Return a value as another type. Raises SqlError where that can't be."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -196,6 +196,14 @@ def decimal_result(sign: str, one: DecimalType, other: DecimalType) -> DecimalTy
     return DecimalType(min(one.precision - one.scale, other.precision - other.scale) + scale, scale)
 
 
+def attempted(make: Callable[[], Any]) -> Any:
+    """Return what is calculated, null where that fails."""
+    try:
+        return make()
+    except ERRORS:
+        return None
+
+
 def item(values: Sequence[Any], index: int) -> Any:
     """Return an array's item by its number from 1, or from the end by a negative one; None: there is none."""
     at = index - 1 if index > 0 else index + len(values)
@@ -220,4 +228,4 @@ def _regex(pattern: str, escape: str) -> re.Pattern[str]:
     return re.compile(made, re.DOTALL)
 
 
-__all__ = ["ERRORS", "TIMES", "apply", "decimal_result", "item", "like"]
+__all__ = ["ERRORS", "TIMES", "apply", "attempted", "decimal_result", "item", "like"]

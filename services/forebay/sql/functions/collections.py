@@ -213,6 +213,7 @@ def _left(values: Sequence[Any] | None, sought: Any) -> tuple[Any, ...] | None:
 @special("COALESCE IFNULL")
 def _coalesce(make: Generator, call: Call) -> Typed:
     sources, kind = make.alike([make.of(each) for each in call.arguments], call)
+    sources = [make.attempted(source) for source in sources]
     made = sources[-1]
     for source in reversed(sources[:-1]):
         name, test = make.once(source)
