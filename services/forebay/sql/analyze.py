@@ -10,6 +10,7 @@ from forebay.sql.catalog import BOUNDS, Catalog, Named, Source
 from forebay.sql.errors import SqlError
 from forebay.sql.exploding import exploded
 from forebay.sql.names import Item, Sources
+from forebay.sql.options import default_key_format
 from forebay.sql.plan import Code, Filtered, Projected, Rekeyed, Scan, Slot, Step
 from forebay.sql.relation import KeyColumn, Relation
 from forebay.sql.syntax import Column, Expression, Literal, Query, Star
@@ -36,8 +37,8 @@ class Analysis:
         self.sources = Sources(query, [(each.alias, catalog.get(each.name, each.place)) for each in froms])
         self.first = self.sources.by_alias[query.source.alias]
         self.key_format = key_format or self.first.encoding.key
-        if self.key_format == "NONE" and (query.group_by or query.partition_by):
-            self.key_format = "KAFKA"
+        if not key_format and self.key_format == "NONE" and (query.group_by or query.partition_by or query.joins):
+            self.key_format = default_key_format(self.settings)
         free = _IN_WINDOWS if query.window else frozenset[str]()
         self.made_name = joining.made_name(self.sources.by_alias.values())
         made = frozenset({self.made_name}) if query.joins else frozenset[str]()
@@ -106,7 +107,7 @@ class Analysis:
         scans = {alias: self.scan(alias, source, used) for alias, source in self.sources.by_alias.items()}
         found = scans[self.query.source.alias]
         for join, on in zip(self.query.joins, self.ons, strict=True):
-            found = joining.joined(found, scans[join.source.alias], join, on, self.made_name)
+            found = joining.joined(found, scans[join.source.alias], join, on, self.made_name, self.key_format)
         return found
 
     def scan(self, alias: str, source: Source, used: set[tuple[str, str]]) -> Relation:

@@ -102,7 +102,7 @@ class Compiler:
         is_insert = query.name.startswith("INSERT")
         found = self.step(query.step, f"insert {target.name}" if is_insert else target.name)
         if isinstance(found, Stream):
-            found = _written(found, target)
+            found = _under_key(_written(found, target), target)
         else:
             self._queryable(query, found)
         self._made.setdefault(target.name, []).append(found)
@@ -233,6 +233,14 @@ def _written(rows: Stream[Any, Any], target: Source) -> Stream[Any, Any]:
     time_of = sources.time_reader(target)
     node = rows.graph.add(stamped(rows.node, lambda _key, value: time_of(value)))
     return Stream(rows.graph, node, rows.is_rekeyed)
+
+
+def _under_key(rows: Stream[Any, Any], target: Source) -> Stream[Any, Any]:
+    """Return rows under keys of the target's format, which those that read them directly count on."""
+    key = sources.windowed(key_format(target.keys, target.encoding.key), target.windowing)
+    if target.is_framed or not target.keys or key_kind(key) == key_kind(rows.node.key):
+        return rows
+    return Stream(rows.graph, rows.graph.add(under_format(rows.node, key)), True)
 
 
 def _exploded(rows: Stream[Any, Any], parent: Step, arrays: Sequence[Code]) -> Rows:

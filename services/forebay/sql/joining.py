@@ -23,8 +23,13 @@ def synthetic(joins: Sequence[JoinClause], ons: Sequence[Expression]) -> bool:
     return isinstance(on, Call) and not any(isinstance(side, Column) for side in on.arguments)
 
 
-def joined(left: Relation, right: Relation, join: JoinClause, on: Expression, made: str) -> Relation:
-    """Return the rows of both sides beside each other. Raises SqlError."""
+def joined(left: Relation, right: Relation, join: JoinClause, on: Expression, made: str, key_format: str) -> Relation:
+    """Return the rows of both sides beside each other. Raises SqlError.
+
+    Args:
+        made: name of a key that no column stands for.
+        key_format: of keys where neither side has a format.
+    """
     mine, theirs = _sides(left, right, on)
     _check(left, right, join)
     foreign = None
@@ -42,7 +47,7 @@ def joined(left: Relation, right: Relation, join: JoinClause, on: Expression, ma
         raise SqlError(on.place, f"a stream meets a table by its key: write ON ... = {_key_names(right)}")
     kept_left, kept_right = left, right
     if foreign is None:
-        kept_left = _keyed(left, mine, _format(left, right))
+        kept_left = _keyed(left, mine, _format(left, right, key_format))
         kept_right = _keyed(right, theirs, kept_left.format)
         if kept_left.keys and kept_right.keys:
             _check_types(kept_left, kept_right, on)
@@ -76,13 +81,11 @@ def _made(
     return Relation(step, left.slots + right.slots, keys, left.format, table, left.windowing, standard=left.standard)
 
 
-def _format(left: Relation, right: Relation) -> str:
-    """Return the format of the key that both sides are under."""
-    if right.is_table and not left.is_table:
+def _format(left: Relation, right: Relation, otherwise: str) -> str:
+    """Return the format of the key that both sides are under, which need not be the result's."""
+    if right.is_table and not left.is_table:  # a stream is cheaper to move than a table
         return right.format
-    if left.format == "NONE":
-        return right.format if right.format != "NONE" else "KAFKA"
-    return left.format
+    return next((each for each in (left.format, right.format) if each != "NONE"), otherwise)
 
 
 def made_name(found: Iterable[Source]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from forebay.sql.catalog import NAMED, Encoding, Header, Named, Source, Windowing
@@ -56,6 +57,11 @@ def checked(given: Options, place: Place) -> Options:
 def key_format(given: Options, settings: dict[str, str]) -> str:
     """Return the format of keys that options name; "" where they name none."""
     return str(given.get("KEY_FORMAT", given.get("FORMAT", ""))).upper()
+
+
+def default_key_format(settings: Mapping[str, str]) -> str:
+    """Return the format of keys whose source has none to take over."""
+    return settings.get("ksql.persistence.default.format.key", "KAFKA").upper()
 
 
 def declared(statement: CreateSource, settings: dict[str, str], lookup: Lookup = ask) -> Source:
@@ -120,6 +126,10 @@ def target(
     encoding = _encoding(given, settings, replace(source.encoding, key=key, wraps=None), statement.place)
     if len(values) != 1 and given.get("WRAP_SINGLE_VALUE") is not None and given["WRAP_SINGLE_VALUE"] is False:
         raise SqlError(statement.place, "WRAP_SINGLE_VALUE is for a single column: leave it out")
+    if keys and encoding.key == "NONE":
+        raise SqlError(
+            statement.place, f"KEY_FORMAT NONE writes no key, the result has {_names(keys)}: write KAFKA, or JSON"
+        )
     forms = [
         chosen(Asked(part, kind, given, named, statement.place), found, encoding, lookup)
         for part, kind, found in (("KEY", encoding.key, keys), ("VALUE", encoding.value, values))
@@ -197,13 +207,15 @@ def _timestamp(given: Options, columns: tuple[Named, ...], place: Place) -> tupl
     wanted = str(name).strip('`"')
     found = next((each for each in columns if each.name in (wanted, wanted.upper())), None)
     if found is None:
-        raise SqlError(
-            place, f"TIMESTAMP names {name}, which is no column: write one of {', '.join(c.name for c in columns)}"
-        )
+        raise SqlError(place, f"TIMESTAMP names {name}, which is no column: write one of {_names(columns)}")
     pattern = str(given.get("TIMESTAMP_FORMAT", ""))
     if found.type not in (BIGINT, TIMESTAMP) and not (found.type == STRING and pattern):
         raise SqlError(place, f"TIMESTAMP {found}: give a BIGINT (ms), a TIMESTAMP, or a STRING with TIMESTAMP_FORMAT")
     return found.name, pattern
+
+
+def _names(columns: Iterable[Named]) -> str:
+    return ", ".join(column.name for column in columns)
 
 
 def _word(is_table: bool) -> str:

@@ -97,7 +97,7 @@ class Program:
             analysis.first,
             (keys, values),
             relation.windowing,
-            relation.format,
+            analysis.key_format if keys else relation.format,
             self.lookup,
             is_framed=relation.is_framed,
         )

@@ -1,0 +1,58 @@
+"""Which format keys of a result have: that which is asked for, the left source's, or the one that SET names."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sql.driven import Driven
+
+HALLS = "CREATE TABLE halls (id INT PRIMARY KEY, name STRING) WITH (KAFKA_TOPIC='halls', VALUE_FORMAT='JSON');"
+VISITS = (
+    "CREATE STREAM visits (id INT KEY, hall INT) WITH (KAFKA_TOPIC='visits', KEY_FORMAT='DELIMITED', "
+    "VALUE_FORMAT='JSON');"
+)
+KEYLESS = "CREATE STREAM {0} (hall INT, {0} INT) WITH (KAFKA_TOPIC='{0}', KEY_FORMAT='NONE', VALUE_FORMAT='JSON');"
+SET = "SET 'ksql.persistence.default.format.key'='JSON';"
+SEVEN = b"\0\0\0\x07"
+
+
+def format_of(made: Driven, name: str = "O") -> str:
+    return next(source.encoding.key for source in made.program.catalog if source.name == name)
+
+
+@pytest.mark.parametrize(("on", "visit"), [("id", "7"), ("hall", "1")])
+def test_a_stream_joined_with_a_table_keeps_its_own_format(on: str, visit: str) -> None:
+    made = Driven(
+        f"{HALLS}{VISITS}CREATE STREAM o AS SELECT v.{on}, h.name FROM visits v JOIN halls h ON v.{on} = h.id;"
+    )
+    made.send("halls", SEVEN, {"NAME": "north"})
+    assert made.send("visits", visit, {"HALL": 7}) == [(7, ("north",), 0)]
+    assert format_of(made) == "DELIMITED"
+
+
+def test_a_stream_is_joined_under_the_format_that_its_keys_were_given() -> None:
+    made = Driven(
+        f"{HALLS}{VISITS}CREATE STREAM o AS SELECT v.id AS id, h.name FROM visits v JOIN halls h ON v.id = h.id;"
+        "CREATE STREAM p AS SELECT o.id, o.name AS name, v.hall FROM o JOIN visits v WITHIN 1 HOUR ON o.id = v.id;"
+    )
+    assert format_of(made, "P") == "DELIMITED"
+    for key in range(6):
+        made.send("halls", key.to_bytes(4), {"NAME": "north"})
+        assert made.send("visits", str(key), {"HALL": 1})[-1] == (key, ("north", 1), 0)
+
+
+@pytest.mark.parametrize(
+    ("query", "topics"),
+    [
+        ("CREATE TABLE o AS SELECT hall, COUNT(*) AS n FROM a GROUP BY hall;", "a"),
+        ("CREATE STREAM o AS SELECT hall, a FROM a PARTITION BY hall;", "a"),
+        ("CREATE STREAM o AS SELECT a.hall, a, b FROM a JOIN b WITHIN 1 HOUR ON a.hall = b.hall;", "ab"),
+    ],
+)
+def test_keys_of_sources_without_one_have_the_format_that_set_names(query: str, topics: str) -> None:
+    sources = KEYLESS.format("a") + KEYLESS.format("b")
+    assert format_of(Driven(sources + query)) == "KAFKA"
+    made = Driven(SET + sources + query)
+    assert format_of(made) == "JSON"
+    sent = [each for topic in topics for each in made.send(topic, None, {"HALL": 7, topic.upper(): 1})]
+    assert [key for key, _, _ in sent] == [7]
