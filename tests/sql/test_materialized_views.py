@@ -129,3 +129,12 @@ def test_what_is_none_is_refused_with_its_place(statement: str, place: str, reme
         program_of(HEAD + statement, "views.sql")
     assert str(refused.value).startswith(f"views.sql:{place}: ")
     assert remedy in str(refused.value)
+
+
+def test_a_view_may_select_its_key_twice_or_nothing_else() -> None:
+    made = Driven(
+        stream("area VARCHAR")
+        + "CREATE MATERIALIZED VIEW o AS SELECT area FROM s GROUP BY area;"
+        + "CREATE MATERIALIZED VIEW p AS SELECT area, area AS again FROM s GROUP BY area;"
+    )
+    assert made.rows("in", (None, {"AREA": "hall"})) == [("hall", ()), ("hall", ("hall",))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from forebay.sql import aggregation, joining
@@ -12,6 +12,7 @@ from forebay.sql.exploding import exploded
 from forebay.sql.names import Item, Sources
 from forebay.sql.options import default_key_format
 from forebay.sql.plan import Code, Filtered, Projected, Rekeyed, Scan, Slot, Step
+from forebay.sql.printed import printed
 from forebay.sql.relation import KeyColumn, Relation
 from forebay.sql.syntax import Column, Expression, Literal, Query, Star
 from forebay.sql.walk import columns, parts
@@ -179,6 +180,7 @@ class Analysis:
             taken[item.name] = item
             at = next((n for n in range(len(keys)) if n not in named and chosen[n] is item), None)
             if at is None:
+                self._check_copy(item, chosen.values())
                 values.append((item.name, item.expression))
             else:
                 named[at] = Named(item.name, keys[at].named.type)
@@ -192,7 +194,22 @@ class Analysis:
                     f"the key column {key.named.name} is missing from the SELECT list: add it, there is no table or "
                     "stream without its key",
                 )
+        if not values and not self.query.standard:
+            raise SqlError(
+                self.query.place,
+                "every column selected is of the key: select another, such as "
+                f"AS_VALUE({printed(items[0].expression)}) AS copy",
+            )
         return tuple(named[at] for at in range(len(keys))), values
+
+    def _check_copy(self, item: Item, keys: Iterable[Item | None]) -> None:
+        """Refuse a key's second column, which ksqlDB refuses and PostgreSQL does not. Raises SqlError."""
+        if self.query.standard or not any(key and key.expression == item.expression for key in keys):
+            return
+        raise SqlError(
+            item.expression.place,
+            f"{item.name} is the key once more: write AS_VALUE({printed(item.expression)}) AS {item.name}",
+        )
 
 
 def _chosen(items: Sequence[Item], key: KeyColumn) -> Item | None:

@@ -10,6 +10,7 @@ from forebay.sql.errors import SqlError
 from forebay.sql.plan import Code, Joined, Rekeyed, Settled
 from forebay.sql.relation import KeyColumn, Relation
 from forebay.sql.syntax import Call, Column, Expression, JoinClause
+from forebay.sql.types import SqlType
 from forebay.sql.walk import columns
 
 
@@ -41,6 +42,7 @@ def joined(left: Relation, right: Relation, join: JoinClause, on: Expression, ma
         if not _is_key(left, mine):
             left, right = _settled(left), _settled(right)
             foreign = left.code(mine)
+            _check_foreign(foreign, right.keys[0].named.type, on)
             if join.kind not in ("INNER", "LEFT"):
                 raise SqlError(on.place, f"a {join.kind} JOIN by a foreign key can't be computed: write INNER or LEFT")
     elif right.is_table and not _is_key(right, theirs):
@@ -174,6 +176,15 @@ def _settled(side: Relation) -> Relation:
         return side
     step = Settled(side.step, tuple(key.named for key in side.keys), side.format, side.windowing)
     return replace(side, step=step, is_framed=False)
+
+
+def _check_foreign(foreign: Code, key: SqlType, on: Expression) -> None:
+    if foreign.type != key:
+        raise SqlError(
+            on.place,
+            f"{foreign.shown} is {foreign.type}, the other table's key {key}: "
+            f"write ON CAST({foreign.shown} AS {key}) = ...",
+        )
 
 
 def _check_types(left: Relation, right: Relation, on: Expression) -> None:
