@@ -215,6 +215,26 @@ def test_explode_partition_by_and_insert_into() -> None:
     assert made.send("in", "k", {"ITEMS": ["c"]}) == [("k", ("c",), 0), ("c", ("k",), 0)]
 
 
+@pytest.mark.parametrize(
+    ("by", "key"),
+    [("id + 1", 6), ("id, t", (5, None)), ("id + 1, COALESCE(t, 'none'), 2", (6, None, 2)), ("t", None)],
+)
+def test_a_null_value_is_partitioned_by_what_its_former_key_says(by: str, key: Any) -> None:
+    made = Driven(
+        stream("id INT KEY, t STRING, n INT", ", KEY_FORMAT='JSON'")
+        + f"CREATE STREAM o AS SELECT {by}, n FROM s PARTITION BY {by};"
+    )
+    assert made.send("in", "5", None) == [(key, None, 0)]
+
+
+def test_a_null_value_without_a_key_is_partitioned_by_nulls() -> None:
+    made = Driven(
+        stream("id INT KEY, t STRING, n INT", ", KEY_FORMAT='JSON'")
+        + "CREATE STREAM o AS SELECT id, t, n FROM s PARTITION BY id, t;"
+    )
+    assert made.send("in", None, None) == [((None, None), None, 0)]
+
+
 def test_a_null_partition_key_leaves_no_key() -> None:
     made = Driven(stream("id STRING KEY, t STRING") + "CREATE STREAM o AS SELECT t, id FROM s PARTITION BY t;")
     assert made.send("in", "k", {"T": None}) == [(None, ("k",), 0)]

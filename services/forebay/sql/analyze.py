@@ -160,7 +160,8 @@ class Analysis:
             and all(each in key.equals for each, key in zip(by, relation.keys, strict=True))
         )
         into = tuple(key.named for key in keys)
-        step = Rekeyed(relation.step, tuple(codes), into, self.key_format, stays, drops_null)
+        alone = () if drops_null else tuple(relation.code_of_key(each) for each in by)
+        step = Rekeyed(relation.step, tuple(codes), into, self.key_format, stays, drops_null, alone)
         framed = relation.is_framed and stays
         return replace(relation, step=step, keys=tuple(keys), format=self.key_format, windowing=None, is_framed=framed)
 

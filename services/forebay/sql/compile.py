@@ -188,10 +188,11 @@ class Compiler:
         if step.stays:
             return rows
         make = row_of(step.keys, windowed=is_windowed(rows))
+        alone = row_of(step.alone, windowed=is_windowed(rows))
         key = key_format(step.into, step.format)
 
         def key_of(old: Any, row: Any) -> Any:
-            found = make(old, row)
+            found = make(old, row) if row is not None else alone(old, row)
             return None if found in ((), (None,)) else found
 
         return Stream(rows.graph, rows.graph.add(rows_under(rows.node, key, key_of)), True)

@@ -14,7 +14,7 @@ def row_of(columns: Sequence[Code], *, windowed: bool) -> Callable[[Any, Any], t
     namespace = {name: value for code in columns for name, value in code.namespace.items()}
     made = compiled("k, r, w", [code.source for code in columns], namespace)
     if windowed:
-        return lambda key, row: made(key.key, row, key.window)
+        return lambda key, row: made(None, row, None) if key is None else made(key.key, row, key.window)
     return lambda key, row: made(key, row, None)
 
 

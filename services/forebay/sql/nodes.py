@@ -88,12 +88,12 @@ def rows_where(parent: Node, keeps: Callable[[Any, Any], bool]) -> Node:
 
 
 def rows_under(parent: Node, key: Format[Any], key_of: Callable[[Any, Any], Any]) -> Node:
-    """Return the node that gives each record a key made of it (None: none); a null value is under none."""
+    """Return the node that gives each record a key made of it and its value (None: none)."""
     of_row, row = reader_of_rows(parent.key), writer_of_rows(key)
 
     def make(bound: Bound, out: Flow) -> Made:
         def flow(text: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
-            made = None if value is None else key_of(None if text is None else of_row(text), value)
+            made = key_of(None if text is None else of_row(text), value)
             out(None if made is None else row(made), value, timestamp, ctx)
 
         return Made((flow,))

@@ -55,6 +55,7 @@ class Rekeyed:
         into: names and types of the key's columns.
         format: of the key's bytes.
         stays: whether the key has the same values as before, so that rows stay where they are.
+        alone: keys of a record whose value is null, computed of its former key; (): it is given none.
     """
 
     parent: Step
@@ -63,6 +64,7 @@ class Rekeyed:
     format: str
     stays: bool = False
     drops_null: bool = False
+    alone: tuple[Code, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

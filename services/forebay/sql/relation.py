@@ -11,6 +11,8 @@ from forebay.sql.generate import Generator, Typed
 from forebay.sql.plan import Code, Slot, Step
 from forebay.sql.printed import printed
 from forebay.sql.syntax import Column, Expression
+from forebay.sql.types import NULL
+from forebay.sql.walk import columns, parts
 
 FUNCTIONS = loaded.REGISTRY
 
@@ -58,6 +60,19 @@ class Relation:
     def code(self, expression: Expression) -> Code:
         """Return an expression over a row as code. Raises SqlError."""
         make = self.generator()
+        made = make.of(expression)
+        return Code(made.source, made.type, make.namespace, printed(expression))
+
+    def code_of_key(self, expression: Expression) -> Code:
+        """Return an expression over the key alone as code; null where it needs more than that. Raises SqlError."""
+        found = {
+            equal: Typed(f"(k and k[{at}])", key.named.type)  # a record may have no key
+            for at, key in enumerate(self.keys)
+            for equal in key.equals
+        }
+        if any(part in self.replaced for part in parts(expression)) or not found.keys() >= set(columns(expression)):
+            return Code("None", NULL, {}, printed(expression))
+        make = Generator(RowNames(()), FUNCTIONS, found, standard=self.standard)
         made = make.of(expression)
         return Code(made.source, made.type, make.namespace, printed(expression))
 
