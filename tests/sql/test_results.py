@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from forebay.serde.subjects import LocalSubjects, connect
 from tests.sql.driven import Driven, stream
 
 
@@ -233,6 +234,28 @@ def test_a_null_value_without_a_key_is_partitioned_by_nulls() -> None:
         + "CREATE STREAM o AS SELECT id, t, n FROM s PARTITION BY id, t;"
     )
     assert made.send("in", None, None) == [((None, None), None, 0)]
+
+
+def test_insert_into_casts_to_the_streams_types() -> None:
+    connect(LocalSubjects())
+    made = Driven(
+        stream("id INT KEY, n INT")
+        + "CREATE STREAM o (id BIGINT KEY, price DECIMAL(5, 2), x DOUBLE) WITH (KAFKA_TOPIC='o', VALUE_FORMAT='AVRO');"
+        "INSERT INTO o SELECT id, n AS price, n AS x FROM s;"
+    )
+    ((key, row, _),) = made.send("in", b"\0\0\0\x05", {"N": 3})
+    assert (key, row, str(row[0]), type(row[1])) == (5, (Decimal("3.00"), 3.0), "3.00", float)
+    assert made.send("in", b"\0\0\0\x05", None) == [(5, None, 0)]
+
+
+def test_a_query_reads_what_others_inserted_as_the_streams_types() -> None:
+    made = Driven(
+        stream("id INT KEY, n INT") + "CREATE STREAM o AS SELECT CAST(id AS BIGINT) AS id, CAST(n AS DECIMAL(5, 2)) AS "
+        "price FROM s PARTITION BY CAST(id AS BIGINT);"
+        "INSERT INTO o SELECT id, n AS price FROM s;"
+        "CREATE TABLE t AS SELECT id, SUM(price) AS total FROM o GROUP BY id;"
+    )
+    assert made.send("in", b"\0\0\0\x05", {"N": 3})[-1] == (5, (Decimal("6.00"),), 0)
 
 
 def test_a_null_partition_key_leaves_no_key() -> None:

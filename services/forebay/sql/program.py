@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from forebay.sql import options
 from forebay.sql.analyze import Analysis
@@ -25,6 +25,7 @@ from forebay.sql.syntax import (
     Statement,
 )
 from forebay.sql.tokens import TOO_DEEP
+from forebay.sql.widening import widened
 
 SETTINGS = {
     "ksql.output.topic.name.prefix": "before the names of output topics",
@@ -117,7 +118,7 @@ class Program:
             raise SqlError(statement.place, "this query gives a TABLE: INSERT INTO takes the rows of a stream")
         for ours, theirs, what in ((keys, target.keys, "key"), (values, target.values, "value")):
             _check_columns(statement, ours, theirs, what)
-        target = replace(target, keys=target.keys, values=target.values)
+        step = widened(step, keys, target, relation)
         name = f"INSERTQUERY_{len(self.queries)}"
         self.queries.append(QueryPlan(name, step, target, is_table=False, text=statement.text))
 

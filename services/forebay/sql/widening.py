@@ -1,0 +1,35 @@
+"""Columns of a query as those of the stream it is inserted into."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from forebay.sql.catalog import Named, Source
+from forebay.sql.generate import Typed
+from forebay.sql.plan import Code, Projected, Rekeyed, Step
+from forebay.sql.relation import Relation
+from forebay.sql.syntax import Column
+
+
+def widened(step: Step, keys: Sequence[Named], target: Source, relation: Relation) -> Step:
+    """Return rows whose keys and values have the target's types, which the query's widen to."""
+    assert isinstance(step, Projected)
+    columns = tuple(_as(code, named, relation) for code, named in zip(step.columns, target.values, strict=True))
+    rows = replace(step, columns=columns, into=target.values)
+    same = all(one.type == other.type for one, other in zip(keys, target.keys, strict=True))
+    if same or relation.windowing is not None:  # such a key keeps its window, and its columns as they are
+        return rows
+    codes = tuple(
+        _as(Code(f"(k and k[{at}])", one.type, {}, one.name), other, relation)
+        for at, (one, other) in enumerate(zip(keys, target.keys, strict=True))
+    )
+    return Rekeyed(rows, codes, target.keys, target.encoding.key, alone=codes)
+
+
+def _as(code: Code, named: Named, relation: Relation) -> Code:
+    if code.type == named.type:
+        return code
+    make = relation.generator()
+    made = make.cast(Typed(code.source, code.type), named.type, Column(named.name))
+    return Code(made.source, made.type, {**code.namespace, **make.namespace}, f"CAST({code.shown} AS {named.type})")
