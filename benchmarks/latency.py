@@ -1,8 +1,9 @@
 """End-to-end latency: from a record's produce time to a read_committed consumer's receive time of its output.
 
-    python -m benchmarks.latency [--rate 1000] [--seconds 60]
+    python -m benchmarks.latency [SERVICE] [--rate 1000] [--seconds 60]
 
-The reference, in the same run, is a consumer of the input topic: the broker's own part of the way.
+Services of one input topic, whose results carry the time of the record they follow from. The reference, in the same
+run, is a consumer of the input topic: the broker's own part of the way.
 """
 
 from __future__ import annotations
@@ -15,42 +16,41 @@ from pathlib import Path
 import click
 from confluent_kafka import OFFSET_END, Consumer, TopicPartition
 
-from benchmarks.bench import SERVICE, TOPIC, JobProcess, platform
-from forebay.kafka.codecs import register_contract, registry_codec
-from forebay.kafka.registry import SchemaRegistry
+from benchmarks.backlog import codecs
+from benchmarks.bench import SERVICE, JobProcess, platform
+from forebay.catalog import Service, find_service
 from forebay.kafka.settings import KafkaSettings
 from forebay.producing.base import Options
 from forebay.producing.run import produce
-from user_sessions.model import UserActivity
 
 WARM_UP_SECONDS = 20
 
 
 @click.command()
+@click.argument("service", default=SERVICE)
 @click.option("--rate", default=1_000, help="Events per second.")
 @click.option("--seconds", default=60, help="Measured time, after the warm-up.")
 @click.option("--arguments", default="", help="Further arguments of `forebay run`.")
-def main(rate: int, seconds: int, arguments: str) -> None:
+def main(service: str, rate: int, seconds: int, arguments: str) -> None:
     """Measure."""
-    with platform() as (home, kafka):
-        measure(home, kafka, rate, seconds, arguments.split())
+    with platform(service) as (home, kafka):
+        measure(home, kafka, find_service(service), rate, seconds, arguments.split())
 
 
-def measure(home: Path, kafka: KafkaSettings, rate: int, seconds: int, arguments: list[str]) -> None:
+def measure(home: Path, kafka: KafkaSettings, service: Service, rate: int, seconds: int, arguments: list[str]) -> None:
     """Produce at a steady rate while the job runs, and print what consumers saw after the warm-up."""
-    schema_id = register_contract(SchemaRegistry(kafka.registry()), SERVICE, "UserActivity", TOPIC).schema_id
-    codec = registry_codec(kafka, SERVICE, UserActivity, schema_id)
+    ((topic, codec),) = codecs(kafka, service).items()
     options = Options(rate=rate, duration_s=WARM_UP_SECONDS + seconds, keys=1_000, seed=1)
-    job = JobProcess(home, SERVICE, *arguments)
+    job = JobProcess(home, service.name, *arguments)
     job.wait_until_it_runs()
     began = time.time()
-    consumers = [Latencies(kafka, topic, began + WARM_UP_SECONDS) for topic in (TOPIC, "user_session_stats")]
-    produce(TOPIC, options, kafka.producer(**{"linger.ms": 0}), codec, lambda _subject, _text: 0)
+    consumers = [Latencies(kafka, name, began + WARM_UP_SECONDS) for name in (topic, service.output.name)]
+    produce(topic, options, kafka.producer(**{"linger.ms": 0}), codec, lambda _subject, _text: 0)
     for consumer in consumers:
         consumer.wait_for(rate * seconds)
     reference, job_latency = (consumer.close() for consumer in consumers)
     job.stop()
-    print(f"{rate:,} events/s for {seconds} s, 4 partitions, 1,000 users")
+    print(f"{service.name}: {rate:,} events/s for {seconds} s, 4 partitions, 1,000 keys")
     for name, values in (("reference (input topic)", reference), ("job's output", job_latency)):
         print(
             f"  {name}: p50 {_quantile(values, 50):.0f} ms, p99 {_quantile(values, 99):.0f} ms, {len(values):,} records"
