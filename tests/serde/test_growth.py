@@ -49,6 +49,12 @@ def refused(call: Callable[[], object]) -> Callable[[], object]:
     ids=["decoded", "encoded", "truncated", "trailing", "unfit"],
 )
 def test_memory_does_not_grow(call: Callable[[], object]) -> None:
+    # What leaks grows each time; threads that other tests left behind allocate now and then.
+    assert min(grown(call) for _ in range(3)) < RUNS / 2
+
+
+def grown(call: Callable[[], object]) -> int:
+    """Return how many more blocks are allocated after a number of calls."""
     for _ in range(500):
         call()
     gc.collect()
@@ -56,7 +62,7 @@ def test_memory_does_not_grow(call: Callable[[], object]) -> None:
     for _ in range(RUNS):
         call()
     gc.collect()
-    assert sys.getallocatedblocks() - before < RUNS / 2
+    return sys.getallocatedblocks() - before
 
 
 @pytest.mark.skipif(NATIVE is None, reason="the explaining path leaves it to the collector")
