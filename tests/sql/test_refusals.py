@@ -65,6 +65,21 @@ REFUSED = {
     "CREATE STREAM a AS SELECT *, id AS copy FROM s;": ("4:30", "write AS_VALUE(S.ID) AS COPY"),
     "CREATE TABLE a AS SELECT id FROM s GROUP BY id;": ("4:19", "such as AS_VALUE(S.ID) AS copy"),
     "CREATE STREAM a AS SELECT id FROM s;": ("4:20", "such as AS_VALUE(S.ID) AS copy"),
+    "CREATE TABLE a AS SELECT id, COUNT(*) AS c FROM s WINDOW HOPPING (SIZE 1 HOUR, ADVANCE BY 2 HOURS) GROUP BY id;": (
+        "4:91",
+        "can't advance by more than its SIZE, records would lie between: write ADVANCE BY less",
+    ),
+    "CREATE STREAM a WITH (TIMESTAMP='area', TIMESTAMP_FORMAT='q') AS SELECT id, area FROM s;": (
+        "4:1",
+        "the letter q means nothing in the pattern 'q': write one such as yyyy-MM-dd",
+    ),
+    "CREATE STREAM a AS SELECT id, NULL AS x FROM s;": ("4:31", "write CAST(NULL AS STRING)"),
+    "CREATE STREAM a AS SELECT id, ARRAY[NULL] AS x FROM s;": ("4:31", "which type X has (ARRAY<NULL>)"),
+    "CREATE STREAM a AS SELECT id, MAP() AS x FROM s;": ("4:31", "write CAST(NULL AS STRING)"),
+    "CREATE STREAM a AS SELECT id, MAP_KEYS(NULL) AS x FROM s;": ("4:31", "a NULL is no MAP: CAST it"),
+    "CREATE STREAM a AS SELECT id, COALESCE() AS x FROM s;": ("4:31", "COALESCE of 0 values does not exist: write 1"),
+    "CREATE STREAM a AS SELECT id, NULLIF(n) AS x FROM s;": ("4:31", "NULLIF of 1 values does not exist: write 2"),
+    "CREATE STREAM a AS SELECT id, GREATEST() AS x FROM s;": ("4:31", "GREATEST of 0 values does not exist"),
     "CREATE STREAM a AS SELECT id, EXPLODE(n) AS x FROM s;": ("4:31", "EXPLODE takes an ARRAY"),
 }
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from forebay.sql.catalog import NAMED, Encoding, Header, Named, Source, Windowing
 from forebay.sql.errors import Place, SqlError
+from forebay.sql.patterns import parts_of
 from forebay.sql.schemas.inference import Asked, Lookup, chosen, completed
 from forebay.sql.schemas.lookup import ask
 from forebay.sql.syntax import CreateAs, CreateSource, Options
@@ -211,6 +212,10 @@ def _timestamp(given: Options, columns: tuple[Named, ...], place: Place) -> tupl
     pattern = str(given.get("TIMESTAMP_FORMAT", ""))
     if found.type not in (BIGINT, TIMESTAMP) and not (found.type == STRING and pattern):
         raise SqlError(place, f"TIMESTAMP {found}: give a BIGINT (ms), a TIMESTAMP, or a STRING with TIMESTAMP_FORMAT")
+    try:
+        parts_of(pattern)
+    except ValueError as error:
+        raise SqlError(place, f"TIMESTAMP_FORMAT: {error}: write one such as yyyy-MM-dd HH:mm:ss") from error
     return found.name, pattern
 
 

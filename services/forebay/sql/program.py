@@ -20,11 +20,13 @@ from forebay.sql.syntax import (
     CreateSource,
     CreateType,
     InsertInto,
+    Query,
     Select,
     SetProperty,
     Statement,
 )
 from forebay.sql.tokens import TOO_DEEP
+from forebay.sql.types import is_untyped
 from forebay.sql.widening import widened
 
 SETTINGS = {
@@ -84,6 +86,7 @@ class Program:
         chosen = options.checked(statement.options, statement.place)
         analysis = Analysis(statement.query, self.catalog, options.key_format(chosen, self.settings), self.settings)
         step, keys, values, relation = analysis.projected()
+        _check_types(statement.query, (*keys, *values))
         kind = "TABLE" if relation.is_table else "STREAM"
         if relation.is_table != statement.is_table:
             raise SqlError(
@@ -141,6 +144,16 @@ class Program:
             return
         self.catalog.drop(subject, statement.place)
         self.queries = [each for each in self.queries if each.target.name != subject]
+
+
+def _check_types(query: Query, columns: Iterable[Named]) -> None:
+    for column in columns:
+        if is_untyped(column.type):
+            place = next((each.expression.place for each in query.select if each.alias == column.name), query.place)
+            raise SqlError(
+                place,
+                f"nothing says which type {column.name} has ({column.type}): write CAST(NULL AS STRING), or another",
+            )
 
 
 def _check_columns(statement: InsertInto, ours: tuple[Named, ...], theirs: tuple[Named, ...], what: str) -> None:

@@ -175,6 +175,7 @@ def _window(read: Reader) -> WindowClause:
     kind = read.step().text
     read.expect("(")
     size = advance = 0
+    advances = read.token.place
     grace: int | None = None
     retention: int | None = None
     if kind == "SESSION":
@@ -184,6 +185,7 @@ def _window(read: Reader) -> WindowClause:
         if read.take("SIZE"):
             size = read.duration()
         elif read.take("ADVANCE", "BY"):
+            advances = read.token.place
             advance = read.duration()
         elif read.take("GRACE", "PERIOD"):
             grace = read.duration()
@@ -195,4 +197,8 @@ def _window(read: Reader) -> WindowClause:
             read.expect(",")
     if not size:
         read.fail("a window with its SIZE before")
+    if advance > size:
+        raise SqlError(
+            advances, "a window can't advance by more than its SIZE, records would lie between: write ADVANCE BY less"
+        )
     return WindowClause(kind, size, advance or size, grace, retention)

@@ -101,6 +101,18 @@ def is_number(kind: SqlType) -> bool:
     return kind in (INT, BIGINT, DOUBLE) or isinstance(kind, DecimalType)
 
 
+def is_untyped(kind: SqlType) -> bool:
+    """Tell whether nothing says which type a value has, or a part of it."""
+    match kind:
+        case ArrayType(item):
+            return is_untyped(item)
+        case MapType(key, value):
+            return is_untyped(key) or is_untyped(value)
+        case StructType(fields):
+            return any(is_untyped(part) for _, part in fields)
+    return kind == NULL
+
+
 def as_decimal(kind: SqlType) -> DecimalType:
     """Return the decimal that holds every value of a whole type."""
     return kind if isinstance(kind, DecimalType) else DecimalType(_DIGITS[kind], 0)  # type: ignore[index]

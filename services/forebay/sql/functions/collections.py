@@ -129,7 +129,7 @@ def reduced(values: Any, state: Any, step: Callable[..., Any]) -> Any:
     return state
 
 
-@special("TRANSFORM")
+@special("TRANSFORM", 2, 3)
 def _transform(make: Generator, call: Call) -> Typed:
     subject = make.of(call.arguments[0])
     made = [_function(each) for each in call.arguments[1:]]
@@ -146,7 +146,7 @@ def _transform(make: Generator, call: Call) -> Typed:
     raise SqlError(call.place, "write TRANSFORM(array, x => ...) or TRANSFORM(map, (k, v) => ..., (k, v) => ...)")
 
 
-@special("FILTER")
+@special("FILTER", 2, 2)
 def _filter(make: Generator, call: Call) -> Typed:
     subject = make.of(call.arguments[0])
     made = _function(call.arguments[1])
@@ -161,7 +161,7 @@ def _filter(make: Generator, call: Call) -> Typed:
     raise SqlError(call.place, "write FILTER(array, x => ...) or FILTER(map, (k, v) => ...)")
 
 
-@special("REDUCE")
+@special("REDUCE", 3, 3)
 def _reduce(make: Generator, call: Call) -> Typed:
     subject, state = make.of(call.arguments[0]), make.of(call.arguments[1])
     match subject.type:
@@ -188,7 +188,7 @@ def _plain(step: Typed) -> str:
     return step.source.replace("{", "{{").replace("}", "}}")
 
 
-@special("ARRAY_CONTAINS")
+@special("ARRAY_CONTAINS", 2, 2)
 def _contains(make: Generator, call: Call) -> Typed:
     values, sought = (make.of(each) for each in call.arguments)
     return Typed(
@@ -200,7 +200,7 @@ def _has(values: Sequence[Any] | None, sought: Any) -> bool:
     return values is not None and any(identity(each) == identity(sought) for each in values)
 
 
-@special("ARRAY_REMOVE")
+@special("ARRAY_REMOVE", 2, 2)
 def _remove(make: Generator, call: Call) -> Typed:
     values, sought = (make.of(each) for each in call.arguments)
     return Typed(f"{make.constant(_left)}({values.source}, {sought.source})", values.type)
@@ -210,7 +210,7 @@ def _left(values: Sequence[Any] | None, sought: Any) -> tuple[Any, ...] | None:
     return None if values is None else tuple(each for each in values if each != sought)
 
 
-@special("COALESCE IFNULL")
+@special("COALESCE IFNULL", 1)
 def _coalesce(make: Generator, call: Call) -> Typed:
     sources, kind = make.alike([make.of(each) for each in call.arguments], call)
     sources = [make.attempted(source) for source in sources]
@@ -221,14 +221,14 @@ def _coalesce(make: Generator, call: Call) -> Typed:
     return Typed(made, kind)
 
 
-@special("NULLIF")
+@special("NULLIF", 2, 2)
 def _nullif(make: Generator, call: Call) -> Typed:
     (one, other), kind = make.alike([make.of(each) for each in call.arguments], call)
     name, test = make.once(one)
     return Typed(f"(None if {test or name} == {other} else {name})", kind)
 
 
-@special("ELT")
+@special("ELT", 2)
 def _elt(make: Generator, call: Call) -> Typed:
     number = make.of(call.arguments[0])
     sources, kind = make.alike([make.of(each) for each in call.arguments[1:]], call)
@@ -237,7 +237,7 @@ def _elt(make: Generator, call: Call) -> Typed:
     return make.applied(f"{name}({listed}, {{0}})", [number], kind)
 
 
-@special("FIELD")
+@special("FIELD", 1)
 def _field(make: Generator, call: Call) -> Typed:
     sources = [make.of(each).source for each in call.arguments]
     name = make.constant(
@@ -246,7 +246,7 @@ def _field(make: Generator, call: Call) -> Typed:
     return Typed(f"{name}({', '.join(sources)})", INT)
 
 
-@special("AS_VALUE")
+@special("AS_VALUE", 1, 1)
 def _as_value(make: Generator, call: Call) -> Typed:
     return make.of(call.arguments[0])
 
@@ -265,9 +265,14 @@ def _both(types: list[SqlType]) -> SqlType:
 
 
 def _entries(types: list[SqlType]) -> SqlType:
+    return ArrayType(StructType((("K", STRING), ("V", _map(types).value))))
+
+
+def _map(types: list[SqlType]) -> MapType:
     kind = types[0]
-    assert isinstance(kind, MapType)
-    return ArrayType(StructType((("K", STRING), ("V", kind.value))))
+    if not isinstance(kind, MapType):
+        raise TypeError("a NULL is no MAP: CAST it")
+    return kind
 
 
 def _entry_list(values: dict[str, Any], is_sorted: bool = False) -> tuple[Any, ...]:
@@ -291,7 +296,7 @@ function("ENTRIES", "m b", _entries, _entry_list)
 function("GENERATE_SERIES", "i i i?", ArrayType(INT), series)
 function("GENERATE_SERIES", "l l l?", ArrayType(BIGINT), series)
 function("AS_MAP", "as a", _map_of_items, as_map)
-function("MAP_KEYS", "m", lambda types: ArrayType(types[0].key), tuple)  # type: ignore[union-attr]
-function("MAP_VALUES", "m", lambda types: ArrayType(types[0].value), lambda values: tuple(values.values()))  # type: ignore[union-attr]
+function("MAP_KEYS", "m", lambda types: ArrayType(_map(types).key), tuple)
+function("MAP_VALUES", "m", lambda types: ArrayType(_map(types).value), lambda values: tuple(values.values()))
 function("MAP_UNION", "m m", _both, united_maps, takes_null=True)
 function("SPLIT_TO_MAP", "s s s", MapType(STRING, STRING), split_to_map)

@@ -88,7 +88,7 @@ def length(text: str) -> int | None:
     return len(found) if isinstance(found, list) else None
 
 
-@special("TO_JSON_STRING")
+@special("TO_JSON_STRING", 1, 1)
 def _to_json(make: Generator, call: Call) -> Typed:
     value = make.of(call.arguments[0])
     name, write = make.constant(encode_json), make.constant(writer(value.type))

@@ -7,7 +7,6 @@ import random
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from typing import Any
 
-from forebay.sql.errors import SqlError
 from forebay.sql.functions.registry import first, function, special
 from forebay.sql.generate import Generator, Typed
 from forebay.sql.syntax import Call
@@ -58,10 +57,8 @@ def geo_distance(one_lat: float, one_lon: float, lat: float, lon: float, unit: s
     return 2 * radius * math.asin(math.sqrt(part))
 
 
-@special("GREATEST LEAST")
+@special("GREATEST LEAST", 1)
 def _extreme(make: Generator, call: Call) -> Typed:
-    if not call.arguments:
-        raise SqlError(call.place, f"{call.name} of nothing: give values")
     sources, kind = make.alike([make.of(each) for each in call.arguments], call)
     best = make.constant(greatest if call.name == "GREATEST" else least)
     return Typed(f"{best}({', '.join(sources)})", kind)

@@ -97,6 +97,8 @@ def _fit(letter: str, kind: SqlType, exactly: bool) -> SqlType | None:
     return kind if fits[letter] or kind == NULL else None
 
 
+_ANY = 1 << 30
+
 SIGNATURES: dict[str, list[Signature]] = {}
 SPECIAL: dict[str, Special] = {}
 
@@ -109,12 +111,19 @@ def function(
         SIGNATURES.setdefault(name, []).append(Signature(tuple(parameters.split()), result, call, takes_null))
 
 
-def special(names: str) -> Callable[[Special], Special]:
-    """Declare a function whose source is made of its call's syntax."""
+def special(names: str, least: int = 0, most: int = _ANY) -> Callable[[Special], Special]:
+    """Declare a function whose source is made of its call's syntax, with so many arguments."""
 
     def declare(made: Special) -> Special:
+        def checked(make: Generator, call: Call) -> Typed:
+            given = len(call.arguments)
+            if not least <= given <= most:
+                wanted = str(least) if least == most else f"{least} or more" if most == _ANY else f"{least} to {most}"
+                raise SqlError(call.place, f"{call.name} of {given} values does not exist: write {wanted}")
+            return made(make, call)
+
         for name in names.split():
-            SPECIAL[name] = made
+            SPECIAL[name] = checked
         return made
 
     return declare

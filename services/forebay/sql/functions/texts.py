@@ -156,7 +156,7 @@ def int_of(data: bytes, order: str = "BIG_ENDIAN") -> int:
     return int.from_bytes(data, "little" if order == "LITTLE_ENDIAN" else "big", signed=True)
 
 
-@special("CONCAT")
+@special("CONCAT", 1)
 def _concat(make: Generator, call: Call) -> Typed:
     arguments = [make.of(each) for each in call.arguments]
     kind = BYTES if any(each.type == BYTES for each in arguments) else STRING
