@@ -11,7 +11,7 @@ import pytest
 from forebay import plugins
 from forebay.catalog import UnknownService, all_services, find_service
 from forebay.plugins import CHECKOUT, GROUP, OWN, PRODUCERS, VARIABLE, Named, PluginError, named
-from forebay.producing.sources import all_sources, source_of
+from forebay.producing.sources import all_sources, source_of, sources_for
 from forebay.serde import ContractMissing, list_contracts, load_contract
 
 SERVICES = all_services()
@@ -108,6 +108,22 @@ def test_its_producers_are_known(write: Write, monkeypatch: pytest.MonkeyPatch) 
     module = write("plug_g", "producer", SOURCE.format(package="plug_g", topic="plug_g_in"))
     monkeypatch.setenv(VARIABLE, write("plug_g", "service", entry("plug_g", producers=f"{module!r},")))
     assert source_of("plug_g_in").service == "plug_g"
+
+
+def test_its_own_producers_are_found_without_the_other_services(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = write("plug_i", "producer", SOURCE.format(package="plug_i", topic="plug_i_in"))
+    monkeypatch.setenv(VARIABLE, write("plug_i", "service", entry("plug_i", producers=f"{module!r},")))
+    monkeypatch.setattr("forebay.producing.sources.all_services", lambda: pytest.fail("all services were imported"))
+    assert sources_for(find_service("plug_i"))["plug_i_in"].service == "plug_i"
+    assert list(sources_for(SERVICES["price-join"])) == [topic.name for topic in SERVICES["price-join"].inputs]
+
+
+def test_a_topic_s_producer_may_be_named_by_another_service(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = write("plug_j", "producer", SOURCE.format(package="plug_j", topic="plug_j_in"))
+    makes = write("plug_j", "service", entry("plug_j", producers=f"{module!r},"))
+    reads = write("plug_k", "service", entry("plug_k").replace("plug_k_in", "plug_j_in"))
+    monkeypatch.setenv(VARIABLE, f"{makes},{reads}")
+    assert sources_for(find_service("plug_k"))["plug_j_in"].service == "plug_j"
 
 
 def test_a_producer_of_another_topic_is_told(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,14 +83,14 @@ def try_records(service: Service, settings: Any, count: int = RECORDS) -> Trial:
         for processor in stage.processors:
             witness.watch(processor)
     sources = sources_for(service)
-    topics = [topic.name for topic in service.inputs if topic.name in sources]
     done: Counter[str] = Counter({topic.name: 0 for topic in service.inputs})
     try:
-        for topic, event in _in_order(service, [sources[topic] for topic in topics], count):
-            _pipe(service, driver, sources[topic], event)
-            done[topic] += 1
-            _require_no_mistake(service, driver, witness, f"record {done[topic]} of {topic}, key {event.key!r}")
-        if topics:
+        for source, event in _in_order(service, sources.values(), count):
+            _pipe(service, driver, source, event)
+            done[source.topic] += 1
+            record = f"record {done[source.topic]} of {source.topic}, key {event.key!r}"
+            _require_no_mistake(service, driver, witness, record)
+        if sources:
             driver.advance_wall_time(_IDLE_MS)
             _require_no_mistake(service, driver, witness, "a timer after the last record")
     except Unavailable as error:
@@ -104,7 +104,7 @@ def try_records(service: Service, settings: Any, count: int = RECORDS) -> Trial:
     return Trial(done, len(driver.outputs), len(driver.late), len(rejected), next(iter(rejected), ""))
 
 
-def _in_order(service: Service, sources: list[Source], count: int) -> Iterator[tuple[str, Event[Any]]]:
+def _in_order(service: Service, sources: Iterable[Source], count: int) -> Iterator[tuple[Source, Event[Any]]]:
     """Return the producers' records by time; of one time tables come first, as in a task."""
     tables = load_job(service.job).tables
     ordered = sorted(sources, key=lambda source: source.topic not in tables)
@@ -112,11 +112,11 @@ def _in_order(service: Service, sources: list[Source], count: int) -> Iterator[t
     return heapq.merge(*streams, key=lambda made: made[1].timestamp)
 
 
-def _made(service: Service, source: Source, count: int) -> Iterator[tuple[str, Event[Any]]]:
+def _made(service: Service, source: Source, count: int) -> Iterator[tuple[Source, Event[Any]]]:
     options = Options(count=count, keys=_KEYS)
     try:
         for event in records(source.generator(options), options):
-            yield source.topic, event
+            yield source, event
     except Exception as error:  # whatever a generator raises
         raise mistake(error, service.package, f"the producer of {source.topic}") from error
 

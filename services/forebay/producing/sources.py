@@ -32,16 +32,17 @@ def all_sources() -> Mapping[str, Source]:
 
 
 def sources_for(service: Service) -> Mapping[str, Source]:
-    """Return the sources of a service's inputs that entry points have, or it names itself: no other is imported.
+    """Return the sources of a service's inputs, in their order; others are imported only where one is missing.
 
     Raises:
         PluginError: one of them can't be used.
     """
-    inputs = {topic.name for topic in service.inputs}
-    table = {point.name: _brought(point) for point in named(PRODUCERS) if point.name in inputs}
-    for source in _named_by(service):
-        table.setdefault(source.topic, source)
-    return MappingProxyType(table)
+    inputs = [topic.name for topic in service.inputs]
+    found = {source.topic: source for source in _named_by(service)}
+    found |= {point.name: _brought(point) for point in named(PRODUCERS) if point.name in inputs}
+    if not found.keys() >= set(inputs):
+        found = {**all_sources(), **found}
+    return {topic: found[topic] for topic in inputs if topic in found}
 
 
 def _named_by(service: Service) -> Iterator[Source]:

@@ -21,13 +21,10 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from forebay.runtime.own_workers import own_workers
 from forebay.runtime.session import SparkOptions, archive_file, build_session
 from forebay.runtime.spark.holder import OUTPUT_SCHEMA, declared_states
 
 _SECONDS = 300.0
-
-
 _BATCHES = 3
 
 
@@ -94,8 +91,7 @@ def _train(file: str) -> None:
     with tempfile.TemporaryDirectory(prefix="forebay-class-archive-") as place:
         checkpoint = str(Path(place, "checkpoint"))
         session = build_session("class-archive", 1, checkpoint, SparkOptions(), f'"-XX:ArchiveClassesAtExit={file}"')
-        with own_workers(session.sparkContext, "class-archive"):
-            session.sparkContext.parallelize([0], 1).map(str).collect()
+        session.sparkContext.parallelize([0], 1).map(str).collect()  # as a job's worker is warmed
         session.dataSource.register(_Source)
         query = (
             session.readStream.format(_Source.name())

@@ -59,9 +59,7 @@ class Relation:
 
     def code(self, expression: Expression) -> Code:
         """Return an expression over a row as code. Raises SqlError."""
-        make = self.generator()
-        made = make.of(expression)
-        return Code(made.source, made.type, make.namespace, printed(expression))
+        return _code(self.generator(), expression)
 
     def code_of_key(self, expression: Expression) -> Code:
         """Return an expression over the key alone as code; null where it needs more than that. Raises SqlError."""
@@ -72,9 +70,7 @@ class Relation:
         }
         if any(part in self.replaced for part in parts(expression)) or not found.keys() >= set(columns(expression)):
             return Code("None", NULL, {}, printed(expression))
-        make = Generator(RowNames(()), FUNCTIONS, found, standard=self.standard)
-        made = make.of(expression)
-        return Code(made.source, made.type, make.namespace, printed(expression))
+        return _code(Generator(RowNames(()), FUNCTIONS, found, standard=self.standard), expression)
 
     def condition(self, expression: Expression) -> Code:
         """Return a condition over a row as code. Raises SqlError."""
@@ -95,3 +91,8 @@ class RowNames:
         if found is None:
             raise SqlError(column.place, f"the column {column.name} can't stand here: its rows do not have it")
         return Typed(f"r[{found[0]}]", found[1])
+
+
+def _code(make: Generator, expression: Expression) -> Code:
+    made = make.of(expression)
+    return Code(made.source, made.type, make.namespace, printed(expression))

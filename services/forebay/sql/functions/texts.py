@@ -160,7 +160,7 @@ def int_of(data: bytes, order: str = "BIG_ENDIAN") -> int:
 def _concat(make: Generator, call: Call) -> Typed:
     arguments = [make.of(each) for each in call.arguments]
     kind = BYTES if any(each.type == BYTES for each in arguments) else STRING
-    if any(each.type not in (kind, NULL) for each in arguments) or not arguments:
+    if any(each.type not in (kind, NULL) for each in arguments):
         raise SqlError(call.place, "CONCAT joins texts, or BYTES: CAST the values to STRING")
     return Typed(f"{make.constant(concat)}({', '.join(each.source for each in arguments)})", kind)
 
