@@ -145,12 +145,12 @@ class JobProcess:
                 with contextlib.suppress(psutil.NoSuchProcess):
                     process.resume()
 
-    def http(self, path: str) -> tuple[int, str]:
-        """Ask its HTTP door; give status and body."""
+    def http(self, path: str, body: bytes | None = None) -> tuple[int, str]:
+        """Ask its HTTP door, with a body by POST; give status and answer."""
         found = re.search(r"http://[\d.]+:\d+", "\n".join(self.messages()))
         assert found is not None, "the job has not told its HTTP port"
         try:
-            with urlopen(found.group() + path, timeout=10) as response:
+            with urlopen(found.group() + path, body, timeout=10) as response:
                 return response.status, response.read().decode()
         except HTTPError as error:
             return error.code, error.read().decode()

@@ -279,6 +279,24 @@ def check_view(server: JobProcess, bench: ServiceBench, followed: Followed, stor
     assert {key: {name: row[name] for name in (group, "avg_reading")} for key, row in rows.items()} == sent
     assert len(rows) > 5
     assert all(row["avg_reading_total"]["count"] > 0 for row in rows.values())
+    view = store.replace("-", "_")
+    assert sorted(asked(server, f"SELECT * FROM {view}"), key=lambda row: str(row[group])) == [
+        sent[key] for key in sorted(sent)
+    ]
+    key, row = next(iter(sent.items()))
+    assert asked(server, f"SELECT avg_reading AS mean FROM {view} WHERE {group} = '{key}'") == [
+        {"mean": row["avg_reading"]}
+    ]
+    changes = asked(server, f"SELECT * FROM {view} EMIT CHANGES LIMIT {len(rows)}", from_beginning=True)
+    assert all(change in [value for of_one in outputs.values() for _, value, _ in of_one] for change in changes)
+    assert len(changes) == len(rows)
+
+
+def asked(server: JobProcess, sql: str, **more: Any) -> list[dict[str, Any]]:
+    """Ask in SQL; give the rows."""
+    status, text = server.http("/sql", json.dumps({"sql": sql, **more}).encode())
+    assert status == 200, text
+    return [line["row"] for line in map(json.loads, text.splitlines()) if "row" in line]
 
 
 def check_windows(server: JobProcess, bench: ServiceBench) -> None:

@@ -196,6 +196,12 @@ def load_job(module: str) -> Job:
     return job if job.matched is None or module not in _matched else job.matched(_matched[module])
 
 
+def plans_of(job: Job) -> list[Any]:
+    """Return what computes each output of a job of SQL views (`QueryPlan`s); none: it is not made of them alone."""
+    plans = [getattr(record, "forebay_plan", None) for record in job.outputs.values()]
+    return plans if all(plans) else []
+
+
 def match_topics(module: str, found: Matched) -> None:
     """Have the job of a module read these topics by its patterns from now on, in this process."""
     _matched[module] = found

@@ -14,6 +14,7 @@ from forebay.queries.entries import Entry
 from forebay.queries.sql_pages import SqlPages
 from forebay.queries.stores import Found
 from forebay.runtime.http import MAX_BODY, Answer, HttpServer, Request
+from forebay.sql.queryable import queryable
 from forebay.stores.values import Stamped
 from forebay.testing.contents import contents
 from tests.sql.driven import Driven, stream
@@ -94,7 +95,7 @@ def tail() -> DrivenTail:
 
 @pytest.fixture
 def pages(driven: Driven, tail: DrivenTail) -> SqlPages:
-    return SqlPages(lambda: driven.program, lambda: DrivenStores(driven), lambda *_: tail)  # type: ignore[arg-type, return-value]
+    return SqlPages(queryable(lambda: driven.program), lambda: DrivenStores(driven), lambda *_: tail)  # type: ignore[arg-type, return-value]
 
 
 def asked(pages: SqlPages, sql: Any, accept: str = "") -> tuple[int, list[Any]]:

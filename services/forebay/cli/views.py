@@ -10,10 +10,9 @@ import click
 from forebay.agreement import disagreements
 from forebay.catalog import Service
 from forebay.cli.names import ServiceType
-from forebay.job import load_job
+from forebay.job import load_job, plans_of
 from forebay.serde.contracts import contracts_folder, load_contract
 from forebay.views.contracts import contracts_of
-from forebay.views.records import plan_of
 
 
 @click.command(
@@ -33,11 +32,11 @@ def views(service: Service, write: bool, plan: bool) -> int:
     service's entry in the table of services says otherwise than its views.
     """
     job = load_job(service.job)
-    found = [plan_of(record) for record in job.outputs.values()]
-    if not all(found):
+    plans = plans_of(job)
+    if not plans:
         raise click.UsageError(f"{service.name} is not made of SQL views: its job is not one of views_job()")
-    for each in found if plan else ():
-        click.echo("\n".join(each.lines() if each else ()))
+    for each in plans if plan else ():
+        click.echo("\n".join(each.lines()))
     folder, stale = Path(str(contracts_folder(service.name))), 0
     for name, text in contracts_of(job, _namespace(service)):
         file = folder / f"{name}.avsc"

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPartition
 
-from forebay.codec import Codec, DecodeError, Unavailable
-from forebay.formats import no_contracts
+from forebay.codec import DecodeError, Unavailable
 from forebay.kafka.settings import KafkaSettings
-from forebay.sql.catalog import Source
-from forebay.sql.sources import formats_of
+
+if TYPE_CHECKING:
+    from forebay.sql.catalog import Source
+    from forebay.sql.queryable import Codecs
 
 _POLL_SECONDS = 0.1
 _SILENT_POLLS = 20
@@ -26,10 +27,10 @@ class Tail:
         Unavailable: the broker can't be reached, or has no such topic.
     """
 
-    def __init__(self, kafka: KafkaSettings, source: Source, from_beginning: bool) -> None:
-        key, value = formats_of(source)
-        self._key: Codec[Any] = key.codec(no_contracts)
-        self._value: Codec[Any] = value.codec(no_contracts)
+    def __init__(
+        self, kafka: KafkaSettings, codecs: Callable[[Source], Codecs], source: Source, from_beginning: bool
+    ) -> None:
+        self._key, self._value = codecs(source)
         self._topic = source.topic
         options = {"group.id": f"forebay-sql-{uuid.uuid4().hex}", "enable.auto.commit": False}
         self._consumer = Consumer(kafka.consumer(**options, **{"isolation.level": "read_committed"}))

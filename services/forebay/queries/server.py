@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from forebay.catalog import Service
+from forebay.job import load_job, plans_of
 from forebay.kafka.codecs import reading_codec
 from forebay.kafka.identities import queries_group
 from forebay.kafka.patience import keep_trying
@@ -39,6 +40,7 @@ from forebay.serde.subjects import connect
 
 if TYPE_CHECKING:
     from forebay.queries.sql_pages import SqlPages
+    from forebay.sql.queryable import Queryable
 
 log = logging.getLogger(__name__)
 
@@ -121,7 +123,7 @@ class QueryServer:
         self._part = None if parts is None else self._served_part(parts)
         all_parts = None if self._part is None else self._part.all
         self._pages = QueryPages(lambda: self._stores, parts=all_parts)
-        self._sql = self._sql_pages(all_parts) if service.job == SQL_MODULE else None
+        self._sql = self._sql_pages(all_parts)
         self.health = Health()
 
     def serve(
@@ -191,13 +193,27 @@ class QueryServer:
         name, application = self._service.name, self._application
         return ServedPart(parts, name, application, self._logs, codecs, lambda: self._stores, self._registry)
 
-    def _sql_pages(self, parts: AllParts | None) -> SqlPages:
-        # The SQL parser is an extra: a job written in Python is queried without it.
+    def _sql_pages(self, parts: AllParts | None) -> SqlPages | None:
+        queryable = self._queryable()
+        if queryable is None:
+            return None
         from forebay.queries.sql_pages import SqlPages  # noqa: PLC0415
-        from forebay.sql.service import program  # noqa: PLC0415
 
-        tail = partial(Tail, self._kafka)
-        return SqlPages(program, lambda: self._stores, tail, parts)
+        return SqlPages(queryable, lambda: self._stores, partial(Tail, self._kafka, queryable.codecs), parts)
+
+    def _queryable(self) -> Queryable | None:
+        # The SQL parser is an extra: a job written in Python is queried without it.
+        if self._service.job == SQL_MODULE:
+            from forebay.sql.queryable import queryable  # noqa: PLC0415
+            from forebay.sql.service import program  # noqa: PLC0415
+
+            return queryable(program)
+        plans = plans_of(load_job(self._service.job))
+        if not plans:
+            return None
+        from forebay.views.queryable import queryable_views  # noqa: PLC0415
+
+        return queryable_views(plans)
 
     @property
     def _name(self) -> str:

@@ -19,11 +19,10 @@ from forebay.queries.push import Tail
 from forebay.queries.reads import Bounds, WrongQuery
 from forebay.queries.stores import JobStores, UnknownStore
 from forebay.runtime.http import Answer, Request, json_answer
-from forebay.sql.compile import Compiler
 from forebay.sql.describing import described
 from forebay.sql.encodings.rows import encode_json
 from forebay.sql.errors import Place, SqlError
-from forebay.sql.program import Program
+from forebay.sql.queryable import Queryable
 from forebay.sql.readable import Readable
 from forebay.sql.reading import HIGHEST, LOWEST, Reading, reading_of
 from forebay.sql.statements import parse
@@ -58,7 +57,7 @@ class SqlPages:
     """Answers SQL.
 
     Args:
-        program: gives the program whose job runs, made anew: EXPLAIN adds to it.
+        queryable: the job that runs.
         stores: gives the job's stores as they are now.
         tail: follows a topic.
         parts: the others' stores, where `stores` are those of one part.
@@ -66,29 +65,26 @@ class SqlPages:
 
     def __init__(
         self,
-        program: Callable[[], Program],
+        queryable: Queryable,
         stores: Callable[[], JobStores],
         tail: Callable[..., Tail],
         parts: AllParts | None = None,
     ) -> None:
         self._parts = parts
-        self._program = program
+        self._queryable = queryable
         self._stores = stores
         self._tail = tail
-        self._known = program()
-        compiler = Compiler(self._known)
-        compiler.run()
-        self._readable = compiler.readable
+        self._catalog = queryable.program().catalog
 
     def answer(self, request: Request) -> Answer:
         """Answer a request; what is wrong with it is told as `{"error": ...}` with its line and column."""
         if request.method != "POST":
             return _error(405, 'send the statement with POST, as text or as JSON: {"sql": "SELECT ..."}')
         try:
-            asked = _read(request)
+            asked = _read(request, lower=self._queryable.lower)
             match asked.statement:
                 case Select(query):
-                    reading = reading_of(query, self._known.catalog)
+                    reading = reading_of(query, self._catalog)
                     if query.emit == "FINAL":
                         raise SqlError(query.place, "EMIT FINAL is for CREATE TABLE ... AS SELECT: write EMIT CHANGES")
                     if query.emit:
@@ -96,7 +92,7 @@ class SqlPages:
                     found, missing = self._pull(reading, asked)
                     return _lines(found, asked, missing)
                 case Command() as command:
-                    return _lines(described(self._program(), command), asked)
+                    return _lines(described(self._queryable.program(), command), asked)
             raise SqlError(
                 asked.statement.place,
                 "statements that compute belong to the job's files: change them and start it anew",
@@ -117,7 +113,7 @@ class SqlPages:
 
         All is read before the answer begins, so that an error has its status.
         """
-        readable = self._readable.get(reading.source.name)
+        readable = self._queryable.tables.get(reading.source.name)
         if readable is None:
             raise SqlError(
                 Place(),
@@ -224,7 +220,7 @@ def _key_shown(reading: Reading, key: Any) -> dict[str, Any]:
     return shown
 
 
-def _read(request: Request) -> Asked:
+def _read(request: Request, *, lower: bool) -> Asked:
     """Return what a request asks. Raises SqlError, ValueError."""
     try:
         text = request.body.decode()
@@ -236,7 +232,7 @@ def _read(request: Request) -> Asked:
     unknown = sorted(given.keys() - _FIELDS)
     if unknown or not isinstance(given.get("sql"), str):
         raise ValueError(f"{', '.join(unknown) or 'sql'}: the body has {', '.join(_FIELDS)}")
-    statements = parse(given["sql"], "<request>")
+    statements = parse(given["sql"], "<request>", lower=lower)
     begins = bool(given.get("from_beginning", False))
     for each in statements:
         if isinstance(each, SetProperty) and each.name == "auto.offset.reset":

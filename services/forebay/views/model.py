@@ -106,7 +106,7 @@ class View:
     @property
     def store(self) -> str:
         """Name of the store that holds its rows and totals."""
-        return self.name.replace("_", "-")
+        return store_of(self.name)
 
     @property
     def aggregated(self) -> Aggregated:
@@ -160,6 +160,11 @@ def columns_of(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
     """Return what gives fields of a record, one at least, as a tuple."""
     get = attrgetter(*names)
     return get if len(names) > 1 else lambda record: (get(record),)
+
+
+def store_of(view: str) -> str:
+    """Return the name of a view's store."""
+    return view.replace("_", "-")
 
 
 def camel_case(*names: str) -> str:

@@ -12,7 +12,6 @@ from forebay.operators.folds import Fold
 from forebay.records import Record
 from forebay.sql.computed import row_of
 from forebay.sql.folding import fold_of, results_of
-from forebay.sql.plan import QueryPlan
 from forebay.sql.values import hint_of
 from forebay.views.model import Source, View, camel_case, columns_of
 from forebay.views.totals import stored, total_name
@@ -43,12 +42,6 @@ def row_records(view: View) -> RowRecords:
     kept = _record(f"{camel_case(view.name)}Totals", [*fields, *totals])
     columns = columns_of(view.select)
     return RowRecords(row, kept, Fold(lambda: None, _adding(view, kept)), lambda _, found: row(*columns(found)))
-
-
-def plan_of(record: type[Any]) -> QueryPlan | None:
-    """Return the plan of the view whose rows are records of a class; None: they are no view's."""
-    found: QueryPlan | None = getattr(record, "forebay_plan", None)
-    return found
 
 
 def crossing_record(source: Source, name: str, columns: Iterable[str]) -> type[Any]:

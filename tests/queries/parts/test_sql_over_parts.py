@@ -11,6 +11,7 @@ import pytest
 from forebay.queries.replica import TaskReplica
 from forebay.queries.sql_pages import SqlPages
 from forebay.runtime.stage_log import stage_log
+from forebay.sql.queryable import queryable
 from tests.queries.parts.parted import PARTS, Parted, get
 from tests.sql.driven import Driven, stream
 
@@ -35,11 +36,11 @@ def parted() -> Iterator[Parted]:
         replica.is_current, replica.batch, replica._table = True, 7, table
         replica.committed_ms = 1_000 * (1 + replica.task)
     parted = Parted(replicas, log, codecs)
-    whole = SqlPages(lambda: driven.program, lambda: parted.all, lambda *_: iter(()))  # type: ignore[arg-type]
+    whole = SqlPages(queryable(lambda: driven.program), lambda: parted.all, lambda *_: iter(()))  # type: ignore[arg-type]
     parted.whole_answer = whole.answer
     for part, server in enumerate(parted.servers):
         pages = SqlPages(
-            lambda: driven.program,
+            queryable(lambda: driven.program),
             lambda server=server: server.stores,  # type: ignore[misc]
             lambda *_: iter(()),  # type: ignore[arg-type]
             server.part.all,

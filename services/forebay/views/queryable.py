@@ -1,0 +1,78 @@
+"""Views as SQL asks for them: rows of their stores, changes of their topics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from forebay.codec import DecodeError
+from forebay.sql.catalog import Encoding, Source
+from forebay.sql.plan import QueryPlan, Scan, Step
+from forebay.sql.program import Program
+from forebay.sql.queryable import Codecs, Queryable, codecs_of
+from forebay.sql.readable import Readable
+from forebay.stores.keys import join_key, split_key
+from forebay.views.model import columns_of, store_of
+
+_AVRO = Encoding(value="AVRO")
+
+
+def queryable_views(plans: Sequence[QueryPlan]) -> Queryable:
+    """Return what a job of views can be asked: of their rows, and to follow them and what they read."""
+
+    def program() -> Program:
+        made = Program()
+        for read in {source.name: source for source in map(_source, plans)}.values():
+            made.catalog.add(replace(read, encoding=_AVRO))
+        for plan in plans:
+            made.catalog.add(replace(plan.target, encoding=_AVRO))
+            made.queries.append(plan)
+        return made
+
+    return Queryable(program, {plan.target.name: _readable(plan.target) for plan in plans}, _codecs, lower=True)
+
+
+def _source(plan: QueryPlan) -> Source:
+    step: Step = plan.step
+    while not isinstance(step, Scan):
+        step = step.parent  # type: ignore[union-attr]
+    return step.source
+
+
+def _readable(target: Source) -> Readable:
+    names = [named.name for named in target.values]
+    values = columns_of(names) if names else lambda _: ()
+    key = _Key(len(target.keys))
+    return Readable(target, store_of(target.name), key.groups, key.text, lambda _key, kept, _time: values(kept))
+
+
+class _Key:
+    """A view's key, which is text, as a row of its columns (implements `Codec`).
+
+    Args:
+        number: of its columns.
+    """
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def groups(self, text: str) -> tuple[str, ...]:
+        """Return the columns of a key."""
+        return (text,) if self._number == 1 else split_key(text)
+
+    def text(self, groups: Sequence[str]) -> str:
+        """Return the key of columns."""
+        return groups[0] if self._number == 1 else join_key(*groups)
+
+    def decode(self, data: bytes) -> tuple[str, ...]:
+        try:
+            return self.groups(data.decode())
+        except UnicodeDecodeError as error:
+            raise DecodeError(f"{data!r} is no text: {error}") from error
+
+    def encode(self, record: Sequence[str]) -> bytes:
+        return self.text(record).encode()
+
+
+def _codecs(source: Source) -> Codecs:
+    return _Key(len(source.keys)), codecs_of(source)[1]
