@@ -22,10 +22,16 @@ def clock() -> Clock:
 @pytest.fixture
 def pacing(clock: Clock) -> Pacing:
     pacing = Pacing(Limits(max_records=5_000, max_bytes=1_000, commit_interval_ms=200), clock)
-    pacing.commits()
+    clock.now += 0.2
+    _is_due_with(3, pacing)
     pacing.committed()
     pacing.begin(0)
     return pacing
+
+
+def _is_due_with(records: int, pacing: Pacing) -> None:
+    pacing.took(records, 10)
+    assert pacing.is_due(records)
 
 
 def test_nothing_is_due_while_nothing_is_there(pacing: Pacing, clock: Clock) -> None:
@@ -51,8 +57,10 @@ def test_those_that_follow_wait_for_the_commit_interval(pacing: Pacing, clock: C
     assert pacing.is_due(0)
 
 
-def test_the_interval_counts_from_the_beginning_of_the_last_commit(pacing: Pacing, clock: Clock) -> None:
-    pacing.commits()
+def test_the_interval_counts_from_when_the_last_commit_was_due(pacing: Pacing, clock: Clock) -> None:
+    """What a last look at the inputs, the logic and the commit take is part of the interval."""
+    clock.now += 0.2
+    _is_due_with(3, pacing)
     clock.now += 0.03
     pacing.committed()
     pacing.took(3, 10)
@@ -60,7 +68,8 @@ def test_the_interval_counts_from_the_beginning_of_the_last_commit(pacing: Pacin
 
 
 def test_a_slow_broker_is_given_half_an_interval_between_two_commits(pacing: Pacing, clock: Clock) -> None:
-    pacing.commits()
+    clock.now += 0.2
+    _is_due_with(3, pacing)
     clock.now += 0.5
     pacing.committed()
     pacing.took(3, 10)

@@ -133,7 +133,6 @@ class TaskGroup:
                 self._mark_the_rest()
             return False
         self._check_topics(lease)
-        self._pacing.commits()
         self._commit(commits)
         self._pacing.committed()
         return True

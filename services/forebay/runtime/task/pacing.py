@@ -37,7 +37,7 @@ class Pacing:
         self._limits = limits
         self._clock = clock
         self._most_records, self._most_bytes = limits.max_records, limits.max_bytes
-        self._commits_at = float("-inf")
+        self._gathered_at = float("-inf")
         self._due = float("-inf")
         self.begin(0)
 
@@ -64,9 +64,11 @@ class Pacing:
         """Tell whether what is there should be processed now; `count` records came last."""
         if self._first_at is None:
             return False
-        if self.is_full or self.is_spent:
-            return True
-        return self._clock() >= self._due and count < _FULL_READ
+        now = self._clock()
+        due = self.is_full or self.is_spent or (now >= self._due and count < _FULL_READ)
+        if due:
+            self._gathered_at = now
+        return due
 
     @property
     def is_empty(self) -> bool:
@@ -93,17 +95,14 @@ class Pacing:
         """Records a task may process in this commit."""
         return self._most_records
 
-    def commits(self) -> None:
-        """Note that a commit begins."""
-        self._commits_at = self._clock()
-
     def committed(self) -> None:
-        """Note that a commit is through: the next is due an interval after its begin, but half a one after its end.
+        """Note that a commit is through: the next is due an interval after this one was, but half a one after its end.
 
-        So a commit's own time adds nothing to a record's, and a broker that takes its time gets a rest.
+        So what a commit takes, from the last look at the inputs on, adds nothing to a record's time, and a broker that
+        takes its time gets a rest.
         """
         interval = self._limits.commit_interval_ms / 1_000
-        self._due = max(self._commits_at + interval, self._clock() + interval / 2)
+        self._due = max(self._gathered_at + interval, self._clock() + interval / 2)
 
     def halve(self) -> int:
         """Make commits half as large, for good; return how many records they may have now."""
