@@ -151,6 +151,7 @@ class Life:
         know.
         """
         self.armory.disarm()
+        self.armory.hurry()
         while self.job.terminate() != 0:
             self.tend()
         self.feeder.close()

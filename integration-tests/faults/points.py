@@ -67,6 +67,7 @@ class Armory:
         self._tokens = directory / "tokens"
         self._fired = directory / "fired.json"
         self._clock = directory / "clock"
+        self._hurry = directory / "hurry"
 
     def arm(self, fault: Armed, calls: int = 1) -> None:
         """Arm a fault for the `calls`-th call from now on."""
@@ -123,6 +124,15 @@ class Armory:
         return Armed(
             Point(fields["point"]), Action(fields["action"]), str(fields["where"]), float(str(fields["seconds"]))
         )
+
+    def hurry(self) -> None:
+        """Let commits follow each other as fast as they can from now on."""
+        self._hurry.touch()
+
+    def linger(self, seconds: float) -> None:
+        """Take some time, unless there is a hurry. Called from the job's processes."""
+        if not self._hurry.exists():
+            time.sleep(seconds)
 
     def jump(self, milliseconds: int) -> None:
         """Shift the clock that driver, source and workers see."""

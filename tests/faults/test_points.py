@@ -58,3 +58,12 @@ def test_disarmed_it_never_fires_and_armed_anew_it_waits_again(armory: Armory) -
 def test_the_clock_is_shifted(armory: Armory) -> None:
     armory.jump(-60_000)
     assert armory.shift() == -60_000
+
+
+def test_a_job_lingers_until_there_is_a_hurry(armory: Armory, monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr("faults.points.time.sleep", slept.append)
+    armory.linger(0.05)
+    armory.hurry()
+    armory.linger(0.05)
+    assert slept == [0.05]

@@ -85,6 +85,22 @@ def test_while_full_reads_come_a_backlog_is_gathered_for_a_while(pacing: Pacing,
     assert pacing.is_due(1_000)
 
 
+def test_a_groups_first_commit_gathers_a_backlog_for_an_interval_only(pacing: Pacing, clock: Clock) -> None:
+    pacing.opened()
+    pacing.begin(0)
+    clock.now += 0.1
+    pacing.took(1_000, 10)
+    assert not pacing.is_due(1_000)
+    clock.now += 0.15
+    assert pacing.is_due(1_000)
+    assert not pacing.is_spent
+    pacing.committed()
+    pacing.begin(0)
+    clock.now += 0.3
+    pacing.took(1_000, 10)
+    assert not pacing.is_due(1_000)
+
+
 @pytest.mark.parametrize(("records", "size"), [(5_000, 0), (1, 1_000)])
 def test_a_full_commit_is_due(pacing: Pacing, records: int, size: int) -> None:
     pacing.took(records, size)

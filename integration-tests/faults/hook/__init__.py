@@ -16,6 +16,10 @@ from typing import Any
 from faults.hook.acting import act
 from faults.points import VARIABLE, Armory, Point
 
+_LINGER_SECONDS = 0.05
+"""Before and after each commit: faults at any moment find transactions open, and a backlog does not take all of the
+machine."""
+
 _armory = Armory(Path(os.environ.get(VARIABLE, ".")))
 
 
@@ -33,9 +37,11 @@ def _build(module: ModuleType) -> None:
             super().__init__(settings)
 
         def commit_transaction(self, *arguments: Any) -> None:
+            _armory.linger(_LINGER_SECONDS)
             reach(Point.BEFORE_COMMIT, self.place)
             super().commit_transaction(*arguments)
             reach(Point.AFTER_COMMIT, self.place)
+            _armory.linger(_LINGER_SECONDS)
 
     module.Producer = Producer  # type: ignore[attr-defined]
 

@@ -108,6 +108,7 @@ class TaskGroup:
             self._quiet_since[task.place] = self._monotonic()
         self._looks = self._looks or any(item.merges for item in inputs.values())
         self._reader.assign(inputs.values())
+        self._pacing.opened()
         self._marked_at = float("-inf")
 
     def cycle(self, lease: Lease, seconds: float) -> bool:

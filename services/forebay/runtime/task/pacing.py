@@ -39,7 +39,12 @@ class Pacing:
         self._most_records, self._most_bytes = limits.max_records, limits.max_bytes
         self._gathered_at = float("-inf")
         self._due = float("-inf")
+        self.opened()
         self.begin(0)
+
+    def opened(self) -> None:
+        """Note that a group begins: its first commit, which shows that it works, gathers for one interval at most."""
+        self._patience = min(BACKLOG_SECONDS, self._limits.commit_interval_ms / 1_000)
 
     def begin(self, waiting: int) -> None:
         """Begin to gather; `waiting` records are there."""
@@ -65,7 +70,8 @@ class Pacing:
         if self._first_at is None:
             return False
         now = self._clock()
-        due = self.is_full or self.is_spent or (now >= self._due and count < _FULL_READ)
+        gathered = now - self._begun >= self._patience
+        due = self.is_full or gathered or (now >= self._due and count < _FULL_READ)
         if due:
             self._gathered_at = now
         return due
@@ -102,6 +108,7 @@ class Pacing:
         takes its time gets a rest.
         """
         interval = self._limits.commit_interval_ms / 1_000
+        self._patience = BACKLOG_SECONDS
         self._due = max(self._gathered_at + interval, self._clock() + interval / 2)
 
     def halve(self) -> int:
