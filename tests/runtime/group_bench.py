@@ -155,7 +155,6 @@ class GroupBench:
             self.broker.settle()
         attempt = self.state.attempt()
         keeper, loop = SnapshotKeeper(attempt), Loop(self.group, 1e9, self.monotonic)
-        keeper.put_all(loop)
         keeper.write(loop)
         self.state.commit(attempt)
         self.number += 1

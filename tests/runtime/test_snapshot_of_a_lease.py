@@ -13,6 +13,7 @@ from forebay.runtime.errors import Unavailable
 from forebay.runtime.stateformat import decode_block
 from forebay.runtime.task.commit import TaskCommit
 from forebay.runtime.task.keeping import SnapshotKeeper
+from forebay.stores import blocklog
 from forebay.stores.blocklog import catch_up
 from forebay.stores.table import MemoryTable
 from tests.runtime.simulator.state import Attempt, GroupState
@@ -48,7 +49,7 @@ class Job:
         """Hold a lease from beginning to end."""
         attempt = self.state.attempt()
         keeper = SnapshotKeeper(attempt)
-        keeper.put_all(loop)
+        keeper.put_waiting(loop)
         self.work(loop, commits)
         keeper.write(loop)
         self.state.commit(attempt)
@@ -143,6 +144,32 @@ def test_all_rows_in_place_of_those_before_are_read_back(job: Job) -> None:
         job.lease(loop, 2)
         assert job.stored_rows() == rows(loop)
         assert SnapshotKeeper(job.state.attempt()).renew(loop)
+
+
+def test_rows_put_anew_are_put_a_few_at_a_time_while_commits_go_on(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocklog, "BLOCK_BYTES", 40)
+    loop = job.start()
+    job.lease(loop, 3)
+    loop.group.incomplete = True
+    attempt = job.state.attempt()
+    keeper = SnapshotKeeper(attempt, piece_blocks=1)
+    writer = loop.group.writers[PLACE]
+    pieces = 0
+    keeper.put_waiting(loop)
+    while writer.is_anew and pieces < 3:
+        job.work(loop)
+        keeper.put_waiting(loop)
+        pieces += 1
+    assert pieces == 3, "there are more rows than that"
+    loop.group.incomplete = True  # Changelogs that were read anew begin it again.
+    keeper.put_waiting(loop)
+    job.work(loop)
+    keeper.write(loop)
+    job.state.commit(attempt)
+    assert job.stored_rows() == rows(loop)
+    assert SnapshotKeeper(job.state.attempt()).renew(loop)
+    job.lease(loop)
+    assert job.stored_rows() == rows(loop)
 
 
 def test_all_rows_that_were_taken_back_need_a_group_built_anew(job: Job) -> None:

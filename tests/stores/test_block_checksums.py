@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from forebay.runtime.stateformat import decode_block, encode_block
-from forebay.stores.blocklog import append, catch_up, snapshot
+from forebay.stores.blocklog import Rewriting, append, catch_up
 from forebay.stores.checksum import DamagedBlock
 from forebay.stores.directory import Directory
 from forebay.stores.table import Change, MemoryTable
@@ -36,7 +36,9 @@ def appended() -> tuple[Directory, Blocks]:
 def folded() -> tuple[Directory, Blocks]:
     table, blocks = MemoryTable(), Blocks()
     table.apply(ROWS, b"t")
-    return snapshot(table, b"t", encode_block, blocks.put_block), blocks
+    rewriting = Rewriting(table, b"t", encode_block)
+    rewriting.put(blocks.put_block, 10)
+    return rewriting.directory(), blocks
 
 
 def read(directory: Directory, blocks: Blocks) -> MemoryTable:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from forebay.runtime.stateformat import decode_block, encode_block
 from forebay.stores import blocklog
-from forebay.stores.blocklog import append, catch_up, split_changes
+from forebay.stores.blocklog import Rewriting, append, catch_up, split_changes
 from forebay.stores.directory import Directory
 from forebay.stores.table import Change, MemoryTable
 
@@ -74,6 +74,39 @@ def test_reading_the_log_gives_the_table(batches: list[list[Change]], block_byte
         log.read(fresh)
         assert list(fresh.scan(b"")) == list(log.table.scan(b""))
         assert fresh.tag == log.directory.tag
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    rows=st.lists(ROWS, max_size=60),
+    meanwhile=st.lists(st.lists(ROWS, max_size=10), max_size=20),
+    afterwards=st.lists(st.lists(ROWS, max_size=10), max_size=5),
+)
+def test_a_table_that_changes_while_it_is_put_anew_is_read_back(
+    rows: list[Change], meanwhile: list[list[Change]], afterwards: list[list[Change]]
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocklog, "BLOCK_BYTES", 60)
+        log = Log()
+        log.table.apply(rows, b"tag0")
+        follower = MemoryTable()
+        follower.apply(log.table.scan(b""), b"tag0")
+        rewriting = Rewriting(log.table, b"tag0", encode_block, first=7)
+        dirty: dict[bytes, None] = {}
+        for changes in meanwhile:
+            rewriting.put(log.blocks.put_block, 1)
+            log.table.apply(changes, b"later")
+            dirty.update((key, None) for key, _ in changes)
+        rewriting.put(log.blocks.put_block, 1_000)
+        assert rewriting.is_done
+        assert blocklog.blocks_of(rewriting.directory()) == set(log.blocks.blocks)
+        log.directory = rewriting.directory()
+        log.write([(key, log.table.get(key)) for key in dirty])
+        for changes in afterwards:
+            log.write(changes)
+        for table in (MemoryTable(), follower):
+            log.read(table)
+            assert list(table.scan(b"")) == list(log.table.scan(b""))
 
 
 def test_a_table_a_few_batches_behind_reads_just_those() -> None:

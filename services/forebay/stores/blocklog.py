@@ -77,22 +77,40 @@ def append(directory: Directory, blocks: list[bytes], tag: bytes, table: Table, 
     return Append(result, put, tuple(sorted(blocks_of(directory) - kept)))
 
 
-def snapshot(table: Table, tag: bytes, encode: Encode, put: Callable[[int, bytes], None], first: int = 0) -> Directory:
-    """Write all of `table` as blocks of an empty log, one at a time, and give the directory that stands at `tag`.
+class Rewriting:
+    """All of a table as blocks of an empty log, put a few at a time, while the table goes on changing.
+
+    What changes from its beginning on has to be appended to the log once it is done.
 
     Args:
+        tag: at which the table stands.
         first: number of the first block.
     """
-    chunks: list[Chunk] = []
-    start: bytes | None = b""
-    number = first
-    while start is not None:
-        rows, end = _range(table, start)
-        if rows:
-            put(number, sealed(number, encode(rows)))
-        chunks.append(Chunk(start, 0, number if rows else NO_BLOCK))
-        start, number = end, number + 1
-    return Directory(tuple(chunks), (Delta(0, tag, number, 0, 0),), next_block=number)
+
+    def __init__(self, table: Table, tag: bytes, encode: Encode, first: int = 0) -> None:
+        self._table, self._tag, self._encode, self._next = table, tag, encode, first
+        self._chunks: list[Chunk] = []
+        self._start: bytes | None = b""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all rows were put."""
+        return self._start is None
+
+    def put(self, put: Callable[[int, bytes], None], most: int) -> int:
+        """Put the next blocks, `most` of them or what is left; return how many."""
+        begun = self._next
+        while self._start is not None and self._next - begun < most:
+            rows, end = _range(self._table, self._start)
+            if rows:
+                put(self._next, sealed(self._next, self._encode(rows)))
+            self._chunks.append(Chunk(self._start, 0, self._next if rows else NO_BLOCK))
+            self._start, self._next = end, self._next + 1
+        return self._next - begun
+
+    def directory(self) -> Directory:
+        """Return the log of the blocks put so far, which stands at the tag of the beginning."""
+        return Directory(tuple(self._chunks), (Delta(0, self._tag, self._next, 0, 0),), next_block=self._next)
 
 
 def _fold(directory: Directory, table: Table, encode: Encode, put: dict[int, bytes]) -> Directory:

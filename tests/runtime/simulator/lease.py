@@ -21,7 +21,7 @@ class Holding:
         self.lease = lease
         self.attempt = attempt
         self._seconds = seconds
-        self._keeper = SnapshotKeeper(attempt, piece_rows=4)
+        self._keeper = SnapshotKeeper(attempt, piece_rows=4, piece_blocks=1)
         self.loop: Loop | None = None
         self.is_done = False
 
@@ -43,7 +43,6 @@ class Holding:
             loop.stop()
             return
         self.worker.loops[place] = self.loop = loop
-        self._keeper.put_all(loop)
 
     def hold(self) -> None:
         """Put what waits."""

@@ -135,7 +135,6 @@ class _Holding:
                     return None
                 continue
             _RUNNERS[self._ident] = runner
-            self._keeper.put_all(runner)
             return runner
 
     def _hold(self, runner: GroupRunner) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeVar
 
@@ -14,6 +15,8 @@ _PIECE_ROWS = 50_000
 """A cut of so many rows of 400 bytes, folding included, takes the loop a quarter of a second of CPU. What changes again
 before it is put is put once: in a backlog, rows of fewer keys than these only at the end of a lease."""
 _TOGETHER_ROWS = 5_000
+_PIECE_BLOCKS = 10
+"""Blocks of rows put anew at a time: some 50,000 rows of 180 bytes, a tenth of a second."""
 
 T = TypeVar("T")
 
@@ -34,10 +37,12 @@ class SnapshotKeeper:
     Args:
         storage: begins with what Spark committed last; what is written counts once the lease's batch does.
         piece_rows: how many rows of a task may wait to be put while the lease lasts.
+        piece_blocks: how many blocks of rows that are put anew the loop waits for at a time.
     """
 
-    def __init__(self, storage: GroupStorage, piece_rows: int = _PIECE_ROWS) -> None:
+    def __init__(self, storage: GroupStorage, piece_rows: int = _PIECE_ROWS, piece_blocks: int = _PIECE_BLOCKS) -> None:
         self._storage = storage
+        self._piece_blocks = piece_blocks
         self._piece_rows = piece_rows
         self._deletes: dict[Place, list[int]] = {}
         """Blocks that the snapshots in the state still need: they go when others take their place."""
@@ -51,28 +56,19 @@ class SnapshotKeeper:
         except Unavailable:
             return False
 
-    def put_all(self, loop: Loop) -> None:
-        """Put all rows where Spark's state lacks too much, before more come: as after a restore."""
-        group = loop.group
-        if not group.incomplete:
-            return
-
-        def put() -> None:
-            for place, writer in group.writers.items():
-                self._deletes.setdefault(place, []).extend(writer.all_rows(self._storage.blocks(place)))
-
-        loop.between_commits(put, 3_600.0)
-        group.incomplete = False
-
     def put_waiting(self, loop: Loop) -> None:
-        """Put what waits to be put, where it is much."""
+        """Put what waits to be put, where it is much: some of it, where Spark's state lacks all, as after a restore."""
+        if self._lacks_all(loop.group):
+            self._put_anew(loop, self._piece_blocks)
+            return
         for writer in loop.group.writers.values():
             if writer.waiting > self._piece_rows:
                 self._put(loop, [writer])
 
     def write(self, loop: Loop) -> None:
         """Put what is missing, and the snapshots in place of those before. Raises Unavailable: those before count."""
-        self.put_all(loop)
+        if self._lacks_all(loop.group):
+            self._put_anew(loop, sys.maxsize)
         for writers in self._together(loop.group.writers.values()):
             self._put(loop, writers)
         for place, snapshot in loop.between_commits(lambda: self._snapshots(loop.group)).items():
@@ -80,6 +76,23 @@ class SnapshotKeeper:
             blocks = self._storage.blocks(place)
             for number in self._deletes.pop(place, ()):
                 blocks.delete_block(number)
+
+    def _lacks_all(self, group: TaskGroup) -> bool:
+        return group.incomplete or any(writer.is_anew for writer in group.writers.values())
+
+    def _put_anew(self, loop: Loop, most: int) -> None:
+        group = loop.group
+
+        def put() -> None:
+            if group.incomplete:
+                for place, writer in group.writers.items():
+                    self._deletes.setdefault(place, []).extend(writer.begin_anew())
+                group.incomplete = False
+            left = most
+            for place, writer in group.writers.items():
+                left -= writer.put_anew(self._storage.blocks(place), left)
+
+        loop.between_commits(put, 3_600.0)
 
     def _together(self, writers: Iterable[SnapshotWriter]) -> Iterator[list[SnapshotWriter]]:
         """Group tasks by what waits to be put: each time the loop is asked takes as long as its cycle."""
@@ -105,6 +118,8 @@ class SnapshotKeeper:
         self._deletes.setdefault(piece.place, []).extend(piece.delete)
 
     def _snapshots(self, group: TaskGroup) -> dict[Place, TaskSnapshot]:
+        if self._lacks_all(group):
+            raise Unavailable("the changelogs were read anew meanwhile")
         for writer in group.writers.values():
             self._take(writer.cut())
         group.look_at_changelogs()

@@ -9,7 +9,7 @@ from forebay.runtime.errors import StateConflict
 from forebay.runtime.protocol.position import TaskPosition, commits_in
 from forebay.runtime.stateformat import TaskSnapshot, decode_block, encode_block
 from forebay.runtime.task.state_task import StateTask
-from forebay.stores.blocklog import BlockStorage, append, blocks_of, catch_up, snapshot, split_changes
+from forebay.stores.blocklog import BlockStorage, Rewriting, append, blocks_of, catch_up, split_changes
 from forebay.stores.checksum import DamagedBlock
 from forebay.stores.directory import Directory
 from forebay.stores.table import Change
@@ -53,6 +53,7 @@ class SnapshotWriter:
         self._unconfirmed: dict[bytes, None] = {}
         self._is_all_new = False
         """Whether all rows were put since the state was last confirmed."""
+        self._rewriting: Rewriting | None = None
 
     def load(self, storage: BlockStorage, position_n: int) -> TaskPosition | None:
         """Fill the table as the snapshot left it, unless it holds that and more already.
@@ -114,15 +115,30 @@ class SnapshotWriter:
         self._directory = written.directory
         return Piece(task.place, written.put, written.delete)
 
-    def all_rows(self, storage: BlockStorage) -> set[int]:
-        """Put all rows, and return the blocks whose place they take."""
-        task, before = self._task, blocks_of(self._directory)
+    def begin_anew(self) -> set[int]:
+        """Begin to put all rows anew, and return the blocks whose place they take."""
+        task = self._task
+        before = self._directory if self._rewriting is None else self._rewriting.directory()
         self._is_all_new = True
         self._unconfirmed.update(task.dirty)
         task.dirty = {}
-        first = self._directory.next_block
-        self._directory = snapshot(task.table, task.position.tag, encode_block, storage.put_block, first)
-        return before
+        self._rewriting = Rewriting(task.table, task.position.tag, encode_block, before.next_block)
+        return blocks_of(before)
+
+    @property
+    def is_anew(self) -> bool:
+        """Whether not all rows were put that are put anew: until they are, nothing is cut."""
+        return self._rewriting is not None
+
+    def put_anew(self, storage: BlockStorage, most: int) -> int:
+        """Put the next blocks of rows that are put anew, `most` of them at once; return how many."""
+        rewriting = self._rewriting
+        if rewriting is None:
+            return 0
+        count = rewriting.put(storage.put_block, most)
+        if rewriting.is_done:
+            self._directory, self._rewriting = rewriting.directory(), None
+        return count
 
     def finished(self, offsets: dict[str, int], known_at: int) -> TaskSnapshot:
         """Return the snapshot that goes with everything cut so far.
