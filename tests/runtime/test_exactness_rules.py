@@ -181,7 +181,7 @@ def test_idle_time_does_not_pass_while_a_foreign_transaction_is_open(bench: Grou
     transaction = bench.broker.transaction("foreign", bench.broker.init("foreign"))
     bench.broker.append(("numbers", 0), b"a", b"[]", 20, None, transaction)
     assert bench.run(idle_seconds=10) == 0
-    assert bench.group.hidden == {("numbers", 0): 1}
+    assert bench.group._idleness.hidden == {("numbers", 0): 1}
 
 
 def test_timers_due_by_a_record_fire_before_it_in_order(bench: GroupBench) -> None:

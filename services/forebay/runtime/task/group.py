@@ -13,6 +13,8 @@ from forebay.runtime.protocol.position import TaskPosition, owner
 from forebay.runtime.stateformat import TaskSnapshot
 from forebay.runtime.task.clock import now_ms
 from forebay.runtime.task.commit import TaskCommit
+from forebay.runtime.task.gathering import Gathering
+from forebay.runtime.task.idleness import Idleness
 from forebay.runtime.task.pacing import Pacing
 from forebay.runtime.task.ports import Committer, Reader, Surroundings
 from forebay.runtime.task.snapshot import Place, SnapshotWriter
@@ -23,8 +25,6 @@ log = logging.getLogger(__name__)
 
 _MARK_SECONDS = 1.0
 _CHECK_SECONDS = 1.0
-_OPEN_LOOK_SECONDS = 1.0
-_AFTER_LOOK_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +69,16 @@ class TaskGroup:
         self._producer = producer
         self._surroundings = surroundings
         self._pacing = pacing
+        self._gathering = Gathering(tasks, reader, pacing, monotonic)
+        self._idleness = Idleness(tasks, reader, monotonic)
         self._clock = clock
         self._monotonic = monotonic
         self._offsets: dict[Place, dict[str, int]] = {task.place: {} for task in tasks}
-        self._quiet_since = dict.fromkeys((task.place for task in tasks), 0.0)
         self.known_at = clock()
         """When the offsets were learnt that the changelogs complete the tables from, wall clock in ms."""
         self._marked_at = float("-inf")
         self._is_marked = True
         self._checked_at = float("-inf")
-        self._opened_at = float("-inf")
-        self.hidden: dict[tuple[str, int], int] = {}
-        """Offsets behind a foreign transaction that is open, by input partition."""
-        self._looks = any(len(task.settings.sends) or task.settings.part for task in tasks)
         self.incomplete = False
         """Whether Spark's state lacks so much that all rows have to be put there."""
 
@@ -99,16 +96,12 @@ class TaskGroup:
         self._refuse_foreign(lease)
         self._producer.fence()
         positions = self._complete(lease)
-        inputs = {}
         for task in self.tasks:
             found = positions[task.place] or TaskPosition(lease.checkpoint, 0)
-            inputs[task.place] = self._surroundings.inputs(task.place, lease, found)
-            task.stand_at(found, inputs[task.place])
+            task.stand_at(found, self._surroundings.inputs(task.place, lease, found))
             task.figures.stand(task.table)
-            self._quiet_since[task.place] = self._monotonic()
-        self._looks = self._looks or any(item.merges for item in inputs.values())
-        self._reader.assign(inputs.values())
-        self._pacing.opened()
+            self._idleness.begin(task)
+        self._gathering.open()
         self._marked_at = float("-inf")
 
     def cycle(self, lease: Lease, seconds: float) -> bool:
@@ -122,7 +115,7 @@ class TaskGroup:
             StopJob: the job must not go on.
         """
         try:
-            most = self._gather(seconds)
+            most = self._gathering.gather(seconds)
         except OffsetsLost:
             # Whoever took the group over has used these records, and had them purged: then this commit fails.
             self._tell_markers([task.position for task in self.tasks if task.position.n])
@@ -241,57 +234,10 @@ class TaskGroup:
         self.known_at = self._clock()
         return positions
 
-    def _gather(self, seconds: float) -> int:
-        """Read until the next commit is due, or nothing came for `seconds`; return how many records it may have."""
-        pacing, reader = self._pacing, self._reader
-        pacing.begin(sum([task.input.waiting for task in self.tasks]))
-        until, looked = self._monotonic() + seconds, False
-        while True:
-            wait = _AFTER_LOOK_SECONDS if looked else min(pacing.wait(), max(0.0, until - self._monotonic()))
-            count = reader.read(wait, pacing.room)
-            pacing.took(count, reader.bytes)
-            reader.bytes = 0
-            if looked:
-                if pacing.is_full or pacing.is_spent or self._has_what_was_there():
-                    return pacing.most
-            elif pacing.is_due(count):
-                if not self._looks:
-                    return pacing.most
-                # What is there now belongs to this commit, so that streams are merged in order.
-                reader.look()
-                looked = True
-                if pacing.is_full or self._has_what_was_there():
-                    return pacing.most
-            elif pacing.is_empty and self._monotonic() >= until:
-                return pacing.most
-
-    def _has_what_was_there(self) -> bool:
-        has_all = self._reader.has_all
-        return all(has_all(task.input) for task in self.tasks)
-
     def _compute(self, task: StateTask, lease: Lease, most: int) -> TaskCommit | None:
-        now = self._monotonic()
-        place, idle_ms = task.place, 0
-        if not task.input.is_caught_up or not self._may_idle(lease):
-            self._quiet_since[place] = now
-        elif now > self._quiet_since[place]:
-            # Rounded: the difference of two times may lack a bit of a whole ms.
-            idle_ms = int(min(round((now - self._quiet_since[place]) * 1_000, 3), task.input.idle_ms))
-        if idle_ms >= 1_000 and self._hides_records(task):
-            self._quiet_since[place], idle_ms = now, 0
+        idle_ms = self._idleness.of(task, may_idle=self.settings.idle and lease.until is None)
         with task.figures.timed("process"):
             return task.compute(lease, self._clock(), idle_ms, most)
-
-    def _may_idle(self, lease: Lease) -> bool:
-        return self.settings.idle and lease.until is None
-
-    def _hides_records(self, task: StateTask) -> bool:
-        """Tell whether a foreign transaction is open in an input: what waits behind it is not idleness."""
-        now = self._monotonic()
-        if now - self._opened_at >= _OPEN_LOOK_SECONDS:
-            self._opened_at = now
-            self.hidden = self._reader.open_transactions()
-        return any((part.topic, part.partition) in self.hidden for part in task.input.partitions)
 
     def _commit(self, commits: list[TaskCommit]) -> None:
         begun = time.perf_counter()
