@@ -128,7 +128,7 @@ def _of_text(other: SqlType) -> Caster:
     if other == DOUBLE:
         return lambda value: float(value.strip())
     if other == BOOLEAN:
-        return lambda value: "true".startswith(value.strip().lower()) and bool(value.strip())
+        return lambda text: boolean_of(text) or False
     readers: dict[SqlType, Caster] = {
         TIMESTAMP: instants.timestamp_of,
         DATE: instants.date_of,
@@ -137,6 +137,16 @@ def _of_text(other: SqlType) -> Caster:
     if other in readers:
         return readers[other]
     raise TypeError(f"STRING can't be cast to {other}")
+
+
+def boolean_of(text: str) -> bool | None:
+    """Return what a text stands for: the beginning of true, yes, false or no (ksqlDB's SqlBooleans); else None."""
+    begin = text.strip().lower()
+    if not begin:
+        return None
+    if "true".startswith(begin) or "yes".startswith(begin):
+        return True
+    return False if "false".startswith(begin) or "no".startswith(begin) else None
 
 
 def _in_bits(value: int, bits: int) -> int:

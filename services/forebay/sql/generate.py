@@ -197,7 +197,11 @@ class Generator:
             return value
         if is_number(kind):
             return self._number(value, kind, where)
-        return self.cast(value, kind, where) if kind == BOOLEAN else value
+        if kind == BOOLEAN:
+            if casts.boolean_of(literal_eval(value.source)) is None:
+                raise SqlError(where.place, f"{value.source} is no BOOLEAN: write true or false")
+            return self.cast(value, kind, where)
+        return value
 
     def _number(self, value: Typed, kind: SqlType, where: Expression) -> Typed:
         """Return a text that is written down as the number that it is, of its own type."""

@@ -111,6 +111,8 @@ def _is_mark(letter: str) -> bool:
 def _of_text(kind: SqlType) -> casts.Caster | None:
     if kind in TIMES:
         return int
+    if kind == BOOLEAN:
+        return lambda text: text.lower() == "true"
     return _of_base64 if kind == BYTES else casts.caster(STRING, kind)
 
 
