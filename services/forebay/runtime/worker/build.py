@@ -125,6 +125,7 @@ def _task(spec: JobSpec, service: Service, job: Job, place: Place, lease: Lease)
     topology = job.topology[part]
     processor = topology.processor(job.settings(**spec.logic))
     table = _table(spec, part, number, [store for _, store in declared_stores(processor)])
+    tasks = len(lease.numbers) * len(job.topology)
     engine = TaskEngine(
         processor,
         build_codecs(spec, service, job, topology, processor),
@@ -136,7 +137,8 @@ def _task(spec: JobSpec, service: Service, job: Job, place: Place, lease: Lease)
             max_future_ms=spec.max_future_ms,
             max_record_bytes=spec.max_record_bytes,
             limits=task_limits(service, spec.application, part, spec.topic_limits),
-            cached_objects=spec.cached_objects,
+            # However many tasks a worker has, it keeps no more decoded rows than four of them would.
+            cached_objects=min(spec.cached_objects, 4 * spec.cached_objects // tasks),
             on_change=spec.on_change,
         ),
     )
