@@ -41,4 +41,9 @@ def _build(image: str, *arguments: str, given: str | None = None) -> None:
     base = os.environ.get("BASE")
     chosen = ("--build-arg", f"BASE={base}") if base else ()
     run("docker", "build", "--tag", image, *chosen, *arguments, seconds=1800, given=given)
+    load(image)
+
+
+def load(image: str) -> None:
+    """Load an image into the cluster."""
     run(*shlex.split(os.environ.get("E2E_LOAD", "kind load docker-image")), image, seconds=600)

@@ -20,13 +20,13 @@ def folder(tmp_path: Path) -> Path:
 
 def test_every_block_is_a_file_a_command_or_the_overview() -> None:
     languages = [language for name, language, _ in walkthrough.blocks() if not name]
-    assert languages == ["text", "bash", "bash"]
+    assert languages == ["text", "bash", "bash", "sh", "sh"]
     assert walkthrough.PAGE.read_text().count("```") == 2 * len(walkthrough.blocks())
 
 
 def test_the_overview_names_the_files() -> None:
     overview = next(text for _, language, text in walkthrough.blocks() if language == "text")
-    named = set(re.findall(r"[\w*]+\.(?:py|avsc|toml)", overview)) - {"__init__.py", "*.avsc"}
+    named = set(re.findall(r"[\w*]+\.(?:py|avsc|toml|yaml)|Dockerfile", overview)) - {"__init__.py", "*.avsc"}
     assert named == {Path(name).name for name in walkthrough.files() if not name.endswith(".avsc")}
 
 

@@ -26,9 +26,9 @@ def files() -> dict[str, str]:
     return {name: text for name, _, text in blocks() if name}
 
 
-def commands() -> list[str]:
-    """Return the shell blocks of the page."""
-    return [text for _, language, text in blocks() if language == "bash"]
+def commands(language: str = "bash") -> list[str]:
+    """Return the shell blocks of the page; those of `sh` are for a cluster."""
+    return [text for _, each, text in blocks() if each == language]
 
 
 def write(folder: Path) -> None:
