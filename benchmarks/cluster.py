@@ -22,7 +22,7 @@ import click
 _TESTS = Path(__file__).resolve().parents[1] / "integration-tests"
 sys.path.append(str(_TESTS))
 
-from cluster.images import object_store_tag_in_cluster, tag_in_cluster  # noqa: E402
+from cluster.images import object_store_tag_in_cluster, tag_in_cluster, tagged_anew  # noqa: E402
 from cluster.kube import Namespace, chart  # noqa: E402
 from cluster.object_store import ObjectStore  # noqa: E402
 from cluster.polling import poll_until  # noqa: E402
@@ -59,7 +59,7 @@ def main(repeat: int, everything: bool, object_store: bool) -> None:
 
 
 def measure_one(release: Release, repeat: int) -> None:
-    """Install one service with its producer, scale it, delete its pods."""
+    """Install one service with its producer, scale it to three executors, delete its pods, upgrade it."""
     try:
         show("a pod that says its version (reference)", [reference(release) for _ in range(repeat)])
         begun = time.monotonic()
@@ -70,7 +70,7 @@ def measure_one(release: Release, repeat: int) -> None:
         )
         show("helm install to the first committed output", [time.monotonic() - begun])
         poll_until(lambda: release.namespace.is_ready(release.driver), "the driver is ready", 120)
-        scale(release, watch)
+        scale_out(release, watch)
         for what, pod in (
             ("an executor", f"{release.executors}-0"),
             ("the driver", release.driver),
@@ -78,6 +78,8 @@ def measure_one(release: Release, repeat: int) -> None:
         ):
             waits = [silence(watch, partial(release.replace, pod)) for _ in range(repeat)]
             show(f"{what} deleted: longest time without an output", waits)
+        upgrade(release, watch)
+        show("kubectl scale from 3 to 1: longest time without an output", [silence(watch, lambda: release.scale(1))])
         show_memory(release.namespace)
         watch.close()
     finally:
@@ -117,8 +119,19 @@ def reference(release: Release) -> float:
     return seconds
 
 
-def scale(release: Release, watch: OutputWatch) -> None:
-    """Scale out to three executors, and in again."""
+def upgrade(release: Release, watch: OutputWatch) -> None:
+    """Upgrade the service to an image of another tag, and roll it back."""
+    values = (*STREAM.values(PRODUCER), f"{SERVICE}.image.tag={tagged_anew('forebay', release.tag)}")
+    back = ("rollback", release.name, "--wait", "--timeout", "10m")
+    for what, act in (
+        ("helm upgrade to another image", lambda: release.apply(*values)),
+        ("helm rollback", lambda: release.namespace.helm(*back)),
+    ):
+        show(f"{what}: longest time without an output", [silence(watch, act)])
+
+
+def scale_out(release: Release, watch: OutputWatch) -> None:
+    """Scale out to three executors."""
     at = time.monotonic()
     joined: list[float] = []
 
@@ -134,10 +147,9 @@ def scale(release: Release, watch: OutputWatch) -> None:
     show("kubectl scale from 1 to 3: the driver uses all three", joined[:1])
     show("kubectl scale from 1 to 3: every output partition goes on after it", joined[1:])
     show("kubectl scale from 1 to 3: longest time without an output", [pause])
-    show("kubectl scale from 3 to 1: longest time without an output", [silence(watch, lambda: release.scale(1))])
 
 
-def silence(watch: OutputWatch, action: Callable[[], None]) -> float:
+def silence(watch: OutputWatch, action: Callable[[], object]) -> float:
     """Do something; give the longest time without an output until all is settled again."""
     at = time.monotonic()
     action()

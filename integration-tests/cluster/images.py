@@ -24,6 +24,14 @@ def tag_in_cluster() -> str:
     return tag
 
 
+def tagged_anew(name: str, tag: str) -> str:
+    """Give an image of the cluster another tag, and return it."""
+    another = f"{tag}-{uuid.uuid4().hex[:4]}"
+    run("docker", "tag", f"{name}:{tag}", f"{name}:{another}")
+    load(f"{name}:{another}")
+    return another
+
+
 def object_store_tag_in_cluster() -> str:
     """Likewise the image with an object store's jars, and forebay-s3; E2E_OBJECT_STORE_TAG names those it has."""
     given = os.environ.get("E2E_OBJECT_STORE_TAG")

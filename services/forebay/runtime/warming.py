@@ -14,6 +14,9 @@ from forebay.runtime.spark.sealed import SealedSpec
 
 log = logging.getLogger(__name__)
 
+_FAILED = "PythonException"
+"""In what Spark says where the imports failed, and not the start as a whole."""
+
 
 def warm_worker(session: SparkSession, application: str, sealed: SealedSpec) -> None:
     """Have a worker on this machine ready for the first lease: Spark gives it the worker that this leaves idle.
@@ -30,16 +33,18 @@ def warm_worker(session: SparkSession, application: str, sealed: SealedSpec) -> 
                 _ = imports._jrdd  # Only now is the environment of its workers fixed.
             imports.collect()
         except (PySparkException, Py4JError, OSError) as error:
-            log.debug("%s: no worker is warm: %s", application, error)
+            level = logging.WARNING if _FAILED in str(error) else logging.DEBUG
+            log.log(level, "%s: no worker is warm, the start takes longer: %s", application, error)
 
     threading.Thread(target=work, name="warming", daemon=True).start()
 
 
 def _import(sealed: SealedSpec) -> None:
-    from pyspark.sql.pandas import serializers  # noqa: PLC0415 (what the worker is to import, not the driver)
+    import pyarrow as pa  # noqa: PLC0415 (what the worker is to import, not the driver)
+    import pyspark.sql.pandas.serializers  # noqa: F401, PLC0415
 
     from forebay.job import load_job  # noqa: PLC0415
     from forebay.runtime.spark import leases  # noqa: F401, PLC0415
 
     load_job(sealed.open().entry.job)
-    serializers.pa.array([""])  # type: ignore[attr-defined]  # The first one looks for pandas, and imports it.
+    pa.array([""])  # The first one looks for pandas, and imports it.
