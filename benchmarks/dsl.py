@@ -15,7 +15,8 @@ from typing import Any
 from benchmarks.price_join_by_hand import PriceJoin
 from forebay.codec import Codec
 from forebay.job import Job, load_job
-from forebay.processor.engine import EngineSettings, TaskEngine
+from forebay.processor.engine import TaskEngine
+from forebay.processor.engine_settings import EngineSettings
 from forebay.processor.messages import Message
 from forebay.producing.base import Options
 from forebay.producing.sources import generate

@@ -27,7 +27,8 @@ from confluent_kafka import Message, Producer, TopicPartition
 from forebay.catalog import Service, find_service
 from forebay.job import Job, load_job
 from forebay.partitioner import Partitioner
-from forebay.processor.engine import EngineSettings, TaskEngine
+from forebay.processor.engine import TaskEngine
+from forebay.processor.engine_settings import EngineSettings
 from forebay.producing.base import Options
 from forebay.producing.sources import generate
 from forebay.runtime.memory import collect_seldom

@@ -14,8 +14,8 @@ from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.settings import KafkaSettings
 from forebay.partitioner import Partitioner
 from forebay.platform import Endpoints
+from forebay.processor.batch import BatchResult, Position
 from forebay.processor.context import SENDER
-from forebay.processor.engine import BatchResult, Position
 from forebay.processor.messages import Output, SideRecord
 from forebay.runtime.changelog import ChangelogRouter
 from forebay.runtime.errors import GroupFenced, TopicChanged, TransactionTooLong

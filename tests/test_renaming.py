@@ -11,7 +11,8 @@ from forebay.catalog import find_service
 from forebay.cli.main import run
 from forebay.demo.plan import DemoPlan
 from forebay.kafka.acls import Role, rights
-from forebay.processor.engine import EngineSettings, TaskEngine
+from forebay.processor.engine import TaskEngine
+from forebay.processor.engine_settings import EngineSettings
 from forebay.renaming import WrongTopics, actual_names, actual_topics, renamed, taken_names
 from forebay.runtime.task.partition_queue import InputPartition
 from forebay.stores.table import MemoryTable

@@ -31,7 +31,7 @@ from forebay.kafka.identities import (
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import spec_of
 from forebay.partitioner import Partitioner
-from forebay.processor.engine import BatchResult, Position
+from forebay.processor.batch import BatchResult, Position
 from forebay.processor.messages import Output, SideRecord
 from forebay.queries.replica import TaskReplica
 from forebay.runtime.broker import BrokerView

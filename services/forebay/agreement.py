@@ -12,7 +12,7 @@ from typing import Any
 from forebay.catalog import Service, Topic
 from forebay.formats import contract_of
 from forebay.job import Job
-from forebay.processor.engine import declared_stores
+from forebay.processor.declared import declared_stores
 from forebay.stores.binding import Store
 
 

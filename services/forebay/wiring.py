@@ -10,7 +10,8 @@ from forebay.codec import Codec
 from forebay.formats import TEXT, avro
 from forebay.job import Job, SubTopology
 from forebay.processor.api import AnyProcessor
-from forebay.processor.engine import Codecs, declared_stores
+from forebay.processor.codecs import Codecs
+from forebay.processor.declared import declared_stores
 
 Contract = Callable[[str, type[Any]], Codec[Any]]
 """Gives the codec of a record class by its contract, for the topic (or store) of a name."""

@@ -4,7 +4,7 @@ import pytest
 
 from device_alerts.model import Device, DeviceAlert
 from device_alerts.settings import DeviceAlertsSettings
-from forebay.processor.engine import Emit
+from forebay.processor.engine_settings import Emit
 from tests.device_alerts.harness import START, device, driver, event, pipe, types, values
 
 

@@ -12,7 +12,7 @@ from forebay.builder import Topology
 from forebay.catalog import Service, Topic
 from forebay.formats import TEXT, no_contracts
 from forebay.processor import Context, Processor, Timer
-from forebay.processor.engine import Codecs
+from forebay.processor.codecs import Codecs
 from forebay.stores import (
     KeyValueStore,
     ListValueStore,

@@ -13,7 +13,8 @@ from forebay.builder.picture import picture_of
 from forebay.builder.render import as_mermaid, as_text
 from forebay.catalog import Service, Topic
 from forebay.operators import UntilTimeLimit
-from forebay.processor.engine import Emit, declared_stores
+from forebay.processor.declared import declared_stores
+from forebay.processor.engine_settings import Emit
 from forebay.runtime.stage_log import stage_log
 from forebay.stores.disk import DiskTable
 from forebay.stores.materialized import store_of

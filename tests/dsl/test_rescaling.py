@@ -12,7 +12,7 @@ from forebay.builder import Topology
 from forebay.formats import INT, UUID
 from forebay.operators import Emission
 from forebay.processor import Context, Processor, Timer
-from forebay.processor.engine import declared_stores
+from forebay.processor.declared import declared_stores
 from forebay.stores import KeyValueStore
 from forebay.stores.spread import NotSpreadable, Spreader
 from forebay.testing.loop import Left

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from forebay.processor.engine import declared_stores
+from forebay.processor.declared import declared_stores
 from forebay.stores.keys import split_key
 from forebay.testing import Forwarded, TestDriver
 from menu_votes.model import CustomerRegion, CustomerVote

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from forebay.operators import Deduplicate, Filter, GlobalTable, GlobalTableJoin, Join, Rekey, StreamAggregate, reducing
 from forebay.processor import Context, Processor
-from forebay.processor.engine import Codecs
+from forebay.processor.codecs import Codecs
 from forebay.stores.keyvalue import KeyValueStore
 from forebay.stores.timestamped import TimestampedKeyValueStore
 from forebay.stores.ttl import TtlKeyValueStore

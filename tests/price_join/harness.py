@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from forebay.processor.engine import declared_stores
+from forebay.processor.declared import declared_stores
 from forebay.stores.versioned import Order
 from forebay.testing import Forwarded, TestDriver
 from price_join.model import FoodBill, FoodOrder, MenuPrice

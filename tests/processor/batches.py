@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from forebay.processor.attempts import compute
-from forebay.processor.engine import BatchResult, Codecs, EngineSettings, StateEncoding, TaskEngine
+from forebay.processor.batch import BatchResult
+from forebay.processor.codecs import Codecs
+from forebay.processor.engine import TaskEngine
+from forebay.processor.engine_settings import EngineSettings, StateEncoding
 from forebay.processor.messages import Message
 from forebay.stores.table import MemoryTable
 from forebay.testing.shown import PipedRecord

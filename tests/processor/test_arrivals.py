@@ -9,7 +9,9 @@ import pytest
 
 from forebay.formats import LONG, TEXT
 from forebay.processor import Context, Processor
-from forebay.processor.engine import Codecs, EngineSettings, TaskEngine
+from forebay.processor.codecs import Codecs
+from forebay.processor.engine import TaskEngine
+from forebay.processor.engine_settings import EngineSettings
 from forebay.processor.messages import Headers, Output
 from forebay.stores.table import MemoryTable
 from forebay.testing.shown import PipedRecord

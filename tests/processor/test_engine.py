@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from forebay.processor import Context, LateRecord, Processor, RejectedRecord, Timer
-from forebay.processor.engine import Emit
+from forebay.processor.engine_settings import Emit
 from forebay.stores import KeyValueStore
 from forebay.testing import TestDriver
 from tests.runtime.task_records import CODECS, Number, Sum, Total

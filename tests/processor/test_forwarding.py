@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from forebay.processor import Context, IdleClose, Processor, RejectedRecord, Timer
-from forebay.processor.engine import Codecs, EngineSettings, TaskEngine
+from forebay.processor.codecs import Codecs
+from forebay.processor.engine import TaskEngine
+from forebay.processor.engine_settings import EngineSettings
 from forebay.stores import KeyValueStore
 from forebay.stores.table import MemoryTable
 from forebay.testing import TestDriver

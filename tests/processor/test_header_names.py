@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from forebay.processor import Context, LateRecord
-from forebay.processor.engine import EngineSettings, TaskEngine
+from forebay.processor.engine import TaskEngine
+from forebay.processor.engine_settings import EngineSettings
 from forebay.processor.messages import Headers
 from forebay.stores.table import MemoryTable
 from tests.runtime.task_records import CODECS, Number, Record, Sum, Total

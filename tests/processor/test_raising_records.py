@@ -9,7 +9,7 @@ import pytest
 
 from forebay.codec import Unavailable
 from forebay.processor import Processor
-from forebay.processor.engine import Codecs
+from forebay.processor.codecs import Codecs
 from forebay.serde import AvroCodec, LocalSchemas, Schema
 from forebay.testing import TestDriver
 from tests.runtime.task_records import CODECS, Number, Sum, Total

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from forebay.processor import Context, Processor
-from forebay.processor.engine import Codecs
+from forebay.processor.codecs import Codecs
 from forebay.stores import KeyValueStore
 from forebay.testing import TestDriver
 from tests.runtime.task_records import CODECS, TOPIC, JsonCodec, Number, Total

@@ -9,7 +9,8 @@ import pytest
 
 from forebay.limits import TaskLimits, TopicLimits
 from forebay.processor import Context, LateRecord, Timer
-from forebay.processor.engine import BatchResult, Codecs
+from forebay.processor.batch import BatchResult
+from forebay.processor.codecs import Codecs
 from forebay.stores import TimestampedKeyValueStore
 from forebay.testing.shown import PipedRecord
 from tests.processor.batches import Batches, sent

@@ -10,7 +10,8 @@ import pytest
 from forebay.catalog import find_service
 from forebay.job import load_job
 from forebay.processor import Context
-from forebay.processor.engine import EngineSettings, TaskEngine
+from forebay.processor.engine import TaskEngine
+from forebay.processor.engine_settings import EngineSettings
 from forebay.processor.messages import Message
 from forebay.stores.table import MemoryTable
 from forebay.testing import TestDriver

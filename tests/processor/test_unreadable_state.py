@@ -9,7 +9,9 @@ import pytest
 
 from forebay.codec import Unavailable
 from forebay.processor import Context, Timer
-from forebay.processor.engine import EngineSettings, Position, TaskEngine
+from forebay.processor.batch import Position
+from forebay.processor.engine import TaskEngine
+from forebay.processor.engine_settings import EngineSettings
 from forebay.stores.rows import StateUnreadable
 from forebay.stores.table import MemoryTable
 from tests.runtime.task_records import CODECS, JsonCodec, Record, Sum, Total

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from forebay.processor.api import Context, Processor
-from forebay.processor.engine import declared_stores
+from forebay.processor.declared import declared_stores
 from forebay.queries.replica import TaskReplica
 from forebay.queries.stores import JobStores
 from forebay.runtime.protocol.position import POSITION, TaskPosition

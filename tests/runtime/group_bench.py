@@ -11,7 +11,8 @@ from confluent_kafka import KafkaError, KafkaException
 from forebay.job import Job
 from forebay.partitioner import Partitioner
 from forebay.processor import AnyProcessor
-from forebay.processor.engine import EngineSettings, TaskEngine
+from forebay.processor.engine import TaskEngine
+from forebay.processor.engine_settings import EngineSettings
 from forebay.processor.messages import Headers
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.position import POSITION, TaskPosition

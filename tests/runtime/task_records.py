@@ -8,7 +8,7 @@ from typing import Any
 
 from forebay.codec import DecodeError, EncodeError
 from forebay.processor import Context, Processor, Timer
-from forebay.processor.engine import Codecs
+from forebay.processor.codecs import Codecs
 from forebay.processor.messages import Headers
 from forebay.stores import KeyValueStore
 

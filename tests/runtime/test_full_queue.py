@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from forebay.partitioner import Partitioner
-from forebay.processor.engine import BatchResult
+from forebay.processor.batch import BatchResult
 from forebay.processor.messages import Output
 from forebay.runtime.changelog import ChangelogRouter
 from forebay.runtime.protocol.position import POSITION, TaskPosition

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from forebay.processor.engine import BatchResult
+from forebay.processor.batch import BatchResult
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.stateformat import decode_block
 from forebay.runtime.task.commit import TaskCommit

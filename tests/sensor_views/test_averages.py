@@ -3,7 +3,7 @@
 import pytest
 
 from forebay.catalog import COMPACTED, find_service
-from forebay.processor.engine import Emit
+from forebay.processor.engine_settings import Emit
 from sensor_views.model import Reading
 from tests.plain import plain
 from tests.sensor_views.harness import START, Machine

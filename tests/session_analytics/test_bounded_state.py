@@ -2,7 +2,7 @@
 
 import pytest
 
-from forebay.processor.engine import Emit
+from forebay.processor.engine_settings import Emit
 from forebay.testing import TestDriver
 from session_analytics.model import ClickSession, DeviceInfo, PageMetadata
 from session_analytics.settings import SessionAnalyticsSettings

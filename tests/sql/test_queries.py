@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from forebay.processor.engine import declared_stores
+from forebay.processor.declared import declared_stores
 from forebay.queries.entries import Entry
 from forebay.queries.sql_pages import SqlPages
 from forebay.queries.stores import Found

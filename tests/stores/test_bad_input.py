@@ -21,7 +21,7 @@ from forebay.operators import (
     WindowAggregate,
 )
 from forebay.processor import Context, Processor
-from forebay.processor.engine import declared_stores
+from forebay.processor.declared import declared_stores
 from forebay.stores.buffers import JoinBuffer, SuppressBuffer
 from forebay.stores.keys import NullKeyError
 from forebay.stores.keyvalue import KeyValueStore

@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 
 from forebay.partitioner import partition_of
 from forebay.processor import Context, Processor
-from forebay.processor.engine import Codecs, EngineSettings, Position, TaskEngine
+from forebay.processor.batch import Position
+from forebay.processor.codecs import Codecs
+from forebay.processor.engine import TaskEngine
+from forebay.processor.engine_settings import EngineSettings
 from forebay.stores import KeyValueStore, SessionStore, VersionedKeyValueStore, WindowStore
 from forebay.stores.binding import Store
 from forebay.stores.keys import pack_time

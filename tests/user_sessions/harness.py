@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from forebay.processor.engine import Codecs
+from forebay.processor.codecs import Codecs
 from forebay.serde import AvroCodec, LocalSchemas, load_contract
 from forebay.testing import TestDriver
 from user_sessions.logic import UserSessions

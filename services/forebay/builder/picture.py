@@ -10,7 +10,7 @@ from forebay.builder.graph import Kind, Node
 from forebay.catalog import Service
 from forebay.job import Job, SubTopology
 from forebay.processor.api import AnyProcessor
-from forebay.processor.engine import declared_stores
+from forebay.processor.declared import declared_stores
 from forebay.stores.binding import Store
 
 _KINDS = {

@@ -12,7 +12,7 @@ from forebay.builder.keys import reader_of_rows, writer_of_rows
 from forebay.formats import Format
 from forebay.operators.table import Change
 from forebay.processor.api import AnyProcessor, Context, Timer
-from forebay.processor.engine import declared_stores
+from forebay.processor.declared import declared_stores
 from forebay.stores.binding import Store
 from forebay.stores.timestamped import TimestampedKeyValueStore
 from forebay.stores.upgrade import described

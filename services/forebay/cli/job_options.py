@@ -9,7 +9,7 @@ import click
 
 from forebay.cli.names import pairs, topics_option
 from forebay.cli.options import spark_secret_option
-from forebay.processor.engine import Emit
+from forebay.processor.engine_settings import Emit
 from forebay.runtime.logs import FORMATS
 from forebay.runtime.memory import batch_bytes, memory_bytes
 from forebay.runtime.plan import Trigger

@@ -11,7 +11,10 @@ from forebay.conformance.runner import make_script
 from forebay.conformance.script import Declarations, Outcome, S
 from forebay.conformance.step_broker import TOPIC, OutcomeProducer, Outcomes, StepReader, StepSurroundings
 from forebay.processor.api import Context, Processor
-from forebay.processor.engine import Codecs, EngineSettings, TaskEngine, declared_stores
+from forebay.processor.codecs import Codecs
+from forebay.processor.declared import declared_stores
+from forebay.processor.engine import TaskEngine
+from forebay.processor.engine_settings import EngineSettings
 from forebay.runtime.changelog import ChangelogRouter, ChangelogRows, internal_topic
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.task.announce import Announcer

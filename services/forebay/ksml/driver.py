@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from forebay.ksml.compile import Definitions, KsmlSettings, job_of
-from forebay.processor.engine import declared_stores
+from forebay.processor.declared import declared_stores
 from forebay.processor.messages import Headers
 from forebay.stores.binding import Store
 from forebay.testing import Forwarded, TestDriver

@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from forebay.processor.engine import BatchResult, StateEncoding, TaskEngine
+from forebay.processor.batch import BatchResult
+from forebay.processor.engine import TaskEngine
+from forebay.processor.engine_settings import StateEncoding
 from forebay.stores.rows import StoreEncodeError
 
 log = logging.getLogger(__name__)

@@ -2,140 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import Enum
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from forebay.codec import Codec, EncodeError, Unavailable
+from forebay.codec import EncodeError, Unavailable
 from forebay.formats import Format, key_reader, key_writer
-from forebay.limits import TaskLimits
 from forebay.processor.api import AnyProcessor, LateRecord, Timer
 from forebay.processor.arrivals import Plan, TimerMessage, arrivals
+from forebay.processor.batch import BatchResult, Position
+from forebay.processor.codecs import Codecs
 from forebay.processor.context import IN_TIME, TaskContext
+from forebay.processor.declared import bind_stores
 from forebay.processor.dedupe import Dedupe
-from forebay.processor.messages import ErrorStage, Message, Output, SideRecord
+from forebay.processor.engine_settings import Emit, EngineSettings, StateEncoding
+from forebay.processor.messages import ErrorStage, Message, Output
 from forebay.processor.side_topics import error_record, late_record
 from forebay.processor.timers import Timers
 from forebay.room import Rooms
-from forebay.stores.binding import Store, TaskStores
-from forebay.stores.kinds import Kinds, OnChange
+from forebay.stores.binding import TaskStores
+from forebay.stores.kinds import Kinds
 from forebay.stores.rows import Journal
-from forebay.stores.table import Change, Table
-from forebay.stores.upgrade import Conversion
-
-
-class Emit(Enum):
-    """Which of a key's outputs leave a commit: `latest` is a cache in front of tables' rows."""
-
-    EVERY = "every"
-    LATEST = "latest"
-
-
-class StateEncoding(Enum):
-    """When put values are encoded.
-
-    AT_END is cheap: once per row and batch. EACH finds the record that put what can't be encoded; a batch
-    that fails AT_END is computed again with EACH.
-    """
-
-    AT_END = "at end"
-    EACH = "each"
-
-
-@dataclass(frozen=True, slots=True)
-class EngineSettings:
-    """How a task treats its records.
-
-    Args:
-        service: named in errors.
-        emit: every output, or the last one per key and batch.
-        dedupe_retention_ms: stream time for which event ids are remembered; 0 switches it off.
-        max_future_ms: how far an event time may lie ahead of the batch's clock.
-        max_record_bytes: largest output value.
-        limits: what the topics take that the task writes to: larger is refused, on the record that caused it.
-        cached_objects: decoded rows kept per store from batch to batch.
-        on_change: what to do with a store's rows when it is declared otherwise than they were written.
-    """
-
-    service: str
-    emit: Emit = Emit.EVERY
-    dedupe_retention_ms: int = 600_000
-    max_future_ms: int = 3_600_000
-    max_record_bytes: int = 1_000_000
-    limits: TaskLimits = field(default_factory=TaskLimits)
-    cached_objects: int = 50_000
-    on_change: OnChange = OnChange.REFUSE
-
-
-@dataclass(frozen=True, slots=True)
-class Codecs:
-    """The codecs of one task.
-
-    Args:
-        inputs: by topic, and by name of each repartition that is read.
-        stores: by name.
-        outputs: by topic; the first is the default.
-        repartitions: of what is forwarded to other sub-topologies, by name; the first is the default if there is one.
-        tables: inputs and repartitions in which a record without value deletes its key; theirs come first.
-        handed: repartitions that are read: their records' event time is the Kafka timestamp.
-        names: of inputs and of the repartitions that are read, by topic, where the topic is called otherwise.
-        nullable: inputs whose records may have neither key nor value.
-        timeless: inputs whose records move no time: global tables.
-        keys: formats of keys by input, repartition and output; text unless named.
-        table_outputs: outputs that hold a table's rows, so that the last of a key stands for those before.
-        cached_outputs: those of which only the last leaves, whatever `emit` says.
-    """
-
-    inputs: Mapping[str, Codec[Any]]
-    stores: Mapping[str, Codec[Any]]
-    outputs: Mapping[str, Codec[Any]]
-    repartitions: Mapping[str, Codec[Any]] = field(default_factory=dict)
-    tables: frozenset[str] = frozenset()
-    handed: frozenset[str] = frozenset()
-    names: Mapping[str, str] = field(default_factory=dict)
-    nullable: frozenset[str] = frozenset()
-    timeless: frozenset[str] = frozenset()
-    keys: Mapping[str, Format[Any]] = field(default_factory=dict)
-    table_outputs: frozenset[str] = frozenset()
-    cached_outputs: frozenset[str] = frozenset()
-
-    @property
-    def targets(self) -> Mapping[str, Codec[Any]]:
-        """Whatever can be forwarded to, the default first."""
-        return {**self.repartitions, **self.outputs}
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """Where a task's time stands, in ms; -1 before the first record."""
-
-    stream_time: int = -1
-    closing_time: int = -1
-
-
-@dataclass(slots=True)
-class BatchResult:
-    """What one batch of a task gives: records to send and rows to change.
-
-    `onward` holds what goes to repartitions; `outputs` what goes to topics.
-    """
-
-    outputs: list[Output] = field(default_factory=list)
-    onward: list[Output] = field(default_factory=list)
-    errors: list[SideRecord] = field(default_factory=list)
-    late: list[SideRecord] = field(default_factory=list)
-    changes: list[Change] = field(default_factory=list)
-    conversions: list[Conversion] = field(default_factory=list)
-    records_by_topic: dict[str, int] = field(default_factory=dict)
-    duplicates: int = 0
-    timers_fired: int = 0
-    position: Position = Position()
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing happened that must be kept."""
-        return not (self.records_by_topic or self.outputs or self.onward or self.errors or self.late or self.changes)
+from forebay.stores.table import Table
 
 
 class TaskEngine:
@@ -177,7 +64,7 @@ class TaskEngine:
             codecs.names,
         )
         lent = TaskStores(table, self._journal, self._context, settings.cached_objects, rooms)
-        stores = _bind_stores(processor, codecs, lent)
+        stores = bind_stores(processor, codecs, lent)
         self._stores = lent.opened
         self._kinds = Kinds(settings.service, stores, lent, codecs.stores, settings.on_change)
         processor.opened()
@@ -448,29 +335,3 @@ def _latest(outputs: list[Output], tables: frozenset[str]) -> list[Output]:
     """Leave out the rows of `tables` that a later one of their key replaces."""
     last = {(output.target, output.key): index for index, output in enumerate(outputs) if output.target in tables}
     return [o for i, o in enumerate(outputs) if o.target not in tables or last[o.target, o.key] == i]
-
-
-def declared_stores(processor: object) -> Iterator[tuple[str, Store[Any]]]:
-    """Yield (attribute, declaration) of every store of a processor, or of its class, in order of declaration."""
-    kind = processor if isinstance(processor, type) else type(processor)
-    found: dict[str, Store[Any]] = {}
-    for holder in (*reversed(kind.__mro__), *(() if isinstance(processor, type) else (processor,))):
-        found.update((name, declared) for name, declared in vars(holder).items() if isinstance(declared, Store))
-    names: set[str] = set()
-    for attribute, declared in found.items():
-        if declared.name in names:
-            raise ValueError(
-                f"{kind.__name__} declares the store {declared.name!r} twice: give each store its own name"
-            )
-        names.add(declared.name)
-        yield attribute, declared
-
-
-def _bind_stores(processor: AnyProcessor, codecs: Codecs, lent: TaskStores) -> list[Store[Any]]:
-    bound = {
-        attribute: declared.bind(lent, codecs.stores[declared.name])
-        for attribute, declared in declared_stores(processor)
-    }
-    for attribute, store in bound.items():
-        setattr(processor, attribute, store)
-    return list(bound.values())

@@ -19,7 +19,7 @@ from forebay.kafka.acls import Role
 from forebay.kafka.patience import keep_trying
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topic_limits import read_topic_limits
-from forebay.processor.engine import declared_stores
+from forebay.processor.declared import declared_stores
 from forebay.renaming import actual_topics, renamed
 from forebay.runtime.broker_check import check_broker
 from forebay.runtime.checkpoint import held_checkpoint, is_begun

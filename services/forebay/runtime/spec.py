@@ -12,7 +12,7 @@ from forebay.job import match_topics
 from forebay.kafka import identities
 from forebay.kafka.settings import KafkaSettings
 from forebay.limits import TopicLimits
-from forebay.processor.engine import Emit
+from forebay.processor.engine_settings import Emit
 from forebay.renaming import renamed
 from forebay.runtime.broker_findings import Needs
 from forebay.runtime.task.pacing import Limits

@@ -9,7 +9,7 @@ from typing import Any
 from forebay.catalog import Service
 from forebay.job import load_job
 from forebay.processor.api import AnyProcessor
-from forebay.processor.engine import declared_stores
+from forebay.processor.declared import declared_stores
 from forebay.runtime.changelog import ChangelogRouter, ChangelogRows, changelog_topics, internal_topic
 from forebay.stores.binding import RowValue, Store
 from forebay.stores.materialized import unlogged

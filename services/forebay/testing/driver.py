@@ -15,7 +15,8 @@ from forebay.job import Job, load_job
 from forebay.limits import TaskLimits
 from forebay.names import matching
 from forebay.processor.api import AnyProcessor
-from forebay.processor.engine import Codecs, EngineSettings
+from forebay.processor.codecs import Codecs
+from forebay.processor.engine_settings import EngineSettings
 from forebay.processor.messages import Headers
 from forebay.serde import local_codec
 from forebay.serde.subjects import connect_nowhere

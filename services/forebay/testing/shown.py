@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from forebay.formats import no_contracts
-from forebay.processor.engine import Codecs
+from forebay.processor.codecs import Codecs
 from forebay.processor.messages import Headers
 
 O = TypeVar("O")  # noqa: E741

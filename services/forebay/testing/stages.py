@@ -9,7 +9,11 @@ from typing import Any
 from forebay.builder.compiled import CompiledSubTopology
 from forebay.job import Job
 from forebay.processor.api import AnyProcessor
-from forebay.processor.engine import Codecs, EngineSettings, Position, TaskEngine, declared_stores
+from forebay.processor.batch import Position
+from forebay.processor.codecs import Codecs
+from forebay.processor.declared import declared_stores
+from forebay.processor.engine import TaskEngine
+from forebay.processor.engine_settings import EngineSettings
 from forebay.runtime.stage_log import stage_log
 from forebay.runtime.task.announce import Announcer
 from forebay.runtime.task.commit import TaskCommit

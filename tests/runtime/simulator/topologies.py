@@ -11,7 +11,8 @@ from forebay.job import Job, Stage, SubTopology
 from forebay.operators import Emission, WindowAggregate, WindowResult
 from forebay.partitioner import partition_of
 from forebay.processor import AnyProcessor, Context, Processor, Timer
-from forebay.processor.engine import Codecs, declared_stores
+from forebay.processor.codecs import Codecs
+from forebay.processor.declared import declared_stores
 from forebay.runtime.changelog import repartition_topic
 from forebay.stores import KeyValueStore, WindowStore
 from forebay.time import TimeWindows

@@ -8,7 +8,8 @@ from typing import Any, Protocol, TypeVar
 
 from forebay.job import Job
 from forebay.partitioner import Partitioner
-from forebay.processor.engine import EngineSettings, TaskEngine
+from forebay.processor.engine import TaskEngine
+from forebay.processor.engine_settings import EngineSettings
 from forebay.runtime.changelog import repartition_topic
 from forebay.runtime.errors import GroupFenced, Unavailable
 from forebay.runtime.protocol.lease import Lease

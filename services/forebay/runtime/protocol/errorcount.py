@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from forebay.processor.engine import BatchResult
+from forebay.processor.batch import BatchResult
 
 WINDOW = 1_000
 """Records of a task whose share of failures counts, about: older ones lose weight batch by batch."""

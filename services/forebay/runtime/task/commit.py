@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from forebay.partitioner import Partitioner
-from forebay.processor.engine import BatchResult
+from forebay.processor.batch import BatchResult
 from forebay.processor.messages import Headers, SideRecord
 from forebay.runtime.changelog import ChangelogRouter
 from forebay.runtime.protocol.position import TaskPosition

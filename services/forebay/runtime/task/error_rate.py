@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forebay.processor.engine import BatchResult
+from forebay.processor.batch import BatchResult
 from forebay.processor.messages import SideRecord
 from forebay.runtime.errors import TooManyErrors
 from forebay.runtime.protocol.errorcount import FEWEST, ErrorCount

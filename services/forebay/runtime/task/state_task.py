@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 from forebay.processor.attempts import compute
-from forebay.processor.engine import BatchResult, Position, StateEncoding, TaskEngine, declared_stores
+from forebay.processor.batch import BatchResult, Position
+from forebay.processor.declared import declared_stores
+from forebay.processor.engine import TaskEngine
+from forebay.processor.engine_settings import StateEncoding
 from forebay.processor.messages import Message
 from forebay.runtime.changelog import ChangelogRouter, ChangelogRows
 from forebay.runtime.errors import StoreChanged, TaskTooLarge

@@ -17,7 +17,10 @@ from forebay.kafka.registry import shared_registry
 from forebay.kafka.topic_limits import batch_limit
 from forebay.partitioner import Partitioner
 from forebay.processor.api import AnyProcessor
-from forebay.processor.engine import Codecs, EngineSettings, TaskEngine, declared_stores
+from forebay.processor.codecs import Codecs
+from forebay.processor.declared import declared_stores
+from forebay.processor.engine import TaskEngine
+from forebay.processor.engine_settings import EngineSettings
 from forebay.renaming import actual_names
 from forebay.runtime.changelog import changelog_topic
 from forebay.runtime.memory import memory_bytes, state_bytes

@@ -1,0 +1,41 @@
+"""What one batch of a task gives, and where it leaves the task's time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from forebay.processor.messages import Output, SideRecord
+from forebay.stores.table import Change
+from forebay.stores.upgrade import Conversion
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a task's time stands, in ms; -1 before the first record."""
+
+    stream_time: int = -1
+    closing_time: int = -1
+
+
+@dataclass(slots=True)
+class BatchResult:
+    """What one batch of a task gives: records to send and rows to change.
+
+    `onward` holds what goes to repartitions; `outputs` what goes to topics.
+    """
+
+    outputs: list[Output] = field(default_factory=list)
+    onward: list[Output] = field(default_factory=list)
+    errors: list[SideRecord] = field(default_factory=list)
+    late: list[SideRecord] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+    conversions: list[Conversion] = field(default_factory=list)
+    records_by_topic: dict[str, int] = field(default_factory=dict)
+    duplicates: int = 0
+    timers_fired: int = 0
+    position: Position = Position()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing happened that must be kept."""
+        return not (self.records_by_topic or self.outputs or self.onward or self.errors or self.late or self.changes)

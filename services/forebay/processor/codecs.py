@@ -1,0 +1,48 @@
+"""The codecs of one task: what is on its topics and in its stores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from forebay.codec import Codec
+from forebay.formats import Format
+
+
+@dataclass(frozen=True, slots=True)
+class Codecs:
+    """The codecs of one task.
+
+    Args:
+        inputs: by topic, and by name of each repartition that is read.
+        stores: by name.
+        outputs: by topic; the first is the default.
+        repartitions: of what is forwarded to other sub-topologies, by name; the first is the default if there is one.
+        tables: inputs and repartitions in which a record without value deletes its key; theirs come first.
+        handed: repartitions that are read: their records' event time is the Kafka timestamp.
+        names: of inputs and of the repartitions that are read, by topic, where the topic is called otherwise.
+        nullable: inputs whose records may have neither key nor value.
+        timeless: inputs whose records move no time: global tables.
+        keys: formats of keys by input, repartition and output; text unless named.
+        table_outputs: outputs that hold a table's rows, so that the last of a key stands for those before.
+        cached_outputs: those of which only the last leaves, whatever `emit` says.
+    """
+
+    inputs: Mapping[str, Codec[Any]]
+    stores: Mapping[str, Codec[Any]]
+    outputs: Mapping[str, Codec[Any]]
+    repartitions: Mapping[str, Codec[Any]] = field(default_factory=dict)
+    tables: frozenset[str] = frozenset()
+    handed: frozenset[str] = frozenset()
+    names: Mapping[str, str] = field(default_factory=dict)
+    nullable: frozenset[str] = frozenset()
+    timeless: frozenset[str] = frozenset()
+    keys: Mapping[str, Format[Any]] = field(default_factory=dict)
+    table_outputs: frozenset[str] = frozenset()
+    cached_outputs: frozenset[str] = frozenset()
+
+    @property
+    def targets(self) -> Mapping[str, Codec[Any]]:
+        """Whatever can be forwarded to, the default first."""
+        return {**self.repartitions, **self.outputs}

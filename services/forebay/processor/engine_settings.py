@@ -1,0 +1,52 @@
+"""How a task's engine treats its records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from forebay.limits import TaskLimits
+from forebay.stores.kinds import OnChange
+
+
+class Emit(Enum):
+    """Which of a key's outputs leave a commit: `latest` is a cache in front of tables' rows."""
+
+    EVERY = "every"
+    LATEST = "latest"
+
+
+class StateEncoding(Enum):
+    """When put values are encoded.
+
+    AT_END is cheap: once per row and batch. EACH finds the record that put what can't be encoded; a batch
+    that fails AT_END is computed again with EACH.
+    """
+
+    AT_END = "at end"
+    EACH = "each"
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """How a task treats its records.
+
+    Args:
+        service: named in errors.
+        emit: every output, or the last one per key and batch.
+        dedupe_retention_ms: stream time for which event ids are remembered; 0 switches it off.
+        max_future_ms: how far an event time may lie ahead of the batch's clock.
+        max_record_bytes: largest output value.
+        limits: what the topics take that the task writes to: larger is refused, on the record that caused it.
+        cached_objects: decoded rows kept per store from batch to batch.
+        on_change: what to do with a store's rows when it is declared otherwise than they were written.
+    """
+
+    service: str
+    emit: Emit = Emit.EVERY
+    dedupe_retention_ms: int = 600_000
+    max_future_ms: int = 3_600_000
+    max_record_bytes: int = 1_000_000
+    limits: TaskLimits = field(default_factory=TaskLimits)
+    cached_objects: int = 50_000
+    on_change: OnChange = OnChange.REFUSE
