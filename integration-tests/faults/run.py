@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Event
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -24,17 +25,26 @@ from faults.plan import SERVICES, Kind, plan_of
 from faults.report import Tally, line_of
 from faults.running import run_plan
 
+_asked = Event()
+"""Whether somebody wants the runs to end."""
+
 
 def main(arguments: Sequence[str]) -> int:
     """Run the plans of consecutive seeds."""
     options = _options(arguments)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, _end)
+    signal.signal(signal.SIGINT, _end)
     before = _earlier(options.report) if options.resume else Tally()
     tally = _side_by_side(arguments, options, before) if options.jobs > 1 else _in_turn(options, before)
     print(f"\n{tally.as_text()}\nreport: {options.report}")
     if not any(not run.skipped for run in tally.runs):
         return 2
     return 1 if tally.failed else 0
+
+
+def _end(*_: object) -> None:
+    _asked.set()
+    raise KeyboardInterrupt
 
 
 def _earlier(report: Path) -> Tally:
@@ -58,6 +68,9 @@ def _in_turn(options: argparse.Namespace, tally: Tally) -> Tally:
                 place = folder / str(seed)
                 plan = plan_of(seed, options.faults, services, kinds)
                 run = run_plan(platform, plan, place)
+                if _asked.is_set():
+                    # A client that was being asked made an error of the interrupt: this run shows nothing.
+                    raise KeyboardInterrupt
                 tally.runs.append(run)
                 print(f"[{number}/{len(seeds)}] load {os.getloadavg()[0]:.1f}: {line_of(run)}", flush=True)
                 if not run.failure and not options.keep:
