@@ -59,7 +59,11 @@ def main(repeat: int, everything: bool, object_store: bool) -> None:
 
 
 def measure_one(release: Release, repeat: int) -> None:
-    """Install one service with its producer, scale it to three executors, delete its pods, upgrade it."""
+    """Install one service with its producer, scale it to three executors, delete its pods, upgrade it.
+
+    Where that fails, pods' logs are kept in e2e-failures.
+    """
+    failures: Path | None = Path("e2e-failures") / release.namespace.name
     try:
         show("a pod that says its version (reference)", [reference(release) for _ in range(repeat)])
         begun = time.monotonic()
@@ -82,8 +86,9 @@ def measure_one(release: Release, repeat: int) -> None:
         show("kubectl scale from 3 to 1: longest time without an output", [silence(watch, lambda: release.scale(1))])
         show_memory(release.namespace)
         watch.close()
+        failures = None
     finally:
-        release.remove(None)
+        release.remove(failures)
 
 
 def measure_all(namespace: Namespace, tag: str) -> None:
