@@ -32,6 +32,7 @@ def pacing(clock: Clock) -> Pacing:
 def _is_due_with(records: int, pacing: Pacing) -> None:
     pacing.took(records, 10)
     assert pacing.is_due(records)
+    pacing.gathered()
 
 
 def test_nothing_is_due_while_nothing_is_there(pacing: Pacing, clock: Clock) -> None:

@@ -42,6 +42,7 @@ class Gathering:
                 if pacing.is_full or pacing.is_spent or self._has_what_was_there():
                     return pacing.most
             elif pacing.is_due(count):
+                pacing.gathered()
                 if not self._looks:
                     return pacing.most
                 # What is there now belongs to this commit, so that streams are merged in order.

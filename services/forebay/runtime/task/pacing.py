@@ -70,11 +70,13 @@ class Pacing:
         if self._first_at is None:
             return False
         now = self._clock()
-        gathered = now - self._begun >= self._patience
-        due = self.is_full or gathered or (now >= self._due and count < _FULL_READ)
-        if due:
-            self._gathered_at = now
-        return due
+        if self.is_full or now - self._begun >= self._patience:
+            return True
+        return now >= self._due and count < _FULL_READ
+
+    def gathered(self) -> None:
+        """Note that the commit is due: the interval to the next one begins."""
+        self._gathered_at = self._clock()
 
     @property
     def is_empty(self) -> bool:
