@@ -17,6 +17,8 @@ before it is put is put once: in a backlog, rows of fewer keys than these only a
 _TOGETHER_ROWS = 5_000
 _PIECE_BLOCKS = 10
 """Blocks of rows put anew at a time: some 50,000 rows of 180 bytes, a tenth of a second."""
+_ALL_SECONDS = 3_600.0
+"""How long all rows may take, at the end of a lease."""
 
 T = TypeVar("T")
 
@@ -68,7 +70,7 @@ class SnapshotKeeper:
     def write(self, loop: Loop) -> None:
         """Put what is missing, and the snapshots in place of those before. Raises Unavailable: those before count."""
         if self._lacks_all(loop.group):
-            self._put_anew(loop, sys.maxsize)
+            self._put_anew(loop, sys.maxsize, _ALL_SECONDS)
         for writers in self._together(loop.group.writers.values()):
             self._put(loop, writers)
         for place, snapshot in loop.between_commits(lambda: self._snapshots(loop.group)).items():
@@ -80,7 +82,7 @@ class SnapshotKeeper:
     def _lacks_all(self, group: TaskGroup) -> bool:
         return group.incomplete or any(writer.is_anew for writer in group.writers.values())
 
-    def _put_anew(self, loop: Loop, most: int) -> None:
+    def _put_anew(self, loop: Loop, most: int, seconds: float = 120.0) -> None:
         group = loop.group
 
         def put() -> None:
@@ -92,7 +94,7 @@ class SnapshotKeeper:
             for place, writer in group.writers.items():
                 left -= writer.put_anew(self._storage.blocks(place), left)
 
-        loop.between_commits(put, 3_600.0)
+        loop.between_commits(put, seconds)
 
     def _together(self, writers: Iterable[SnapshotWriter]) -> Iterator[list[SnapshotWriter]]:
         """Group tasks by what waits to be put: each time the loop is asked takes as long as its cycle."""
