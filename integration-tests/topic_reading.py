@@ -125,7 +125,7 @@ class PositionWatch:
 
         Newest is what stood when it was asked: a job that commits all the time would be read until it has ended.
         """
-        ends = {place: self._end(*place) for place in self._places}
+        ends = {place: self._end(*place) for place in self._made()}
         while any(self._read.get(place, -1) + 1 < end for place, end in ends.items()):
             if not (messages := self._consumer.consume(5_000, 0.05)):
                 break
@@ -148,8 +148,21 @@ class PositionWatch:
         """Leave the broker."""
         self._consumer.close()
 
+    def _made(self) -> list[tuple[str, int]]:
+        """Return the places whose topics exist; none without a broker.
+
+        Asked of one that does not, the client waits a second for it to come: a job would run away meanwhile.
+        """
+        if len(self._read) == len(self._places):
+            return self._places
+        try:
+            topics = self._consumer.list_topics(timeout=1.0).topics
+        except KafkaException:
+            return []
+        return [(topic, partition) for topic, partition in self._places if topic in topics]
+
     def _end(self, topic: str, partition: int) -> int:
-        """Return where a changelog ends; 0 while there is none yet, or no broker."""
+        """Return where a changelog ends; 0 while it has no leader, or there is no broker."""
         try:
             return int(self._consumer.get_watermark_offsets(TopicPartition(topic, partition), 1)[1])
         except KafkaException:
