@@ -8,11 +8,19 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-NAMED = re.findall(r"`([a-z_/-]+\.py)::(test_\w+)`", (ROOT / "ARCHITECTURE.md").read_text())
+PAGE = (ROOT / "ARCHITECTURE.md").read_text()
+FILES = sorted(set(re.findall(r"`((?:tests|integration-tests)/[a-z_/-]+\.py)[:`]", PAGE)))
+NAMED = re.findall(r"`([a-z_/-]+\.py)::(test_\w+)`", PAGE)
 
 
 def test_the_page_names_tests() -> None:
     assert len(NAMED) > 8
+    assert len(FILES) > 12
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_file_of_tests_that_a_rule_names_exists(file: str) -> None:
+    assert (ROOT / file).is_file()
 
 
 @pytest.mark.parametrize(("file", "name"), NAMED)
