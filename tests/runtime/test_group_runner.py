@@ -14,7 +14,14 @@ import pytest
 from forebay.runtime.errors import GroupFenced, OffsetsLost, TransactionTooLong, Unavailable
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.task.pacing import Limits, Pacing
-from forebay.runtime.task.runner import GRACE_SECONDS, GroupRunner, LoopEnded
+from forebay.runtime.task.runner import (
+    ANSWER_SECONDS,
+    GRACE_SECONDS,
+    STUCK_SECONDS,
+    GroupRunner,
+    LoopBusy,
+    LoopEnded,
+)
 
 SECONDS = 30.0
 
@@ -215,3 +222,81 @@ def test_a_loop_that_has_ended_answers_nothing(bench: Bench) -> None:
     bench.wait("the end", lambda: not bench.runner.is_alive)
     with pytest.raises(LoopEnded):
         bench.runner.between_commits(lambda: 1)
+
+
+@dataclass
+class Busy:
+    """Something on the loop's thread that takes as long as a test wants."""
+
+    begun: threading.Event = field(default_factory=threading.Event)
+    may_end: threading.Event = field(default_factory=threading.Event)
+
+    def occupy(self, runner: GroupRunner) -> None:
+        """Make a loop busy."""
+        threading.Thread(target=runner.between_commits, args=(self.run,), daemon=True).start()
+        assert self.begun.wait(20)
+
+    def run(self) -> str:
+        self.begun.set()
+        assert self.may_end.wait(20)
+        return "done"
+
+
+def test_a_call_that_a_busy_loop_did_not_come_to_is_never_begun(bench: Bench) -> None:
+    bench.runner.start(lease(1))
+    done: list[str] = []
+    busy = Busy()
+    busy.occupy(bench.runner)
+    ahead = threading.Timer(0.05, lambda: setattr(bench.clock, "now", ANSWER_SECONDS + 1))
+    ahead.start()
+    with pytest.raises(LoopBusy, match="busy for 16 s"):
+        bench.runner.between_commits(lambda: done.append("late"))
+    busy.may_end.set()
+    assert bench.runner.between_commits(lambda: "next") == "next"
+    assert done == []
+
+
+def test_a_call_that_was_begun_may_take_longer_than_the_wait_for_its_turn(bench: Bench) -> None:
+    bench.runner.start(lease(1))
+    busy = Busy()
+
+    def go_on() -> None:
+        assert busy.begun.wait(20)
+        bench.clock.now = ANSWER_SECONDS + 1
+        time.sleep(0.5)
+        busy.may_end.set()
+
+    ahead = threading.Thread(target=go_on)
+    ahead.start()
+    assert bench.runner.between_commits(busy.run) == "done"
+    ahead.join()
+
+
+def test_a_call_that_never_ends_is_given_up(bench: Bench) -> None:
+    bench.runner.start(lease(1))
+    busy = Busy()
+
+    def go_on() -> None:
+        assert busy.begun.wait(20)
+        bench.clock.now = ANSWER_SECONDS + 6
+
+    ahead = threading.Thread(target=go_on)
+    ahead.start()
+    with pytest.raises(LoopBusy, match="has not done what it began"):
+        bench.runner.between_commits(busy.run, seconds=5)
+    busy.may_end.set()
+    ahead.join()
+
+
+def test_a_loop_is_stuck_that_has_not_gone_round_for_longer_than_its_calls_may_take(bench: Bench) -> None:
+    bench.runner.start(lease(1))
+    busy = Busy()
+    busy.occupy(bench.runner)
+    assert not bench.runner.is_stuck
+    bench.runner.beat_ms -= int(STUCK_SECONDS * 1_000) + 1
+    begun = time.monotonic()
+    bench.runner.stop()
+    assert time.monotonic() - begun < 20, "it was waited for"
+    assert not bench.group.closed, "a call still works with what the group holds"
+    busy.may_end.set()
+    bench.wait("the end", lambda: not bench.runner.is_alive)

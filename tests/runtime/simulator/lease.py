@@ -5,6 +5,7 @@ from __future__ import annotations
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.task.keeping import SnapshotKeeper
+from forebay.runtime.task.runner import LoopBusy
 from tests.runtime.simulator.state import Attempt
 from tests.runtime.simulator.worker import Loop, Worker
 
@@ -30,9 +31,12 @@ class Holding:
         place = self.lease.checkpoint, self.lease.group
         loop = self.worker.loops.get(place)
         if loop is not None:
-            if loop.is_alive and self._keeper.renew(loop):
-                loop.renew(self.lease)
-                self.loop = loop
+            try:
+                if loop.is_alive and self._keeper.renew(loop):
+                    loop.renew(self.lease)
+                    self.loop = loop
+                    return
+            except LoopBusy:
                 return
             del self.worker.loops[place]
             loop.stop()

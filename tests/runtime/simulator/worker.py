@@ -18,7 +18,7 @@ from forebay.runtime.task.announce import Announcer
 from forebay.runtime.task.commit import Destinations
 from forebay.runtime.task.group import GroupSettings, TaskGroup
 from forebay.runtime.task.pacing import Limits, Pacing
-from forebay.runtime.task.runner import LoopEnded
+from forebay.runtime.task.runner import LoopBusy, LoopEnded
 from forebay.runtime.task.snapshot import GroupStorage, Place, SnapshotWriter
 from forebay.runtime.task.state_task import StateTask, TaskSettings
 from forebay.runtime.task.tail import Tail
@@ -149,8 +149,10 @@ class Loop:
         self._is_held = False
 
     def between_commits(self, call: Callable[[], T], seconds: float = 0) -> T:
-        if not self.is_alive or self.is_busy:
-            raise LoopEnded("the loop does not answer")
+        if not self.is_alive:
+            raise LoopEnded("the loop has ended")
+        if self.is_busy:
+            raise LoopBusy("the loop is busy")
         return call()
 
     def turn(self) -> None:

@@ -18,7 +18,7 @@ from forebay.runtime.spec import JobSpec, recall_matches
 from forebay.runtime.stateformat import TaskSnapshot, decode_state, encode_state
 from forebay.runtime.task.clock import now_ms
 from forebay.runtime.task.keeping import SnapshotKeeper
-from forebay.runtime.task.runner import GroupRunner
+from forebay.runtime.task.runner import GroupRunner, LoopBusy
 from forebay.runtime.task.snapshot import Place
 from forebay.runtime.worker.build import build_group
 
@@ -112,13 +112,32 @@ class _Holding:
         return [] if runner is None else self._reports(runner)
 
     def _opened(self) -> GroupRunner | None:
-        """Return the group's loop, running; None where the lease was over before the broker answered."""
+        """Return the group's loop, running; None where the lease was over before it, or the broker, answered."""
         runner = _RUNNERS.get(self._ident)
         if runner is not None:
-            if runner.is_alive and self._keeper.renew(runner):
+            goes_on = self._goes_on(runner)
+            if goes_on is None:
+                return None
+            if goes_on:
                 runner.renew(self._lease)
                 return runner
             self._drop(runner)
+        return self._made()
+
+    def _goes_on(self, runner: GroupRunner) -> bool | None:
+        """Tell whether the loop of the lease before can go on; None where it was busy until this one was over."""
+        while runner.is_alive and not runner.is_stuck:
+            try:
+                return self._keeper.renew(runner)
+            except LoopBusy as error:
+                log.warning("%s: waiting for it", error)
+                self._tell(runner, str(error))
+                if self._is_over:
+                    return None
+        return False
+
+    def _made(self) -> GroupRunner | None:
+        """Return a loop made anew from Spark's state, running; None where the lease was over before."""
         told = ""
         while True:
             runner = build_group(self._spec, self._lease, self._storage)
@@ -143,7 +162,10 @@ class _Holding:
                 return
             runner.hold()
             self._keeper.put_waiting(runner)
-            self._control.tell([task.figures for task in runner.group.tasks], runner.beat_ms, runner.trouble)
+            self._tell(runner, runner.trouble)
+
+    def _tell(self, runner: GroupRunner, trouble: str) -> None:
+        self._control.tell([task.figures for task in runner.group.tasks], runner.beat_ms, trouble)
 
     @property
     def _is_over(self) -> bool:

@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.stateformat import TaskSnapshot
 from forebay.runtime.task.group import TaskGroup
+from forebay.runtime.task.runner import LoopEnded
 from forebay.runtime.task.snapshot import GroupStorage, Piece, Place, SnapshotWriter
 
 _PIECE_ROWS = 50_000
@@ -50,12 +51,16 @@ class SnapshotKeeper:
         """Blocks that the snapshots in the state still need: they go when others take their place."""
 
     def renew(self, loop: Loop) -> bool:
-        """Tell whether a loop of the lease before can go on: Spark's state is what it wrote, or found."""
+        """Tell whether a loop of the lease before can go on: Spark's state is what it wrote, or found.
+
+        Raises:
+            LoopBusy: the loop did not answer.
+        """
         writers = loop.group.writers
         stored = {place: self._storage.read(place) for place in writers}
         try:
             return loop.between_commits(lambda: False not in [writers[at].renew(found) for at, found in stored.items()])
-        except Unavailable:
+        except LoopEnded:
             return False
 
     def put_waiting(self, loop: Loop) -> None:

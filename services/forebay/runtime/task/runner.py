@@ -21,7 +21,17 @@ log = logging.getLogger(__name__)
 GRACE_SECONDS = 20.0
 """How long a loop goes on after its lease, for the next one to come."""
 
+ANSWER_SECONDS = 15.0
+"""How long a lease waits for its loop to begin what it asks: less than the grace, after which the loops of the other
+groups would end because this one's lease holds up the next."""
+
+STUCK_SECONDS = 150.0
+"""A commit that fails, its abort and the search for the cause take up to 130 s, whatever the broker does: a loop that
+went round longer ago does not come back from a call to the client library."""
+
+_RUNNING_SECONDS = 120.0
 _CYCLE_SECONDS = 0.1
+_LOOK_SECONDS = 0.2
 _PAUSE_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
 
 T = TypeVar("T")
@@ -29,6 +39,10 @@ T = TypeVar("T")
 
 class LoopEnded(Unavailable):
     """The loop does not run any more: its group has to be opened anew."""
+
+
+class LoopBusy(Unavailable):
+    """The loop did not begin what was asked in time, and will not: it is in a long commit, or stuck."""
 
 
 class GroupRunner:
@@ -69,6 +83,11 @@ class GroupRunner:
         """Whether the loop runs."""
         return self._thread is not None and self._thread.is_alive()
 
+    @property
+    def is_stuck(self) -> bool:
+        """Whether the loop runs, but has not gone round for longer than any of its calls may take."""
+        return self.is_alive and now_ms() - self.beat_ms > STUCK_SECONDS * 1_000
+
     def start(self, lease: Lease) -> None:
         """Open the group and begin to work under a lease. Raises what `TaskGroup.open` raises."""
         self.group.open(lease)
@@ -93,15 +112,22 @@ class GroupRunner:
         self._is_held = False
         self._deadline = self._monotonic() + GRACE_SECONDS
 
-    def between_commits(self, call: Callable[[], T], seconds: float = 120.0) -> T:
+    def between_commits(self, call: Callable[[], T], seconds: float = _RUNNING_SECONDS) -> T:
         """Run `call` on the loop's thread between two commits and return what it gives. A lease that asks is held.
 
+        A call that was given up is not begun any more: it may use what belongs to the lease.
+
+        Args:
+            seconds: how long the call itself may take.
+
         Raises:
-            LoopEnded: the loop ended meanwhile. Whatever `call` raises.
+            LoopBusy: the loop did not come to it. LoopEnded: the loop ended meanwhile. Whatever `call` raises.
         """
         answer: Future[T] = Future()
 
         def run() -> None:
+            if not answer.set_running_or_notify_cancel():
+                return
             try:
                 answer.set_result(call())
             except BaseException as error:
@@ -110,20 +136,25 @@ class GroupRunner:
         if self._is_held:
             self.hold()
         self._calls.put(run)
-        until = self._monotonic() + seconds
+        asked = self._monotonic()
         while True:
             try:
-                return answer.result(0.2)
+                return answer.result(_LOOK_SECONDS)
             except TimeoutError as error:
+                waited, name = self._monotonic() - asked, self.group.settings.name
                 if answer.done():
                     raise
-                if not self.is_alive or self._monotonic() > until:
-                    raise LoopEnded(f"{self.group.settings.name}: the loop does not answer") from error
+                if not self.is_alive and answer.cancel():
+                    raise LoopEnded(f"{name}: the loop has ended") from error
+                if waited > ANSWER_SECONDS and answer.cancel():
+                    raise LoopBusy(f"{name}: the loop has been busy for {waited:.0f} s") from error
+                if waited > ANSWER_SECONDS + seconds:
+                    raise LoopBusy(f"{name}: the loop has not done what it began {waited:.0f} s ago") from error
 
     def stop(self) -> None:
-        """End the loop after the running commit, and wait for it."""
+        """End the loop after the running commit, and wait for it. One that is stuck is left behind."""
         self._ending.set()
-        if self._thread is not None:
+        if self._thread is not None and not self.is_stuck:
             self._thread.join(60.0)
         if not self.is_alive:
             self.group.close()

@@ -1,0 +1,90 @@
+"""A lease whose loop is busy: it waits for it as long as it lasts, then goes; a loop that is stuck is replaced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from forebay.runtime.protocol.lease import Lease
+from forebay.runtime.spark import leases
+from forebay.runtime.spark.control import WorkerControl
+from forebay.runtime.task.runner import LoopBusy
+
+LEASE = Lease("c1", 2, 0, 1, 1, 0, {"t": (0,)})
+IDENT = "app", "c1", 0
+
+
+@dataclass
+class Loop:
+    """A loop that answers with the outcomes it is given, one after the other."""
+
+    outcomes: list[bool | LoopBusy]
+    is_alive: bool = True
+    is_stuck: bool = False
+    beat_ms: int = 7
+    renewed: list[int] = field(default_factory=list)
+    stopped: int = 0
+    group: Any = field(default_factory=lambda: SimpleNamespace(tasks=[], writers={}))
+
+    def between_commits(self, call: object, seconds: float = 0) -> bool:
+        outcome = self.outcomes.pop(0)
+        if isinstance(outcome, LoopBusy):
+            raise outcome
+        return outcome
+
+    def renew(self, lease: Lease) -> None:
+        self.renewed.append(lease.number)
+
+    def stop(self) -> None:
+        self.stopped += 1
+
+
+@dataclass
+class Control:
+    """What the driver is told, and says: leases end once it was told so often."""
+
+    ends_after: int = 1_000
+    told: list[tuple[int, str]] = field(default_factory=list)
+
+    @property
+    def is_told_to_end(self) -> bool:
+        return len(self.told) >= self.ends_after
+
+    def tell(self, figures: object, beat_ms: int, trouble: str = "") -> None:
+        self.told.append((beat_ms, trouble))
+
+
+def holding(monkeypatch: pytest.MonkeyPatch, loop: Loop, control: Control) -> Any:
+    spec: Any = SimpleNamespace(application="app", limits=SimpleNamespace(checkpoint_interval_ms=30_000))
+    monkeypatch.setattr(leases, "recall_matches", lambda spec: None)
+    monkeypatch.setattr(WorkerControl, "of", lambda spec, lease: control)
+    monkeypatch.setattr(leases, "_RUNNERS", {IDENT: loop})
+    monkeypatch.setattr(leases._Holding, "_made", lambda self: "made anew")
+    return leases._Holding(spec, LEASE, SimpleNamespace())  # type: ignore[arg-type]
+
+
+def test_a_loop_that_was_busy_goes_on_under_the_new_lease(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop, control = Loop([LoopBusy("app-group-0: busy"), True]), Control()
+    assert holding(monkeypatch, loop, control)._opened() is loop
+    assert loop.renewed == [2]
+    assert control.told == [(7, "app-group-0: busy")], "the driver knows what it waits for"
+
+
+def test_a_lease_whose_loop_is_busy_until_its_end_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = Loop([LoopBusy("busy")] * 9)
+    assert holding(monkeypatch, loop, Control(ends_after=3))._opened() is None
+    assert len(loop.outcomes) == 6
+    assert IDENT in leases._RUNNERS, "the next lease may find it ready"
+    assert not loop.stopped
+
+
+@pytest.mark.parametrize("loop", [Loop([], is_stuck=True), Loop([], is_alive=False), Loop([False])])
+def test_a_loop_that_is_stuck_ended_or_not_what_spark_holds_is_replaced(
+    monkeypatch: pytest.MonkeyPatch, loop: Loop
+) -> None:
+    assert holding(monkeypatch, loop, Control())._opened() == "made anew"
+    assert loop.stopped == 1
+    assert not leases._RUNNERS
