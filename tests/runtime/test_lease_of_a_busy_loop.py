@@ -15,6 +15,7 @@ from forebay.runtime.task.runner import LoopBusy
 
 LEASE = Lease("c1", 2, 0, 1, 1, 0, {"t": (0,)})
 IDENT = "app", "c1", 0
+NAME = SimpleNamespace(name="app-group-0")
 
 
 @dataclass
@@ -27,7 +28,7 @@ class Loop:
     beat_ms: int = 7
     renewed: list[int] = field(default_factory=list)
     stopped: int = 0
-    group: Any = field(default_factory=lambda: SimpleNamespace(tasks=[], writers={}))
+    group: Any = field(default_factory=lambda: SimpleNamespace(tasks=[], writers={}, settings=NAME))
 
     def between_commits(self, call: object, seconds: float = 0) -> bool:
         outcome = self.outcomes.pop(0)
@@ -88,3 +89,8 @@ def test_a_loop_that_is_stuck_ended_or_not_what_spark_holds_is_replaced(
     assert holding(monkeypatch, loop, Control())._opened() == "made anew"
     assert loop.stopped == 1
     assert not leases._RUNNERS
+
+
+def test_a_loop_that_is_stuck_is_told_of(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    holding(monkeypatch, Loop([], is_stuck=True), Control())._opened()
+    assert caplog.messages == ["app-group-0: its loop is stuck in a call to the broker: another takes its place"]

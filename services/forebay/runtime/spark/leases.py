@@ -134,6 +134,9 @@ class _Holding:
                 self._tell(runner, str(error))
                 if self._is_over:
                     return None
+        if runner.is_stuck:
+            name = runner.group.settings.name
+            log.warning("%s: its loop is stuck in a call to the broker: another takes its place", name)
         return False
 
     def _made(self) -> GroupRunner | None:
