@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -26,6 +27,8 @@ class Loop:
     is_alive: bool = True
     is_stuck: bool = False
     beat_ms: int = 7
+    trouble: str = ""
+    finished: threading.Event = field(default_factory=threading.Event)
     renewed: list[int] = field(default_factory=list)
     stopped: int = 0
     group: Any = field(default_factory=lambda: SimpleNamespace(tasks=[], writers={}, settings=NAME))
@@ -38,6 +41,9 @@ class Loop:
 
     def renew(self, lease: Lease) -> None:
         self.renewed.append(lease.number)
+
+    def hold(self) -> None:
+        """Note that the lease is held."""
 
     def stop(self) -> None:
         self.stopped += 1
@@ -94,3 +100,17 @@ def test_a_loop_that_is_stuck_ended_or_not_what_spark_holds_is_replaced(
 def test_a_loop_that_is_stuck_is_told_of(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     holding(monkeypatch, Loop([], is_stuck=True), Control())._opened()
     assert caplog.messages == ["app-group-0: its loop is stuck in a call to the broker: another takes its place"]
+
+
+def test_a_loop_that_is_busy_in_mid_lease_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers: list[LoopBusy | None] = [LoopBusy("busy"), None]
+
+    def put_waiting(loop: Loop) -> None:
+        if answer := answers.pop(0):
+            raise answer
+
+    control = Control(ends_after=2)
+    held = holding(monkeypatch, loop := Loop([]), control)
+    monkeypatch.setattr(held._keeper, "put_waiting", put_waiting)
+    held._hold(loop)
+    assert control.told == [(7, "busy"), (7, "")]

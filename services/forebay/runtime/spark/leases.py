@@ -164,8 +164,12 @@ class _Holding:
             if not runner.is_alive:
                 return
             runner.hold()
-            self._keeper.put_waiting(runner)
-            self._tell(runner, runner.trouble)
+            trouble = runner.trouble
+            try:
+                self._keeper.put_waiting(runner)
+            except LoopBusy as error:
+                trouble = str(error)
+            self._tell(runner, trouble)
 
     def _tell(self, runner: GroupRunner, trouble: str) -> None:
         self._control.tell([task.figures for task in runner.group.tasks], runner.beat_ms, trouble)

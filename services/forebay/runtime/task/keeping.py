@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.stateformat import TaskSnapshot
 from forebay.runtime.task.group import TaskGroup
-from forebay.runtime.task.runner import LoopEnded
+from forebay.runtime.task.runner import LoopBusy
 from forebay.runtime.task.snapshot import GroupStorage, Piece, Place, SnapshotWriter
 
 _PIECE_ROWS = 50_000
@@ -60,7 +60,9 @@ class SnapshotKeeper:
         stored = {place: self._storage.read(place) for place in writers}
         try:
             return loop.between_commits(lambda: False not in [writers[at].renew(found) for at, found in stored.items()])
-        except LoopEnded:
+        except LoopBusy:
+            raise
+        except Unavailable:
             return False
 
     def put_waiting(self, loop: Loop) -> None:

@@ -42,7 +42,7 @@ class LoopEnded(Unavailable):
 
 
 class LoopBusy(Unavailable):
-    """The loop did not begin what was asked in time, and will not: it is in a long commit, or stuck."""
+    """The loop did not begin what was asked in time, and will not, so it may be asked again: it is in a long commit."""
 
 
 class GroupRunner:
@@ -74,7 +74,8 @@ class GroupRunner:
         self.trouble = ""
         """What the loop waits for, such as the broker."""
         self.beat_ms = now_ms()
-        """When the loop last went round."""
+        """When the loop last went round, wall clock in ms."""
+        self._turned_at = 0.0
         self._is_held = False
         self._reopens = False
 
@@ -86,12 +87,13 @@ class GroupRunner:
     @property
     def is_stuck(self) -> bool:
         """Whether the loop runs, but has not gone round for longer than any of its calls may take."""
-        return self.is_alive and now_ms() - self.beat_ms > STUCK_SECONDS * 1_000
+        return self.is_alive and self._monotonic() - self._turned_at > STUCK_SECONDS
 
     def start(self, lease: Lease) -> None:
         """Open the group and begin to work under a lease. Raises what `TaskGroup.open` raises."""
         self.group.open(lease)
         self.renew(lease)
+        self._turned_at = self._monotonic()
         self._thread = threading.Thread(target=self._run, name=self.group.settings.name, daemon=True)
         self._thread.start()
 
@@ -121,7 +123,8 @@ class GroupRunner:
             seconds: how long the call itself may take.
 
         Raises:
-            LoopBusy: the loop did not come to it. LoopEnded: the loop ended meanwhile. Whatever `call` raises.
+            LoopBusy: the loop did not come to it. LoopEnded: the loop ended meanwhile. Unavailable: it takes too long.
+            Whatever `call` raises.
         """
         answer: Future[T] = Future()
 
@@ -149,7 +152,7 @@ class GroupRunner:
                 if waited > ANSWER_SECONDS and answer.cancel():
                     raise LoopBusy(f"{name}: the loop has been busy for {waited:.0f} s") from error
                 if waited > ANSWER_SECONDS + seconds:
-                    raise LoopBusy(f"{name}: the loop has not done what it began {waited:.0f} s ago") from error
+                    raise Unavailable(f"{name}: the loop has not done what it began {waited:.0f} s ago") from error
 
     def stop(self) -> None:
         """End the loop after the running commit, and wait for it. One that is stuck is left behind."""
@@ -172,7 +175,7 @@ class GroupRunner:
         failures = 0
         while not self._ending.is_set():
             self._answer()
-            self.beat_ms = now_ms()
+            self.beat_ms, self._turned_at = now_ms(), self._monotonic()
             lease = self._lease
             assert lease is not None
             if self._monotonic() > self._deadline:
