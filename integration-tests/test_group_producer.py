@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from own_topics import new_topic, settings_of
 from quotas import limit_producer
 from topic_reading import read_topic
@@ -22,6 +22,7 @@ from forebay.runtime.errors import GroupFenced, TopicChanged, TransactionTooLong
 from forebay.runtime.protocol.position import POSITION, TaskPosition, owner
 from forebay.runtime.protocol.times import TIME, TaskTime
 from forebay.runtime.task.commit import Destinations, TaskCommit
+from forebay.runtime.worker.send_queue import SendQueue
 from forebay.runtime.worker.transaction import GroupProducer
 
 CHECKPOINT = "checkpoint-1"
@@ -199,3 +200,21 @@ def test_a_commit_the_broker_takes_too_slowly_is_given_up_within_the_transaction
     place.opened()
     assert place.seen(place.output) == []
     assert place.positions() == []
+
+
+def test_a_zombie_whose_log_lines_come_with_the_fatal_error_is_told_that_it_is_fenced(place: Place) -> None:
+    """What looks up and catches in a logger must not lose the error that the client set before it called it."""
+    topic = new_topic(place.settings, "wide", 12)
+    zombie, successor = (Producer(place.settings.producer(**{"transactional.id": topic})) for _ in range(2))
+    zombie.init_transactions(20)
+    zombie.begin_transaction()
+    queue = SendQueue(zombie, 20, 20)
+    for partition in range(12):
+        queue.put(topic, b"not yet a zombie's", b"key", partition)
+    queue.drain()
+    successor.init_transactions(20)
+    for partition in range(12):
+        queue.put(topic, b"a zombie's", b"key", partition)
+    with pytest.raises(KafkaException) as fenced:
+        queue.drain()
+    assert fenced.value.args[0].code() == KafkaError._FENCED

@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import threading
+from collections.abc import Callable
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException
@@ -97,18 +98,29 @@ def test_a_worker_whose_client_can_t_make_its_threads_ends_and_others_are_told(
     ]
 
 
-def test_an_error_that_is_on_its_way_passes_a_callback_as_it_is() -> None:
+def test_an_error_that_is_on_its_way_passes_a_callback_that_is_called_in_peace(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     fenced = KafkaException(KafkaError(KafkaError._FENCED))
+    said: list[str] = []
 
-    def masked(_level: int, _text: str) -> None:
-        raise SystemError("isinstance returned a result with an exception set") from fenced
+    def fails(cause: BaseException | None) -> Callable[[], int]:
+        def looks() -> int:
+            raise SystemError("len returned a result with an exception set") from cause
 
+        return looks
+
+    librdkafka_log.unmasked(said.append)("none is")
+    monkeypatch.setattr(librdkafka_log, "_looks", fails(fenced))
     with pytest.raises(KafkaException) as found:
-        librdkafka_log.unmasked(masked)(50, "fatal")
+        librdkafka_log.unmasked(said.append)("one is")
     assert found.value is fenced
-    with pytest.raises(SystemError, match="of its own"):
-        librdkafka_log.unmasked(_raise)()
+    assert said == ["none is", "one is"]
+    monkeypatch.setattr(librdkafka_log, "_looks", fails(None))
+    with pytest.raises(SystemError):
+        librdkafka_log.unmasked(said.append)("of its own")
 
 
-def _raise() -> None:
-    raise SystemError("of its own")
+def test_the_logger_s_method_is_of_its_class() -> None:
+    logger = librdkafka_log.log_options()["logger"]
+    assert "log" in vars(type(logger)), "looked up in an instance, it clears the error that is on its way"

@@ -8,9 +8,10 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError
 
 log = logging.getLogger("forebay.kafka")
 _LIBRDKAFKA = logging.getLogger("forebay.kafka.librdkafka")
@@ -100,28 +101,42 @@ class OutageLog:
 
 
 def unmasked(callback: Callable[..., None]) -> Callable[..., None]:
-    """Return a callback that lets an error pass which is on its way already.
+    """Return a callback that is called in peace, and lets an error pass which was on its way already.
 
-    A fatal error, such as that somebody else has our transactional id, is set as an exception when the client calls
-    back with what else there is. The first built-in function that is called then makes a SystemError of it.
+    A fatal error, such as that somebody else has our transactional id, is set as an exception before the client calls
+    back with what else there is. Whatever catches exceptions in the callback, as logging does here and there, would
+    take it for its own: it is lost then, and what the client was asked ends in a SystemError.
     """
 
     def called(*given: Any) -> None:
-        try:
-            callback(*given)
-        except SystemError as error:
-            if isinstance(error.__cause__, KafkaException):
-                raise error.__cause__ from None
-            raise
+        on_its_way = _on_its_way()
+        callback(*given)
+        if on_its_way is not None:
+            raise on_its_way
 
     return called
+
+
+_looks: Callable[[], int] = partial(len, ())
+"""A call of C from C: the interpreter looks after it whether an exception is set. After its own calls it may not."""
+
+
+def _on_its_way() -> BaseException | None:
+    """Return the exception that was set before we were called, and clear it; None where there is none."""
+    try:
+        _looks()
+    except SystemError as error:
+        if error.__cause__ is None:
+            raise
+        return error.__cause__
+    return None
 
 
 class _Logger:
     """What librdkafka logs to."""
 
-    def __init__(self) -> None:
-        self.log = unmasked(_LIBRDKAFKA.log)
+    # Of the class: a lookup that goes on to the instance clears the exception which is on its way.
+    log = staticmethod(unmasked(_LIBRDKAFKA.log))
 
 
 def log_options() -> dict[str, Any]:
