@@ -115,7 +115,7 @@ class JobProcess:
 
     def sources(self) -> list[psutil.Process]:
         """Return the Python process that plans the leases, once there is one."""
-        return [p for p in self.jvm().children() if "python_streaming_source_runner" in _command(p)]
+        return [p for p in _children(self.process, recursive=True) if "python_streaming_source_runner" in _command(p)]
 
     def kill(self) -> None:
         """Kill driver, JVM and Python workers at once, as a machine's failure would."""
@@ -163,8 +163,10 @@ def _name(process: psutil.Process) -> str:
 
 
 def _command(process: psutil.Process) -> str:
+    """Return its command line; none of what only waits for a fork that has the same."""
     with contextlib.suppress(psutil.NoSuchProcess):
-        return " ".join(process.cmdline())
+        command = " ".join(process.cmdline())
+        return "" if "fork_client" in command else command
     return ""
 
 

@@ -47,7 +47,7 @@ def _kill_all() -> None:
 
 
 def _is_driver() -> bool:
-    return "run" in sys.argv and os.path.basename(sys.argv[0]) == "main.py"  # noqa: PTH119
+    return _runs(sys.argv)
 
 
 def _own() -> psutil.Process:
@@ -56,14 +56,14 @@ def _own() -> psutil.Process:
 
 
 def _jvm() -> psutil.Process:
-    own = _own()
-    related = own.children() if _is_driver() else own.parents()
-    return next(process for process in related if "java" in process.name())
+    return next(process for process in _driver().children() if "java" in process.name())
 
 
 def _driver() -> psutil.Process:
-    if _is_driver():
-        return _own()
-    driver = _jvm().parent()
-    assert driver is not None, "the JVM's driver has ended"
-    return driver
+    """Return the driver: its processes are its JVM's or, forked, its fork server's."""
+    own = _own()
+    return own if _is_driver() else next(process for process in own.parents() if _runs(process.cmdline()))
+
+
+def _runs(command: list[str]) -> bool:
+    return "run" in command and any(os.path.basename(part) == "main.py" for part in command)  # noqa: PTH119

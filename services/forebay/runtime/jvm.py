@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Callable, Mapping
@@ -10,6 +11,7 @@ from typing import Any
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 
+from forebay.runtime.forking import start_fork_server
 from forebay.runtime.jvmlog import filtered_stderr
 
 _STARTING = threading.Lock()
@@ -43,6 +45,7 @@ def start_jvm(given: Mapping[str, str]) -> None:
     """
     with _STARTING:
         if SparkContext._gateway is None:
+            start_fork_server(os.environ)
             conf = SparkConf(loadDefaults=False).setAll(list(given.items()))
             with filtered_stderr() as stderr:
                 gateway = launch_gateway(conf, _Apart(process_group=0, stderr=stderr))

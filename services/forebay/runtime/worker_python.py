@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 
 import pyspark
@@ -21,3 +21,8 @@ def choose_python(environment: MutableMapping[str, str]) -> None:
     own = Path(environment.get("SPARK_HOME", installed)).resolve() == installed and os.access(_STARTER, os.X_OK)
     environment.setdefault("FOREBAY_PYTHON", sys.executable)
     environment.setdefault("PYSPARK_PYTHON", str(_STARTER) if own else sys.executable)
+
+
+def is_own(environment: Mapping[str, str]) -> bool:
+    """Tell whether Spark starts Python by our program, which knows of the fork server."""
+    return environment.get("PYSPARK_PYTHON") == str(_STARTER)

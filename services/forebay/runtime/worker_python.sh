@@ -11,4 +11,7 @@ for entry in $PYTHONPATH; do
     esac
 done
 unset IFS
+if [ -S "$FOREBAY_FORK_SERVER" ] && [ "$1" = -m ]; then
+    set -- -I -S "${0%/*}/fork_client.py" "$@"
+fi
 PYTHONPATH=$kept exec "${FOREBAY_PYTHON:-python3}" "$@"

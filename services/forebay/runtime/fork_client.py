@@ -1,0 +1,36 @@
+"""Stands in for a Python process that Spark starts: the fork server makes it, and this one ends when it has ended.
+
+    python -I -S fork_client.py -m MODULE [ARGUMENT]...
+
+It is started alone, of the standard library, and imports little. Without a fork server it becomes the process itself.
+"""
+
+import json
+import os
+import socket
+import sys
+
+VARIABLE = "FOREBAY_FORK_SERVER"
+
+
+def main() -> None:
+    """Ask for the process and wait for its end."""
+    command = sys.argv[1:]
+    here = os.getcwd()  # noqa: PTH109 (pathlib would be imported for it)
+    order = {"command": command, "environment": dict(os.environ), "directory": here}
+    server = socket.socket(socket.AF_UNIX)
+    try:
+        server.connect(os.environ[VARIABLE])
+    except OSError:
+        os.execv(sys.executable, [sys.executable, *command])
+    socket.send_fds(server, [b"\0"], [0, 1, 2])
+    server.sendall(json.dumps(order).encode())
+    server.shutdown(socket.SHUT_WR)
+    # Our own streams would keep the pipes open behind the process.
+    for stream in (0, 1):
+        os.close(stream)
+    server.recv(1)
+
+
+if __name__ == "__main__":
+    main()

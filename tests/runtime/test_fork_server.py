@@ -1,0 +1,180 @@
+"""A fork has what a start of Python has: command, streams, environment; and it ends as its streams do."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import psutil
+import pytest
+
+from forebay.runtime import forking
+from forebay.runtime.fork_client import VARIABLE
+from forebay.runtime.worker_python import choose_python
+
+pytestmark = pytest.mark.long
+
+SHOWN = """
+import json, os, sys, threading
+import confluent_kafka, pyspark.worker
+told = {
+    "arguments": sys.argv[1:], "directory": os.getcwd(), "variable": os.environ.get("GIVEN"), "hash": hash("text"),
+    "name": __name__, "path": sys.path, "threads": len(os.listdir("/proc/self/task")) if os.path.exists("/proc") else 1,
+    "read": sys.stdin.read(),
+}
+print("an error", file=sys.stderr)
+print(json.dumps(told))
+"""
+WAITS = "import sys, time\nprint('waits', flush=True)\nsys.stdin.read()\ntime.sleep(600 * ('on' in sys.argv))\n"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("modules")
+    (place / "shown.py").write_text(SHOWN)
+    (place / "waits.py").write_text(WAITS)
+    return place
+
+
+@pytest.fixture(scope="module")
+def served(place: Path) -> Iterator[dict[str, str]]:
+    """Give an environment with a fork server."""
+    environment = dict(os.environ)
+    with closing(Started(environment)) as started:
+        environment["SERVER"] = str(started.server.pid)
+        yield {**environment, "PYTHONPATH": os.pathsep.join([str(place), environment.get("PYTHONPATH", "")])}
+
+
+class Started:
+    """A fork server of its own for an environment."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        environment.pop(VARIABLE, None)
+        choose_python(environment)
+        others, forking._SERVERS[:] = forking._SERVERS[:], []
+        try:
+            forking.start_fork_server(environment)
+            (self.server,) = forking._SERVERS
+        finally:
+            forking._SERVERS[:] = others
+
+    def close(self) -> None:
+        forking._end(self.server)
+
+
+def spawned(environment: dict[str, str], *command: str, cwd: Path | None = None) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [environment["PYSPARK_PYTHON"], *command],
+        env=environment,
+        cwd=cwd,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def until(check: Callable[[], bool], seconds: float = 20.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not check():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def fork_of(served: dict[str, str]) -> psutil.Process:
+    (fork,) = psutil.Process(int(served["SERVER"])).children()
+    return fork
+
+
+def test_a_fork_has_what_a_start_has(served: dict[str, str], tmp_path: Path) -> None:
+    told = []
+    for environment in (served, {name: value for name, value in served.items() if name != VARIABLE}):
+        given = {**environment, "GIVEN": "an\nodd välue", "PYTHONHASHSEED": "0"}
+        process = spawned(given, "-m", "shown", "two words", "", cwd=tmp_path)
+        output, errors = process.communicate("its input", timeout=60)
+        assert (errors, process.returncode) == ("an error\n", 0)
+        told.append(json.loads(output))
+    assert told[0].pop("path")[:2] == told[1].pop("path")[:2]
+    assert told[0].pop("threads") == told[1].pop("threads") == 1
+    assert told[0] == told[1]
+    assert told[0]["name"] == "__main__"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process can't change how it is listed")
+def test_it_is_listed_under_its_command_and_ends_with_its_input(served: dict[str, str]) -> None:
+    process = spawned(served, "-m", "waits", "off")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "waits\n"
+    fork = fork_of(served)
+    assert [part for part in fork.cmdline() if part][-3:] == ["-m", "waits", "off"]
+    process.communicate(timeout=20)
+    until(lambda: not fork.is_running())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process can't change how it is listed")
+def test_who_waits_for_a_fork_ends_with_it(served: dict[str, str]) -> None:
+    process = spawned(served, "-m", "waits", "on")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "waits\n"
+    fork = fork_of(served)
+    fork.send_signal(signal.SIGTERM)
+    process.communicate(timeout=20)
+
+
+def test_without_a_server_a_process_is_started(place: Path) -> None:
+    environment = dict(os.environ)
+    server = Started(environment)
+    environment["PYTHONPATH"] = os.pathsep.join([str(place), environment.get("PYTHONPATH", "")])
+    server.server.kill()
+    server.server.wait()
+    assert Path(environment[VARIABLE]).exists(), "killed, it has left its socket"
+    output, _ = spawned(environment, "-m", "shown").communicate("", timeout=60)
+    assert json.loads(output)["name"] == "__main__"
+    server.close()
+
+
+def test_it_ends_with_its_driver_and_not_by_a_signal_that_is_the_driver_s() -> None:
+    environment = dict(os.environ)
+    server = Started(environment)
+    process = psutil.Process(server.server.pid)
+    until(lambda: "forebay.runtime.fork_server" in " ".join(process.cmdline()))
+    probe = spawned({**environment, "PYTHONPATH": os.environ.get("PYTHONPATH", "")}, "-m", "platform")
+    assert probe.wait(60) == 0, "it serves"
+    process.send_signal(signal.SIGTERM)
+    assert spawned(environment, "-m", "platform").wait(60) == 0
+    assert process.is_running()
+    folder = Path(environment[VARIABLE]).parent
+    server.close()
+    assert not process.is_running()
+    assert not folder.exists()
+
+
+def test_where_there_is_no_place_for_a_socket_there_is_no_server(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    long = tmp_path / ("x" * 120)
+    long.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(long))
+    environment = dict(os.environ)
+    environment.pop(VARIABLE, None)
+    choose_python(environment)
+    monkeypatch.setattr(forking, "_SERVERS", [])
+    forking.start_fork_server(environment)
+    assert VARIABLE not in environment
+    assert "one by one" in caplog.text
+    assert list(long.iterdir()) == []
+
+
+def test_a_python_of_the_user_s_is_started_as_he_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forking, "_SERVERS", [])
+    environment = {"PYSPARK_PYTHON": "/opt/python"}
+    forking.start_fork_server(environment)
+    assert environment == {"PYSPARK_PYTHON": "/opt/python"}
