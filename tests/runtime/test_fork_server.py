@@ -129,6 +129,18 @@ def test_who_waits_for_a_fork_ends_with_it(served: dict[str, str]) -> None:
     process.communicate(timeout=20)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere its streams alone end it")
+def test_it_ends_with_who_waits_for_it(served: dict[str, str]) -> None:
+    process = spawned(served, "-m", "waits", "on")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "waits\n"
+    fork = fork_of(served)
+    process.terminate()
+    process.wait(20)
+    until(lambda: not fork.is_running())
+    process.communicate(timeout=20)
+
+
 def test_without_a_server_a_process_is_started(place: Path) -> None:
     environment = dict(os.environ)
     server = Started(environment)

@@ -10,6 +10,7 @@ connection ends, with the process.
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import importlib
 import json
@@ -105,6 +106,7 @@ def _take_over(client: int, streams: list[int]) -> None:
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
+    _end_with(client)
     held = [client]
 
     def leave() -> None:
@@ -113,6 +115,14 @@ def _take_over(client: int, streams: list[int]) -> None:
 
     # The client waits for this process, not for what it forks in its turn.
     os.register_at_fork(after_in_child=leave)
+
+
+def _end_with(client: int) -> None:
+    """Have the client's end come as SIGTERM, which is what Spark ends a process with: it reaches the client alone."""
+    if sys.platform == "linux":
+        fcntl.fcntl(client, fcntl.F_SETSIG, signal.SIGTERM)
+        fcntl.fcntl(client, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(client, fcntl.F_SETFL, fcntl.fcntl(client, fcntl.F_GETFL) | os.O_ASYNC)
 
 
 def _become(order: Order) -> None:
