@@ -33,6 +33,17 @@ told = {
 print("an error", file=sys.stderr)
 print(json.dumps(told))
 """
+CONVERTS = """
+import json, sys
+import pyarrow
+pyarrow.array([1])
+before = "pandas" in sys.modules
+import pandas
+series = pyarrow.array(pandas.Series([1.0, float("nan")]))
+shape = list(pyarrow.table({"a": [1]}).to_pandas().shape)
+loaders = [type(pandas.__loader__).__name__, type(pandas.__spec__.loader).__name__]
+print(json.dumps([before, series.null_count, shape, *loaders]))
+"""
 WAITS = "import sys, time\nprint('waits', flush=True)\nsys.stdin.read()\ntime.sleep(600 * ('on' in sys.argv))\n"
 
 
@@ -40,6 +51,7 @@ WAITS = "import sys, time\nprint('waits', flush=True)\nsys.stdin.read()\ntime.sl
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("modules")
     (place / "shown.py").write_text(SHOWN)
+    (place / "converts.py").write_text(CONVERTS)
     (place / "waits.py").write_text(WAITS)
     return place
 
@@ -106,6 +118,13 @@ def test_a_fork_has_what_a_start_has(served: dict[str, str], tmp_path: Path) -> 
     assert told[0].pop("threads") == told[1].pop("threads") == 1
     assert told[0] == told[1]
     assert told[0]["name"] == "__main__"
+
+
+def test_pyarrow_imports_no_pandas_and_knows_of_it_once_it_is_imported(served: dict[str, str]) -> None:
+    process = spawned(served, "-m", "converts")
+    output, errors = process.communicate(timeout=60)
+    assert errors == ""
+    assert json.loads(output) == [False, 1, [1, 1], "SourceFileLoader", "SourceFileLoader"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process can't change how it is listed")

@@ -26,6 +26,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+from forebay.runtime.pandas_later import leave_pandas
+
 _STREAMS = 3
 _SECONDS = 10.0
 _NEEDED = (
@@ -34,6 +36,8 @@ _NEEDED = (
     "pyspark.sql.worker.create_data_source",
     "pyspark.sql.worker.plan_data_source_read",
     "pyspark.sql.streaming.python_streaming_source_runner",
+    "pyspark.sql.streaming.transform_with_state_driver_worker",
+    "pyspark.sql.streaming.proto.StateMessage_pb2",
     "forebay.runtime.spark.source",
     "forebay.runtime.spark.holder",
     "forebay.runtime.spark.leases",
@@ -50,6 +54,7 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for name in _NEEDED:
         importlib.import_module(name)
+    leave_pandas()
     gc.collect()
     gc.freeze()
     listening = socket.socket(fileno=int(sys.argv[1]))
