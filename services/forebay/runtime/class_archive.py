@@ -37,7 +37,8 @@ class _Stream(SimpleDataSourceStreamReader):
         return self.readBetweenOffsets(start, {"at": end}), {"at": end}
 
     def readBetweenOffsets(self, start: dict[str, int], end: dict[str, int]) -> Iterator[tuple[int, str]]:
-        return iter((0, "row") for _ in range(start["at"], end["at"]))
+        # Spark copies the iterator: a generator can't be copied.
+        return iter([(0, "row")] * (end["at"] - start["at"]))
 
 
 class _Source(DataSource):
@@ -79,11 +80,17 @@ def build(file: Path) -> None:
     command = [sys.executable, "-m", "forebay.runtime.class_archive", "--train", str(new)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
-        if not new.exists():
-            raise OSError(f"Java wrote no archive: {(done.stderr or done.stdout).strip()[-500:]}")
+        # Java writes one at any end, also of a query that failed half way: it would lack what comes behind.
+        if done.returncode or not new.exists():
+            raise OSError(f"Java wrote no whole archive: {_without_java(done.stderr or done.stdout)[-500:]}")
         new.replace(file)
     finally:
         new.unlink(missing_ok=True)
+
+
+def _without_java(text: str) -> str:
+    """Return what was said beside Java's remarks on single classes."""
+    return "\n".join(line for line in text.splitlines() if "[cds]" not in line).strip()
 
 
 def _train(file: str) -> None:

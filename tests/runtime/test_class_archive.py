@@ -1,0 +1,30 @@
+"""An archive of a training that failed is none: it would lack the classes of all that comes behind."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forebay.runtime import class_archive
+
+NOISE = "[1.0s][warning][cds] Skipping some/Class: Not linked\n"
+
+
+def test_what_java_wrote_after_a_failure_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        Path(command[-1]).write_bytes(b"half of the classes")
+        return subprocess.CompletedProcess(command, 1, "", f"{NOISE}StreamingQueryException: of the query\n{NOISE}")
+
+    monkeypatch.setattr(subprocess, "run", fails)
+    with pytest.raises(OSError, match=r"no whole archive: StreamingQueryException: of the query$"):
+        class_archive.build(tmp_path / "spark.jsa")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_training_without_an_archive_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, 0, "", NOISE))
+    with pytest.raises(OSError, match=r"no whole archive: $"):
+        class_archive.build(tmp_path / "spark.jsa")
