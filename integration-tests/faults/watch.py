@@ -114,7 +114,9 @@ class PositionSampler:
         return sum(position["n"] for position in self.newest.values())
 
     def ends(self) -> dict[tuple[str, int], int]:
-        """Return the offsets up to which each partition read is used."""
+        """Return the offsets up to which each partition read is used. Raises the failure that ended the sampling."""
+        if self.failure is not None:
+            raise self.failure
         return {(topic, number): end for position in self.newest.values() for topic, number, end in position["ends"]}
 
     def close(self) -> None:
