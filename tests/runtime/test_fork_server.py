@@ -101,11 +101,6 @@ def until(check: Callable[[], bool], seconds: float = 20.0) -> None:
         time.sleep(0.02)
 
 
-def fork_of(served: dict[str, str]) -> psutil.Process:
-    (fork,) = psutil.Process(int(served["SERVER"])).children()
-    return fork
-
-
 def test_a_fork_has_what_a_start_has(served: dict[str, str], tmp_path: Path) -> None:
     told = []
     for environment in (served, {name: value for name, value in served.items() if name != VARIABLE}):
@@ -127,37 +122,55 @@ def test_pyarrow_imports_no_pandas_and_knows_of_it_once_it_is_imported(served: d
     assert json.loads(output) == [False, 1, [1, 1], "SourceFileLoader", "SourceFileLoader"]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process can't change how it is listed")
-def test_it_is_listed_under_its_command_and_ends_with_its_input(served: dict[str, str]) -> None:
-    process = spawned(served, "-m", "waits", "off")
+def waiting(served: dict[str, str], *arguments: str) -> tuple[subprocess.Popen[str], psutil.Process]:
+    """Return a process that waits, and its fork."""
+    process = spawned(served, "-m", "waits", *arguments)
     assert process.stdout is not None
     assert process.stdout.readline() == "waits\n"
-    fork = fork_of(served)
-    assert [part for part in fork.cmdline() if part][-3:] == ["-m", "waits", "off"]
+    (fork,) = psutil.Process(int(served["SERVER"])).children()
+    return process, fork
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process can't change how it is listed")
+def test_it_is_listed_under_its_command(served: dict[str, str]) -> None:
+    process, fork = waiting(served, "two words")
+    assert [part for part in fork.cmdline() if part][-3:] == ["-m", "waits", "two words"]
+    process.communicate(timeout=20)
+
+
+def test_it_ends_with_its_input(served: dict[str, str]) -> None:
+    process, fork = waiting(served)
     process.communicate(timeout=20)
     until(lambda: not fork.is_running())
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process can't change how it is listed")
 def test_who_waits_for_a_fork_ends_with_it(served: dict[str, str]) -> None:
-    process = spawned(served, "-m", "waits", "on")
-    assert process.stdout is not None
-    assert process.stdout.readline() == "waits\n"
-    fork = fork_of(served)
+    process, fork = waiting(served, "on")
     fork.send_signal(signal.SIGTERM)
     process.communicate(timeout=20)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere its streams alone end it")
 def test_it_ends_with_who_waits_for_it(served: dict[str, str]) -> None:
-    process = spawned(served, "-m", "waits", "on")
-    assert process.stdout is not None
-    assert process.stdout.readline() == "waits\n"
-    fork = fork_of(served)
+    process, fork = waiting(served, "on")
     process.terminate()
     process.wait(20)
     until(lambda: not fork.is_running())
     process.communicate(timeout=20)
+
+
+def test_a_server_that_ends_before_it_has_forked_leaves_the_process_to_who_asked(place: Path) -> None:
+    environment = dict(os.environ)
+    server = Started(environment)
+    environment["PYTHONPATH"] = os.pathsep.join([str(place), environment.get("PYTHONPATH", "")])
+    server.server.send_signal(signal.SIGSTOP)
+    process = spawned(environment, "-m", "shown")
+    asking = psutil.Process(process.pid)
+    until(lambda: any("fork_client" in part for part in asking.cmdline()))
+    server.server.kill()
+    output, _ = process.communicate("its input", timeout=60)
+    assert json.loads(output)["read"] == "its input"
+    server.close()
 
 
 def test_without_a_server_a_process_is_started(place: Path) -> None:

@@ -17,19 +17,26 @@ def main() -> None:
     """Ask for the process and wait for its end."""
     command = sys.argv[1:]
     here = os.getcwd()  # noqa: PTH109 (pathlib would be imported for it)
-    order = {"command": command, "environment": dict(os.environ), "directory": here}
+    order: dict[str, object] = {"command": command, "environment": dict(os.environ), "directory": here}
     server = socket.socket(socket.AF_UNIX)
-    try:
-        server.connect(os.environ[VARIABLE])
-    except OSError:
+    if not _is_forked(server, order):
         os.execv(sys.executable, [sys.executable, *command])
-    socket.send_fds(server, [b"\0"], [0, 1, 2])
-    server.sendall(json.dumps(order).encode())
-    server.shutdown(socket.SHUT_WR)
     # Our own streams would keep the pipes open behind the process.
     for stream in (0, 1):
         os.close(stream)
     server.recv(1)
+
+
+def _is_forked(server: socket.socket, order: dict[str, object]) -> bool:
+    """Ask the server for a process; tell whether there is one: the server may end before it has forked."""
+    try:
+        server.connect(os.environ[VARIABLE])
+        socket.send_fds(server, [b"\0"], [0, 1, 2])
+        server.sendall(json.dumps(order).encode())
+        server.shutdown(socket.SHUT_WR)
+        return server.recv(1) != b""
+    except OSError:
+        return False
 
 
 if __name__ == "__main__":

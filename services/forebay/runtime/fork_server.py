@@ -4,8 +4,8 @@
 
 A start takes nine of them, a quarter to half a second of imports each. This process imports once, while Java starts;
 what it forks shares those pages. It listens at a socket it inherits. Who wants a process (`fork_client.py`) sends the
-three standard streams, then a JSON object with `command`, `environment` and `directory`, and waits until that
-connection ends, with the process.
+three standard streams, then a JSON object with `command`, `environment` and `directory`, gets a byte from the fork, and
+waits until that connection ends, with the fork.
 """
 
 from __future__ import annotations
@@ -82,6 +82,7 @@ def _serve(listening: socket.socket) -> Order | None:
             streams, order = found
             if _fork() == 0:
                 listening.close()
+                client.send(b"\0")
                 _take_over(client.detach(), streams)
                 return order
             for stream in streams:
@@ -99,7 +100,7 @@ def _received(client: socket.socket) -> tuple[list[int], Order] | None:
 
 
 def _fork() -> int:
-    """Fork; give -1 where the system has no room: Spark sees its process end, and tries again."""
+    """Fork; give -1 where the system has no room: the client, who gets no byte, tries by itself."""
     try:
         return os.fork()
     except OSError as error:
