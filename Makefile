@@ -119,7 +119,7 @@ lock: $(STAMP) ## Write uv.lock anew after pyproject.toml has changed
 
 clean: ## Delete .venv and everything generated; the platform's data (.forebay) stays
 	@rm -rf $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log
-	@rm -f services/forebay/serde/*.so
+	@rm -f services/forebay/*/*.so
 	@find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 
 # Whether a Python was configured with profile-guided optimization, which makes it faster. Distributions don't always tell.
@@ -147,16 +147,16 @@ $(LOCKED): pyproject.toml services/pyproject.toml uv.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --use-pep517 --require-hashes -r $(VENV)/requirements.txt
 	@touch $@
 
-# With the native codec (see hatch_build.py): the compiler is the system's, or one from the package index.
+# With native code (see hatch_build.py): the compiler is the system's, or one from the package index.
 # Compiled, as an installed package is: where PYTHONDONTWRITEBYTECODE is set, each of a job's processes would do it anew.
-$(STAMP): $(LOCKED) hatch_build.py services/pyproject.toml services/forebay/serde/native.pyx
+$(STAMP): $(LOCKED) hatch_build.py services/pyproject.toml services/forebay/serde/native.pyx services/forebay/stores/native.pyx
 	@if [ -n "$$($(BIN)/python -c 'import hatch_build; print(*hatch_build.compiler_packages())')" ]; then \
 	    echo "== there is no C compiler: fetching one (100 MB)"; \
 	    $(BIN)/uv export --quiet --frozen --only-group compiler --no-header --no-annotate --output-file $(VENV)/compiler.txt; \
 	    $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $(VENV)/compiler.txt; \
 	fi
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . --editable services
-	@$(BIN)/python -c 'from forebay.serde.extension import missing; print("== warning:", missing()) if missing() else None'
+	@$(BIN)/python -c 'from forebay.native import missing; import forebay.serde.extension, forebay.stores.ordered; print("== warning:", missing()) if missing() else None'
 	@$(BIN)/python -m compileall -q services producers
 	@touch $@
 

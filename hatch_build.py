@@ -1,7 +1,7 @@
-"""Compiles the native codec while the package is installed or its wheel is built.
+"""Compiles the native codec and the native tables while the package is installed or its wheel is built.
 
 A compiler is the system's, or ziglang's from the package index where the system has none. Without Python's headers
-there is none to be had: then the package is installed without the native codec. FOREBAY_NATIVE=required makes that an
+there is none to be had: then the package is installed without native code. FOREBAY_NATIVE=required makes that an
 error (images, CI), FOREBAY_NATIVE=off doesn't try.
 """
 
@@ -20,18 +20,18 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SOURCE = "services/forebay/serde/native.pyx"
-PLACE = "forebay/serde"
+LIBRARY = "services"
+SOURCES = ("forebay/serde/native.pyx", "forebay/stores/native.pyx")
 FLAGS = ("-O3", "-fPIC", "-DNDEBUG", "-fwrapv", "-fno-strict-aliasing", "-fno-sanitize=undefined", "-w")
 BUNDLE = ("-undefined", "dynamic_lookup") if sys.platform == "darwin" else ()
 
 
 class CannotBuild(Exception):
-    """There is no native codec on this machine; the message says why and what to install."""
+    """There is no native code on this machine; the message says why and what to install."""
 
 
-class NativeCodec(BuildHookInterface[Any]):
-    """Adds the extension to a wheel; an editable installation gets it beside its source."""
+class NativeCode(BuildHookInterface[Any]):
+    """Adds the extensions to a wheel; an editable installation gets each beside its source."""
 
     def dependencies(self) -> list[str]:
         """Ask for a compiler from the package index where it would be of use."""
@@ -40,20 +40,24 @@ class NativeCodec(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if self.target_name != "wheel" or switch() == "off":
             return
-        source = Path(self.root, SOURCE)
-        name = f"{source.stem}{sysconfig.get_config_var('EXT_SUFFIX')}"
-        target = source.with_name(name) if version == "editable" else Path(self.directory, name)
         try:
-            build(source, target)
+            for source in SOURCES:
+                self._add(Path(source), version, build_data)
         except CannotBuild as reason:
             if switch() == "required":
                 raise
-            self.app.display_warning(f"forebay is installed without its native codec: {reason}")
+            self.app.display_warning(f"forebay is installed without native code: {reason}")
+
+    def _add(self, source: Path, version: str, build_data: dict[str, Any]) -> None:
+        place = source.with_name(f"{source.stem}{sysconfig.get_config_var('EXT_SUFFIX')}")
+        if version == "editable":
+            build(Path(self.root, LIBRARY, source), Path(self.root, LIBRARY, place))
             return
-        if version != "editable":
-            build_data["force_include"][str(target)] = f"{PLACE}/{name}"
-            build_data["pure_python"] = False
-            build_data["infer_tag"] = True
+        target = Path(self.directory, "-".join(place.parts))
+        build(Path(self.root, LIBRARY, source), target)
+        build_data["force_include"][str(target)] = place.as_posix()
+        build_data["pure_python"] = False
+        build_data["infer_tag"] = True
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         for built in build_data["force_include"]:

@@ -21,7 +21,7 @@ from forebay.processor.messages import Message
 from forebay.producing.base import Options
 from forebay.producing.sources import generate
 from forebay.serde import local_codec
-from forebay.stores.table import MemoryTable
+from forebay.stores.memory import MemoryTable
 from forebay.testing.shown import PipedRecord
 from forebay.wiring import task_codecs
 from price_join.model import FoodBill, FoodOrder, MenuPrice

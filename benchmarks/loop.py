@@ -44,7 +44,7 @@ from forebay.runtime.worker.reader import GroupReader
 from forebay.runtime.worker.surroundings import GroupSurroundings
 from forebay.runtime.worker.transaction import GroupProducer
 from forebay.serde import local_codec
-from forebay.stores.table import MemoryTable
+from forebay.stores.memory import MemoryTable
 from forebay.wiring import task_codecs
 
 TASKS = 4

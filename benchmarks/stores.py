@@ -27,9 +27,10 @@ from forebay.stores.binding import Store, TaskStores
 from forebay.stores.disk import DiskTable
 from forebay.stores.keyvalue import KeyValueStore
 from forebay.stores.lru import LruStore
+from forebay.stores.memory import MemoryTable
 from forebay.stores.rows import Journal
 from forebay.stores.session import SessionStore
-from forebay.stores.table import MemoryTable, Table
+from forebay.stores.table import Table
 from forebay.stores.timestamped import TimestampedKeyValueStore
 from forebay.stores.ttl import TtlKeyValueStore
 from forebay.stores.versioned import VersionedKeyValueStore

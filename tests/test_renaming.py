@@ -15,7 +15,7 @@ from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings
 from forebay.renaming import WrongTopics, actual_names, actual_topics, renamed, taken_names
 from forebay.runtime.task.partition_queue import InputPartition
-from forebay.stores.table import MemoryTable
+from forebay.stores.memory import MemoryTable
 from forebay.task_limits import task_limits
 from forebay.testing.shown import PipedRecord
 from tests.runtime.task_records import CODECS, Number, Sum

@@ -1,4 +1,4 @@
-"""The native codec is compiled at installation, by whichever compiler there is, or its absence is told."""
+"""Native code is compiled at installation, by whichever compiler there is, or its absence is told."""
 
 from __future__ import annotations
 
@@ -73,24 +73,24 @@ def test_a_machine_without_a_compiler_asks_for_one_from_the_index(
     assert hatch_build.compiler_packages() == []
 
 
-def hook(tmp_path: Path) -> hatch_build.NativeCodec:
-    source = tmp_path / hatch_build.SOURCE
+def hook(tmp_path: Path) -> hatch_build.NativeCode:
+    source = tmp_path / hatch_build.LIBRARY / hatch_build.SOURCES[0]
     source.parent.mkdir(parents=True)
     source.write_text("cdef nonsense(:\n")
-    return hatch_build.NativeCodec(str(tmp_path), {}, None, None, str(tmp_path / "dist"), "wheel")  # type: ignore[arg-type]
+    return hatch_build.NativeCode(str(tmp_path), {}, None, None, str(tmp_path / "dist"), "wheel")  # type: ignore[arg-type]
 
 
-def test_a_wheel_is_pure_where_the_codec_cannot_be_built(
+def test_a_wheel_is_pure_where_nothing_can_be_built(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("FOREBAY_NATIVE", raising=False)
     build_data: dict[str, object] = {"force_include": {}}
     hook(tmp_path).initialize("standard", build_data)
     assert build_data == {"force_include": {}}
-    assert "forebay is installed without its native codec: " in capsys.readouterr().err
+    assert "forebay is installed without native code: " in capsys.readouterr().err
 
 
-def test_a_codec_that_is_required_is_not_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_required_is_not_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FOREBAY_NATIVE", "required")
     with pytest.raises(hatch_build.CannotBuild):
         hook(tmp_path).initialize("standard", {"force_include": {}})

@@ -18,8 +18,8 @@ from forebay.processor.engine_settings import Emit
 from forebay.runtime.stage_log import stage_log
 from forebay.stores.disk import DiskTable
 from forebay.stores.materialized import store_of
+from forebay.stores.memory import MemoryTable
 from forebay.stores.split import SplitTable
-from forebay.stores.table import MemoryTable
 from forebay.time import tumbling, within
 from tests.dsl.driving import Driven, Nothing
 

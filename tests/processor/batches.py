@@ -11,7 +11,7 @@ from forebay.processor.codecs import Codecs
 from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings, StateEncoding
 from forebay.processor.messages import Message
-from forebay.stores.table import MemoryTable
+from forebay.stores.memory import MemoryTable
 from forebay.testing.shown import PipedRecord
 from tests.runtime.task_records import CODECS, Number, Sum
 

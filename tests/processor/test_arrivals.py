@@ -13,7 +13,7 @@ from forebay.processor.codecs import Codecs
 from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings
 from forebay.processor.messages import Headers, Output
-from forebay.stores.table import MemoryTable
+from forebay.stores.memory import MemoryTable
 from forebay.testing.shown import PipedRecord
 
 WORDS = TEXT.codec(lambda _: pytest.fail("text has no contract"))

@@ -9,7 +9,7 @@ from forebay.processor.codecs import Codecs
 from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings
 from forebay.stores import KeyValueStore
-from forebay.stores.table import MemoryTable
+from forebay.stores.memory import MemoryTable
 from forebay.testing import TestDriver
 from tests.runtime.task_records import CODECS, TOPIC, JsonCodec, Number, Record, Total
 

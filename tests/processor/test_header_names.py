@@ -10,7 +10,7 @@ from forebay.processor import Context, LateRecord
 from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings
 from forebay.processor.messages import Headers
-from forebay.stores.table import MemoryTable
+from forebay.stores.memory import MemoryTable
 from tests.runtime.task_records import CODECS, Number, Record, Sum, Total
 
 

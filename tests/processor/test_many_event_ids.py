@@ -9,8 +9,9 @@ import pytest
 
 from forebay.processor.dedupe import Dedupe
 from forebay.stores.event_ids import IDS_PER_ROW, PREFIX
+from forebay.stores.memory import MemoryTable
 from forebay.stores.spread import Spreader
-from forebay.stores.table import Change, MemoryTable
+from forebay.stores.table import Change
 
 pytestmark = pytest.mark.long
 

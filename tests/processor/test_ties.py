@@ -13,7 +13,7 @@ from forebay.processor import Context
 from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings
 from forebay.processor.messages import Message
-from forebay.stores.table import MemoryTable
+from forebay.stores.memory import MemoryTable
 from forebay.testing import TestDriver
 from forebay.testing.shown import PipedRecord
 from price_join.model import FoodOrder, MenuPrice

@@ -12,8 +12,8 @@ from forebay.processor import Context, Timer
 from forebay.processor.batch import Position
 from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings
+from forebay.stores.memory import MemoryTable
 from forebay.stores.rows import StateUnreadable
-from forebay.stores.table import MemoryTable
 from tests.runtime.task_records import CODECS, JsonCodec, Record, Sum, Total
 
 GOOD, RUBBISH = b"[1, 1]", b"rubbish"

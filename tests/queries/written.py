@@ -14,8 +14,8 @@ from forebay.stores.buffers import JoinBuffer
 from forebay.stores.keyvalue import KeyValueStore
 from forebay.stores.listvalue import ListValueStore
 from forebay.stores.lru import LruStore
+from forebay.stores.memory import MemoryTable
 from forebay.stores.session import SessionStore
-from forebay.stores.table import MemoryTable
 from forebay.stores.timestamped import TimestampedKeyValueStore
 from forebay.stores.ttl import TtlKeyValueStore
 from forebay.stores.versioned import VersionedKeyValueStore

@@ -26,7 +26,7 @@ from forebay.runtime.task.snapshot import SnapshotWriter
 from forebay.runtime.task.state_task import StateTask, TaskSettings
 from forebay.runtime.worker.reader import GroupReader
 from forebay.runtime.worker.transaction import GroupProducer
-from forebay.stores.table import MemoryTable
+from forebay.stores.memory import MemoryTable
 from tests.runtime.simulator.broker import Broker, Record
 from tests.runtime.simulator.clients import MemoryAdmin, MemoryConsumer, MemoryProducer
 from tests.runtime.simulator.state import GroupState

@@ -8,7 +8,7 @@ from forebay.runtime.changelog import ChangelogRows
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.task.tail import Tail, completed
-from forebay.stores.table import MemoryTable
+from forebay.stores.memory import MemoryTable
 
 HERE, OTHER = "c1", "c2"
 OLDER, NEWER = TaskPosition(HERE, 7), TaskPosition(HERE, 9)

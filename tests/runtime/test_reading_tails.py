@@ -16,7 +16,7 @@ from forebay.runtime.worker import tails as readers
 from forebay.runtime.worker.tails import read_tails
 from forebay.stores.binding import RowValue
 from forebay.stores.keys import pack_time
-from forebay.stores.table import MemoryTable
+from forebay.stores.memory import MemoryTable
 from tests.runtime.simulator.broker import Broker
 from tests.runtime.simulator.clients import MemoryConsumer
 

@@ -15,7 +15,7 @@ from forebay.runtime.task.commit import TaskCommit
 from forebay.runtime.task.keeping import SnapshotKeeper
 from forebay.stores import blocklog
 from forebay.stores.blocklog import catch_up
-from forebay.stores.table import MemoryTable
+from forebay.stores.memory import MemoryTable
 from tests.runtime.simulator.state import Attempt, GroupState
 from tests.runtime.simulator.worker import Loop, build
 from tests.runtime.simulator.world import Setup, World

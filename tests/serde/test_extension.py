@@ -1,4 +1,4 @@
-"""The native codec is there wherever it can be built; where it is not, that is said."""
+"""Native code is there wherever it can be built; where it is not, that is said."""
 
 from __future__ import annotations
 
@@ -12,10 +12,15 @@ from click.testing import CliRunner
 import hatch_build
 from forebay.cli import application
 from forebay.cli.main import cli
-from forebay.serde.extension import SWITCH, missing, native_codec
+from forebay.native import SWITCH, missing
+from forebay.serde.extension import native_codec
 
-SAYS = "from forebay.serde.extension import missing, native_codec; print(native_codec(), missing())"
-WITHOUT = f"import sys; sys.modules['forebay.serde.native'] = None; {SAYS}"
+SAYS = """
+from forebay.native import missing
+from forebay.serde.extension import native_codec
+print(native_codec(), missing())
+"""
+WITHOUT = f"import sys; sys.modules['forebay.serde.native'] = None\n{SAYS}"
 
 
 def python(code: str, switch: str) -> subprocess.CompletedProcess[str]:
@@ -33,13 +38,19 @@ def test_it_is_in_use() -> None:
 
 
 def test_it_can_be_left_out() -> None:
-    assert python(SAYS, "off").stdout.startswith("None the native codec is not in use (FOREBAY_NATIVE=off): ")
+    assert python(SAYS, "off").stdout.startswith("None native code is not in use (FOREBAY_NATIVE=off): ")
 
 
 def test_it_does_without() -> None:
     done = python(WITHOUT, "")
-    assert done.stdout.startswith("None the native codec is not in use (")
+    assert done.stdout.startswith("None native code is not in use (")
     assert "a C compiler and Python's headers are needed" in done.stdout
+
+
+def test_each_part_is_missed() -> None:
+    tables = f"import sys; sys.modules['forebay.stores.native'] = None; import forebay.stores.ordered\n{SAYS}"
+    done = python(tables, "")
+    assert "native code is not in use (import of forebay.stores.native halted" in done.stdout
 
 
 def test_it_is_an_error_where_it_is_required() -> None:

@@ -10,7 +10,8 @@ from forebay.runtime.stateformat import decode_block, encode_block
 from forebay.stores.blocklog import Rewriting, append, catch_up
 from forebay.stores.checksum import DamagedBlock
 from forebay.stores.directory import Directory
-from forebay.stores.table import Change, MemoryTable
+from forebay.stores.memory import MemoryTable
+from forebay.stores.table import Change
 
 ROWS: list[Change] = [(b"user-%03d" % number, b"profile" * 9) for number in range(200)]
 

@@ -12,7 +12,8 @@ from forebay.runtime.stateformat import decode_block, encode_block
 from forebay.stores import blocklog
 from forebay.stores.blocklog import Rewriting, append, catch_up, split_changes
 from forebay.stores.directory import Directory
-from forebay.stores.table import Change, MemoryTable
+from forebay.stores.memory import MemoryTable
+from forebay.stores.table import Change
 
 pytestmark = pytest.mark.long
 

@@ -8,7 +8,8 @@ import pytest
 
 from forebay.stores.copies import CopyTable, copy_file, load_copy
 from forebay.stores.disk import DiskTable
-from forebay.stores.table import NO_TAG, MemoryTable, Table
+from forebay.stores.memory import MemoryTable
+from forebay.stores.table import NO_TAG, Table
 
 
 @pytest.fixture(params=["memory", "disk"])

@@ -14,7 +14,7 @@ import gc, os, sys
 import psutil
 from forebay.processor.dedupe import Dedupe
 from forebay.processor.timers import Timers
-from forebay.stores.table import MemoryTable
+from forebay.stores.memory import MemoryTable
 
 def fill_table(size):
     table = MemoryTable()

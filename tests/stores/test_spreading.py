@@ -19,8 +19,8 @@ from forebay.stores import KeyValueStore, SessionStore, VersionedKeyValueStore, 
 from forebay.stores.binding import Store
 from forebay.stores.keys import pack_time
 from forebay.stores.lru import LruStore
+from forebay.stores.memory import MemoryTable
 from forebay.stores.spread import NotSpreadable, Spreader
-from forebay.stores.table import MemoryTable
 from tests.runtime.task_records import TOPIC, JsonCodec, Number, Record, Total
 
 pytestmark = pytest.mark.long

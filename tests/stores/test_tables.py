@@ -9,16 +9,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from forebay.stores import memory
 from forebay.stores.disk import DiskTable
-from forebay.stores.table import NO_TAG, MemoryTable, Table, prefix_end
+from forebay.stores.memory import MemoryTable
+from forebay.stores.ordered import PythonRows
+from forebay.stores.table import NO_TAG, Table, prefix_end
 
 KEYS = st.binary(min_size=1, max_size=3)
 CHANGES = st.lists(st.tuples(KEYS, st.none() | st.binary(max_size=3)), max_size=40)
 
 
-@pytest.fixture(params=["in_memory", "persistent"])
-def table(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Table]:
-    made: Table = MemoryTable() if request.param == "in_memory" else DiskTable(str(tmp_path), "t")
+@pytest.fixture(params=["in_memory", "in_python", "persistent"])
+def table(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Table]:
+    if request.param == "in_python":
+        monkeypatch.setattr(memory, "ordered_rows", PythonRows)
+    made: Table = MemoryTable() if request.param != "persistent" else DiskTable(str(tmp_path), "t")
     yield made
     made.close()
 

@@ -6,8 +6,9 @@ from typing import Any, TypeVar
 
 from forebay.stores.binding import Store, TaskStores
 from forebay.stores.kinds import PREFIX, Kinds, OnChange
+from forebay.stores.memory import MemoryTable
 from forebay.stores.rows import Journal
-from forebay.stores.table import MemoryTable, Table
+from forebay.stores.table import Table
 from forebay.testing.bench import BenchClock
 from forebay.testing.cell import Cell, CellCodec
 

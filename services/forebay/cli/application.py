@@ -19,6 +19,7 @@ from forebay.cli.names import named
 from forebay.cli.run_several import require_sharable, served, shared_engine
 from forebay.cli.spark_options import spark_options
 from forebay.kafka.patience import keep_trying
+from forebay.native import missing
 from forebay.platform.java import find_java
 from forebay.renaming import actual_names
 from forebay.runtime.app import JobApplication, JobOptions
@@ -28,7 +29,6 @@ from forebay.runtime.plan import Plan, Trigger
 from forebay.runtime.restore import Restore
 from forebay.runtime.sessions import Sessions, SharedSpark
 from forebay.runtime.several import SeveralJobs
-from forebay.serde.extension import missing
 
 ENDING = {"trigger": Trigger.AVAILABLE_NOW.value}
 """The option of a job that ends by itself, for commands that don't offer it."""

@@ -24,7 +24,7 @@ from forebay.runtime.task.pacing import Limits, Pacing
 from forebay.runtime.task.snapshot import GroupStorage, SnapshotWriter
 from forebay.runtime.task.state_task import StateTask, TaskSettings
 from forebay.stores.keyvalue import KeyValueStore
-from forebay.stores.table import MemoryTable
+from forebay.stores.memory import MemoryTable
 from forebay.testing.cell import Cell, CellCodec, Json, cell, plain
 
 T = TypeVar("T")

@@ -18,8 +18,9 @@ from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.stage_log import StageLog
 from forebay.stores.binding import Store, TaskStores
 from forebay.stores.copies import CopyTable
+from forebay.stores.memory import MemoryTable
 from forebay.stores.rows import Journal
-from forebay.stores.table import MemoryTable, Table, prefix_end
+from forebay.stores.table import Table, prefix_end
 
 T = TypeVar("T")
 

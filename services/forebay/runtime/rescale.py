@@ -28,8 +28,8 @@ from forebay.runtime.stage_log import StageLog, stage_logs
 from forebay.runtime.staging import MAX_BYTES, Record, Staging
 from forebay.runtime.task.tail import Tail
 from forebay.runtime.worker.tails import read_tails
+from forebay.stores.memory import MemoryTable
 from forebay.stores.spread import Spreader
-from forebay.stores.table import MemoryTable
 
 
 class Rescale:

@@ -16,8 +16,8 @@ from forebay.runtime.changelog import ChangelogRows
 from forebay.runtime.stage_log import stage_logs
 from forebay.stores.binding import RowValue, Store, TaskStores
 from forebay.stores.kinds import PREFIX, KindChanged, Kinds, OnChange
+from forebay.stores.memory import MemoryTable
 from forebay.stores.rows import Journal
-from forebay.stores.table import MemoryTable
 from forebay.stores.upgrade import described, row_value_of
 from forebay.stores.versioned import VersionedKeyValueStore
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from forebay.native import load_native
 
 if TYPE_CHECKING:
     from forebay.serde import native
@@ -15,9 +15,6 @@ Native: TypeAlias = "type[native.Codec]"
 Row = tuple[bytes, bytes | None]
 EncodeRows = Callable[[list[Row]], bytes | None]
 DecodeRows = Callable[[bytes], list[Row] | None]
-
-SWITCH = "FOREBAY_NATIVE"
-"""Environment variable: `off` leaves the native codec out, `required` makes its absence an error."""
 
 
 def native_codec() -> Native | None:
@@ -34,24 +31,4 @@ def _nothing(_: Any) -> None:
     return None
 
 
-def missing() -> str:
-    """Return a line that says that the native codec is missing and what that means; empty if it is there."""
-    if _NATIVE is not None:
-        return ""
-    return f"the native codec is not in use ({_REASON}): each record costs a multiple of the CPU time"
-
-
-def _load() -> tuple[ModuleType | None, str]:
-    switch = os.environ.get(SWITCH, "").lower()
-    if switch == "off":
-        return None, f"{SWITCH}=off"
-    try:
-        from forebay.serde import native  # noqa: PLC0415 (may be missing)
-    except ImportError as error:
-        if switch == "required":
-            raise
-        return None, f"{error}; a C compiler and Python's headers are needed where forebay is installed"
-    return native, ""
-
-
-_NATIVE, _REASON = _load()
+_NATIVE = load_native("forebay.serde.native")

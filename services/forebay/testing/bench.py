@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 from forebay.codec import Codec
 from forebay.stores.binding import Store, TaskStores
 from forebay.stores.disk import DiskTable
+from forebay.stores.memory import MemoryTable
 from forebay.stores.rows import Journal
-from forebay.stores.table import Change, MemoryTable, Table
+from forebay.stores.table import Change, Table
 from forebay.testing.cell import CellCodec
 
 S = TypeVar("S", bound=Store[Any])

@@ -21,7 +21,8 @@ from forebay.runtime.task.figures import TaskFigures
 from forebay.runtime.task.reads import repartition_topics
 from forebay.runtime.task.state_task import StateTask, TaskSettings
 from forebay.stores.binding import Store
-from forebay.stores.table import MemoryTable, Table
+from forebay.stores.memory import MemoryTable
+from forebay.stores.table import Table
 from forebay.wiring import Contract, task_codecs
 
 _TELLING_SECONDS = 0.0005

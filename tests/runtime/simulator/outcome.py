@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 
 from forebay.runtime.protocol.position import POSITION, TaskPosition
-from forebay.stores.table import MemoryTable
+from forebay.stores.memory import MemoryTable
 from tests.runtime.simulator.topologies import OUTPUT
 from tests.runtime.simulator.worker import build, logs
 from tests.runtime.simulator.world import Setup, World

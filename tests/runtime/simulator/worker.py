@@ -26,7 +26,7 @@ from forebay.runtime.worker.reader import GroupReader
 from forebay.runtime.worker.surroundings import GroupSurroundings
 from forebay.runtime.worker.tails import read_tails
 from forebay.runtime.worker.transaction import GroupProducer
-from forebay.stores.table import MemoryTable
+from forebay.stores.memory import MemoryTable
 from tests.runtime.simulator.broker import Broker
 from tests.runtime.simulator.clients import MemoryAdmin, MemoryConsumer, MemoryProducer
 from tests.runtime.simulator.topologies import APPLICATION, codecs

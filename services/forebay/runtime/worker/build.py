@@ -45,8 +45,9 @@ from forebay.stores.binding import Store
 from forebay.stores.copies import copy_file, load_copy
 from forebay.stores.disk import DiskTable
 from forebay.stores.materialized import unlogged
+from forebay.stores.memory import MemoryTable
 from forebay.stores.split import SplitTable
-from forebay.stores.table import MemoryTable, Table
+from forebay.stores.table import Table
 from forebay.task_limits import task_limits
 from forebay.wiring import task_codecs
 

@@ -1,0 +1,122 @@
+"""Rows in memory in the order of their keys: in native code where it could be built, else as Python objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol, cast
+
+from sortedcontainers import SortedList
+
+from forebay.native import load_native
+from forebay.stores.table import Change
+
+HeldBy = Callable[[bytes], tuple[bytes, list[int]]]
+"""Of a key: what the keys of its store begin with, and the store's rows and bytes, to count in."""
+
+
+class OrderedRows(Protocol):
+    """Rows by key. Key order is byte order. A scan gives each entry as it is when it is reached."""
+
+    @property
+    def row_bytes(self) -> int:
+        """What a row takes beside its key and its value, roughly."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def get(self, key: bytes) -> bytes | None:
+        """Return the value of `key`, or None."""
+        ...
+
+    def scan(self, start: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
+        """Return entries with start <= key < end (None: open) in key order."""
+        ...
+
+    def scan_reverse(self, start: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
+        """Return entries with start <= key < end (None: open) in reverse key order."""
+        ...
+
+    def apply(self, changes: Iterable[Change], held_by: HeldBy) -> None:
+        """Apply `changes` in order, and count what they do to their stores."""
+        ...
+
+    def clear(self) -> None:
+        """Forget all rows."""
+        ...
+
+
+def ordered_rows() -> OrderedRows:
+    """Return no rows yet."""
+    return PythonRows() if _NATIVE is None else cast(OrderedRows, _NATIVE.OrderedRows())
+
+
+class PythonRows:
+    """A dict for look-ups beside a sorted list of keys for scans (implements `OrderedRows`)."""
+
+    row_bytes = 140
+    """Measured: two objects' headers, their places in the dict and in the sorted list, and what these keep to grow."""
+
+    def __init__(self) -> None:
+        self._rows: dict[bytes, bytes] = {}
+        self._keys: SortedList = SortedList()
+        self._edits = 0
+        self.get = self._rows.get
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def scan(self, start: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
+        seen = -1
+        while seen != self._edits:
+            seen = self._edits
+            for key in self._keys.irange(start, end, inclusive=(True, False)):
+                yield key, self._rows[key]
+                if seen != self._edits:
+                    start = key + b"\0"
+                    break
+
+    def scan_reverse(self, start: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
+        seen = -1
+        while seen != self._edits:
+            seen = self._edits
+            for key in self._keys.irange(start, end, inclusive=(True, False), reverse=True):
+                yield key, self._rows[key]
+                if seen != self._edits:
+                    end = key
+                    break
+
+    def apply(self, changes: Iterable[Change], held_by: HeldBy) -> None:
+        rows = self._rows
+        self._edits += 1
+        added: list[bytes] = []
+        prefix, held = b"", [0, 0]
+        for key, value in changes:
+            # A store's rows come together: its counts are looked up once for them.
+            if not prefix or not key.startswith(prefix):
+                prefix, held = held_by(key)
+            old = rows.get(key)
+            if value is None:
+                if old is not None:
+                    del rows[key]
+                    held[0] -= 1
+                    held[1] -= len(key) + len(old)
+                    self._keys.update(added)
+                    added.clear()
+                    self._keys.remove(key)
+                continue
+            if old is None:
+                added.append(key)
+                held[0] += 1
+                held[1] += len(key) + len(value)
+            else:
+                held[1] += len(value) - len(old)
+            rows[key] = value
+        self._keys.update(added)
+
+    def clear(self) -> None:
+        self._edits += 1
+        self._rows.clear()
+        self._keys.clear()
+
+
+_NATIVE = load_native("forebay.stores.native")
