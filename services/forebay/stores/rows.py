@@ -17,6 +17,10 @@ V = TypeVar("V")
 
 _MISSING: Any = object()
 
+_FEW = 5_000
+_OF_USE = 0.1
+"""Beyond so few, decoded objects are kept only where this share of the gets finds one: else they just take memory."""
+
 
 class Journal:
     """What the record in hand changed so far, so that an exception undoes all of it."""
@@ -71,6 +75,7 @@ class Rows(Generic[V]):
         self._dirty: dict[bytes, None] = {}
         self._dirty_sorted: SortedList | None = None
         self._edits = 0
+        self._loads = self._gets_before = 0
         self.gets = self.puts = 0
         """Reads and changes by key since the task was opened, those of attempts that were undone among them."""
 
@@ -160,8 +165,13 @@ class Rows(Generic[V]):
                 del objects[key]
         self._dirty.clear()
         self._dirty_sorted = None
-        if len(self._objects) > self._cached:
+        if len(objects) > self._cached or (len(objects) > _FEW and not self._is_of_use()):
             self._objects.clear()
+            self._loads, self._gets_before = 0, self.gets
+
+    def _is_of_use(self) -> bool:
+        gets = self.gets - self._gets_before
+        return gets - self._loads > _OF_USE * gets
 
     def discard(self) -> None:
         """Forget changes and cached objects: the table alone counts."""
@@ -180,6 +190,7 @@ class Rows(Generic[V]):
         return data
 
     def _load(self, key: bytes) -> V | None:
+        self._loads += 1
         data = self._table.get(self.prefix + key)
         try:
             value = None if data is None else self._codec.decode(data)
