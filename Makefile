@@ -122,23 +122,18 @@ clean: ## Delete .venv and everything generated; the platform's data (.forebay) 
 	@rm -f services/forebay/*/*.so
 	@find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 
-# Whether a Python was configured with profile-guided optimization, which makes it faster. Distributions don't always tell.
-OPTIMIZED := import sysconfig, sys; sys.exit("--enable-optimizations" not in str(sysconfig.get_config_var("CONFIG_ARGS")))
-
 # The lock's exact versions and hashes, from whichever package index pip is configured with.
 $(LOCKED): pyproject.toml services/pyproject.toml uv.lock
 	@if [ -L $(VENV) ]; then echo "error: $(VENV) is a link, what it points to would be emptied: delete the link" >&2; exit 1; fi
-	@set +e; for candidate in $(PYTHON) python3 python3.13 python3.12 python3.11; do \
-	    "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
-	    python="$${python:-$$candidate}"; \
-	    if [ "$$candidate" = "$(PYTHON)" ]; then break; fi; \
-	    if "$$candidate" -c '$(OPTIMIZED)'; then python="$$candidate"; break; fi; \
-	done; set -e; \
-	if [ -z "$${python:-}" ]; then \
-	    echo "error: no Python 3.11 or newer on PATH (python3 is $$(python3 --version 2>&1 || true)): install one, or make PYTHON=/path/to/python" >&2; exit 1; \
+	@least=; mapfile -t found < <(type -ap python3 python3.13 python3.12 python3.11 | awk '!seen[$$0]++'); \
+	for candidate in $(if $(PYTHON),"$(PYTHON)","$${found[@]}"); do \
+	    took="$$("$$candidate" benchmarks/python_speed.py 2>/dev/null)" || continue; \
+	    if [ -z "$$least" ] || [ $$((took * 115)) -lt $$((least * 100)) ]; then python="$$candidate" least="$$took"; fi; \
+	done; \
+	if [ -z "$$least" ]; then \
+	    echo "error: no Python 3.11 or newer that can make a virtual environment $(if $(PYTHON),at $(PYTHON),on PATH) (python3 is $$(python3 --version 2>&1 || true)): install one (Debian, Ubuntu: apt install python3-venv), or make PYTHON=/path/to/python" >&2; exit 1; \
 	fi; \
-	how="built with PGO"; "$$python" -c '$(OPTIMIZED)' || how="not seen to be built with PGO, which is faster; make PYTHON=/path/to/python takes another"; \
-	echo "== installing into $(VENV) with $$("$$python" --version), $$(command -v "$$python"): $$how"; \
+	echo "== installing into $(VENV) with $$("$$python" --version), $$python$(if $(PYTHON),,: the fastest on PATH, make PYTHON=/path/to/python takes another)"; \
 	"$$python" -m venv --clear $(VENV) || { \
 	    echo "error: $$python can't make a virtual environment: install its venv module (Debian, Ubuntu: apt install python3-venv)" >&2; exit 1; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
