@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
-from confluent_kafka import TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.protocol.lease import Lease
@@ -74,3 +76,79 @@ def test_a_worker_of_the_release_before_is_passed_over(group: ControlGroup) -> N
     assert without != told.metadata
     group.offsets[place] = TopicPartition(*place, 0, without)
     assert DriverControl(spec("this")).figures() == ([], "")
+
+
+class Clock:
+    """Stands for the module `time` in `control`."""
+
+    def __init__(self) -> None:
+        self.ms = 1_000_000
+        self.seconds = 0.0
+
+    def time_ns(self) -> int:
+        return self.ms * 1_000_000
+
+    def monotonic(self) -> float:
+        self.seconds += 1.0
+        return self.seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(control, "time", clock)
+    return clock
+
+
+def is_ended(group: Any, planned_at: int) -> bool:
+    return WorkerControl(spec("this"), replace(LEASE, planned_at=planned_at), group).is_told_to_end
+
+
+def test_a_start_ends_what_was_planned_before_it_and_nothing_after(group: ControlGroup, clock: Clock) -> None:
+    DriverControl(spec("this")).end_leases()
+    assert is_ended(group, clock.ms - 1)
+    assert not is_ended(group, clock.ms + 1)
+
+
+def test_a_clock_that_is_set_back_does_not_end_the_leases_to_come(group: ControlGroup, clock: Clock) -> None:
+    driver = DriverControl(spec("this"))
+    driver.end_leases()
+    clock.ms -= 3_600
+    assert is_ended(group, clock.ms + 1)
+    driver.follow_clock()
+    assert not is_ended(group, clock.ms + 1)
+
+
+def test_leases_planned_before_the_clock_was_set_back_are_ended_all_the_same(group: ControlGroup, clock: Clock) -> None:
+    driver = DriverControl(spec("this"))
+    lease = replace(LEASE, planned_at=clock.ms)
+    WorkerControl(spec("this"), lease, group).tell([TaskFigures(0, 0)], 1)  # type: ignore[arg-type]
+    driver.figures()
+    clock.ms -= 3_600
+    driver.end_leases()
+    assert is_ended(group, lease.planned_at)
+
+
+def test_a_command_ahead_of_the_clock_from_an_earlier_run_is_taken_back(
+    group: ControlGroup, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    DriverControl(spec("before")).end_leases()
+    clock.ms -= 3_600
+    driver = DriverControl(spec("this"))
+    with monkeypatch.context() as broken:
+        broken.setattr(group, "commit", Mock(side_effect=KafkaException(KafkaError(KafkaError._ALL_BROKERS_DOWN))))
+        with pytest.raises(KafkaException):
+            driver.end_leases()
+    assert is_ended(group, clock.ms + 1)
+    clock.ms += 10
+    driver.follow_clock()
+    assert not is_ended(group, clock.ms - 5), "one planned since the start goes on"
+
+
+def test_while_the_clock_goes_on_nothing_is_commanded(group: ControlGroup, clock: Clock) -> None:
+    driver = DriverControl(spec("this"))
+    driver.end_leases()
+    before = dict(group.offsets)
+    clock.ms += 5
+    driver.follow_clock()
+    assert group.offsets == before

@@ -178,6 +178,9 @@ class JobRunner:
                         control.end_leases()
                 if now - told_at >= _TELL_SECONDS:
                     told_at = now
+                    if not self._ending:
+                        with suppress(KafkaException):
+                            control.follow_clock()
                     self._tell(control)
         finally:
             control.close()

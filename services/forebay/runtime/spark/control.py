@@ -100,6 +100,10 @@ class DriverControl:
     def __init__(self, spec: JobSpec) -> None:
         self._spec = spec
         self._consumer = connection(spec)
+        self._begun = _now()
+        self._commanded: int | None = None
+        self._planned = -1
+        """When the latest lease was planned that tasks told of."""
         self._places = [
             TopicPartition(internal_topic(spec.application, part), task)
             for part in range(spec.entry.stages)
@@ -107,10 +111,24 @@ class DriverControl:
         ]
 
     def end_leases(self) -> None:
-        """Have every lease end that was planned before now. Raises KafkaException."""
+        """Have every lease end that was planned before now, also by a clock since set back. Raises KafkaException."""
+        self._command(max(_now(), self._planned))
+
+    def follow_clock(self) -> None:
+        """Let leases last that are planned from now on: to be called while none is to end. Raises KafkaException.
+
+        A command that lies ahead of the clock would end them all until the clock has come there: a clock that was set
+        back by an hour, after the command or before this run's first one got through, would stop the job for an hour.
+        """
+        now = _now()
+        if self._commanded is None or now < self._commanded:
+            self._command(min(now, self._begun))
+
+    def _command(self, time_ms: int) -> None:
         place = _command(self._spec)
-        place.offset = time.time_ns() // 1_000_000
+        place.offset = time_ms
         self._consumer.commit(offsets=[place], asynchronous=False)
+        self._commanded = time_ms
 
     def figures(self) -> tuple[list[TaskFigures], str]:
         """Return what this run's tasks told last, and what a group waits for. Raises KafkaException.
@@ -123,6 +141,7 @@ class DriverControl:
                 told = json.loads(answer.metadata)
                 if told.get("run") != self._spec.run:
                     continue
+                self._planned = max(self._planned, told["lease"]["planned"])
                 found.append(TaskFigures.from_json(told["figures"]))
                 trouble = trouble or told["trouble"]
         return found, trouble
@@ -130,3 +149,7 @@ class DriverControl:
     def close(self) -> None:
         """Leave the broker."""
         self._consumer.close()
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
