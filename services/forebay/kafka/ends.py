@@ -16,6 +16,7 @@ _STALE = (
     KafkaError.UNKNOWN_LEADER_EPOCH,
     KafkaError.NOT_LEADER_FOR_PARTITION,
     KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError.OFFSET_NOT_AVAILABLE,
     KafkaError._NOENT,
 )
 """What is said where leaders are not those an admin client knows."""
@@ -70,4 +71,7 @@ def _answers(
     admin: AdminClient, asked: dict[TopicPartition, OffsetSpec], isolation: IsolationLevel, seconds: float
 ) -> dict[Place, int]:
     futures = admin.list_offsets(asked, isolation_level=isolation, request_timeout=seconds)
-    return {(place.topic, place.partition): future.result(seconds).offset for place, future in futures.items()}
+    found = {(place.topic, place.partition): future.result(seconds).offset for place, future in futures.items()}
+    if min(found.values(), default=0) < 0:
+        raise KafkaException(KafkaError(KafkaError.OFFSET_NOT_AVAILABLE))
+    return found

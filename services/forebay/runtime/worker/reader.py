@@ -40,6 +40,8 @@ class GroupReader:
         self._parts: dict[Place, list[Part]] = {}
         """A global table's partition is read once and given to every task."""
         self._paused: set[Place] = set()
+        self._unheard: dict[Place, int] = {}
+        """Partitions, with their first offset, of which the consumer has said nothing yet."""
         self.bytes = 0
         """Of the records read, as far as they count for a limit: reset by who asks."""
 
@@ -51,6 +53,7 @@ class GroupReader:
                 self._parts.setdefault((part.topic, part.partition), []).append(part)
         self._paused.clear()
         starts = {place: min(part.next for part in parts) for place, parts in self._parts.items()}
+        self._unheard = starts
         self._consumer.assign([TopicPartition(*place, start) for place, start in starts.items()])
 
     def read(self, seconds: float, most: int) -> int:
@@ -98,8 +101,20 @@ class GroupReader:
         return all(part.is_read or (part.topic, part.partition) in self._paused for part in item.parts)
 
     def look(self) -> None:
-        """Ask where all partitions end. Raises Unavailable."""
-        for place, end in last_stable(self._admin, self._parts).items():
+        """Ask where all partitions end. Raises Unavailable.
+
+        A partition that the consumer has said nothing of, no record and no end, is not taken for one that is read,
+        whatever the admin client says: its records would come behind those of others that they belong before.
+        """
+        ends = last_stable(self._admin, self._parts)
+        self._unheard = {
+            place: start
+            for place, start in self._unheard.items()
+            if not any(part.at_end or part.next > start for part in self._parts[place])
+        }
+        for place, end in ends.items():
+            if place in self._unheard:
+                continue
             for part in self._parts[place]:
                 part.end = end
 
