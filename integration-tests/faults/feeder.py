@@ -40,6 +40,7 @@ class Feeder:
         self._chunks = 0
         self._closed = threading.Event()
         self._consumer = self._new_consumer()
+        self._left: list[Consumer] = []
         for _ in range(2):
             self._send()
         self._thread = threading.Thread(target=self._feed, name="feeder", daemon=True)
@@ -74,8 +75,11 @@ class Feeder:
         return sum(end - used.get(place, 0) for place, end in ends.items())
 
     def _look_again(self) -> None:
-        """Ask as a new client: one that met a broker before it knew its topics may say for ever that there are none."""
-        self._consumer.close()
+        """Ask as a new client: one that met a broker before it knew its topics may say for ever that there are none.
+
+        The old one is kept, not closed: to close it may wait for the broker for ever, and the job with it for records.
+        """
+        self._left.append(self._consumer)
         self._consumer = self._new_consumer()
 
     def _send(self) -> None:
