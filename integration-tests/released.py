@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tarfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -111,8 +112,7 @@ def pack(archive: Path, folder: Path, name: str, parts: Iterable[str] = (".",)) 
 def unpack(release: str, folder: Path) -> None:
     """Unpack what a release left behind."""
     for archive in sorted((DATA / release).glob("*.tar.xz")):
-        with tarfile.open(archive) as packed:
-            packed.extractall(folder, filter="data")
+        shutil.unpack_archive(archive, folder)  # extractall's filter came with 3.11.4
     for file in _with_paths(folder):
         file.write_text(file.read_text().replace(f"{FOLDER}/", f"file:{folder}/"))
 
