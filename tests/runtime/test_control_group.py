@@ -79,24 +79,16 @@ def test_a_worker_of_the_release_before_is_passed_over(group: ControlGroup) -> N
 
 
 class Clock:
-    """Stands for the module `time` in `control`."""
+    """The wall clock, which is set by hand."""
 
     def __init__(self) -> None:
         self.ms = 1_000_000
-        self.seconds = 0.0
-
-    def time_ns(self) -> int:
-        return self.ms * 1_000_000
-
-    def monotonic(self) -> float:
-        self.seconds += 1.0
-        return self.seconds
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(control, "time", clock)
+    monkeypatch.setattr(control, "now_ms", lambda: clock.ms)
     return clock
 
 

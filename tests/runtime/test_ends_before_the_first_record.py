@@ -7,53 +7,35 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError, TopicPartition
+from confluent_kafka import TopicPartition
 
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.partition_queue import InputPartition
 from forebay.runtime.worker.reader import GroupReader
+from tests.runtime.simulator.broker import Place, Record
+from tests.runtime.simulator.clients import EndEvent
 
 ORDERS, PRICES = ("food_orders", 0), ("menu_prices", 0)
 
 
-class Record:
-    """A record, or where a partition ended."""
-
-    def __init__(self, place: tuple[str, int], offset: int, time: int = -1) -> None:
-        self._place, self._offset, self._time = place, offset, time
-
-    def error(self) -> KafkaError | None:
-        return KafkaError(KafkaError._PARTITION_EOF) if self._time < 0 else None
-
-    def topic(self) -> str:
-        return self._place[0]
-
-    def partition(self) -> int:
-        return self._place[1]
-
-    def offset(self) -> int:
-        return self._offset
-
-    def timestamp(self) -> tuple[int, int]:
-        return 1, self._time
-
-    def __len__(self) -> int:
-        return 1
+def record(place: Place, time: int) -> Record:
+    """Return the first record of a partition."""
+    return Record(place, 0, b"key", b"value", time, None, None, 0.0)
 
 
 class Broker:
     """A consumer that gets what it is given, and an admin client that says what it is told to."""
 
     def __init__(self) -> None:
-        self.arrived: list[Record] = []
-        self.says: dict[tuple[str, int], int] = {}
+        self.arrived: list[Record | EndEvent] = []
+        self.says: dict[Place, int] = {}
         self.looks = 0
 
     def assign(self, _places: list[TopicPartition]) -> None:
         return
 
-    def consume(self, _most: int, _seconds: float) -> list[Record]:
+    def consume(self, _most: int, _seconds: float) -> list[Record | EndEvent]:
         found, self.arrived = self.arrived, []
         return found
 
@@ -82,13 +64,13 @@ def taken(item: TaskInput) -> list[str]:
 
 def test_orders_wait_for_prices_of_which_nothing_was_heard() -> None:
     broker, reader, item = opened()
-    broker.arrived = [Record(ORDERS, 0, 1_000)]
+    broker.arrived = [record(ORDERS, 1_000)]
     broker.says = {ORDERS: 1, PRICES: 0}
     reader.read(0, 100)
     reader.look()
     assert not reader.has_all(item)
     assert taken(item) == []
-    broker.arrived = [Record(PRICES, 0, 999)]
+    broker.arrived = [record(PRICES, 999)]
     broker.says = {ORDERS: 1, PRICES: 1}
     reader.read(0, 100)
     reader.look()
@@ -97,7 +79,7 @@ def test_orders_wait_for_prices_of_which_nothing_was_heard() -> None:
 
 def test_a_partition_that_the_consumer_found_empty_is_not_waited_for() -> None:
     broker, reader, item = opened()
-    broker.arrived = [Record(ORDERS, 0, 1_000), Record(PRICES, 0)]
+    broker.arrived = [record(ORDERS, 1_000), EndEvent(PRICES, 0)]
     broker.says = {ORDERS: 1, PRICES: 0}
     reader.read(0, 100)
     reader.look()
@@ -107,7 +89,7 @@ def test_a_partition_that_the_consumer_found_empty_is_not_waited_for() -> None:
 
 def test_an_answer_that_is_no_offset_is_no_end() -> None:
     broker, reader, _item = opened()
-    broker.arrived = [Record(ORDERS, 0, 1_000), Record(PRICES, 0, 2_000)]
+    broker.arrived = [record(ORDERS, 1_000), record(PRICES, 2_000)]
     broker.says = {ORDERS: 1, PRICES: -1}
     reader.read(0, 100)
     with pytest.raises(Unavailable):

@@ -73,7 +73,6 @@ def _planner(module: ModuleType) -> None:
         return end
 
     module.LeasePlanner.plan = planned
-    _clock(module)
 
 
 class _ShiftedTime:
@@ -118,7 +117,6 @@ _PLACES: dict[str, Callable[[ModuleType], None]] = {
     "forebay.runtime.task.keeping": _keeping,
     "forebay.runtime.task.clock": _clock,
     "forebay.runtime.task.runner": _runner,
-    "forebay.runtime.spark.control": _clock,
     "forebay.runtime.spark.leases": _leases,
     "forebay.runtime.spark.planner": _planner,
     "forebay.runtime.query": _query,

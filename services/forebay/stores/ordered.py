@@ -8,32 +8,18 @@ from typing import Protocol, cast
 from sortedcontainers import SortedList
 
 from forebay.native import load_native
-from forebay.stores.table import Change
+from forebay.stores.table import Change, Entries
 
 HeldBy = Callable[[bytes], tuple[bytes, list[int]]]
 """Of a key: what the keys of its store begin with, and the store's rows and bytes, to count in."""
 
 
-class OrderedRows(Protocol):
-    """Rows by key. Key order is byte order. A scan gives each entry as it is when it is reached."""
+class OrderedRows(Entries, Protocol):
+    """Rows by key. A scan gives each entry as it is when it is reached."""
 
     @property
     def row_bytes(self) -> int:
         """What a row takes beside its key and its value, roughly."""
-        ...
-
-    def __len__(self) -> int: ...
-
-    def get(self, key: bytes) -> bytes | None:
-        """Return the value of `key`, or None."""
-        ...
-
-    def scan(self, start: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
-        """Return entries with start <= key < end (None: open) in key order."""
-        ...
-
-    def scan_reverse(self, start: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
-        """Return entries with start <= key < end (None: open) in reverse key order."""
         ...
 
     def apply(self, changes: Iterable[Change], held_by: HeldBy) -> None:

@@ -11,8 +11,26 @@ Change = tuple[bytes, bytes | None]
 """A key with its new value, or None where the key is deleted."""
 
 
-class Table(Protocol):
-    """An ordered table of bytes. Key order is byte order."""
+class Entries(Protocol):
+    """Bytes by key, in order. Key order is byte order."""
+
+    def __len__(self) -> int: ...
+
+    def get(self, key: bytes) -> bytes | None:
+        """Return the value of `key`, or None."""
+        ...
+
+    def scan(self, start: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
+        """Return entries with start <= key < end (None: open) in key order."""
+        ...
+
+    def scan_reverse(self, start: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
+        """Return entries with start <= key < end (None: open) in reverse key order."""
+        ...
+
+
+class Table(Entries, Protocol):
+    """An ordered table of bytes."""
 
     @property
     def tag(self) -> bytes:
@@ -31,20 +49,6 @@ class Table(Protocol):
 
     def store_sizes(self) -> dict[str, tuple[int, int]]:
         """Return rows and bytes by store."""
-        ...
-
-    def __len__(self) -> int: ...
-
-    def get(self, key: bytes) -> bytes | None:
-        """Return the value of `key`, or None."""
-        ...
-
-    def scan(self, start: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
-        """Return entries with start <= key < end (None: open) in key order."""
-        ...
-
-    def scan_reverse(self, start: bytes, end: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
-        """Return entries with start <= key < end (None: open) in reverse key order."""
         ...
 
     def apply(self, changes: Iterable[Change], tag: bytes) -> None:

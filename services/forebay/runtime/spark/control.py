@@ -17,6 +17,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from forebay.runtime.changelog import internal_topic
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spec import JobSpec
+from forebay.runtime.task.clock import now_ms
 from forebay.runtime.task.figures import TaskFigures
 
 log = logging.getLogger(__name__)
@@ -100,7 +101,7 @@ class DriverControl:
     def __init__(self, spec: JobSpec) -> None:
         self._spec = spec
         self._consumer = connection(spec)
-        self._begun = _now()
+        self._begun = now_ms()
         self._commanded: int | None = None
         self._planned = -1
         """When the latest lease was planned that tasks told of."""
@@ -112,7 +113,7 @@ class DriverControl:
 
     def end_leases(self) -> None:
         """Have every lease end that was planned before now, also by a clock since set back. Raises KafkaException."""
-        self._command(max(_now(), self._planned))
+        self._command(max(now_ms(), self._planned))
 
     def follow_clock(self) -> None:
         """Let leases last that are planned from now on: to be called while none is to end. Raises KafkaException.
@@ -120,7 +121,7 @@ class DriverControl:
         A command that lies ahead of the clock would end them all until the clock has come there: a clock that was set
         back by an hour, after the command or before this run's first one got through, would stop the job for an hour.
         """
-        now = _now()
+        now = now_ms()
         if self._commanded is None or now < self._commanded:
             self._command(min(now, self._begun))
 
@@ -149,7 +150,3 @@ class DriverControl:
     def close(self) -> None:
         """Leave the broker."""
         self._consumer.close()
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000

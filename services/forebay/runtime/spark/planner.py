@@ -20,6 +20,7 @@ from forebay.runtime.errors import StateConflict, TopicChanged, Unavailable
 from forebay.runtime.positions import closing_times, committed_positions
 from forebay.runtime.protocol.lease import LeaseOffset, Partitioned
 from forebay.runtime.spec import JobSpec, recall_matches
+from forebay.runtime.task.clock import now_ms
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +80,7 @@ class LeasePlanner:
             replace(
                 begin,
                 number=begin.number + 1,
-                planned_at=_now(),
+                planned_at=now_ms(),
                 until=self._until,
                 restore=False,
                 restore_only=False,
@@ -115,7 +116,7 @@ class LeasePlanner:
             number=1,
             groups=spec.groups,
             tasks=spec.tasks,
-            planned_at=_now(),
+            planned_at=now_ms(),
             start=self._start_positions(),
             topic_ids=self._topic_ids(),
             until=self._until,
@@ -178,7 +179,3 @@ def adopted(start: Partitioned, earliest: Partitioned, tasks: int, whole: Collec
                 f"them: use a multiple of {tasks} partitions, or start over with another number of tasks"
             )
     return {topic: (*start.get(topic, ()), *begins[len(start.get(topic, ())) :]) for topic, begins in earliest.items()}
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000
