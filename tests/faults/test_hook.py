@@ -24,7 +24,7 @@ class State:
 storage = SparkStorage.__new__(SparkStorage)
 storage._tasks = State()
 storage.write((0, 0), None)
-print("on", planner._now() // 86_400_000 > 100_000, flush=True)
+print("on", planner.now_ms() // 86_400_000 > 100_000, flush=True)
 storage.write((0, 0), None)
 """
 WRAPPED = {
