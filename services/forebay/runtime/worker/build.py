@@ -121,7 +121,11 @@ def _runner(
     return GroupRunner(group, pacing, spec.limits.checkpoint_interval_ms / 1000)
 
 
-_READING = {"fetch.wait.max.ms": 100, "queued.max.messages.kbytes": 65_536}
+_READING = {"fetch.wait.max.ms": 100, "queued.max.messages.kbytes": 65_536, "queued.min.messages": 10_000}
+"""How a group's consumer reads ahead.
+
+librdkafka counts the bytes of records only: 100,000 a partition, its own default, are 30 MB and more beside them.
+"""
 
 
 def _task(spec: JobSpec, service: Service, job: Job, place: Place, lease: Lease) -> StateTask:
