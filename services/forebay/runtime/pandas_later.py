@@ -1,16 +1,37 @@
-"""Keeps pyarrow from importing pandas where nobody uses it."""
+"""Keeps pyarrow and Spark from importing pandas where nobody uses it."""
 
 from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 _PANDAS = "pandas"
+_ASKED = "require_minimum_pandas_version"
+_ASKING = threading.Lock()
+
+
+@contextmanager
+def pandas_unasked() -> Iterator[None]:
+    """Have Spark make functions in the block without importing pandas to ask for its version.
+
+    `transformWithState` makes one of the kind that takes pandas' frames, though its rows never are. Importing takes
+    0.3 s of a start, and all else waits. Our requirements bound the version as Spark does.
+    """
+    from pyspark.sql.pandas import functions  # noqa: PLC0415 (the forks' server imports it in its own order)
+
+    with _ASKING:
+        asked = getattr(functions, _ASKED)
+        setattr(functions, _ASKED, lambda: None)
+        try:
+            yield
+        finally:
+            setattr(functions, _ASKED, asked)
 
 
 def leave_pandas() -> None:

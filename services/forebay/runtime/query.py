@@ -20,6 +20,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from forebay.flags import Flag
 from forebay.runtime.errors import STOP_MARK
 from forebay.runtime.own_workers import is_local, own_workers
+from forebay.runtime.pandas_later import pandas_unasked
 from forebay.runtime.plan import Plan, Trigger
 from forebay.runtime.protocol.lease import OTHER_RELEASE
 from forebay.runtime.remedies import PASSING, explained
@@ -150,7 +151,7 @@ class JobRunner:
 
     def _run_query(self) -> None:
         frame = self._session.readStream.format("forebay").load()
-        with own_workers(self._session.sparkContext, self._spec.application):
+        with own_workers(self._session.sparkContext, self._spec.application), pandas_unasked():
             holder = LeaseHolder(SealedSpec(self._spec))
             frame = frame.groupBy("bucket").transformWithState(holder, OUTPUT_SCHEMA, "Append", "None")
         writer = (

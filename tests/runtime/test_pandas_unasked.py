@@ -1,0 +1,25 @@
+"""Spark's functions are made without pandas in the block, and ask for it again behind it."""
+
+import subprocess
+import sys
+
+MADE = """
+import sys
+from pyspark.sql.pandas.functions import pandas_udf
+from pyspark.sql.types import StructType
+from pyspark.util import PythonEvalType
+from forebay.runtime.pandas_later import pandas_unasked
+
+def make():
+    pandas_udf(lambda *_: [], StructType(), PythonEvalType.SQL_TRANSFORM_WITH_STATE_PYTHON_ROW_UDF)
+    print("pandas" in sys.modules)
+
+with pandas_unasked():
+    make()
+make()
+"""
+
+
+def test_a_function_of_state_is_made_without_pandas_and_others_ask_for_it() -> None:
+    done = subprocess.run([sys.executable, "-c", MADE], capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["False", "True"], done.stderr
