@@ -53,19 +53,33 @@ PIECE_ROWS = 50_000
 
 
 class Feed:
-    """Stands for a consumer that has fetched everything."""
+    """Stands for a consumer that has fetched everything, and hands out a share of each partition in turn."""
 
     def __init__(self, messages: list[Message]) -> None:
-        self._messages = messages
-        self._at = 0
+        self._left: dict[tuple[str | None, int | None], list[Message]] = {}
+        for message in messages:
+            self._left.setdefault((message.topic(), message.partition()), []).append(message)
+        self._at = dict.fromkeys(self._left, 0)
+        self._paused: set[tuple[str | None, int | None]] = set()
 
     def assign(self, _places: list[TopicPartition]) -> None:
-        self._at = 0
+        self._at = dict.fromkeys(self._left, 0)
+        self._paused.clear()
 
     def consume(self, most: int, _seconds: float) -> list[Message]:
-        found = self._messages[self._at : self._at + most]
-        self._at += most
+        found: list[Message] = []
+        reading = [place for place, at in self._at.items() if place not in self._paused and at < len(self._left[place])]
+        for place in reading:
+            begin = self._at[place]
+            self._at[place] = begin + max(1, most // len(reading))
+            found += self._left[place][begin : self._at[place]]
         return found
+
+    def pause(self, places: list[TopicPartition]) -> None:
+        self._paused.update((place.topic, place.partition) for place in places)
+
+    def resume(self, places: list[TopicPartition]) -> None:
+        self._paused.difference_update((place.topic, place.partition) for place in places)
 
     def poll(self, _seconds: float) -> None:
         return None
