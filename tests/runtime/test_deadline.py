@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from forebay.runtime.worker.deadline import DeadlineExceeded, within
+from forebay.runtime.worker.deadline import DeadlineExceeded, leave, within
 
 
 def test_a_call_in_time_is_waited_for() -> None:
@@ -25,3 +25,29 @@ def test_a_call_that_does_not_come_back_is_given_up() -> None:
     with pytest.raises(DeadlineExceeded):
         within(0.01, never.wait)
     never.set()
+
+
+class Waiting:
+    """A client whose broker is gone."""
+
+    def __init__(self) -> None:
+        self.ended = threading.Event()
+
+    def close(self) -> None:
+        self.ended.wait()
+
+
+def test_a_client_that_waits_for_its_broker_is_left(caplog: pytest.LogCaptureFixture) -> None:
+    client = Waiting()
+    leave(client, 0.01)
+    assert "going on without it" in caplog.text
+    client.ended.set()
+
+
+def test_a_client_s_failure_to_close_is_told() -> None:
+    class Failing:
+        def close(self) -> None:
+            raise RuntimeError("closed already")
+
+    with pytest.raises(RuntimeError, match="closed already"):
+        leave(Failing())

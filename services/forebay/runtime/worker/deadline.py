@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
+from typing import Protocol
+
+log = logging.getLogger(__name__)
+
+_CLOSING_SECONDS = 10.0
 
 
 class DeadlineExceeded(Exception):
@@ -31,3 +37,21 @@ def within(seconds: float, call: Callable[[], object]) -> None:
         raise DeadlineExceeded
     if failures:
         raise failures[0]
+
+
+class Client(Protocol):
+    """What is connected to a broker."""
+
+    def close(self) -> object:
+        """Leave it."""
+
+
+def leave(client: Client, seconds: float = _CLOSING_SECONDS) -> None:
+    """Close a client, and go on without it where it waits longer for its broker than `seconds`.
+
+    librdkafka bounds no close: what comes next would wait with it. A client that is left ends with its process.
+    """
+    try:
+        within(seconds, client.close)
+    except DeadlineExceeded:
+        log.warning("a client of the broker did not end within %g s: going on without it", seconds)

@@ -15,6 +15,7 @@ from forebay.runtime.errors import OffsetsLost, Unavailable
 from forebay.runtime.task.inputs import MOST_WAITING, TaskInput
 from forebay.runtime.task.partition_queue import InputPartition
 from forebay.runtime.task.repartition_queue import RepartitionPartition
+from forebay.runtime.worker.deadline import leave
 from forebay.runtime.worker.ends import high_watermarks, last_stable
 
 log = logging.getLogger(__name__)
@@ -126,7 +127,7 @@ class GroupReader:
 
     def close(self) -> None:
         """Leave the broker."""
-        self._consumer.close()
+        leave(self._consumer)
 
     def _pause(self, topic: str, partition: int) -> None:
         place = topic, partition

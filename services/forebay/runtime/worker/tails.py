@@ -11,6 +11,7 @@ from forebay.kafka.leaders import learn_leaders
 from forebay.runtime.errors import StateConflict, Unavailable
 from forebay.runtime.protocol.position import POSITION
 from forebay.runtime.task.tail import FETCH, Tail
+from forebay.runtime.worker.deadline import leave
 from forebay.runtime.worker.pace import Pace, Reached
 from forebay.stores.keys import pack_time
 
@@ -43,7 +44,7 @@ def read_tails(
     except KafkaException as error:
         raise Unavailable(f"can't read the changelogs: {error}") from error
     finally:
-        consumer.close()
+        leave(consumer)
 
 
 class _Partition:
