@@ -106,6 +106,8 @@ RUN --mount=from=tools,source=/opt/tools,target=/opt/tools \
     /opt/tools/bin/pip --python /opt/forebay/bin/python install -q --no-deps --no-index /tmp/wheel/*.whl && rm -rf /tmp/wheel
 RUN --mount=from=sbom,source=/forebay.json,target=/tmp/python.json --mount=source=docker/sbom.py,target=/tmp/sbom.py \
     /opt/forebay/bin/python /tmp/sbom.py /tmp/python.json /usr/share/sbom/image.cdx.json /opt/forebay
+# Spark's classes as the JVM maps them: drivers and executors start with half the work.
+RUN --mount=type=tmpfs,target=/tmp python -m forebay.runtime.class_archive
 USER 10001:10001
 ENTRYPOINT ["forebay"]
 CMD ["--help"]

@@ -12,7 +12,7 @@ import pytest
 from job_process import PYTHON_PATH
 
 from forebay.runtime.class_archive import build
-from forebay.runtime.session import archive_options
+from forebay.runtime.shared_classes import archive_options
 
 FEWEST = 8_000
 SESSION = """
@@ -74,10 +74,10 @@ def test_an_archive_that_does_not_fit_is_passed_over_in_silence(tmp_path: Path) 
 
 
 def test_a_driver_s_start_imports_no_pandas(tmp_path: Path) -> None:
-    done = start_spark(tmp_path, archive_options(), LAUNCHED)
+    done = start_spark(tmp_path, " ".join(archive_options()), LAUNCHED)
     assert done.stdout == "5 False\n", done.stderr
 
 
 def test_workers_import_the_installed_pyspark_not_the_sources_in_spark_s_zip(tmp_path: Path) -> None:
-    done = start_spark(tmp_path, archive_options(), WORKER)
+    done = start_spark(tmp_path, " ".join(archive_options()), WORKER)
     assert done.stdout == f"{pyspark.__file__}\n", done.stderr

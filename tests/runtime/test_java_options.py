@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from forebay.runtime.session import archive_file, archive_options, java_settings
+from forebay.runtime.session import java_settings
+from forebay.runtime.shared_classes import archive_file, archive_options, class_path
 
 
 def test_the_archive_belongs_to_the_python_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "an environment"))
-    assert archive_options() == ""
+    assert archive_options() == ()
     archive_file().parent.mkdir(parents=True)
     archive_file().write_bytes(b"classes")
-    assert archive_options().startswith(f'"-XX:SharedArchiveFile={tmp_path}/an environment/share/forebay/spark-')
+    used, *silent = archive_options()
+    assert used.startswith(f"-XX:SharedArchiveFile={tmp_path}/an environment/share/forebay/spark-")
+    assert silent == ["-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
+
+
+def test_executors_have_the_class_path_of_drivers_which_the_archive_was_made_for() -> None:
+    spark = Path(str(find_spec("pyspark").origin)).parent  # type: ignore[union-attr]
+    conf, first, rest = class_path(spark).split(":")
+    assert (conf, rest) == (str(spark / "conf"), str(spark / "jars" / "*"))
+    assert Path(first).match("jars/slf4j-api-*.jar")
 
 
 def test_given_java_options_are_added_to_the_jobs_own() -> None:

@@ -19,6 +19,7 @@ from forebay.cli.options import spark_secret_option
 from forebay.flags import Flag
 from forebay.runtime.kubernetes import EXECUTOR_SLOTS
 from forebay.runtime.rpc_secret import ENCRYPTED, executor_environment
+from forebay.runtime.shared_classes import archive_options, class_path
 
 DRIVER_PORT = 7078
 _BACKEND = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
@@ -80,9 +81,10 @@ def java_command(
         *(f"--add-opens={package}=ALL-UNNAMED" for package in OPENED),
         *PROPERTIES,
         *_LEAN,
+        *archive_options(),
         f"-Dlog4j2.configurationFile={log4j2.as_uri()}",
         *(f"-D{name}={value}" for name, value in {"spark.driver.port": DRIVER_PORT, **settings}.items()),
-        *("-cp", f"{spark}/jars/*", _BACKEND),
+        *("-cp", class_path(spark), _BACKEND),
         *("--driver-url", f"spark://CoarseGrainedScheduler@{driver}:{DRIVER_PORT}"),
         *("--executor-id", "EXECID"),
         *("--hostname", address, "--bind-address", address),

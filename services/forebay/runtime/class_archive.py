@@ -21,7 +21,8 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from forebay.runtime.session import SparkOptions, archive_file, build_session
+from forebay.runtime.session import SparkOptions, build_session
+from forebay.runtime.shared_classes import archive_file
 from forebay.runtime.spark.holder import OUTPUT_SCHEMA, declared_states
 
 _SECONDS = 300.0

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pyspark
 from py4j.protocol import INPUT_CONVERTER
 from pyspark.sql import SparkSession
 from pyspark.sql.types import NumpyArrayConverter, NumpyScalarConverter
@@ -20,6 +18,7 @@ from forebay.private import UMASK
 from forebay.runtime.jvm import start_jvm, without_secrets
 from forebay.runtime.kubernetes import ExecutorPods
 from forebay.runtime.rpc_secret import local_settings
+from forebay.runtime.shared_classes import archive_options
 from forebay.runtime.worker_python import choose_python
 
 STATE = "spark.sql.streaming.stateStore"
@@ -105,11 +104,6 @@ def checkpoint_settings(checkpoint: str) -> dict[str, str]:
     return {"spark.sql.streaming.checkpointFileManagerClass": _RENAMING, **private}
 
 
-def archive_file() -> Path:
-    """Return where the archive of Spark's classes is, if there is one (`python -m forebay.runtime.class_archive`)."""
-    return Path(sys.prefix, "share", "forebay", f"spark-{pyspark.__version__}.jsa")
-
-
 def launch(options: SparkOptions) -> None:
     """Begin to start the JVM, beside what else a start has to do: `build_session` waits for it. Raises RefusedSetting.
 
@@ -158,7 +152,8 @@ def _common_settings(options: SparkOptions, java_options: str = "") -> dict[str,
         raise RefusedSetting("spark.task.maxFailures below 4 is refused: a lost worker would end the job")
     choose_python(os.environ)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    java = f"{_JVM_OPTIONS} -Dlog4j2.configurationFile={_LOG4J.as_uri()} {java_options or archive_options()}".rstrip()
+    archive = " ".join(f'"{option}"' for option in archive_options())
+    java = f"{_JVM_OPTIONS} -Dlog4j2.configurationFile={_LOG4J.as_uri()} {java_options or archive}".rstrip()
     return {
         "spark.master": options.master,
         "spark.driver.memory": options.memory,
@@ -199,12 +194,6 @@ def java_settings(java: str, conf: Mapping[str, str]) -> dict[str, str]:
         own = java.replace(_COLLECTOR, "").strip() if _ANY_COLLECTOR.search(given) else java
         settings[name] = f"{own} {given}".rstrip()
     return settings
-
-
-def archive_options() -> str:
-    """Return the JVM's options that use the archive, and keep silent about one that does not fit; "" without one."""
-    file = archive_file()
-    return f'"-XX:SharedArchiveFile={file}" -Xlog:cds=off -Xlog:cds+dynamic=off' if file.exists() else ""
 
 
 def _megabytes(memory: str) -> int:
