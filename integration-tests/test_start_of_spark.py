@@ -11,6 +11,7 @@ import pyspark
 import pytest
 from job_process import PYTHON_PATH
 
+from forebay.cli.executor import java_command
 from forebay.runtime.class_archive import build
 from forebay.runtime.shared_classes import archive_options
 
@@ -63,6 +64,20 @@ def test_the_jvm_takes_spark_s_classes_from_the_archive(tmp_path: Path, monkeypa
     shared = [line for line in loaded.read_text().splitlines() if "shared objects file (top)" in line]
     assert sum("org.apache.spark" in line for line in shared) > 1_000
     assert len(shared) > FEWEST
+
+
+@pytest.mark.timeout(600)
+def test_an_executor_s_jvm_takes_classes_from_the_same_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", PYTHON_PATH)
+    archive, loaded = tmp_path / "spark.jsa", tmp_path / "loaded.log"
+    build(archive)
+    java, *rest = java_command("127.0.0.1", "none", "127.0.0.1", "none-0", "256m", {})
+    kept = [part for part in rest if not part.startswith("-XX:SharedArchiveFile")]
+    given = [f"-XX:SharedArchiveFile={archive}", f"-Xlog:class+load:file={loaded}"]
+    done = subprocess.run([java, *given, *kept], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode, "there is no driver to join"
+    shared = [line for line in loaded.read_text().splitlines() if "shared objects file (top)" in line]
+    assert sum("org.apache.spark" in line for line in shared) > 100, done.stderr[-500:]
 
 
 def test_an_archive_that_does_not_fit_is_passed_over_in_silence(tmp_path: Path) -> None:
