@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from forebay.runtime.task.pacing import BACKLOG_SECONDS, Limits, Pacing
+from forebay.runtime.task.pacing import BACKLOG_SECONDS, READ_AHEAD, Limits, Pacing
 
 
 class Clock:
@@ -21,7 +21,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def pacing(clock: Clock) -> Pacing:
-    pacing = Pacing(Limits(max_records=5_000, max_bytes=1_000, commit_interval_ms=200), clock)
+    pacing = Pacing(Limits(max_records=5_000, max_bytes=1_000, commit_interval_ms=200), clock, read_ahead=0)
     clock.now += 0.2
     _is_due_with(3, pacing)
     pacing.committed()
@@ -125,6 +125,33 @@ def test_there_is_room_for_the_rest_of_a_commit_and_always_for_one(pacing: Pacin
     assert pacing.room == 10
     pacing.took(100, 0)
     assert pacing.room == 1
+
+
+def test_where_commits_are_small_some_is_read_ahead(clock: Clock) -> None:
+    pacing = Pacing(Limits(max_records=100), clock)
+    pacing.begin(4_000)
+    assert pacing.room == READ_AHEAD - 4_000
+    pacing.took(500, 100_000)
+    assert pacing.room == READ_AHEAD - 4_500
+    pacing.begin(READ_AHEAD)
+    assert pacing.room == 100, "what is queued may all have to wait for what is not"
+
+
+def test_of_large_records_few_are_read_ahead(clock: Clock) -> None:
+    pacing = Pacing(Limits(max_records=2), clock)
+    pacing.took(1, 1 << 20)
+    pacing.begin(1)
+    assert pacing.room == 7
+    pacing.took(1, 1 << 26)
+    assert pacing.room == 1
+
+
+def test_what_the_last_commit_could_not_take_is_due_at_once(pacing: Pacing) -> None:
+    pacing.begin(7_000, goes_on=True)
+    assert pacing.wait() == 0
+    assert pacing.is_due(0)
+    pacing.begin(0, goes_on=True)
+    assert not pacing.is_due(0), "it was given up, and nothing is there"
 
 
 def test_commits_that_were_too_large_stay_half_as_large(pacing: Pacing) -> None:

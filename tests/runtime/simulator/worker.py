@@ -45,6 +45,7 @@ class Environment(Protocol):
 
     broker: Broker
     job: Job
+    read_ahead: int
 
     def at(self, worker: Worker, point: str) -> None:
         """Let happen what happens when a worker is at a point: nothing, a failure, a crash, a pause."""
@@ -102,7 +103,7 @@ def build(environment: Environment, lease: Lease, storage: GroupStorage, at: Cal
         GroupReader(consumer, admin),
         GroupProducer(consumer, producer, Destinations("errors", "late", repartitions, Partitioner(lease.tasks))),
         MemorySurroundings(environment, at),
-        Pacing(Limits(max_records=9, commit_interval_ms=10), environment.monotonic),
+        Pacing(Limits(max_records=9, commit_interval_ms=10), environment.monotonic, environment.read_ahead),
         GroupSettings(name, int(TOMBSTONE_SECONDS * 1_000), idle=False),
         environment.wall_clock,
         environment.monotonic,

@@ -42,6 +42,7 @@ class Setup:
         trouble: share of points at which something happens.
         turns: during which it may.
         loses_checkpoint: whether the checkpoint is lost once, and the state restored from the changelogs.
+        read_ahead: records that a group queues, beside the nine that a commit takes.
     """
 
     topology: str = "sum"
@@ -53,6 +54,7 @@ class Setup:
     trouble: float = 0.0
     turns: int = 250
     loses_checkpoint: bool = False
+    read_ahead: int = 30
 
 
 class World:
@@ -65,6 +67,7 @@ class World:
     def __init__(self, setup: Setup, seed: int, inputs: int = 0) -> None:
         self.setup = setup
         self.job = JOBS[setup.topology]
+        self.read_ahead = setup.read_ahead
         self._random = random.Random(seed)
         self.broker = Broker(self._random)
         for topic, partitions in topics(self.job, setup.partitions, setup.tasks).items():
@@ -96,10 +99,10 @@ class World:
         for turn in range(self.setup.turns if self._trouble else 0):
             if self.setup.loses_checkpoint and turn == self.setup.turns // 2:
                 self._lose_checkpoint()
-            self._turn()
+            self.turn()
         self._trouble = 0.0
         for _ in range(CALM_TURNS):
-            self._turn()
+            self.turn()
             if self.is_finished:
                 return
         raise AssertionError("the job does not come to its end")
@@ -135,11 +138,18 @@ class World:
         worker.is_paused = True
         self._depth += 1
         for _ in range(self._random.choice((1, 5, 40))):
-            self._turn()
+            self.turn()
         self._depth -= 1
         worker.is_paused = False
 
-    def _turn(self) -> None:
+    def used(self, topic: str) -> int:
+        """Return how many records of a topic are used by commits, as those tell that are at it."""
+        loops = [holding.loop for holding in self._holdings.values() if holding.loop is not None]
+        ends = [end for loop in loops for task in loop.group.tasks for end in task.position.ends]
+        return sum(offset for name, _, offset in ends if name == topic)
+
+    def turn(self) -> None:
+        """Let somebody go a step."""
         self._some_trouble()
         if self.setup.is_live and self._to_come and self._random.random() < 0.3:
             self._produce(self._random.randrange(1, 8))

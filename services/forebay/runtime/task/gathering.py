@@ -28,10 +28,14 @@ class Gathering:
         self._reader.assign(inputs)
         self._pacing.opened()
 
-    def gather(self, seconds: float) -> int:
-        """Read until the next commit is due, or nothing came for `seconds`; return how many records it may have."""
+    def gather(self, seconds: float, *, goes_on: bool) -> int:
+        """Read until the next commit is due, or nothing came for `seconds`; return how many records it may have.
+
+        Args:
+            goes_on: whether the last commit could not take all: the next one is due.
+        """
         pacing, reader = self._pacing, self._reader
-        pacing.begin(sum([task.input.waiting for task in self._tasks]))
+        pacing.begin(sum([task.input.waiting for task in self._tasks]), goes_on=goes_on)
         until, looked = self._monotonic() + seconds, False
         while True:
             wait = _AFTER_LOOK_SECONDS if looked else min(pacing.wait(), max(0.0, until - self._monotonic()))

@@ -17,6 +17,7 @@ from forebay.runtime.task.gathering import Gathering
 from forebay.runtime.task.idleness import Idleness
 from forebay.runtime.task.pacing import Pacing
 from forebay.runtime.task.ports import Committer, Reader, Surroundings
+from forebay.runtime.task.shares import fair_shares
 from forebay.runtime.task.snapshot import Place, SnapshotWriter
 from forebay.runtime.task.state_task import StateTask
 from forebay.runtime.task.tail import Tail, completed, foreign
@@ -74,6 +75,8 @@ class TaskGroup:
         self._clock = clock
         self._monotonic = monotonic
         self._offsets: dict[Place, dict[str, int]] = {task.place: {} for task in tasks}
+        self._goes_on = False
+        """Whether more waits than the last commit could take."""
         self.known_at = clock()
         """When the offsets were learnt that the changelogs complete the tables from, wall clock in ms."""
         self._marked_at = float("-inf")
@@ -101,6 +104,7 @@ class TaskGroup:
             task.stand_at(found, self._surroundings.inputs(task.place, lease, found))
             task.figures.stand(task.table)
             self._idleness.begin(task)
+        self._goes_on = False
         self._gathering.open()
         self._marked_at = float("-inf")
 
@@ -115,12 +119,15 @@ class TaskGroup:
             StopJob: the job must not go on.
         """
         try:
-            most = self._gathering.gather(seconds)
+            most = self._gathering.gather(seconds, goes_on=self._goes_on)
         except OffsetsLost:
             # Whoever took the group over has used these records, and had them purged: then this commit fails.
             self._tell_markers([task.position for task in self.tasks if task.position.n])
             raise
-        commits = [commit for task in self.tasks if (commit := self._compute(task, lease, most)) is not None]
+        waiting = [task.input.waiting for task in self.tasks]
+        shares = zip(self.tasks, fair_shares(most, waiting), strict=True)
+        commits = [commit for task, share in shares if (commit := self._compute(task, lease, share)) is not None]
+        self._goes_on = bool(commits) and sum(waiting) > most
         self._reader.balance(task.input for task in self.tasks)
         if not commits:
             if self._monotonic() - self._marked_at >= _MARK_SECONDS:

@@ -7,6 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 BACKLOG_SECONDS = 1.0
+READ_AHEAD = 10_000
+"""Records that are queued where a commit takes fewer.
+
+A group has one consumer, and a consumer one queue: what one stage sends to the next lies behind all that is there of
+the inputs, and a stage that merges by time waits for the last of its senders. In queues of their own all have a share.
+"""
+_AHEAD_BYTES = 8 << 20
+"""Of these records, as large as the last ones were."""
 _FULL_READ = 1_000
 """Records that arrive at once where there are more behind them."""
 
@@ -31,12 +39,20 @@ class Limits:
 
 
 class Pacing:
-    """Decides when what was read is processed and committed."""
+    """Decides when what was read is processed and committed.
 
-    def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
+    Args:
+        read_ahead: records that may be queued where a commit takes fewer.
+    """
+
+    def __init__(
+        self, limits: Limits, clock: Callable[[], float] = time.monotonic, read_ahead: int = READ_AHEAD
+    ) -> None:
         self._limits = limits
         self._clock = clock
+        self._read_ahead = read_ahead
         self._most_records, self._most_bytes = limits.max_records, limits.max_bytes
+        self._record_bytes = 1
         self._gathered_at = float("-inf")
         self._due = float("-inf")
         self.opened()
@@ -46,9 +62,14 @@ class Pacing:
         """Note that a group begins: its first commit, which shows that it works, gathers for one interval at most."""
         self._patience = min(BACKLOG_SECONDS, self._limits.commit_interval_ms / 1_000)
 
-    def begin(self, waiting: int) -> None:
-        """Begin to gather; `waiting` records are there."""
+    def begin(self, waiting: int, *, goes_on: bool = False) -> None:
+        """Begin to gather; `waiting` records are there.
+
+        Args:
+            goes_on: whether the last commit could not take all: the next one is due.
+        """
         self._records, self._bytes = 0, 0
+        self._waiting, self._goes_on = waiting, goes_on
         self._begun = self._clock()
         self._first_at = self._begun if waiting else None
 
@@ -56,13 +77,18 @@ class Pacing:
         """Count what was read."""
         self._records += records
         self._bytes += size
-        if records and self._first_at is None:
+        if not records:
+            return
+        self._record_bytes = max(1, size // records)
+        if self._first_at is None:
             self._first_at = self._clock()
 
     def wait(self) -> float:
         """Return how long (seconds) to wait for more: until the commit is due."""
         if self._first_at is None:
             return 3_600.0
+        if self.is_full:
+            return 0.0
         return max(0.0, self._due - self._clock())
 
     def is_due(self, count: int) -> bool:
@@ -86,7 +112,7 @@ class Pacing:
     @property
     def is_full(self) -> bool:
         """Whether a commit can't take more."""
-        return self._records >= self._most_records or 0 < self._most_bytes <= self._bytes
+        return self._goes_on or self._records >= self._most_records or 0 < self._most_bytes <= self._bytes
 
     @property
     def is_spent(self) -> bool:
@@ -95,12 +121,13 @@ class Pacing:
 
     @property
     def room(self) -> int:
-        """Records that may be read at once."""
-        return max(1, self._most_records - self._records)
+        """Records that may be read at once: those of this commit, and where it is small some ahead."""
+        ahead = min(self._read_ahead, _AHEAD_BYTES // self._record_bytes) - self._waiting
+        return max(1, max(self._most_records, ahead) - self._records)
 
     @property
     def most(self) -> int:
-        """Records a task may process in this commit."""
+        """Records this commit may have."""
         return self._most_records
 
     def committed(self) -> None:

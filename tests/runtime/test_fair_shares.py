@@ -1,0 +1,43 @@
+"""Of one commit's records every task has its share, so the stages of a job advance together."""
+
+from __future__ import annotations
+
+import pytest
+
+from forebay.runtime.task.shares import fair_shares
+from tests.runtime.simulator.topologies import INPUT, OUTPUT
+from tests.runtime.simulator.world import Setup, World
+
+
+@pytest.mark.parametrize(
+    ("most", "waiting", "shares"),
+    [
+        (100, [0, 40, 60], [0, 40, 60]),
+        (100, [0, 1_000, 60], [1, 50, 49]),
+        (100, [1_000, 10, 1_000, 30], [30, 10, 30, 30]),
+        (100, [1_000, 1_000, 1_000], [34, 33, 33]),
+        (1, [5, 5], [1, 1]),
+    ],
+)
+def test_what_one_leaves_the_others_have(most: int, waiting: list[int], shares: list[int]) -> None:
+    assert sorted(fair_shares(most, waiting)) == sorted(shares)
+
+
+def test_a_task_never_has_more_than_waits_but_for_one() -> None:
+    waiting = [3, 0, 700, 20, 9_000]
+    found = fair_shares(1_000, waiting)
+    assert all(share <= max(1, count) for share, count in zip(found, waiting, strict=True))
+    assert sum(found) <= 1_000
+
+
+def _used_at_the_first_output(read_ahead: int) -> int:
+    """Return how many records of the input were used when the last of three stages told something."""
+    world = World(Setup("chain", partitions=4, tasks=4, records=600, read_ahead=read_ahead), seed=1)
+    while not world.broker.committed(OUTPUT):
+        world.turn()
+    return world.used(INPUT)
+
+
+def test_the_last_stage_does_not_wait_for_a_backlog_of_the_first() -> None:
+    assert _used_at_the_first_output(read_ahead=0) > 450, "the reader has one queue, first in, first out"
+    assert _used_at_the_first_output(read_ahead=600) < 150
