@@ -77,6 +77,29 @@ def test_a_deleted_pod_under_load_costs_no_record(release: Release, bench: Clust
     release.settle(bench, job)
 
 
+def test_workers_go_on_while_their_driver_is_replaced_and_end_with_one_that_nobody_follows(
+    release: Release, bench: ClusterBench
+) -> None:
+    executor, driver = f"{release.executors}-0", f"statefulset/{release.driver.removesuffix('-0')}"
+
+    def gone_on() -> int:
+        return release.log(executor, "executor").count("the loops of this worker go on until others take over")
+
+    job = release.be_busy(bench, seed=11)
+    before = gone_on()
+    release.replace(release.driver)
+    replaced = gone_on()
+    assert replaced > before
+    said = "the loops of this worker have ended"
+    poll_until(lambda: release.log(executor, "executor").count(said) >= replaced, "others have taken over", 120)
+    release.namespace.kubectl("scale", driver, "--replicas=0")
+    release.namespace.kubectl("wait", "--for=delete", f"pod/{release.driver}", "--timeout=120s")
+    assert gone_on() == replaced
+    release.namespace.kubectl("scale", driver, "--replicas=1")
+    poll_until(lambda: release.namespace.is_ready(release.driver), "the driver is back", 180)
+    release.settle(bench, job)
+
+
 def test_killed_processes_under_load_cost_no_record(release: Release, bench: ClusterBench) -> None:
     job = release.be_busy(bench, seed=7)
     release.kill(release.driver, f"{release.executors}-0")

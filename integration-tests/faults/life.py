@@ -18,6 +18,7 @@ from faults.feeder import GRACE_MS, Feeder
 from faults.plan import CHECKPOINT_INTERVAL_MS, ON_A_DISK, TRANSACTION_TIMEOUT_MS, Kind, Plan
 from faults.points import VARIABLE, Armory
 from faults.watch import OutputWatch, PositionSampler
+from forebay.runtime.outliving import allow_outliving
 
 HERE = Path(__file__).resolve().parent
 COMMIT = 100
@@ -68,6 +69,9 @@ class Life:
             VARIABLE: str(folder / "armory"),
             "PYTHONPATH": os.pathsep.join([str(HERE / "hook"), str(HERE.parent), PYTHON_PATH]),
         }
+        if plan.seed % 2:
+            # As executors' workers in pods do: they go on while the next driver, or JVM, starts.
+            allow_outliving(self.bench.environment)
         if self.disk is not None:
             self.bench.checkpoint = self.disk.place / "checkpoint"
         self.armory = Armory(folder / "armory")

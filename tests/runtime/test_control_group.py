@@ -102,6 +102,25 @@ def test_a_start_ends_what_was_planned_before_it_and_nothing_after(group: Contro
     assert not is_ended(group, clock.ms + 1)
 
 
+@pytest.mark.parametrize("is_followed", [True, False])
+def test_a_worker_is_told_whether_other_leases_follow(group: ControlGroup, clock: Clock, *, is_followed: bool) -> None:
+    DriverControl(spec("this")).end_leases(is_followed=is_followed)
+    worker = WorkerControl(spec("this"), replace(LEASE, planned_at=clock.ms), group)  # type: ignore[arg-type]
+    assert worker.is_told_to_end
+    assert worker.is_followed is is_followed
+
+
+def test_what_a_worker_was_told_stays_though_the_next_driver_says_something_else(
+    group: ControlGroup, clock: Clock
+) -> None:
+    DriverControl(spec("this")).end_leases(is_followed=True)
+    worker = WorkerControl(spec("this"), replace(LEASE, planned_at=clock.ms), group)  # type: ignore[arg-type]
+    assert worker.is_told_to_end
+    DriverControl(spec("next")).end_leases()
+    assert worker.is_told_to_end
+    assert worker.is_followed
+
+
 def test_a_clock_that_is_set_back_does_not_end_the_leases_to_come(group: ControlGroup, clock: Clock) -> None:
     driver = DriverControl(spec("this"))
     driver.end_leases()

@@ -17,6 +17,7 @@ from forebay.runtime.task.pacing import Limits, Pacing
 from forebay.runtime.task.runner import (
     ANSWER_SECONDS,
     GRACE_SECONDS,
+    OUTLIVING_SECONDS,
     STUCK_SECONDS,
     GroupRunner,
     LoopBusy,
@@ -131,6 +132,38 @@ def test_after_the_grace_it_ends_and_gives_everything_back(bench: Bench) -> None
     bench.wait("the end", lambda: not bench.runner.is_alive)
     assert bench.group.closed == 1
     assert bench.runner.failure is None
+
+
+def test_one_that_outlives_its_executor_goes_on_for_longer(bench: Bench) -> None:
+    bench.runner.start(lease(1))
+    bench.runner.outlive()
+    bench.clock.now += OUTLIVING_SECONDS - 0.1
+    assert bench.runner.between_commits(lambda: True)
+    bench.clock.now += 0.2
+    bench.wait("the end", lambda: not bench.runner.is_alive)
+    assert bench.group.closed == 1
+
+
+def test_a_lease_that_comes_after_all_ends_that(bench: Bench) -> None:
+    bench.runner.start(lease(1))
+    bench.runner.outlive()
+    bench.runner.renew(lease(2))
+    bench.runner.release()
+    bench.clock.now += GRACE_SECONDS + 0.1
+    bench.wait("the end", lambda: not bench.runner.is_alive)
+
+
+@pytest.mark.parametrize(("is_held", "closed"), [(True, 0), (False, 1)])
+def test_what_others_have_taken_over_is_given_back_unless_a_lease_asks_why(
+    bench: Bench, *, is_held: bool, closed: int
+) -> None:
+    bench.runner.start(lease(1))
+    if not is_held:
+        bench.runner.outlive()
+    bench.group.raises.append(GroupFenced("somebody else has it"))
+    bench.wait("the end", lambda: not bench.runner.is_alive)
+    assert bench.group.closed == closed
+    assert isinstance(bench.runner.failure, GroupFenced)
 
 
 def test_while_its_lease_is_held_it_goes_on_however_long_that_lasts(bench: Bench) -> None:

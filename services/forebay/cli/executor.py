@@ -18,6 +18,7 @@ import click
 from forebay.cli.options import spark_secret_option
 from forebay.flags import Flag
 from forebay.runtime.kubernetes import EXECUTOR_SLOTS
+from forebay.runtime.outliving import allow_outliving, left_behind
 from forebay.runtime.rpc_secret import ENCRYPTED, executor_environment
 from forebay.runtime.shared_classes import archive_options, class_path
 
@@ -124,12 +125,14 @@ class Supervisor:
                 said = False
                 self._java = subprocess.Popen(self._command, env={**os.environ, **self._proof()})
                 code = self._java.wait()
+                left_behind()
                 if not self._stopping.is_set():
                     click.echo(f"the executor ended with code {code}: waiting for the driver", err=True)
             elif not said:
                 click.echo(f"the driver {self._driver}:{DRIVER_PORT} is not there yet: waiting", err=True)
                 said = True
             self._stopping.wait(_POLL_SECONDS)
+        self._await_workers()
 
     def stop(self) -> None:
         """Ask the JVM to finish its tasks and leave (decommission); end it after 90 s. Safe in a signal handler."""
@@ -137,6 +140,12 @@ class Supervisor:
         if self._java is not None and self._java.poll() is None:
             self._java.send_signal(signal.SIGPWR)
             threading.Thread(target=self._end, args=(self._java,), daemon=True).start()
+
+    def _await_workers(self) -> None:
+        """Wait for workers whose loops go on while the driver is replaced: they have the pod's grace."""
+        deadline = time.monotonic() + _GRACE_SECONDS
+        while left_behind() and time.monotonic() < deadline:
+            time.sleep(0.2)
 
     def _proof(self) -> dict[str, str]:
         """Return the secret's environment as it is now: each driver reads it anew, too."""
@@ -168,6 +177,7 @@ def executor(driver: str, application: str, memory: str, spark_secret: Path | No
     if missing:
         raise click.UsageError(f"{' and '.join(missing)} must be set: take them from metadata.name and status.podIP")
     os.environ.setdefault("FOREBAY_PYTHON", sys.executable)
+    allow_outliving(os.environ)
     settings = ENCRYPTED if spark_secret is not None else {}
     command = java_command(driver, application, os.environ["POD_IP"], os.environ["POD_NAME"], memory, settings)
     supervisor = Supervisor(driver, command, spark_secret)

@@ -27,6 +27,7 @@ from forebay.runtime.compacted_inputs import check_compacted_inputs
 from forebay.runtime.errors import StopJob
 from forebay.runtime.health import Health, health_server
 from forebay.runtime.jvmlock import held_by_jvm
+from forebay.runtime.kubernetes_api import is_followed
 from forebay.runtime.kubernetes_members import following_executors
 from forebay.runtime.logic_settings import parse_logic
 from forebay.runtime.matched import find_matches
@@ -239,10 +240,17 @@ class JobApplication:
             log.info("%s: stopped", spec.application)
 
     def _run_in(self, session: SparkSession, spec: JobSpec) -> None:
-        runner = self._runner = JobRunner(session, spec, self._options.plan, self._observe, self._failed)
+        executors = self._options.spark.executors
+        runner = self._runner = JobRunner(
+            session,
+            spec,
+            self._options.plan,
+            self._observe,
+            self._failed,
+            lambda: executors is not None and is_followed(executors),
+        )
         if self._stopping.is_set():
             return
-        executors = self._options.spark.executors
         watcher = Watcher(spec, self.metrics, self.health, self._rights)
         watcher.start()
         try:

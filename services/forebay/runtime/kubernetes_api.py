@@ -1,4 +1,4 @@
-"""The one question a driver has for the Kubernetes API: how many executors are wanted."""
+"""What a driver asks the Kubernetes API: how many executors are wanted, and whether another driver follows it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import ssl
 import urllib.error
 import urllib.request
+from typing import Any
 
 from forebay.runtime.kubernetes import SERVICE_ACCOUNT, ExecutorPods
 
@@ -18,8 +19,23 @@ _TIMEOUT_SECONDS = 5.0
 
 def wanted_executors(pods: ExecutorPods) -> int | None:
     """Return the StatefulSet's replicas, or None when the API can't be asked now."""
+    found = _stateful_set(pods.namespace, pods.name)
+    return None if found is None else int(found["spec"]["replicas"])
+
+
+def is_followed(pods: ExecutorPods) -> bool:
+    """Tell whether this driver's StatefulSet makes another one when this one ends: it is wanted, and not deleted.
+
+    Where the API can't be asked now, or a role of before does not let it, nobody is waited for.
+    """
+    found = _stateful_set(pods.namespace, pods.driver_host.partition(".")[0])
+    return found is not None and found["spec"]["replicas"] > 0 and "deletionTimestamp" not in found["metadata"]
+
+
+def _stateful_set(namespace: str, name: str) -> dict[str, Any] | None:
+    """Return what the API has of a StatefulSet, None where it can't be asked."""
     address = f"{os.environ['KUBERNETES_SERVICE_HOST']}:{os.environ['KUBERNETES_SERVICE_PORT']}"
-    url = f"https://{address}/apis/apps/v1/namespaces/{pods.namespace}/statefulsets/{pods.name}"
+    url = f"https://{address}/apis/apps/v1/namespaces/{namespace}/statefulsets/{name}"
     try:
         token = (SERVICE_ACCOUNT / "token").read_text(encoding="utf-8").strip()
         request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
@@ -28,7 +44,8 @@ def wanted_executors(pods: ExecutorPods) -> int | None:
             urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=trust)
         )
         with direct.open(request, timeout=_TIMEOUT_SECONDS) as answer:
-            return int(json.load(answer)["spec"]["replicas"])
-    except (OSError, ValueError, KeyError) as error:
-        log.debug("the number of executors can't be read from %s: %s", url, error)
+            found: dict[str, Any] = json.load(answer)
+        return found if isinstance(found["spec"]["replicas"], int) else None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        log.debug("a StatefulSet can't be read from %s: %s", url, error)
         return None

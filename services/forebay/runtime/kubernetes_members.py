@@ -22,7 +22,7 @@ Executors = frozenset[str]
 
 _POLL_SECONDS = 1.0
 _SETTLE_SECONDS = 3.0
-_PATIENCE_SECONDS = 60.0
+_PATIENCE_SECONDS = 20.0
 
 
 class Membership:
@@ -38,7 +38,7 @@ class Membership:
         self._since = 0.0
 
     def complete(self, present: Executors, wanted: int | None, now: float) -> bool:
-        """Tell whether `present` is what there will be: all that are wanted, or the same ones for a minute.
+        """Tell whether `present` is what there will be: all that are wanted, or the same ones for a while.
 
         Args:
             wanted: None when nobody knows: then what stays the same for 3 s is complete.
@@ -77,7 +77,7 @@ class ExecutorWatch:
         self._thread = threading.Thread(target=self._watch, name="executors", daemon=True)
 
     def wait(self) -> None:
-        """Wait until all wanted executors are there, or those that are there have been alone for a minute."""
+        """Wait until all wanted executors are there, or those that are there have been alone for a while."""
         begun, said = time.monotonic(), 0.0
         while not self._stopping.is_set():
             present, wanted = self._present(), wanted_executors(self._pods)

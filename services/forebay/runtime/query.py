@@ -64,7 +64,12 @@ class JobStopped(Exception):
 
 
 class JobRunner:
-    """Runs one job until it is asked to stop, has read what there was, or must not go on."""
+    """Runs one job until it is asked to stop, has read what there was, or must not go on.
+
+    Args:
+        failed: told why the query failed; gives what is to be done about it.
+        is_followed: tells whether another driver comes in this one's place, once it is asked to stop.
+    """
 
     def __init__(
         self,
@@ -73,12 +78,14 @@ class JobRunner:
         plan: Plan,
         observer: Observer,
         failed: Callable[[str], str] = lambda cause: cause,
+        is_followed: Callable[[], bool] = lambda: False,
     ) -> None:
         self._session = session
         self._spec = spec
         self._plan = plan
         self._observer = observer
         self._failed = failed
+        self._is_followed = is_followed
         self._stopping = Flag()
         self._rebalancing = threading.Event()
         self._abandoning = threading.Event()
@@ -164,7 +171,7 @@ class JobRunner:
         control = DriverControl(self._spec)
         # A lease that an earlier run planned is handed out again: there is nothing left to do in it.
         with suppress(KafkaException):
-            control.end_leases()
+            control.end_leases(is_followed=True)
         query = self.query = writer.start()
         asked_at = told_at = 0.0
         try:
@@ -176,7 +183,7 @@ class JobRunner:
                 if self._ending and now - asked_at >= _ASK_AGAIN_SECONDS:
                     asked_at = now
                     with suppress(KafkaException):
-                        control.end_leases()
+                        control.end_leases(is_followed=not self._stopping.is_set() or self._is_followed())
                 if now - told_at >= _TELL_SECONDS:
                     told_at = now
                     if not self._ending:

@@ -2,7 +2,7 @@
 
 No topic, no open port: what both sides need is the right to commit to one group. The driver commits, for the first
 input partition, a time in ms as an offset: leases planned before it end. A worker commits, for each task's partition of
-the internal changelog, the task's figures.
+the internal changelog, the task's figures. The driver's metadata says whether other leases follow.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 _LOOK_SECONDS = 0.5
 _TELL_SECONDS = 1.0
 _ANSWER_SECONDS = 5.0
+_FOLLOWED = "followed"
 
 _CONSUMERS: dict[str, Consumer] = {}
 """A worker's connection, by application."""
@@ -48,7 +49,8 @@ class WorkerControl:
         self._consumer = consumer
         self._looked_at = self._told_at = 0.0
         self._ended = False
-        self._trouble = ""
+        self.is_followed = False
+        """Whether it wants so because other leases follow."""
 
     @classmethod
     def of(cls, spec: JobSpec, lease: Lease) -> WorkerControl:
@@ -67,6 +69,7 @@ class WorkerControl:
             try:
                 (found,) = self._consumer.committed([_command(self._spec)], _ANSWER_SECONDS)
                 self._ended = found.error is None and found.offset >= self._lease.planned_at
+                self.is_followed = self._ended and found.metadata == _FOLLOWED
             except KafkaException as error:
                 log.debug("the control group can't be read: %s", error)
         return self._ended
@@ -111,9 +114,13 @@ class DriverControl:
             for task in range(spec.tasks)
         ]
 
-    def end_leases(self) -> None:
-        """Have every lease end that was planned before now, also by a clock since set back. Raises KafkaException."""
-        self._command(max(now_ms(), self._planned))
+    def end_leases(self, *, is_followed: bool = False) -> None:
+        """Have every lease end that was planned before now, also by a clock since set back. Raises KafkaException.
+
+        Args:
+            is_followed: whether others follow, of this driver or the next one: until then loops may go on.
+        """
+        self._command(max(now_ms(), self._planned), _FOLLOWED if is_followed else "")
 
     def follow_clock(self) -> None:
         """Let leases last that are planned from now on: to be called while none is to end. Raises KafkaException.
@@ -125,9 +132,9 @@ class DriverControl:
         if self._commanded is None or now < self._commanded:
             self._command(min(now, self._begun))
 
-    def _command(self, time_ms: int) -> None:
-        place = _command(self._spec)
-        place.offset = time_ms
+    def _command(self, time_ms: int, metadata: str = "") -> None:
+        topic = _command(self._spec)
+        place = TopicPartition(topic.topic, topic.partition, time_ms, metadata)
         self._consumer.commit(offsets=[place], asynchronous=False)
         self._commanded = time_ms
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import logging
 import time
+from collections import deque
 from typing import Any
 
 from forebay.kafka.librdkafka_log import end_when_starved
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.logs import configure_logging
 from forebay.runtime.memory import collect_seldom
+from forebay.runtime.outliving import is_outliving, outlive
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spark.control import WorkerControl
 from forebay.runtime.spark.holder import States
@@ -29,6 +31,18 @@ _RETRY_SECONDS = 1.0
 
 _RUNNERS: dict[tuple[str, str, int], GroupRunner] = {}
 """This worker's loops, by (application, checkpoint, group)."""
+
+_CONTROLS: deque[WorkerControl] = deque(maxlen=1)
+"""The control of the latest lease."""
+
+
+def _is_working() -> bool:
+    """Tell whether a loop of this worker runs that has outlived its executor; one that nothing follows is ended."""
+    control = next(iter(_CONTROLS), None)
+    if control is not None and control.is_told_to_end and not control.is_followed:
+        for runner in _RUNNERS.values():
+            runner.stop()
+    return any(runner.is_alive for runner in _RUNNERS.values())
 
 
 class SparkBlocks:
@@ -73,6 +87,7 @@ def hold(spec: JobSpec, lease: str, storage: SparkStorage) -> str:
     configure_logging(spec.log_format)
     collect_seldom()
     end_when_starved()
+    outlive(_is_working)
     return json.dumps(_Holding(spec, Lease.from_json(lease), storage).run())
 
 
@@ -89,6 +104,7 @@ class _Holding:
         self._seconds = spec.limits.checkpoint_interval_ms / 1000
         self._begun = time.monotonic()
         self._control = WorkerControl.of(spec, lease)
+        _CONTROLS.append(self._control)
 
     def run(self) -> list[str]:
         """Hold the lease; return the tasks' reports."""
@@ -108,7 +124,7 @@ class _Holding:
                 self._drop(runner)
                 raise runner.failure
             if self._control.is_told_to_end:
-                self._drop(runner)
+                self._end(runner)
         return [] if runner is None else self._reports(runner)
 
     def _opened(self) -> GroupRunner | None:
@@ -183,6 +199,13 @@ class _Holding:
         if self._lease.until is None and time.monotonic() - self._begun >= self._seconds:
             return True
         return self._control.is_told_to_end
+
+    def _end(self, runner: GroupRunner) -> None:
+        """End a loop that was told to, unless other leases follow and this process may wait for them."""
+        if self._control.is_followed and self._lease.until is None and is_outliving():
+            runner.outlive()
+        else:
+            self._drop(runner)
 
     def _drop(self, runner: GroupRunner) -> None:
         _RUNNERS.pop(self._ident, None)

@@ -21,6 +21,9 @@ log = logging.getLogger(__name__)
 GRACE_SECONDS = 20.0
 """How long a loop goes on after its lease, for the next one to come."""
 
+OUTLIVING_SECONDS = 90.0
+"""How long it does where the driver is replaced: what a new pod takes, which may have to wait for an image."""
+
 ANSWER_SECONDS = 15.0
 """How long a lease waits for its loop to begin what it asks: less than the grace, after which the loops of the other
 groups would end because this one's lease holds up the next."""
@@ -65,6 +68,7 @@ class GroupRunner:
         self._monotonic = monotonic
         self._lease: Lease | None = None
         self._deadline = float("-inf")
+        self._grace = GRACE_SECONDS
         self._calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._ending = threading.Event()
@@ -99,7 +103,7 @@ class GroupRunner:
 
     def renew(self, lease: Lease) -> None:
         """Go on under another lease."""
-        before, self._lease = self._lease, lease
+        before, self._lease, self._grace = self._lease, lease, GRACE_SECONDS
         self._reopens = before is not None and _shape(before) != _shape(lease)
         self._deadline = self._monotonic() + self._seconds + GRACE_SECONDS
         self._is_held = True
@@ -112,7 +116,12 @@ class GroupRunner:
     def release(self) -> None:
         """Note that the lease is over: the loop goes on for the grace, but makes the group ours no more."""
         self._is_held = False
-        self._deadline = self._monotonic() + GRACE_SECONDS
+        self._deadline = self._monotonic() + self._grace
+
+    def outlive(self) -> None:
+        """Note that no lease comes before another driver is there: the loop goes on for longer."""
+        self._grace = OUTLIVING_SECONDS
+        self.release()
 
     def between_commits(self, call: Callable[[], T], seconds: float = _RUNNING_SECONDS) -> T:
         """Run `call` on the loop's thread between two commits and return what it gives. A lease that asks is held.
@@ -168,6 +177,10 @@ class GroupRunner:
         except BaseException as error:
             self.failure = error
             self.group.abandon()
+            if isinstance(error, GroupFenced) and not self._is_held:
+                # Others have taken over, as was to come: nobody asks this one again, and its tables take room.
+                log.info("%s: another worker has it now", self.group.settings.name)
+                self.group.close()
         finally:
             self.finished.set()
 
@@ -233,7 +246,7 @@ class GroupRunner:
             log.warning("%s: %s: trying again until it answers", self.group.settings.name, self.trouble)
 
     def _give_up(self) -> None:
-        log.warning("%s: no lease has come for %.0f s: its loop ends", self.group.settings.name, GRACE_SECONDS)
+        log.warning("%s: no lease has come for %.0f s: its loop ends", self.group.settings.name, self._grace)
         self.group.close()
 
 

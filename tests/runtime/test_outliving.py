@@ -1,0 +1,187 @@
+"""Workers that outlive their executor: real processes, as Spark's daemon has them."""
+
+from __future__ import annotations
+
+import ast
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from forebay.runtime import kubernetes_api, outliving
+from forebay.runtime.kubernetes import ExecutorPods
+from forebay.runtime.outliving import left_behind
+
+_KEEPER = """
+import os, sys
+from forebay.runtime.outliving import allow_outliving
+
+environment = {}
+allow_outliving(environment)
+print(*environment.items(), flush=True)
+sys.stdin.read()
+"""
+_DAEMON = """
+import logging, os, signal, sys, time
+from pathlib import Path
+from forebay.runtime import outliving
+from forebay.runtime.outliving import is_outliving, outlive
+
+logging.basicConfig(level=logging.INFO)
+os.setpgid(0, 0)
+work, told = Path(sys.argv[1]), Path(sys.argv[2])
+if sys.argv[3] == "crowded":
+    outliving.memory_bytes = lambda: 1_000_000
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+if os.fork() == 0:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    outlive(work.exists)
+    outlive(work.exists)
+    told.write_text(f"{os.getpid()} {is_outliving()}")
+    while os.getppid() != 1 and work.with_suffix(".executor").exists():
+        time.sleep(0.01)
+    os._exit(0)
+while not told.exists() or not told.read_text():
+    time.sleep(0.01)
+os.kill(0, signal.SIGHUP)
+time.sleep(0.05)
+"""
+
+
+class Daemon:
+    """Spark's daemon with one worker, which ends as soon as its executor does."""
+
+    def __init__(self, folder: Path, room: str, environment: dict[str, str]) -> None:
+        self.work, told = folder / "work", folder / "told"
+        self.executor = self.work.with_suffix(".executor")
+        self.work.touch()
+        self.executor.touch()
+        command = [sys.executable, "-c", _DAEMON, str(self.work), str(told), room]
+        subprocess.run(command, env={**os.environ, **environment}, check=True, timeout=30)
+        worker, said = told.read_text().split()
+        self.is_outliving = said == "True"
+        self.worker = int(worker)
+
+    @property
+    def is_alive(self) -> bool:
+        try:
+            return psutil.Process(self.worker).status() != psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess:
+            return False
+
+    def wait_for_end(self) -> None:
+        until = time.monotonic() + 20
+        while self.is_alive:
+            assert time.monotonic() < until, "the worker does not end"
+            time.sleep(0.01)
+
+
+@pytest.fixture
+def keeper(tmp_path: Path) -> Path:
+    """The file that the process which looks after workers logs to."""
+    return tmp_path / "keeper.log"
+
+
+@pytest.fixture
+def allowed(keeper: Path) -> Iterator[dict[str, str]]:
+    """The environment in which it lets workers outlive their executor."""
+    with (
+        keeper.open("w") as log,
+        subprocess.Popen(
+            [sys.executable, "-c", _KEEPER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
+        ) as process,
+    ):
+        assert process.stdout is not None
+        name, value = ast.literal_eval(process.stdout.readline())
+        yield {name: value}
+        process.communicate("")
+
+
+def test_a_worker_goes_on_behind_its_executor_and_daemon_until_its_work_is_done(
+    tmp_path: Path, allowed: dict[str, str], keeper: Path
+) -> None:
+    daemon = Daemon(tmp_path, "room", allowed)
+    assert daemon.is_outliving
+    daemon.executor.unlink()
+    until = time.monotonic() + 20
+    while "go on until others take over" not in keeper.read_text():
+        assert time.monotonic() < until, "what it logs is lost with its executor"
+        time.sleep(0.01)
+    assert daemon.is_alive
+    daemon.work.unlink()
+    daemon.wait_for_end()
+    assert "have ended" in keeper.read_text()
+
+
+def test_one_that_is_not_looked_after_ends_with_its_daemon(tmp_path: Path) -> None:
+    daemon = Daemon(tmp_path, "room", {})
+    assert not daemon.is_outliving
+    daemon.wait_for_end()
+    assert daemon.work.exists()
+
+
+def test_where_there_is_no_room_for_its_successor_a_worker_ends_with_its_executor(
+    tmp_path: Path, allowed: dict[str, str]
+) -> None:
+    daemon = Daemon(tmp_path, "crowded", allowed)
+    assert not daemon.is_outliving
+    daemon.executor.unlink()
+    daemon.wait_for_end()
+    assert daemon.work.exists()
+
+
+@pytest.fixture
+def child() -> Iterator[int]:
+    pid = os.fork()
+    if pid == 0:
+        signal.pause()
+        os._exit(0)
+    yield pid
+    if psutil.pid_exists(pid):
+        os.kill(pid, signal.SIGKILL)
+
+
+def test_who_was_left_behind_is_taken_leave_of_at_its_end(child: int) -> None:
+    assert child in [process.pid for process in left_behind()]
+    os.kill(child, signal.SIGKILL)
+    until = time.monotonic() + 20
+    while child in [process.pid for process in left_behind()]:
+        assert time.monotonic() < until
+    assert not psutil.pid_exists(child), "no zombie stays"
+
+
+@pytest.mark.parametrize(
+    ("replicas", "metadata", "followed"),
+    [(1, {}, True), (0, {}, False), (1, {"deletionTimestamp": "2030-01-01T00:00:00Z"}, False)],
+)
+def test_a_driver_is_followed_unless_it_was_scaled_away_or_uninstalled(
+    monkeypatch: pytest.MonkeyPatch, replicas: int, metadata: dict[str, str], *, followed: bool
+) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def found(namespace: str, name: str) -> dict[str, object]:
+        asked.append((namespace, name))
+        return {"spec": {"replicas": replicas}, "metadata": metadata}
+
+    monkeypatch.setattr(kubernetes_api, "_stateful_set", found)
+    pods = ExecutorPods("demo-executor", "demo.here.svc", "here")
+    assert kubernetes_api.is_followed(pods) is followed
+    assert asked == [("here", "demo")]
+
+
+def test_where_the_api_does_not_answer_nobody_follows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kubernetes_api, "_stateful_set", lambda _namespace, _name: None)
+    assert not kubernetes_api.is_followed(ExecutorPods("demo-executor", "demo", "here"))
+
+
+def test_the_worker_s_end_is_left_alone_where_nobody_allowed_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    leave = os._exit
+    monkeypatch.delenv("FOREBAY_WORKERS_OUTLIVE", raising=False)
+    outliving.outlive(lambda: True)
+    assert os._exit is leave
