@@ -110,15 +110,19 @@ def test_a_worker_is_told_whether_other_leases_follow(group: ControlGroup, clock
     assert worker.is_followed is is_followed
 
 
-def test_what_a_worker_was_told_stays_though_the_next_driver_says_something_else(
-    group: ControlGroup, clock: Clock
+def test_a_worker_that_goes_on_without_a_lease_leaves_once_nobody_follows(
+    group: ControlGroup, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    DriverControl(spec("this")).end_leases(is_followed=True)
+    monkeypatch.setattr(control, "_LOOK_SECONDS", 0)
     worker = WorkerControl(spec("this"), replace(LEASE, planned_at=clock.ms), group)  # type: ignore[arg-type]
+    assert not worker.is_told_to_leave
+    DriverControl(spec("this")).end_leases(is_followed=True)
     assert worker.is_told_to_end
+    assert not worker.is_told_to_leave
+    DriverControl(spec("next")).end_leases(is_followed=True)
+    assert not worker.is_told_to_leave
     DriverControl(spec("next")).end_leases()
-    assert worker.is_told_to_end
-    assert worker.is_followed
+    assert worker.is_told_to_leave
 
 
 def test_a_clock_that_is_set_back_does_not_end_the_leases_to_come(group: ControlGroup, clock: Clock) -> None:

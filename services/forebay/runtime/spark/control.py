@@ -50,7 +50,7 @@ class WorkerControl:
         self._looked_at = self._told_at = 0.0
         self._ended = False
         self.is_followed = False
-        """Whether it wants so because other leases follow."""
+        """Whether other leases follow, as the driver said last."""
 
     @classmethod
     def of(cls, spec: JobSpec, lease: Lease) -> WorkerControl:
@@ -63,16 +63,29 @@ class WorkerControl:
     @property
     def is_told_to_end(self) -> bool:
         """Whether the driver wants this lease to end; looked up twice a second. A broker that is away says nothing."""
-        now = time.monotonic()
-        if not self._ended and now - self._looked_at >= _LOOK_SECONDS:
-            self._looked_at = now
-            try:
-                (found,) = self._consumer.committed([_command(self._spec)], _ANSWER_SECONDS)
-                self._ended = found.error is None and found.offset >= self._lease.planned_at
-                self.is_followed = self._ended and found.metadata == _FOLLOWED
-            except KafkaException as error:
-                log.debug("the control group can't be read: %s", error)
+        if not self._ended:
+            self._look()
         return self._ended
+
+    @property
+    def is_told_to_leave(self) -> bool:
+        """Whether it wants so by now, or the driver behind it does, and no other leases follow."""
+        self._look()
+        return self._ended and not self.is_followed
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        if now - self._looked_at < _LOOK_SECONDS:
+            return
+        self._looked_at = now
+        try:
+            (found,) = self._consumer.committed([_command(self._spec)], _ANSWER_SECONDS)
+        except KafkaException as error:
+            log.debug("the control group can't be read: %s", error)
+            return
+        if found.error is None:
+            self._ended = self._ended or found.offset >= self._lease.planned_at
+            self.is_followed = found.metadata == _FOLLOWED
 
     def tell(self, figures: Iterable[TaskFigures], beat_ms: int, trouble: str = "") -> None:
         """Tell the driver the tasks' figures, once a second; `beat_ms` says when their loop last went round."""
