@@ -124,3 +124,22 @@ def test_an_error_that_is_on_its_way_passes_a_callback_that_is_called_in_peace(
 def test_the_logger_s_method_is_of_its_class() -> None:
     logger = librdkafka_log.log_options()["logger"]
     assert "log" in vars(type(logger)), "looked up in an instance, it clears the error that is on its way"
+
+
+@pytest.mark.parametrize(
+    ("said", "is_told"),
+    [
+        (
+            "TXNERR: Failed to add partitions: Local: This instance has been fenced by a newer instance",
+            0,
+        ),
+        ("TXNERR: ProduceRequest failed: Broker: Producer attempted an operation with an old epoch (broker 1)", 0),
+        ("FATAL: Fatal error: Broker: Not authorized to access cluster", 1),
+    ],
+)
+def test_who_is_fenced_says_so_and_not_librdkafka_too(
+    caplog: pytest.LogCaptureFixture, said: str, is_told: int
+) -> None:
+    logger = librdkafka_log.log_options()["logger"]
+    logger.log(logging.CRITICAL, "%s", said)
+    assert len(caplog.messages) == is_told

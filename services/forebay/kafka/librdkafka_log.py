@@ -22,6 +22,7 @@ _UNREACHABLE = frozenset({KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT, K
 STARVED = 75
 """Exit code of a process whose client could not make its threads."""
 
+_FENCED = ("fenced by a newer instance", "attempted an operation with an old epoch")
 _ENDS = threading.Event()
 
 NOT_ADMITTED = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError.SASL_AUTHENTICATION_FAILED})
@@ -133,11 +134,12 @@ def _on_its_way() -> BaseException | None:
 
 
 def _said_by_us(record: logging.LogRecord) -> bool:
-    """Leave out that a transactional id is somebody else's now: two lines a client for what its user is told as well.
+    """Leave out that a transactional id is somebody else's now: lines for each partition of what its user is told once.
 
     Where groups are handed over that is how it is meant to be.
     """
-    return "fenced by a newer instance" not in record.getMessage()
+    said = record.getMessage()
+    return not any(words in said for words in _FENCED)
 
 
 _LIBRDKAFKA.addFilter(_said_by_us)
