@@ -157,7 +157,8 @@ class Life:
         self.armory.disarm()
         self.armory.hurry()
         while self.job.terminate() != 0:
-            self.tend()
+            # Workers that outlived the one before have outputs while this one starts, and can't be asked to end yet.
+            self.until(lambda: "starting Spark" in self.job.text(), "the job is up")
         self.feeder.close()
         self.bench.drain()
         assert self.bench.has_read_everything(), "the job drained its input and left some"

@@ -1,4 +1,4 @@
-"""A short selection of `make faults` for CI: each named point with kill -9, two stages, a second driver."""
+"""A selection of `make faults` for CI: kill -9 at each named point, two stages, a second driver, workers that stay."""
 
 from __future__ import annotations
 
@@ -59,3 +59,12 @@ def test_two_stages_and_a_second_driver_leave_a_job_exact(faulty: FaultyPlatform
     )
     plan = Plan(9_002, "order-stores", faults)
     check(run_plan(faulty, plan, tmp_path / "stages"), plan)
+
+
+@pytest.mark.timeout(600)
+def test_workers_that_outlive_their_executor_leave_a_job_exact(
+    faulty: FaultyPlatform, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    plan = Plan(9_005, "user-sessions", (Fault(Kind.JVM_KILL, 2.0), Fault(Kind.DRIVER_KILL, 2.0)))
+    check(run_plan(faulty, plan, tmp_path / "outliving"), plan)
+    assert "the loops of this worker go on until others take over" in capfd.readouterr().err
