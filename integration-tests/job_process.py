@@ -99,8 +99,9 @@ class JobProcess:
             raise AssertionError(f"the job did not end within {seconds:.0f} s\n{self.text()}") from None
 
     def terminate(self, seconds: float = 60.0) -> int:
-        """Ask it to end by SIGTERM and give its exit code."""
-        self.process.send_signal(signal.SIGTERM)
+        """Ask it to end by SIGTERM and give its exit code; it may have ended by itself."""
+        with contextlib.suppress(psutil.NoSuchProcess):
+            self.process.send_signal(signal.SIGTERM)
         return self.finish(seconds)
 
     def jvm(self) -> psutil.Process:

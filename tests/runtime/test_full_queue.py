@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
 from forebay.partitioner import Partitioner
 from forebay.processor.batch import BatchResult
 from forebay.processor.messages import Output
 from forebay.runtime.changelog import ChangelogRouter
+from forebay.runtime.errors import Unavailable
 from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.runtime.task.commit import Destinations, TaskCommit
+from forebay.runtime.worker.send_queue import SendQueue
 from forebay.runtime.worker.transaction import GroupProducer
 
 
@@ -71,3 +74,42 @@ def test_all_is_sent_once_and_in_order(room: int, monkeypatch: pytest.MonkeyPatc
     assert small.sent[:-1] == outputs + rows
     assert small.sent[-1][:2] == ("own", POSITION)
     assert (small.refused > 0) == (room < 1_000)
+
+
+class Forgetful:
+    """A producer that sends nothing before it is told again who leads the partitions."""
+
+    def __init__(self, asks: int) -> None:
+        self.asks, self.asked, self.now = asks, 0, 0.0
+
+    def produce(self) -> None:
+        return
+
+    def flush(self, seconds: float) -> int:
+        self.now += seconds
+        return 0 if self.asked >= self.asks else 7
+
+    def list_topics(self, timeout: float) -> None:
+        self.asked += 1
+        if self.asked < self.asks:
+            self.now += timeout
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+
+
+@pytest.mark.parametrize("asks", [1, 3])
+def test_while_nothing_goes_the_broker_is_asked_who_leads_the_partitions(
+    asks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    producer: Any = Forgetful(asks)
+    monkeypatch.setattr("forebay.runtime.worker.send_queue.time.monotonic", lambda: producer.now)
+    SendQueue(producer, 60.0, 300.0).drain()
+    assert producer.asked == asks
+    assert producer.now < 20
+
+
+def test_if_that_does_not_help_the_commit_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    producer: Any = Forgetful(1_000)
+    monkeypatch.setattr("forebay.runtime.worker.send_queue.time.monotonic", lambda: producer.now)
+    with pytest.raises(Unavailable, match="7 records wait, of which the broker took none for 60 s"):
+        SendQueue(producer, 60.0, 300.0).drain()
+    assert producer.asked < 12

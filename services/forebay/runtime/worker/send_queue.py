@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
-from confluent_kafka import Producer
+from confluent_kafka import KafkaException, Producer
 
 from forebay.runtime.errors import TransactionTooLong, Unavailable
 
 _MOST = 200_000
 _LOOK_SECONDS = 0.01
 _FLUSH_SECONDS = 0.5
+_ASK_SECONDS = 3.0
+"""How long nothing goes before the broker is asked who leads the partitions.
+
+Of a broker that was stopped and started librdkafka (2.16) may not learn in a minute that it leads them again.
+"""
 
 
 class SendQueue:
@@ -53,17 +60,21 @@ class SendQueue:
 
     def drain(self) -> None:
         """Wait until the broker has everything. Raises as `produce`."""
-        stall = _Stall(self._producer.flush(0), self._stall_seconds)
+        stall = _Stall(self._producer.flush(0), self._stall_seconds, self._ask)
         while stall.left:
             stall.check(self._producer.flush(_FLUSH_SECONDS))
             self._check_time(stall.left)
 
     def _wait_below(self, most: int) -> None:
-        stall = _Stall(len(self._producer), self._stall_seconds)
+        stall = _Stall(len(self._producer), self._stall_seconds, self._ask)
         while stall.left >= most:
             self._producer.poll(_LOOK_SECONDS)
             stall.check(len(self._producer))
             self._check_time(stall.left)
+
+    def _ask(self) -> None:
+        with suppress(KafkaException):
+            self._producer.list_topics(timeout=_ASK_SECONDS)
 
     def _check_time(self, left: int) -> None:
         if left and time.monotonic() > self._until:
@@ -74,14 +85,20 @@ class SendQueue:
 
 
 class _Stall:
-    def __init__(self, left: int, seconds: float) -> None:
+    """Notices that nothing goes: then it asks, now and again, and gives up at last."""
+
+    def __init__(self, left: int, seconds: float, ask: Callable[[], None]) -> None:
         self.left = left
         self._seconds = seconds
-        self._moved_at = time.monotonic()
+        self._ask = ask
+        self._moved_at = self._asked_at = time.monotonic()
 
     def check(self, left: int) -> None:
         now, before, self.left = time.monotonic(), self.left, left
         if left < before:
-            self._moved_at = now
+            self._moved_at = self._asked_at = now
         elif left and now - self._moved_at > self._seconds:
             raise Unavailable(f"{left} records wait, of which the broker took none for {self._seconds:.0f} s")
+        elif left and now - self._asked_at > _ASK_SECONDS:
+            self._ask()
+            self._asked_at = time.monotonic()
