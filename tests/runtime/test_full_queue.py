@@ -107,6 +107,28 @@ def test_while_nothing_goes_the_broker_is_asked_who_leads_the_partitions(
     assert producer.now < 20
 
 
+class Answered:
+    """A client that is answered, from the `first` question on."""
+
+    def __init__(self, first: int) -> None:
+        self.left = first - 1
+
+    def list_topics(self, timeout: float) -> None:
+        self.left -= 1
+        if self.left >= 0:
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+
+
+@pytest.mark.parametrize("first", [1, 5])
+def test_a_producer_that_alone_is_not_answered_is_given_up_soon(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    producer: Any = Forgetful(1_000)
+    other: Any = Answered(first)
+    monkeypatch.setattr("forebay.runtime.worker.send_queue.time.monotonic", lambda: producer.now)
+    with pytest.raises(Unavailable, match="7 records wait: the broker answers others, but not this producer"):
+        SendQueue(producer, 60.0, 300.0, other).drain()
+    assert producer.asked == first + 1
+
+
 def test_if_that_does_not_help_the_commit_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     producer: Any = Forgetful(1_000)
     monkeypatch.setattr("forebay.runtime.worker.send_queue.time.monotonic", lambda: producer.now)

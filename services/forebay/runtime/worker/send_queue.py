@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import Consumer, KafkaException, Producer
 
 from forebay.runtime.errors import TransactionTooLong, Unavailable
 
@@ -17,7 +16,7 @@ _FLUSH_SECONDS = 0.5
 _ASK_SECONDS = 3.0
 """How long nothing goes before the broker is asked who leads the partitions.
 
-Of a broker that was stopped and started librdkafka (2.16) may not learn in a minute that it leads them again.
+librdkafka (2.16) may forget all brokers where one that stops says that there are none, and finds none again.
 """
 
 
@@ -27,9 +26,11 @@ class SendQueue:
     Args:
         stall_seconds: how long the broker may take nothing at all before the commit is given up.
         seconds: how long its transaction may take, from now.
+        other: another client: where it is answered and the producer never is, the commit is given up sooner.
     """
 
-    def __init__(self, producer: Producer, stall_seconds: float, seconds: float) -> None:
+    def __init__(self, producer: Producer, stall_seconds: float, seconds: float, other: Consumer | None = None) -> None:
+        self._other = other
         self._producer = producer
         self.put = producer.produce
         """Queues a record where there is room, else raises BufferError: then it is `produce` that waits."""
@@ -72,9 +73,11 @@ class SendQueue:
             stall.check(len(self._producer))
             self._check_time(stall.left)
 
-    def _ask(self) -> None:
-        with suppress(KafkaException):
-            self._producer.list_topics(timeout=_ASK_SECONDS)
+    def _ask(self) -> bool:
+        """Ask who leads the partitions; tell whether the producer alone gets no answer."""
+        if _is_answered(self._producer):
+            return False
+        return self._other is not None and _is_answered(self._other)
 
     def _check_time(self, left: int) -> None:
         if left and time.monotonic() > self._until:
@@ -84,13 +87,22 @@ class SendQueue:
             )
 
 
+def _is_answered(client: Producer | Consumer) -> bool:
+    try:
+        client.list_topics(timeout=_ASK_SECONDS)
+    except KafkaException:
+        return False
+    return True
+
+
 class _Stall:
     """Notices that nothing goes: then it asks, now and again, and gives up at last."""
 
-    def __init__(self, left: int, seconds: float, ask: Callable[[], None]) -> None:
+    def __init__(self, left: int, seconds: float, ask: Callable[[], bool]) -> None:
         self.left = left
         self._seconds = seconds
         self._ask = ask
+        self._alone = 0
         self._moved_at = self._asked_at = time.monotonic()
 
     def check(self, left: int) -> None:
@@ -100,5 +112,7 @@ class _Stall:
         elif left and now - self._moved_at > self._seconds:
             raise Unavailable(f"{left} records wait, of which the broker took none for {self._seconds:.0f} s")
         elif left and now - self._asked_at > _ASK_SECONDS:
-            self._ask()
+            self._alone = self._alone + 1 if self._ask() else 0
             self._asked_at = time.monotonic()
+            if self._alone > 1:
+                raise Unavailable(f"{left} records wait: the broker answers others, but not this producer")

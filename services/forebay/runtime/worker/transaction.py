@@ -79,7 +79,7 @@ class GroupProducer:
         assert producer is not None, "fence() comes first"
         try:
             producer.begin_transaction()
-            queue = SendQueue(producer, self._timeout, self._transaction_seconds)
+            queue = SendQueue(producer, self._timeout, self._transaction_seconds, self._consumer)
             for commit in commits:
                 send(queue, commit, self._destinations)
                 place, position = commit.changelogs, commit.position.to_json()
