@@ -129,7 +129,8 @@ def compare(name: str, found: Mapping[Any, list[Any]], expected: Mapping[Any, li
         ours = found.get(key, [])
         for index, (one, other) in enumerate(zip(ours, wanted, strict=False)):
             assert one == other, f"{name}: output {index} of {key} differs"
-        assert len(ours) == len(wanted), f"{name}: {key} has {len(ours)} outputs instead of {len(wanted)}"
+        more = ours[len(wanted) :] or wanted[len(ours) :]
+        assert not more, f"{name}: {key} has {len(ours)} outputs instead of {len(wanted)}, the first: {more[0]}"
 
 
 def check(name: str, bench: ServiceBench, fewest_unusable: int = 100) -> None:
