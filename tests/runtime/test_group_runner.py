@@ -123,10 +123,15 @@ def test_it_goes_on_from_lease_to_lease_without_opening_anew(bench: Bench) -> No
     assert bench.group.opened == [1]
 
 
-def test_after_the_grace_it_ends_and_gives_everything_back(bench: Bench) -> None:
+@pytest.mark.parametrize(
+    ("end", "seconds"), [(GroupRunner.release, GRACE_SECONDS), (GroupRunner.outlive, OUTLIVING_SECONDS)]
+)
+def test_after_the_grace_it_ends_and_gives_everything_back(
+    bench: Bench, end: Callable[[GroupRunner], None], seconds: float
+) -> None:
     bench.runner.start(lease(1))
-    bench.runner.release()
-    bench.clock.now += GRACE_SECONDS - 0.1
+    end(bench.runner)
+    bench.clock.now += seconds - 0.1
     assert bench.runner.between_commits(lambda: True)
     bench.clock.now += 0.2
     bench.wait("the end", lambda: not bench.runner.is_alive)
@@ -134,14 +139,16 @@ def test_after_the_grace_it_ends_and_gives_everything_back(bench: Bench) -> None
     assert bench.runner.failure is None
 
 
-def test_one_that_outlives_its_executor_goes_on_for_longer(bench: Bench) -> None:
+def test_one_that_gave_its_group_up_works_no_more_unless_a_lease_comes(bench: Bench) -> None:
     bench.runner.start(lease(1))
+    assert bench.runner.is_working
     bench.runner.outlive()
-    bench.clock.now += OUTLIVING_SECONDS - 0.1
-    assert bench.runner.between_commits(lambda: True)
-    bench.clock.now += 0.2
-    bench.wait("the end", lambda: not bench.runner.is_alive)
-    assert bench.group.closed == 1
+    assert bench.runner.is_working
+    bench.group.raises = [Unavailable("the broker is away for good")]
+    bench.wait("giving up", lambda: not bench.runner.is_working)
+    assert bench.runner.is_alive
+    bench.runner.renew(lease(2))
+    bench.wait("going on", lambda: bench.runner.is_working)
 
 
 def test_a_lease_that_comes_after_all_ends_that(bench: Bench) -> None:

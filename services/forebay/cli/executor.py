@@ -125,7 +125,7 @@ class Supervisor:
                 said = False
                 self._java = subprocess.Popen(self._command, env={**os.environ, **self._proof()})
                 code = self._java.wait()
-                left_behind()
+                left_behind()  # which takes leave of those that have ended
                 if not self._stopping.is_set():
                     click.echo(f"the executor ended with code {code}: waiting for the driver", err=True)
             elif not said:

@@ -37,12 +37,12 @@ _CONTROLS: deque[WorkerControl] = deque(maxlen=1)
 
 
 def _is_working() -> bool:
-    """Tell whether a loop of this worker runs that has outlived its executor; one that nothing follows is ended."""
+    """Tell whether a loop of this worker works that has outlived its executor; one that nothing follows is ended."""
     control = next(iter(_CONTROLS), None)
     if control is not None and control.is_told_to_leave:
         for runner in _RUNNERS.values():
             runner.stop()
-    return any(runner.is_alive for runner in _RUNNERS.values())
+    return any(runner.is_working for runner in _RUNNERS.values())
 
 
 class SparkBlocks:

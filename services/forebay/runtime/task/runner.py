@@ -89,6 +89,11 @@ class GroupRunner:
         return self._thread is not None and self._thread.is_alive()
 
     @property
+    def is_working(self) -> bool:
+        """Whether it runs and has its group: one that gave it up does nothing more unless a lease comes."""
+        return self.is_alive and self.group.is_open
+
+    @property
     def is_stuck(self) -> bool:
         """Whether the loop runs, but has not gone round for longer than any of its calls may take."""
         return self.is_alive and self._monotonic() - self._turned_at > STUCK_SECONDS
