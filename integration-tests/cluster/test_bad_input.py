@@ -31,7 +31,7 @@ def says(release: Release, *texts: str) -> None:
     assert not release.namespace.is_ready(release.driver)
 
 
-def test_a_wrong_address_is_named_and_tried_again(release: Release) -> None:
+def test_a_wrong_address_is_named_and_waited_for(release: Release) -> None:
     release.apply(
         "broker.enabled=false",
         f"global.kafka.bootstrapServers={NOBODY}",
@@ -39,8 +39,11 @@ def test_a_wrong_address_is_named_and_tried_again(release: Release) -> None:
         wait=False,
     )
     poll_until(lambda: NOBODY in release.log(container="wait"), "the address is in the log", 180)
-    assert "trying again" in release.log(container="wait")
-    assert not release.namespace.is_ready(release.driver)
+    (said,) = release.log(container="wait").splitlines()
+    assert f"waiting for the broker {NOBODY}: the name nobody.invalid is not known here" in said
+    assert "--bootstrap-servers (FOREBAY_BOOTSTRAP_SERVERS)" in said
+    waiting = release.namespace.get("pod", release.driver)["status"]["initContainerStatuses"][0]
+    assert "running" in waiting["state"] and waiting["restartCount"] == 0
 
 
 def test_a_missing_topic_is_named_with_the_command_that_makes_it(release: Release) -> None:
