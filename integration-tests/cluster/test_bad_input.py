@@ -43,7 +43,8 @@ def test_a_wrong_address_is_named_and_waited_for(release: Release) -> None:
     assert f"waiting for the broker {NOBODY}: the name nobody.invalid is not known here" in said
     assert "--bootstrap-servers (FOREBAY_BOOTSTRAP_SERVERS)" in said
     waiting = release.namespace.get("pod", release.driver)["status"]["initContainerStatuses"][0]
-    assert "running" in waiting["state"] and waiting["restartCount"] == 0
+    assert "running" in waiting["state"]
+    assert waiting["restartCount"] == 0
 
 
 def test_a_missing_topic_is_named_with_the_command_that_makes_it(release: Release) -> None:
