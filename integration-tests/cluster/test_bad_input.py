@@ -101,7 +101,7 @@ def test_another_release_of_the_same_application_is_refused_by_the_marker(
         "global.kafka.schemaRegistryUrl=http://demo-registry:8080/apis/ccompat/v7",
         wait=False,
     )
-    says(other, "the marker belongs to", "another application id")
+    says(other, "its last commit belongs to checkpoint", "another job runs under the same application id")
     other.namespace.helm("uninstall", "other", "--wait")
     release.settle(bench, job)
 
