@@ -172,7 +172,7 @@ def test_many_outputs_go_through_one_transaction(place: Place) -> None:
 
 
 def test_a_commit_larger_than_the_producer_s_queue_is_sent_as_the_broker_takes_it(place: Place) -> None:
-    small = KafkaSettings(**{**place.settings.model_dump(), "kafka": {"queue.buffering.max.kbytes": 1_024}})
+    small = replace(place.settings, kafka={"queue.buffering.max.kbytes": "1024"})
     values = [bytes([number]) * 300_000 for number in range(40)]
     replace(place, settings=small).opened().commit([place.commit(1, *values)])
     assert sorted(filter(None, place.seen(place.output))) == values
@@ -191,7 +191,7 @@ def test_a_topic_that_is_gone_is_named_when_nothing_can_be_committed(place: Plac
 def test_a_commit_the_broker_takes_too_slowly_is_given_up_within_the_transaction_s_time(place: Place) -> None:
     servers = place.settings.bootstrap_servers
     limit_producer(servers, place.source, 20_000)
-    slow = KafkaSettings(**{**place.settings.model_dump(), "kafka": {"client.id": place.source}})
+    slow = replace(place.settings, kafka={"client.id": place.source})
     try:
         with pytest.raises(TransactionTooLong, match="records still wait for the broker after 2 s"):
             replace(place, settings=slow).opened(2.0).commit([place.commit(1, *[b"v" * 50_000] * 100)])

@@ -45,7 +45,7 @@ class Poisoned(ServiceBench):
 
     def begin(self) -> None:
         """Connect a producer, and make the poisons of each input topic: all that reaches a decoder."""
-        self.settings = self.settings.model_copy(update={"schema_registry_ids": SchemaIds.ANY})
+        self.settings = replace(self.settings, schema_registry_ids=SchemaIds.ANY)
         # Larger than what .errors takes.
         self._producer = Producer({**self.settings.producer(), "message.max.bytes": 2 * SIDE_MAX_BYTES})
         self._encoders: dict[str, Any] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 
 import pytest
 
@@ -84,7 +85,7 @@ def test_what_the_broker_does_not_create_is_refused_with_its_reason(
 
 
 def test_a_broker_that_is_not_there_is_unavailable(settings: KafkaSettings) -> None:
-    elsewhere = settings.model_copy(update={"bootstrap_servers": "127.0.0.1:1"})
+    elsewhere = replace(settings, bootstrap_servers="127.0.0.1:1")
     with pytest.raises(KafkaUnavailable, match=r"127\.0\.0\.1:1"):
         TopicAdmin(elsewhere, timeout_s=1).describe(["any"])
 

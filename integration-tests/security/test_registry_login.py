@@ -17,6 +17,7 @@ from security.secured import Secured
 
 from forebay.kafka.errors import RegistryRefused
 from forebay.kafka.registry import SchemaRegistry
+from forebay.kafka.secret import Secret
 from forebay.kafka.settings import KafkaSettings
 from forebay.platform.ports import HOST, free_port
 
@@ -43,14 +44,12 @@ def door(secured: Secured) -> Iterator[str]:
 
 def registry(url: str, authority: Path, password: str = "secret") -> SchemaRegistry:
     """Return a client."""
-    settings = KafkaSettings.model_validate(
-        {
-            "bootstrap_servers": "unused:1",
-            "schema_registry_url": url,
-            "schema_registry_username": "forebay",
-            "schema_registry_password": password,
-            "schema_registry_ca_location": authority,
-        }
+    settings = KafkaSettings(
+        bootstrap_servers="unused:1",
+        schema_registry_url=url,
+        schema_registry_username="forebay",
+        schema_registry_password=Secret(password),
+        schema_registry_ca_location=authority,
     )
     return SchemaRegistry(settings.registry(), patience_s=0)
 

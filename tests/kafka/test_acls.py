@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from pydantic import SecretStr
 
 from forebay.catalog import all_services, find_service
 from forebay.kafka.acls import Operation, Resource, Right, Role, as_commands, missing_kind, rights
 from forebay.kafka.identities import rescale_topic
+from forebay.kafka.secret import Secret
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.rights import JobRights
 from forebay.runtime.spec import JobSpec
@@ -105,7 +105,7 @@ def test_a_refusal_tells_what_it_is_about(kind: Resource) -> None:
 
 
 def test_the_principal_is_told_as_far_as_the_settings_know_it() -> None:
-    def principal(**options: str | SecretStr) -> str:
+    def principal(**options: str | Secret) -> str:
         given = {name.replace("_", "."): value for name, value in options.items()}
         kafka = KafkaSettings(bootstrap_servers="x:1", schema_registry_url="http://x", kafka=given)
         return JobRights(kafka, find_service("user-sessions"), "app").principal

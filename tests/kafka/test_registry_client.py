@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from pydantic import SecretStr
 
 from forebay.codec import DecodeError
 from forebay.kafka.errors import RegistryRefused
 from forebay.kafka.registry import SchemaRegistry, subject_of
 from forebay.kafka.registry_settings import Compatibility, RegistrySettings
+from forebay.kafka.secret import Secret
 from forebay.serde import RegistryUnavailable, Schema, UnknownSchemaId
 from tests.kafka.registry_double import RegistryDouble, running
 
@@ -127,7 +127,7 @@ def test_a_registry_that_is_not_there_is_unavailable() -> None:
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_registry_that_does_not_let_us_in_refuses(double: RegistryDouble, status: int) -> None:
     double.answer("GET /schemas/ids/7", (status, {"message": "no"}))
-    registry = client(double, username="me", password=SecretStr("hunter2"))
+    registry = client(double, username="me", password=Secret("hunter2"))
     with pytest.raises(RegistryRefused, match="check FOREBAY_SCHEMA_REGISTRY_USERNAME") as caught:
         registry.schema(7)
     assert "hunter2" not in str(caught.value)
@@ -135,7 +135,7 @@ def test_a_registry_that_does_not_let_us_in_refuses(double: RegistryDouble, stat
 
 def test_credentials_are_sent(double: RegistryDouble) -> None:
     double.answer("GET /schemas/ids/7", (200, {"schema": SCHEMA.text}))
-    client(double, username="me", password=SecretStr("hunter2")).schema(7)
-    client(double, token=SecretStr("t0ken")).schema(7)
+    client(double, username="me", password=Secret("hunter2")).schema(7)
+    client(double, token=Secret("t0ken")).schema(7)
     basic = base64.b64encode(b"me:hunter2").decode()
     assert [headers["Authorization"] for headers in double.headers] == [f"Basic {basic}", "Bearer t0ken"]

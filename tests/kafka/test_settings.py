@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 from typing import Any
 
 import pytest
-from pydantic import SecretStr, ValidationError
 
-from forebay.kafka.registry_settings import Compatibility
+from forebay.kafka.environment import settings_from_environment
+from forebay.kafka.errors import KafkaSettingsError
+from forebay.kafka.registry_settings import Compatibility, SchemaIds
+from forebay.kafka.secret import Secret
 from forebay.kafka.settings import KafkaSettings
-
-
-@pytest.fixture(autouse=True)
-def bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in os.environ if name.startswith("FOREBAY_")]:
-        monkeypatch.delenv(name)
 
 
 def settings(**given: Any) -> KafkaSettings:
@@ -56,47 +51,88 @@ def test_values_become_text() -> None:
     assert (producer["linger.ms"], producer["socket.keepalive.enable"]) == ("5", "true")
 
 
-def test_the_environment_sets_fields_and_options(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FOREBAY_BOOTSTRAP_SERVERS", "elsewhere:9093")
-    monkeypatch.setenv("FOREBAY_SCHEMA_REGISTRY_URL", "https://registry/apis/ccompat/v7/")
-    monkeypatch.setenv("FOREBAY_SCHEMA_REGISTRY_COMPATIBILITY", "FULL")
-    monkeypatch.setenv("FOREBAY_KAFKA_SSL_CA_LOCATION", "ca.pem")
-    monkeypatch.setenv("FOREBAY_KAFKA_LOG_LEVEL", "7")
-    monkeypatch.setenv("FOREBAY_KAFKA_LINGER_MS", "5")
-    found = KafkaSettings(kafka={"linger.ms": "9"})
+ADDRESSES = {
+    "FOREBAY_BOOTSTRAP_SERVERS": "elsewhere:9093",
+    "FOREBAY_SCHEMA_REGISTRY_URL": "https://registry/apis/ccompat/v7/",
+}
+
+
+def test_the_environment_sets_fields_and_options() -> None:
+    environment = {
+        **ADDRESSES,
+        "FOREBAY_SCHEMA_REGISTRY_COMPATIBILITY": "FULL",
+        "FOREBAY_SCHEMA_REGISTRY_IDS": "any",
+        "FOREBAY_SCHEMA_REGISTRY_TIMEOUT_S": "2.5",
+        "FOREBAY_SCHEMA_REGISTRY_USERNAME": "",
+        "FOREBAY_SCHEMA_REGISTRY_TOKEN": "t0ken",
+        "FOREBAY_SCHEMA_REGISTRY_CA_LOCATION": "/etc/ca.pem",
+        "FOREBAY_KAFKA_SSL_CA_LOCATION": "ca.pem",
+        "FOREBAY_KAFKA_LOG_LEVEL": "7",
+        "FOREBAY_KAFKA_LINGER_MS": "5",
+    }
+    found = settings_from_environment(environment, {"linger.ms": "9"})
+    registry = found.registry()
     assert found.bootstrap_servers == "elsewhere:9093"
-    assert found.registry().url == "https://registry/apis/ccompat/v7"
-    assert found.registry().compatibility is Compatibility.FULL
+    assert registry.url == "https://registry/apis/ccompat/v7"
+    assert (registry.compatibility, found.schema_registry_ids) == (Compatibility.FULL, SchemaIds.ANY)
+    assert (registry.timeout_s, registry.username, registry.token) == (2.5, None, Secret("t0ken"))
+    assert str(registry.ca_location) == "/etc/ca.pem"
     assert found.kafka == {"ssl.ca.location": "ca.pem", "log_level": "7", "linger.ms": "9"}
+    assert settings_from_environment(environment, bootstrap_servers="here:1").bootstrap_servers == "here:1"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("COMPATIBILITY", "FULLY", "=FULLY: choose one of NONE, BACKWARD, BACKWARD_TRANSITIVE"),
+        ("IDS", "all", "=all: choose one of subject, any"),
+        ("TIMEOUT_S", "soon", "=soon: give a number of seconds"),
+        ("TIMEOUT_S", "0", ": a request takes more than 0 seconds"),
+        ("TIMEOUT_S", "nan", ": a request takes more than 0 seconds"),
+        ("URL", "registry:8081", ": a schema registry's URL is http://host:port"),
+        ("URL", "", " is not set"),
+    ],
+)
+def test_a_variable_that_makes_no_sense_is_named(name: str, value: str, told: str) -> None:
+    variable = f"FOREBAY_SCHEMA_REGISTRY_{name}"
+    with pytest.raises(KafkaSettingsError) as caught:
+        settings_from_environment({**ADDRESSES, variable: value})
+    assert str(caught.value).startswith(f"{variable}{told}")
 
 
 @pytest.mark.parametrize("name", ["sasl.password", "ssl.key.password", "sasl.oauthbearer.client.secret", "ssl.key.pem"])
 def test_secrets_are_never_shown(name: str) -> None:
-    given = settings(kafka={name: "hunter2"}, schema_registry_password="hunter2", schema_registry_token="hunter2")
-    assert "hunter2" not in f"{given} {given!r} {given.model_dump()} {given.model_dump_json()} {given.registry()}"
+    secret = Secret("hunter2")
+    given = settings(kafka={name: "hunter2"}, schema_registry_password=secret, schema_registry_token=secret)
+    assert "hunter2" not in f"{given} {given!r} {given.kafka} {given.registry()} {secret} {secret!r}"
     assert given.consumer()[name] == "hunter2"
 
 
 def test_secrets_survive_the_way_to_a_worker() -> None:
-    given = settings(kafka={"sasl.password": "hunter2"}, schema_registry_password=SecretStr("hunter3"))
+    given = settings(kafka={"sasl.password": "hunter2"}, schema_registry_password=Secret("hunter3"))
     arrived = pickle.loads(pickle.dumps(given))
     assert arrived == given
     assert arrived.consumer()["sasl.password"] == "hunter2"
-    assert arrived.registry().password.get_secret_value() == "hunter3"
+    assert arrived.registry().password.reveal() == "hunter3"
 
 
 @pytest.mark.parametrize("url", ["registry:8081", "ftp://registry", "http://", ""])
 def test_a_url_that_is_none(url: str) -> None:
-    with pytest.raises(ValidationError, match="a schema registry's URL is http://host:port"):
+    with pytest.raises(KafkaSettingsError, match=r"^FOREBAY_SCHEMA_REGISTRY_URL: .* is http://host:port or https"):
         settings(schema_registry_url=url)
 
 
+def test_a_url_that_can_t_be_read() -> None:
+    with pytest.raises(KafkaSettingsError, match=r"^FOREBAY_SCHEMA_REGISTRY_URL: this is no URL: Invalid IPv6 URL$"):
+        settings(schema_registry_url="http://[::1/")
+
+
 def test_credentials_in_the_url_are_refused_without_being_shown() -> None:
-    with pytest.raises(ValidationError, match="credentials don't belong into the URL") as caught:
+    with pytest.raises(KafkaSettingsError, match="credentials don't belong into the URL") as caught:
         settings(schema_registry_url="http://me:hunter2@registry:8081")
     assert "hunter2" not in str(caught.value)
 
 
-def test_unknown_settings_are_refused() -> None:
-    with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
-        settings(bootstrap_server="kafka:9092")
+def test_a_broker_is_named() -> None:
+    with pytest.raises(KafkaSettingsError, match="FOREBAY_BOOTSTRAP_SERVERS: name at least one broker"):
+        settings(bootstrap_servers="")

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from pydantic import ValidationError
 
 from forebay.cli.options import home_option
+from forebay.kafka.environment import settings_from_environment
 from forebay.kafka.option_names import is_secret
 from forebay.kafka.settings import KafkaSettings
 from forebay.platform import Platform, PlatformError
@@ -61,15 +61,12 @@ def connect(
         bootstrap_servers = bootstrap_servers or endpoints.bootstrap_servers
         schema_registry_url = schema_registry_url or endpoints.registry_url
     try:
-        settings = KafkaSettings(
+        settings = settings_from_environment(
             bootstrap_servers=bootstrap_servers,
             schema_registry_url=schema_registry_url,
             kafka=dict(map(_name_and_value, kafka_options)),
         )
         settings.check()
-    except ValidationError as error:
-        wrong = (f"FOREBAY_{str(e['loc'][0]).upper() if e['loc'] else 'KAFKA'}: {e['msg']}" for e in error.errors())
-        raise click.UsageError("; ".join(wrong)) from None
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     return settings

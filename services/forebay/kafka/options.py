@@ -9,12 +9,12 @@ from types import MappingProxyType
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Producer
-from pydantic import SecretStr
 
 from forebay.kafka.errors import KafkaSettingsError
 from forebay.kafka.option_names import ALL, CONSUMER, PRODUCER, is_secret
+from forebay.kafka.secret import Secret
 
-Options = Mapping[str, str | SecretStr]
+Options = Mapping[str, str | Secret]
 
 RESERVED: Mapping[str, str] = MappingProxyType(
     {
@@ -34,30 +34,25 @@ RESERVED: Mapping[str, str] = MappingProxyType(
 """Options that exactly-once rests on, with the reason why they can't be set."""
 
 
-def plain(value: str | SecretStr) -> str:
+def plain(value: str | Secret) -> str:
     """Return an option's value as librdkafka takes it."""
-    return value.get_secret_value() if isinstance(value, SecretStr) else value
+    return value.reveal() if isinstance(value, Secret) else value
 
 
-def as_text(options: object) -> dict[str, str | SecretStr]:
+def as_text(options: object) -> dict[str, str | Secret]:
     """Return options with their values as text. Raises ValueError for anything but a mapping."""
     if not isinstance(options, Mapping):
         raise ValueError("Kafka options are a mapping from names to values")
     return {
-        str(name): value
-        if isinstance(value, SecretStr)
-        else str(value).lower()
-        if isinstance(value, bool)
-        else str(value)
+        str(name): value if isinstance(value, Secret) else str(value).lower() if isinstance(value, bool) else str(value)
         for name, value in options.items()
     }
 
 
-def hide_secrets(options: Options) -> dict[str, str | SecretStr]:
+def hide_secrets(options: Options) -> dict[str, str | Secret]:
     """Return the options with the values of secret ones wrapped, so that no repr shows them."""
     return {
-        name: SecretStr(value) if is_secret(name) and isinstance(value, str) else value
-        for name, value in options.items()
+        name: Secret(value) if is_secret(name) and isinstance(value, str) else value for name, value in options.items()
     }
 
 
@@ -121,8 +116,8 @@ def _reason_against(config: dict[str, Any]) -> str:
 
 def _masked(reason: str, options: Options) -> str:
     for value in options.values():
-        if isinstance(value, SecretStr) and value.get_secret_value():
-            reason = reason.replace(value.get_secret_value(), "**********")
+        if isinstance(value, Secret) and value.reveal():
+            reason = reason.replace(value.reveal(), "**********")
     return reason
 
 

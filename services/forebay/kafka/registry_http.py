@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import requests
-from pydantic import SecretStr
 
 from forebay.kafka.errors import RegistryRefused
 from forebay.kafka.registry_settings import RegistrySettings
+from forebay.kafka.secret import Secret
 from forebay.serde.resolver import RegistryUnavailable
 
 _JSON = "application/vnd.schemaregistry.v1+json"
@@ -50,7 +50,7 @@ class RegistryHttp:
             certificate = str(settings.certificate_location)
             self._session.cert = (certificate, str(key)) if key is not None else certificate
         if settings.username is not None:
-            password = settings.password.get_secret_value() if settings.password else ""
+            password = settings.password.reveal() if settings.password else ""
             self._session.auth = (settings.username, password)
         elif settings.token is not None:
             self._session.auth = _Bearer(settings.token)
@@ -111,11 +111,11 @@ class RegistryHttp:
 class _Bearer(requests.auth.AuthBase):
     """A token; as a header of the session it would lose against ~/.netrc."""
 
-    def __init__(self, token: SecretStr) -> None:
+    def __init__(self, token: Secret) -> None:
         self._token = token
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        request.headers["Authorization"] = f"Bearer {self._token.get_secret_value()}"
+        request.headers["Authorization"] = f"Bearer {self._token.reveal()}"
         return request
 
 

@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import SecretStr
+from forebay.kafka.secret import Secret
 
 
 class Compatibility(enum.Enum):
@@ -55,8 +55,8 @@ class RegistrySettings:
 
     url: str
     username: str | None = None
-    password: SecretStr | None = None
-    token: SecretStr | None = None
+    password: Secret | None = None
+    token: Secret | None = None
     ca_location: Path | None = None
     certificate_location: Path | None = None
     key_location: Path | None = None

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, model_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
-
+from forebay.kafka.errors import KafkaSettingsError
 from forebay.kafka.librdkafka_log import log_options, outage_options
-from forebay.kafka.option_names import from_environment
-from forebay.kafka.options import as_text, check_options, for_admin, for_consumer, for_producer, hide_secrets
+from forebay.kafka.options import Options, as_text, check_options, for_admin, for_consumer, for_producer, hide_secrets
 from forebay.kafka.registry_settings import Compatibility, RegistrySettings, SchemaIds
-
-_OPTION_PREFIX = "FOREBAY_KAFKA_"
+from forebay.kafka.secret import Secret
 
 _EVERY: Mapping[str, Any] = {"reconnect.backoff.max.ms": 1_000}
 """Kafka's own clients ask for a broker that went away once a second; librdkafka only every ten after a while."""
@@ -40,49 +36,38 @@ _PRODUCER: Mapping[str, Any] = {
 }
 
 
-def _registry_url(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError("a schema registry's URL is http://host:port or https://host:port, with a path if it has one")
-    if parts.username or parts.password:
-        raise ValueError("credentials don't belong into the URL: give schema_registry_username and _password")
-    return url.rstrip("/")
-
-
-class KafkaSettings(BaseSettings):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KafkaSettings:
     """Where broker and schema registry are and how to reach them.
 
-    Each field by environment variable: FOREBAY_BOOTSTRAP_SERVERS, FOREBAY_SCHEMA_REGISTRY_URL ... Any client option of
-    librdkafka: `kafka={"ssl.ca.location": "ca.pem"}` or FOREBAY_KAFKA_SSL_CA_LOCATION=ca.pem. Secrets are never shown.
+    Args:
+        kafka: any client options of librdkafka, such as {"ssl.ca.location": "ca.pem"}; secret ones are never shown.
+        The others: as in RegistrySettings.
+
+    Raises:
+        KafkaSettingsError: a value makes no sense; names it by its environment variable (settings_from_environment).
     """
 
-    model_config = SettingsConfigDict(env_prefix="FOREBAY_", frozen=True, hide_input_in_errors=True, extra="forbid")
-
-    bootstrap_servers: Annotated[str, Field(min_length=1)]
-    schema_registry_url: Annotated[str, AfterValidator(_registry_url)]
+    bootstrap_servers: str
+    schema_registry_url: str
     schema_registry_username: str | None = None
-    schema_registry_password: SecretStr | None = None
-    schema_registry_token: SecretStr | None = None
+    schema_registry_password: Secret | None = None
+    schema_registry_token: Secret | None = None
     schema_registry_ca_location: Path | None = None
     schema_registry_certificate_location: Path | None = None
     schema_registry_key_location: Path | None = None
     schema_registry_compatibility: Compatibility = Compatibility.BACKWARD
     schema_registry_ids: SchemaIds = SchemaIds.SUBJECT
-    schema_registry_timeout_s: Annotated[float, Field(gt=0)] = 10.0
-    kafka: Annotated[
-        Mapping[str, str | SecretStr], NoDecode, BeforeValidator(as_text), AfterValidator(hide_secrets)
-    ] = {}
+    schema_registry_timeout_s: float = 10.0
+    kafka: Options = field(default_factory=dict)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _options_from_environment(cls, values: Any) -> Any:
-        found = {
-            from_environment(name.removeprefix(_OPTION_PREFIX)): value
-            for name, value in os.environ.items()
-            if name.startswith(_OPTION_PREFIX)
-        }
-        given = as_text(values.get("kafka", {}))
-        return {**values, "kafka": {**found, **given}}
+    def __post_init__(self) -> None:
+        if not self.bootstrap_servers:
+            raise KafkaSettingsError("FOREBAY_BOOTSTRAP_SERVERS: name at least one broker, host:port")
+        if not self.schema_registry_timeout_s > 0:
+            raise KafkaSettingsError("FOREBAY_SCHEMA_REGISTRY_TIMEOUT_S: a request takes more than 0 seconds")
+        object.__setattr__(self, "schema_registry_url", _registry_url(self.schema_registry_url))
+        object.__setattr__(self, "kafka", hide_secrets(as_text(self.kafka)))
 
     def check(self) -> None:
         """Refuse client options that librdkafka does not take; connect to nothing. Raises KafkaSettingsError."""
@@ -119,3 +104,22 @@ class KafkaSettings(BaseSettings):
         level = {"log_level": 7} if "debug" in self.kafka else {}
         outage = outage_options(client, self.bootstrap_servers)
         return {"bootstrap.servers": self.bootstrap_servers, **_EVERY, **log_options(), **level, **outage}
+
+
+def _registry_url(url: str) -> str:
+    """Return the URL without a slash at its end. Raises KafkaSettingsError, which does not show it."""
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:  # such as http://[::1
+        raise KafkaSettingsError(f"FOREBAY_SCHEMA_REGISTRY_URL: this is no URL: {error}") from None
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise KafkaSettingsError(
+            "FOREBAY_SCHEMA_REGISTRY_URL: a schema registry's URL is http://host:port or https://host:port, with a "
+            "path if it has one"
+        )
+    if parts.username or parts.password:
+        raise KafkaSettingsError(
+            "FOREBAY_SCHEMA_REGISTRY_URL: credentials don't belong into the URL: give "
+            "FOREBAY_SCHEMA_REGISTRY_USERNAME and _PASSWORD"
+        )
+    return url.rstrip("/")

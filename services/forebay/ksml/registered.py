@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
+from forebay.kafka.environment import settings_from_environment
 from forebay.kafka.errors import RegistryRefused
 from forebay.kafka.registry import SchemaRegistry, shared_registry
-from forebay.kafka.settings import KafkaSettings
 from forebay.ksml.schemas import NoRegistry, Registry
 from forebay.ksml.types import UnknownType
 from forebay.serde.resolver import RegistryUnavailable
@@ -57,4 +57,4 @@ def _registry() -> SchemaRegistry:
         raise UnknownType(
             f"keys and values with a schema of the registry need one in every process of the job: set {URL}"
         )
-    return shared_registry(KafkaSettings(bootstrap_servers="none", schema_registry_url=os.environ[URL]).registry())
+    return shared_registry(settings_from_environment(bootstrap_servers="none").registry())

@@ -1,0 +1,24 @@
+"""Text that nothing shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+_SHOWN = "**********"
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A password or key, which no repr, log line or error shows."""
+
+    _text: str = field(repr=False)
+
+    def reveal(self) -> str:
+        """Return the text itself, for whoever logs in with it."""
+        return self._text
+
+    def __str__(self) -> str:
+        return _SHOWN
+
+    def __repr__(self) -> str:
+        return f"Secret('{_SHOWN}')"
