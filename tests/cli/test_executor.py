@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+import sys
+import threading
+import time
 import zipfile
+from collections.abc import Callable
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from forebay.cli.executor import OPENED, PROPERTIES, java_command
+from forebay.cli import executor
+from forebay.cli.executor import OPENED, PROPERTIES, Supervisor, java_command
 from forebay.cli.main import run
 from forebay.runtime import kubernetes
 from forebay.runtime.rpc_secret import ENCRYPTED, driver_settings, executor_environment
@@ -95,3 +100,51 @@ def test_a_driver_outside_of_a_pod_is_told_what_to_do(monkeypatch: pytest.Monkey
     monkeypatch.setattr(kubernetes, "SERVICE_ACCOUNT", tmp_path / "nowhere")
     with pytest.raises(kubernetes.NotOnKubernetes, match="give --slots instead"):
         kubernetes.ExecutorPods.of_this_pod("demo-executor", "demo")
+
+
+JVM = """
+import signal, sys
+with open(sys.argv[1], "a") as started:
+    started.write("started,")
+signal.sigwait({signal.SIGPWR})
+"""
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_one_that_can_t_hold_its_driver_s_leases_leaves_until_there_is_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    driver_is_there, asked = threading.Event(), threading.Semaphore(0)
+    driver_is_there.set()
+
+    def answers(driver: str) -> bool:
+        asked.release()
+        return driver_is_there.is_set()
+
+    monkeypatch.setattr(executor, "answers", answers)
+    monkeypatch.setattr(executor, "_POLL_SECONDS", 0.01)
+    started = tmp_path / "started"
+    started.touch()
+    block = "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGPWR})\n"
+    supervisor = Supervisor("driver", [sys.executable, "-c", block + JVM, str(started)], None)
+    thread = threading.Thread(target=supervisor.run)
+    thread.start()
+    until(lambda: started.read_text() == "started,")
+    supervisor.leave()
+    until(lambda: "this executor has other code than driver" in capsys.readouterr().err)
+    for _ in range(20):
+        assert asked.acquire(timeout=20), "it looks whether the driver is still there"
+    assert started.read_text() == "started,", "it does not join the same driver again"
+    driver_is_there.clear()
+    until(lambda: "driver:7078 is not there yet" in capsys.readouterr().err)
+    driver_is_there.set()
+    until(lambda: started.read_text() == "started,started,")
+    supervisor.stop()
+    thread.join(20)
+    assert not thread.is_alive()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from forebay.catalog import Service, Topic, all_services
-from forebay.runtime.prepare import code_version
+from forebay.runtime.code_version import code_version
 
 SERVICES = all_services()
 

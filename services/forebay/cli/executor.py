@@ -18,7 +18,7 @@ import click
 from forebay.cli.options import spark_secret_option
 from forebay.flags import Flag
 from forebay.runtime.kubernetes import EXECUTOR_SLOTS
-from forebay.runtime.outliving import allow_outliving, left_behind
+from forebay.runtime.outliving import LEAVE, allow_outliving, left_behind
 from forebay.runtime.rpc_secret import ENCRYPTED, executor_environment
 from forebay.runtime.shared_classes import archive_options, class_path
 
@@ -26,6 +26,7 @@ DRIVER_PORT = 7078
 _BACKEND = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
 _POLL_SECONDS = 1.0
 _GRACE_SECONDS = 90.0
+_AWAY_SECONDS = 60.0
 
 OPENED = (
     "java.base/java.lang",
@@ -114,6 +115,7 @@ class Supervisor:
     def __init__(self, driver: str, command: list[str], secret: Path | None) -> None:
         self._driver, self._command, self._secret = driver, command, secret
         self._stopping = Flag()
+        self._leaving = Flag()
         self._java: subprocess.Popen[bytes] | None = None
 
     def run(self) -> None:
@@ -123,10 +125,13 @@ class Supervisor:
             if answers(self._driver):
                 click.echo(f"joining the driver {self._driver}")
                 said = False
+                self._leaving.clear()
                 self._java = subprocess.Popen(self._command, env={**os.environ, **self._proof()})
                 code = self._java.wait()
                 left_behind()  # which takes leave of those that have ended
-                if not self._stopping.is_set():
+                if self._leaving.is_set():
+                    self._stay_away()
+                elif not self._stopping.is_set():
                     click.echo(f"the executor ended with code {code}: waiting for the driver", err=True)
             elif not said:
                 click.echo(f"the driver {self._driver}:{DRIVER_PORT} is not there yet: waiting", err=True)
@@ -137,9 +142,25 @@ class Supervisor:
     def stop(self) -> None:
         """Ask the JVM to finish its tasks and leave (decommission); end it after 90 s. Safe in a signal handler."""
         self._stopping.set()
+        self._decommission()
+
+    def leave(self) -> None:
+        """Leave this driver, whose leases this code can't hold, until there is another. Safe in a signal handler."""
+        if not self._leaving.is_set():
+            self._leaving.set()
+            self._decommission()
+
+    def _decommission(self) -> None:
         if self._java is not None and self._java.poll() is None:
             self._java.send_signal(signal.SIGPWR)
             threading.Thread(target=self._end, args=(self._java,), daemon=True).start()
+
+    def _stay_away(self) -> None:
+        """Wait until the driver has gone; one that was replaced unseen is tried again after a minute."""
+        click.echo(f"this executor has other code than {self._driver}: it joins the next driver", err=True)
+        deadline = time.monotonic() + _AWAY_SECONDS
+        while answers(self._driver) and time.monotonic() < deadline and not self._stopping.wait(_POLL_SECONDS):
+            pass
 
     def _await_workers(self) -> None:
         """Wait for workers whose loops go on while the driver is replaced: they have the pod's grace."""
@@ -183,4 +204,5 @@ def executor(driver: str, application: str, memory: str, spark_secret: Path | No
     supervisor = Supervisor(driver, command, spark_secret)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: supervisor.stop())
+    signal.signal(LEAVE, lambda _number, _frame: supervisor.leave())
     supervisor.run()

@@ -23,6 +23,7 @@ from forebay.processor.declared import declared_stores
 from forebay.renaming import actual_topics, renamed
 from forebay.runtime.broker_check import check_broker
 from forebay.runtime.checkpoint import held_checkpoint, is_begun
+from forebay.runtime.code_version import code_version
 from forebay.runtime.compacted_inputs import check_compacted_inputs
 from forebay.runtime.errors import StopJob
 from forebay.runtime.health import Health, health_server
@@ -34,7 +35,7 @@ from forebay.runtime.matched import find_matches
 from forebay.runtime.metrics import JobMetrics
 from forebay.runtime.plan import Plan
 from forebay.runtime.positions import committed_positions
-from forebay.runtime.prepare import check_topics, code_version, count_tasks, register_contracts
+from forebay.runtime.prepare import check_topics, count_tasks, register_contracts
 from forebay.runtime.query import JobRunner
 from forebay.runtime.restore import Restore, prepare_restore, refuse_without_positions
 from forebay.runtime.rights import JobRights

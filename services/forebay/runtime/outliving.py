@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import time
 from collections.abc import Callable, MutableMapping
 from contextlib import suppress
@@ -22,6 +23,8 @@ log = logging.getLogger(__name__)
 
 _VARIABLE = "FOREBAY_WORKERS_OUTLIVE"
 _LOOK_SECONDS = 0.2
+LEAVE = signal.SIGUSR1
+"""What a worker asks its executor's supervisor with to leave the driver (`leave_driver`)."""
 
 
 class _Outliving:
@@ -42,6 +45,12 @@ def allow_outliving(environment: MutableMapping[str, str]) -> None:
     What they log then goes where this process logs: an executor that has ended hands nothing on.
     """
     environment[_VARIABLE] = str(os.getpid())
+
+
+def leave_driver() -> None:
+    """Have this worker's executor leave its driver, whose leases it can't hold; nothing where nobody looks after it."""
+    with suppress(KeyError, ProcessLookupError):
+        os.kill(int(os.environ[_VARIABLE]), LEAVE)
 
 
 def left_behind() -> list[psutil.Process]:

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib
 from collections.abc import Collection, Mapping
-from pathlib import Path
-from typing import Any
 
-import forebay
 from forebay.catalog import Service, Topic
 from forebay.codec import registering
 from forebay.formats import contract_of, no_contracts
@@ -21,9 +16,6 @@ from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.changelog import internal_topic
 from forebay.runtime.errors import StopJob
 from forebay.serde.subjects import connect
-
-HASHED = (".py", ".sql", ".yaml")
-"""Endings of the files that decide what a service computes."""
 
 _ANSWER_SECONDS = 8.0
 
@@ -114,30 +106,3 @@ def _register_formats(job: Job) -> None:
                 register = registering(kind.codec(no_contracts))
                 if register is not None:
                     register()
-
-
-def code_version(service: Service, logic: Mapping[str, Any]) -> str:
-    """Return the version of what computes a batch: the library's, and a hash over the service's package and settings.
-
-    The hash covers names and contents of every file of the package that can change a result (HASHED).
-    """
-    hashed = hashlib.blake2b(digest_size=6)
-    for name, file in _hashed_files(service):
-        data = file.read_bytes()
-        hashed.update(f"{name}\0{len(data)}\0".encode())
-        hashed.update(data)
-    hashed.update(repr(load_job(service.job).settings(**logic)).encode())
-    return f"{forebay.__version__}+{hashed.hexdigest()}"
-
-
-def _hashed_files(service: Service) -> list[tuple[str, Path]]:
-    package = importlib.import_module(service.package)
-    if not hasattr(package, "__path__"):
-        file = Path(str(package.__file__))
-        return [(file.name, file)]
-    return sorted(
-        (file.relative_to(folder).as_posix(), file)
-        for folder in map(Path, package.__path__)
-        for file in folder.rglob("*")
-        if file.suffix in HASHED
-    )

@@ -44,8 +44,12 @@ _ROOT = "Caused by: "
 _CALL = "Py4JJavaError: An error occurred while calling "
 """What Python says of any failure in Java; Java's own causes follow it."""
 _SILENT = "a process of the query ended without a word (killed, or out of memory)"
-_PASSES = ("Unavailable", "GroupFenced", "NotAuthorized", "Python worker failed to connect back", *PASSING)
-"""What a broker or registry says that is down or refuses us, Spark (after 10 s) on a busy machine, a full volume."""
+_OTHER_CODE = "OtherCodeError"
+_LONGEST_PAUSE_UPGRADING = 3.0
+"""Executors are replaced one by one: whenever one has come, the work can go on."""
+_PASSES = ("Unavailable", "GroupFenced", "NotAuthorized", "Python worker failed to connect back", _OTHER_CODE, *PASSING)
+"""What a broker or registry says that is down or refuses us, Spark (after 10 s) on a busy machine, executors of another
+release, a full volume."""
 
 _OTHER_STATE = ("STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE", "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA")
 """What Spark says where it finds the state of a release that kept it otherwise, before a lease could look."""
@@ -139,6 +143,8 @@ class JobRunner:
                     ) from error
                 if _is_size(text):
                     self._smaller_commits()
+                if _OTHER_CODE in text:
+                    pause = min(pause, _LONGEST_PAUSE_UPGRADING)
                 cause = self._failed(explained(cause_of(text), text))
                 log.warning(
                     "%s: the query failed: %s: starting it again in %.0f s", self._spec.application, cause, pause

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from forebay.runtime.outliving import leave_driver
+from forebay.runtime.spark.other_code import OtherCodeError, told
 from forebay.runtime.spark.sealed import SealedSpec
 
 if TYPE_CHECKING:
@@ -42,14 +44,27 @@ class LeaseHolder(StatefulProcessor):
         self._states = declared_states(handle)
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:
+        for row in rows:
+            try:
+                reports = self._held(row["lease"])
+            except OtherCodeError:
+                leave_driver()
+                raise
+            yield Row(reports=reports)
+
+    def close(self) -> None:
+        self._states = None
+
+    def _held(self, lease: str) -> str:
         from forebay.runtime.spark.leases import SparkStorage, hold  # noqa: PLC0415 (to declare states takes none of it)
 
         assert self._states is not None
         if self._spec is None:
             self._spec = self._sealed.open()
-        storage = SparkStorage(self._states)
-        for row in rows:
-            yield Row(reports=hold(self._spec, row["lease"], storage))
-
-    def close(self) -> None:
-        self._states = None
+        try:
+            return hold(self._spec, lease, SparkStorage(self._states))
+        except Exception as error:  # whatever ends a lease
+            failure = told(error, self._spec)
+            if failure is error:
+                raise
+            raise failure from None

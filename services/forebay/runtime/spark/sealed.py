@@ -2,20 +2,53 @@
 
 from __future__ import annotations
 
+import dataclasses
+import io
 import pickle
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from forebay import __version__
+from forebay.runtime.spark.other_code import OtherCodeError
 
 if TYPE_CHECKING:
     from forebay.runtime.spec import JobSpec
 
+_UNREADABLE = (AttributeError, ImportError, LookupError, TypeError, ValueError, pickle.UnpicklingError)
+
 
 class SealedSpec:
-    """A job's spec as bytes. A start has three processes that pass it on; unpickled, it costs each half a second."""
+    """A job's spec as bytes. A start has three processes that pass it on; unpickled, it costs each half a second.
+
+    While a cluster is upgraded executors of the release before read it: records are written as their fields by name,
+    of which a reader takes those that it knows, and its own defaults for those that it misses.
+    """
 
     def __init__(self, spec: JobSpec) -> None:
-        self._data = pickle.dumps(spec)
+        written = io.BytesIO()
+        _ByFields(written).dump(spec)
+        self._data = written.getvalue()
+        self._release = __version__
 
     def open(self) -> JobSpec:
-        """Return the spec."""
-        spec: JobSpec = pickle.loads(self._data)
+        """Return the spec. Raises OtherCodeError."""
+        try:
+            spec: JobSpec = pickle.loads(self._data)
+        except _UNREADABLE as error:
+            raise OtherCodeError(
+                f"forebay {__version__} can't read what its driver of {self._release} sends", error
+            ) from None
         return spec
+
+
+class _ByFields(pickle.Pickler):
+    def reducer_override(self, value: Any) -> Any:
+        if not dataclasses.is_dataclass(value) or isinstance(value, type):
+            return NotImplemented
+        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
+        return _made, (type(value), fields)
+
+
+def _made(kind: Any, fields: dict[str, Any]) -> Any:
+    """Return a record of what this release knows of the fields. Raises TypeError for one without a default."""
+    known = {field.name for field in dataclasses.fields(kind) if field.init}
+    return kind(**{name: value for name, value in fields.items() if name in known})

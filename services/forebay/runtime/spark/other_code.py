@@ -1,0 +1,34 @@
+"""Workers whose code is not their driver's, as while a cluster is upgraded: their failures pass with their pods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from forebay.runtime.errors import STOP_MARK
+
+if TYPE_CHECKING:
+    from forebay.runtime.spec import JobSpec
+
+
+class OtherCodeError(Exception):
+    """A worker with other code than its driver's failed. Its text has no mark that would end the job."""
+
+    def __init__(self, what: str, cause: BaseException) -> None:
+        said = str(cause).removeprefix(f"[{STOP_MARK}] ")
+        super().__init__(
+            f"{what} ({type(cause).__name__}: {said}). That passes once the executor's pod is replaced; if it stays, "
+            "give driver and executors one image"
+        )
+
+
+def told(failure: Exception, spec: JobSpec) -> Exception:
+    """Return a lease's failure; as OtherCodeError where this worker has other code than its driver."""
+    from forebay.runtime.code_version import code_version  # noqa: PLC0415 (a worker that does not fail takes none of it)
+
+    try:
+        own = code_version(spec.entry, spec.logic)
+    except Exception as error:  # whatever a service that is not there, or has no such setting, raises
+        return OtherCodeError("this executor's code does not know the job as its driver does", error)
+    if own == spec.code_version:
+        return failure
+    return OtherCodeError(f"this executor has code {own}, its driver {spec.code_version}", failure)

@@ -1,0 +1,95 @@
+"""Executors of the release before read what a new driver sends, or say that they can't."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from forebay.kafka.secret import Secret
+from forebay.kafka.settings import KafkaSettings
+from forebay.runtime import spec as spec_module
+from forebay.runtime.code_version import code_version
+from forebay.runtime.errors import StoreChanged
+from forebay.runtime.query import cause_of
+from forebay.runtime.spark.other_code import OtherCodeError, told
+from forebay.runtime.spark.sealed import SealedSpec
+from forebay.runtime.spec import JobSpec, StartFrom
+
+KAFKA = KafkaSettings(
+    bootstrap_servers="nowhere:1",
+    schema_registry_url="http://nowhere:1",
+    schema_registry_token=Secret("hunter2"),
+    kafka={"sasl.password": "hunter3"},
+)
+SPEC = JobSpec("user-sessions", "app", 2, 1, KAFKA, {}, {}, "1", start=StartFrom("timestamp", 5))
+
+
+def pose_as(monkeypatch: pytest.MonkeyPatch, other: type) -> None:
+    """Have this process know StartFrom as another release declares it."""
+    other.__module__, other.__qualname__ = StartFrom.__module__, StartFrom.__qualname__
+    monkeypatch.setattr(spec_module, "StartFrom", other)
+
+
+def test_a_spec_arrives_as_it_was() -> None:
+    arrived = SealedSpec(SPEC).open()
+    assert arrived == SPEC
+    assert arrived.kafka.consumer()["sasl.password"] == "hunter3"
+
+
+def test_a_field_that_only_the_driver_knows_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclass(frozen=True)
+    class Before:
+        position: str = "earliest"
+
+    sealed = SealedSpec(SPEC)
+    pose_as(monkeypatch, Before)
+    start: object = sealed.open().start
+    assert start == Before("timestamp")
+
+
+def test_a_field_that_the_driver_does_not_know_has_its_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclass(frozen=True)
+    class After:
+        position: str
+        timestamp_ms: int
+        zone: str = "UTC"
+
+    sealed = SealedSpec(SPEC)
+    pose_as(monkeypatch, After)
+    start: object = sealed.open().start
+    assert start == After("timestamp", 5, "UTC")
+
+
+def test_what_can_t_be_read_is_told_with_both_releases(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclass(frozen=True)
+    class Elsewhere:
+        zone: str
+
+    sealed = SealedSpec(SPEC)
+    pose_as(monkeypatch, Elsewhere)
+    with pytest.raises(OtherCodeError, match=r"can't read what its driver of .* \(TypeError: .*zone.*pod is replaced"):
+        sealed.open()
+
+
+def test_a_failure_of_the_driver_s_own_code_stays_what_it_is() -> None:
+    failure = StoreChanged("convert them")
+    own = replace(SPEC, code_version=code_version(SPEC.entry, SPEC.logic))
+    assert told(failure, own) is failure
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        (SPEC, r"this executor has code \S+, its driver 1 \(StoreChanged: convert them\)"),
+        (replace(SPEC, logic={"newer": 1}), r"does not know the job as its driver does \(TypeError: .*newer"),
+        (replace(SPEC, service="newer"), r"does not know the job as its driver does \(UnknownService: "),
+    ],
+)
+def test_a_failure_of_other_code_does_not_end_the_job(spec: JobSpec, said: str) -> None:
+    failure = told(StoreChanged("convert them"), spec)
+    with pytest.raises(OtherCodeError, match=said):
+        raise failure
+    assert "forebay.stop" not in str(failure)
+    name = f"{OtherCodeError.__module__}.{OtherCodeError.__qualname__}"
+    assert cause_of(f"Traceback\n  File x\n{name}: {failure}\n").startswith(name)
