@@ -30,6 +30,9 @@ def test_scaling_out_and_in_under_load(release: Release, bench: ClusterBench) ->
     job = release.load(Load(seed=2, rate=60))
     release.scale(3)
     poll_until(lambda: "now 3 executors: spreading the tasks anew" in release.log(), "the driver uses 3 executors", 300)
+    for number in (1, 2):
+        came = partial(release.log, f"{release.executors}-{number}", "executor")
+        poll_until(lambda came=came: "restored" in came(), lambda: f"executor {number} has taken groups over", 120)
     release.scale(1)
     release.settle(bench, job)
 

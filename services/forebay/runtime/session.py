@@ -37,6 +37,8 @@ LEAN: Mapping[str, str] = {
     f"{STATE}.rocksdb.trackTotalNumberOfRows": "false",
     f"{STATE}.rocksdb.maxMemoryUsageMB": "256",
     f"{STATE}.minDeltasForSnapshot": "20",
+    # One task hands out all leases: Spark would run all groups where it ran, however many executors there are.
+    "spark.shuffle.reduceLocality.enabled": "false",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
