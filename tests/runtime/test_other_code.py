@@ -68,8 +68,11 @@ def test_what_can_t_be_read_is_told_with_both_releases(monkeypatch: pytest.Monke
 
     sealed = SealedSpec(SPEC)
     pose_as(monkeypatch, Elsewhere)
+    left: list[int] = []
+    monkeypatch.setattr("forebay.runtime.spark.sealed.leave_driver", lambda: left.append(1))
     with pytest.raises(OtherCodeError, match=r"can't read what its driver of .* \(TypeError: .*zone.*pod is replaced"):
         sealed.open()
+    assert left, "its executor leaves the driver"
 
 
 def test_a_failure_of_the_driver_s_own_code_stays_what_it_is() -> None:

@@ -12,7 +12,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from forebay.runtime.outliving import leave_driver
-from forebay.runtime.spark.other_code import OtherCodeError, told
+from forebay.runtime.spark.other_code import told
 from forebay.runtime.spark.sealed import SealedSpec
 
 if TYPE_CHECKING:
@@ -45,12 +45,7 @@ class LeaseHolder(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:
         for row in rows:
-            try:
-                reports = self._held(row["lease"])
-            except OtherCodeError:
-                leave_driver()
-                raise
-            yield Row(reports=reports)
+            yield Row(reports=self._held(row["lease"]))
 
     def close(self) -> None:
         self._states = None
@@ -67,4 +62,5 @@ class LeaseHolder(StatefulProcessor):
             failure = told(error, self._spec)
             if failure is error:
                 raise
+            leave_driver()
             raise failure from None

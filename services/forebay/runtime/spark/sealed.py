@@ -8,6 +8,7 @@ import pickle
 from typing import TYPE_CHECKING, Any
 
 from forebay import __version__
+from forebay.runtime.outliving import leave_driver
 from forebay.runtime.spark.other_code import OtherCodeError
 
 if TYPE_CHECKING:
@@ -30,10 +31,11 @@ class SealedSpec:
         self._release = __version__
 
     def open(self) -> JobSpec:
-        """Return the spec. Raises OtherCodeError."""
+        """Return the spec. Raises OtherCodeError: this executor leaves its driver, whoever reads here."""
         try:
             spec: JobSpec = pickle.loads(self._data)
         except _UNREADABLE as error:
+            leave_driver()
             raise OtherCodeError(
                 f"forebay {__version__} can't read what its driver of {self._release} sends", error
             ) from None
