@@ -68,8 +68,8 @@ def test_what_can_t_be_read_is_told_with_both_releases(monkeypatch: pytest.Monke
 
     sealed = SealedSpec(SPEC)
     pose_as(monkeypatch, Elsewhere)
-    left: list[int] = []
-    monkeypatch.setattr("forebay.runtime.spark.sealed.leave_driver", lambda: left.append(1))
+    left: list[Exception] = []
+    monkeypatch.setattr("forebay.runtime.spark.sealed.leave_driver", left.append)
     with pytest.raises(OtherCodeError, match=r"can't read what its driver of .* \(TypeError: .*zone.*pod is replaced"):
         sealed.open()
     assert left, "its executor leaves the driver"

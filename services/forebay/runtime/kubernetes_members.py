@@ -102,6 +102,7 @@ class ExecutorWatch:
         self._thread.join(10.0)
 
     def _watch(self) -> None:
+        alone = False
         while not self._closed.wait(_POLL_SECONDS):
             try:
                 present = self._present()
@@ -111,12 +112,15 @@ class ExecutorWatch:
             wanted = wanted_executors(self._pods)
             if not present:
                 self._waiting(present, wanted)
+                if not alone:
+                    log.warning("%s", self._state(present, wanted))
                 if self._stopping.is_set():
                     self._runner.abandon()
             elif self._membership.outgrown(present, wanted, time.monotonic()):
                 log.info("%s: now %d executors: spreading the tasks anew", self._pods.name, len(present))
                 self._membership.use(present)
                 self._runner.rebalance()
+            alone = not present
 
     def _present(self) -> Executors:
         ids = self._context._jsc.sc().getExecutorIds().mkString(",")

@@ -47,10 +47,11 @@ def allow_outliving(environment: MutableMapping[str, str]) -> None:
     environment[_VARIABLE] = str(os.getpid())
 
 
-def leave_driver() -> None:
+def leave_driver(why: Exception) -> None:
     """Have this worker's executor leave its driver, whose leases it can't hold; nothing where nobody looks after it."""
     with suppress(KeyError, ProcessLookupError):
         os.kill(int(os.environ[_VARIABLE]), LEAVE)
+        log.warning("%s", why)  # Spark tries the task elsewhere: the driver hears of it only if all fail.
 
 
 def left_behind() -> list[psutil.Process]:

@@ -62,5 +62,5 @@ class LeaseHolder(StatefulProcessor):
             failure = told(error, self._spec)
             if failure is error:
                 raise
-            leave_driver()
+            leave_driver(failure)
             raise failure from None

@@ -35,10 +35,10 @@ class SealedSpec:
         try:
             spec: JobSpec = pickle.loads(self._data)
         except _UNREADABLE as error:
-            leave_driver()
-            raise OtherCodeError(
-                f"forebay {__version__} can't read what its driver of {self._release} sends", error
-            ) from None
+            what = f"forebay {__version__} can't read what its driver of {self._release} sends"
+            failure = OtherCodeError(what, error)
+            leave_driver(failure)
+            raise failure from None
         return spec
 
 
