@@ -32,6 +32,14 @@ def tagged_anew(name: str, tag: str) -> str:
     return another
 
 
+def with_other_code(tag: str) -> str:
+    """Have an image in the cluster whose workers can't read what a driver of `tag` sends, nor the other way round."""
+    other = f"{tag}-{uuid.uuid4().hex[:4]}"
+    given = Path(__file__).with_name("other_code.dockerfile").read_text()
+    _build(f"forebay:{other}", "--build-arg", f"IMAGE=forebay:{tag}", "-", given=given)
+    return other
+
+
 def object_store_tag_in_cluster() -> str:
     """Likewise the image with an object store's jars, and forebay-s3; E2E_OBJECT_STORE_TAG names those it has."""
     given = os.environ.get("E2E_OBJECT_STORE_TAG")

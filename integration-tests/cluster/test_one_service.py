@@ -13,6 +13,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 from cluster.forward import Forward, free_port
+from cluster.images import with_other_code
 from cluster.kube import Background, CommandFailed, run
 from cluster.polling import poll_until
 from cluster.release import ClusterBench, Load, Release
@@ -169,6 +170,23 @@ def test_an_upgrade_and_its_rollback_cost_no_record(release: Release, bench: Clu
     release.settle(bench)
 
 
+def test_an_upgrade_to_code_that_reads_nothing_of_the_other_costs_no_record(
+    release: Release, bench: ClusterBench
+) -> None:
+    release.scale(2)
+    load = Load(seed=10, rate=60)
+    job = release.load(load)
+    release.settings.append(f"{release.service}.image.tag={with_other_code(release.tag)}")
+    release.apply(*load.values(release.producer))
+    release.settings.pop()
+    (driver,) = release.namespace.get("pod", release.driver)["status"]["containerStatuses"]
+    assert driver["restartCount"] == 0, "a driver waits for executors of its own code"
+    release.finish(job)
+    release.namespace.helm("rollback", "demo", "--wait", "--timeout", "10m")
+    release.scale(1)
+    release.settle(bench)
+
+
 def test_helm_test_fails_unless_an_output_comes_while_it_waits(release: Release, bench: ClusterBench) -> None:
     release.settings.append(f"{release.service}.test.seconds=60")
     release.scale(0)
@@ -177,7 +195,7 @@ def test_helm_test_fails_unless_an_output_comes_while_it_waits(release: Release,
         release.namespace.helm("test", "demo", "--logs", "--timeout", "5m")
     release.scale(1)
     poll_until(lambda: release.namespace.is_ready(release.driver), "the driver is ready again", 180)
-    job = release.load(Load(seed=10, rate=30))
+    job = release.load(Load(seed=11, rate=30))
     assert "Succeeded" in release.namespace.helm("test", "demo", "--timeout", "5m")
     release.settle(bench, job)
 
@@ -190,7 +208,7 @@ def test_workers_go_on_while_their_driver_is_replaced_and_end_with_one_that_nobo
     def gone_on() -> int:
         return release.log(executor, "executor").count("the loops of this worker go on until others take over")
 
-    job = release.be_busy(bench, seed=11)
+    job = release.be_busy(bench, seed=12)
     before = gone_on()
     release.replace(release.driver)
     replaced = gone_on()
@@ -222,5 +240,5 @@ def test_installed_again_it_goes_on_where_it_stopped(release: Release, bench: Cl
     release.apply()
     for forward in release.forwards:
         forward.wait()
-    release.settle(bench, release.load(Load(seed=12)))
+    release.settle(bench, release.load(Load(seed=13)))
     assert time.monotonic() - begun < 900
