@@ -190,7 +190,7 @@ def check_averages(bench: ServiceBench, at_least: int) -> None:
 
 
 CHECKS: Mapping[str, Callable[[ServiceBench], None]] = {
-    "price-join": lambda bench: check_bills(bench, grace_ms=1_000, at_least=1_000),
+    "price-join": lambda bench: check_bills(bench, grace_ms=1_000, at_least=1_000, idle_ms=1_000),
     "menu-votes": lambda bench: check_votes(bench, voters=100),
     "ticket-sales": lambda bench: check_sales(bench, at_least=1_000),
     "sensor-views": lambda bench: check_averages(bench, at_least=1_000),

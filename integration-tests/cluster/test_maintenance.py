@@ -57,7 +57,7 @@ def test_a_store_is_upgraded_by_a_job_while_the_driver_rests(release: Release, b
     assert not release.namespace.names("jobs", MAINTENANCE)
     send(release, "food-orders", seed=2)
     release.until_read(bench)
-    check_bills(bench, grace_ms=1_000, at_least=2_000)
+    check_bills(bench, grace_ms=1_000, idle_ms=1_000, at_least=2_000)
 
 
 def test_a_lost_checkpoint_is_restored_by_a_job(release: Release, bench: ClusterBench) -> None:
@@ -69,7 +69,7 @@ def test_a_lost_checkpoint_is_restored_by_a_job(release: Release, bench: Cluster
     for producer in ("menu-prices", "food-orders"):
         send(release, producer, seed=3)
         release.until_read(bench)
-    check_bills(bench, grace_ms=1_000, at_least=4_000)
+    check_bills(bench, grace_ms=1_000, idle_ms=1_000, at_least=4_000)
 
 
 def test_the_state_is_spread_over_fewer_tasks_by_a_job(release: Release, bench: ClusterBench) -> None:
@@ -81,4 +81,4 @@ def test_the_state_is_spread_over_fewer_tasks_by_a_job(release: Release, bench: 
     for producer in ("menu-prices", "food-orders"):
         send(release, producer, seed=4)
         release.until_read(bench)
-    check_bills(bench, grace_ms=1_000, at_least=6_000, tasks=2)
+    check_bills(bench, grace_ms=1_000, idle_ms=1_000, at_least=6_000, tasks=2)
