@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from typing import Any
@@ -28,17 +27,12 @@ def test_every_output_equals_the_replay(release: Release, bench: ClusterBench) -
     assert release.namespace.is_ready(release.driver)
 
 
-def _tells(log: Callable[[], str], what: str) -> bool:
-    return what in log()
-
-
 def test_scaling_out_and_in_under_load(release: Release, bench: ClusterBench) -> None:
     job = release.load(Load(seed=2, rate=60))
     release.scale(3)
     poll_until(lambda: "now 3 executors: spreading the tasks anew" in release.log(), "the driver uses 3 executors", 300)
-    for came in (f"{release.executors}-1", f"{release.executors}-2"):
-        log = partial(release.log, came, "executor")
-        poll_until(partial(_tells, log, "restored"), f"{came} has taken groups over", 120)
+    came = [f"{release.executors}-{number}" for number in (1, 2)]
+    poll_until(lambda: all("restored" in release.log(pod, "executor") for pod in came), f"{came} have groups", 120)
     release.scale(1)
     release.settle(bench, job)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from unittest.mock import Mock
 
 import pytest
 
@@ -10,8 +11,9 @@ from forebay.kafka.secret import Secret
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime import spec as spec_module
 from forebay.runtime.code_version import code_version
-from forebay.runtime.errors import StoreChanged
+from forebay.runtime.errors import GroupFenced, StoreChanged, Unavailable
 from forebay.runtime.query import cause_of
+from forebay.runtime.spark.holder import LeaseHolder
 from forebay.runtime.spark.other_code import OtherCodeError, told
 from forebay.runtime.spark.sealed import SealedSpec
 from forebay.runtime.spec import JobSpec, StartFrom
@@ -73,6 +75,35 @@ def test_what_can_t_be_read_is_told_with_both_releases(monkeypatch: pytest.Monke
     with pytest.raises(OtherCodeError, match=r"can't read what its driver of .* \(TypeError: .*zone.*pod is replaced"):
         sealed.open()
     assert left, "its executor leaves the driver"
+
+
+@pytest.mark.parametrize(
+    ("supervised", "raised", "left"),
+    [
+        (True, OtherCodeError, True),
+        (False, StoreChanged, False),  # a service's files may be edited while its job runs from them
+    ],
+)
+def test_only_an_executor_that_is_replaced_on_its_own_leaves(
+    monkeypatch: pytest.MonkeyPatch, supervised: bool, raised: type[Exception], left: bool
+) -> None:
+    def hold(*given: object) -> str:
+        raise StoreChanged("convert them")
+
+    leaving: list[Exception] = []
+    monkeypatch.setattr("forebay.runtime.spark.leases.hold", hold)
+    monkeypatch.setattr("forebay.runtime.spark.holder.is_supervised", lambda: supervised)
+    monkeypatch.setattr("forebay.runtime.spark.holder.leave_driver", leaving.append)
+    holder = LeaseHolder(SealedSpec(SPEC))
+    holder.init(Mock())
+    with pytest.raises(raised, match="convert them"):
+        next(holder.handleInputRows(None, [{"lease": "{}"}], None))
+    assert bool(leaving) is left
+
+
+@pytest.mark.parametrize("failure", [Unavailable("the broker is away"), GroupFenced("group 0")])
+def test_what_passes_by_itself_is_no_matter_of_code(failure: Exception) -> None:
+    assert told(failure, SPEC) is failure
 
 
 def test_a_failure_of_the_driver_s_own_code_stays_what_it_is() -> None:

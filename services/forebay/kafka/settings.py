@@ -41,8 +41,10 @@ class KafkaSettings:
     """Where broker and schema registry are and how to reach them.
 
     Args:
+        bootstrap_servers: host:port[,host:port...].
+        schema_registry_...: as in RegistrySettings.
+        schema_registry_ids: which schemas inputs may be written with.
         kafka: any client options of librdkafka, such as {"ssl.ca.location": "ca.pem"}; secret ones are never shown.
-        The others: as in RegistrySettings.
 
     Raises:
         KafkaSettingsError: a value makes no sense; names it by its environment variable (settings_from_environment).

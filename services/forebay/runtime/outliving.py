@@ -47,6 +47,11 @@ def allow_outliving(environment: MutableMapping[str, str]) -> None:
     environment[_VARIABLE] = str(os.getpid())
 
 
+def is_supervised() -> bool:
+    """Tell whether this worker's executor is one of those that are replaced on their own, each with its own code."""
+    return _VARIABLE in os.environ
+
+
 def leave_driver(why: Exception) -> None:
     """Have this worker's executor leave its driver, whose leases it can't hold; nothing where nobody looks after it."""
     with suppress(KeyError, ProcessLookupError):
@@ -79,7 +84,7 @@ def outlive(is_working: Callable[[], bool]) -> None:
     Args:
         is_working: tells that, asked five times a second.
     """
-    if _VARIABLE not in os.environ:
+    if not is_supervised():
         return
     _Outliving.room = _has_room()
     if _Outliving.prepared:

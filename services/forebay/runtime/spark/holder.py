@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from forebay.runtime.outliving import leave_driver
+from forebay.runtime.outliving import is_supervised, leave_driver
 from forebay.runtime.spark.other_code import told
 from forebay.runtime.spark.sealed import SealedSpec
 
@@ -59,7 +59,8 @@ class LeaseHolder(StatefulProcessor):
         try:
             return hold(self._spec, lease, SparkStorage(self._states))
         except Exception as error:  # whatever ends a lease
-            failure = told(error, self._spec)
+            # Elsewhere the driver's own files may have been edited since it started: that excuses nothing.
+            failure = told(error, self._spec) if is_supervised() else error
             if failure is error:
                 raise
             leave_driver(failure)

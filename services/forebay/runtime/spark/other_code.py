@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from forebay.runtime.errors import STOP_MARK
+from forebay.runtime.errors import STOP_MARK, Unavailable
 
 if TYPE_CHECKING:
     from forebay.runtime.spec import JobSpec
@@ -22,7 +22,12 @@ class OtherCodeError(Exception):
 
 
 def told(failure: Exception, spec: JobSpec) -> Exception:
-    """Return a lease's failure; as OtherCodeError where this worker has other code than its driver."""
+    """Return a lease's failure; as OtherCodeError where this worker has other code than its driver.
+
+    What passes by itself (a broker away, a group taken over) is no matter of code.
+    """
+    if isinstance(failure, Unavailable):
+        return failure
     from forebay.runtime.code_version import code_version  # noqa: PLC0415 (a worker that does not fail takes none of it)
 
     try:
