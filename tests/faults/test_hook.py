@@ -16,20 +16,20 @@ pytestmark = pytest.mark.long
 ROOT = Path(__file__).parents[2]
 HOOK = ROOT / "integration-tests" / "faults" / "hook"
 WRITE = """
-from forebay.runtime.spark.leases import SparkStorage
-from forebay.runtime.spark import leases, planner
-leases.encode_state = lambda snapshot: b""
+from forebay.runtime.spark.storage import SparkStorage
+from forebay.runtime.spark import planner, storage
+storage.encode_state = lambda snapshot: b""
 class State:
     def updateValue(self, place, row): print("written", flush=True)
-storage = SparkStorage.__new__(SparkStorage)
-storage._tasks = State()
-storage.write((0, 0), None)
+kept = SparkStorage.__new__(SparkStorage)
+kept._tasks = State()
+kept.write((0, 0), None)
 print("on", planner.now_ms() // 86_400_000 > 100_000, flush=True)
-storage.write((0, 0), None)
+kept.write((0, 0), None)
 """
 WRAPPED = {
     "forebay.runtime.spark.planner": "LeasePlanner.plan",
-    "forebay.runtime.spark.leases": "SparkStorage.write",
+    "forebay.runtime.spark.storage": "SparkStorage.write",
     "forebay.runtime.task.keeping": "SnapshotKeeper.write",
     "forebay.runtime.task.runner": "GroupRunner.renew",
     "forebay.runtime.query": "JobRunner._on_batch",

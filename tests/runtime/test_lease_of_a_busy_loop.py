@@ -12,6 +12,7 @@ import pytest
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spark import leases
 from forebay.runtime.spark.control import WorkerControl
+from forebay.runtime.spark.loops import Loops
 from forebay.runtime.task.runner import LoopBusy
 
 LEASE = Lease("c1", 2, 0, 1, 1, 0, {"t": (0,)})
@@ -68,9 +69,12 @@ def holding(monkeypatch: pytest.MonkeyPatch, loop: Loop, control: Control) -> An
     spec: Any = SimpleNamespace(application="app", limits=SimpleNamespace(checkpoint_interval_ms=30_000))
     monkeypatch.setattr(leases, "recall_matches", lambda spec: None)
     monkeypatch.setattr(WorkerControl, "of", lambda spec, lease: control)
-    monkeypatch.setattr(leases, "_RUNNERS", {IDENT: loop})
+    loops = Loops()
+    loops.put(IDENT, loop)  # type: ignore[arg-type]
+    monkeypatch.setattr(leases, "_LOOPS", loops)
     monkeypatch.setattr(leases._Holding, "_made", lambda self: "made anew")
-    return leases._Holding(spec, LEASE, SimpleNamespace())  # type: ignore[arg-type]
+    storage: Any = SimpleNamespace(is_gone=False)
+    return leases._Holding(spec, LEASE, storage)
 
 
 def test_a_loop_that_was_busy_goes_on_under_the_new_lease(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,7 +88,7 @@ def test_a_lease_whose_loop_is_busy_until_its_end_is_given_back(monkeypatch: pyt
     loop = Loop([LoopBusy("busy")] * 9)
     assert holding(monkeypatch, loop, Control(ends_after=3))._opened() is None
     assert len(loop.outcomes) == 6
-    assert IDENT in leases._RUNNERS, "the next lease may find it ready"
+    assert leases._LOOPS.all(), "the next lease may find it ready"
     assert not loop.stopped
 
 
@@ -94,7 +98,7 @@ def test_a_loop_that_is_stuck_ended_or_not_what_spark_holds_is_replaced(
 ) -> None:
     assert holding(monkeypatch, loop, Control())._opened() == "made anew"
     assert loop.stopped == 1
-    assert not leases._RUNNERS
+    assert not leases._LOOPS.all()
 
 
 def test_a_loop_that_is_stuck_is_told_of(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:

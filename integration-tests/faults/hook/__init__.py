@@ -46,7 +46,7 @@ def _build(module: ModuleType) -> None:
     module.Producer = Producer  # type: ignore[attr-defined]
 
 
-def _leases(module: ModuleType) -> None:
+def _storage(module: ModuleType) -> None:
     _after(module.SparkStorage, "write", Point.AFTER_STATE)
 
 
@@ -117,7 +117,7 @@ _PLACES: dict[str, Callable[[ModuleType], None]] = {
     "forebay.runtime.task.keeping": _keeping,
     "forebay.runtime.task.clock": _clock,
     "forebay.runtime.task.runner": _runner,
-    "forebay.runtime.spark.leases": _leases,
+    "forebay.runtime.spark.storage": _storage,
     "forebay.runtime.spark.planner": _planner,
     "forebay.runtime.query": _query,
 }

@@ -20,7 +20,7 @@ from forebay.conformance.task import decode_outcomes, encode_outcomes, run_steps
 from forebay.runtime.interrupt import kept_interrupt
 from forebay.runtime.session import SparkOptions, build_session
 from forebay.runtime.spark.holder import declared_states
-from forebay.runtime.spark.leases import SparkStorage
+from forebay.runtime.spark.storage import SparkStorage
 from forebay.testing.cell import Json
 
 _STEPS_SCHEMA = "task int, start int, stop int"

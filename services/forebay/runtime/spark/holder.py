@@ -51,7 +51,8 @@ class LeaseHolder(StatefulProcessor):
         self._states = None
 
     def _held(self, lease: str) -> str:
-        from forebay.runtime.spark.leases import SparkStorage, hold  # noqa: PLC0415 (to declare states takes none of it)
+        from forebay.runtime.spark.leases import hold  # noqa: PLC0415 (to declare states takes none of it)
+        from forebay.runtime.spark.storage import SparkStorage  # noqa: PLC0415
 
         assert self._states is not None
         if self._spec is None:

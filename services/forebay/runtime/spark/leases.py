@@ -1,4 +1,8 @@
-"""A task group inside a worker of Spark: it holds leases and keeps snapshots."""
+"""A task group inside a worker of Spark: it holds leases and keeps snapshots.
+
+Spark hands a lease to any idle worker of an executor. One that is not the worker in which the group's loop runs passes
+it on to that one, and does for it what has to be done in Spark's state.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,9 @@ import json
 import logging
 import time
 from collections import deque
-from typing import Any
+from contextlib import suppress
+from functools import cache
+from multiprocessing.connection import Connection
 
 from forebay.kafka.librdkafka_log import end_when_starved
 from forebay.runtime.errors import Unavailable
@@ -15,13 +21,13 @@ from forebay.runtime.memory import collect_seldom
 from forebay.runtime.outliving import is_outliving, outlive
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spark.control import WorkerControl
-from forebay.runtime.spark.holder import States
+from forebay.runtime.spark.loops import Ident, Loops, Want
+from forebay.runtime.spark.siblings import answered, connections, listen
+from forebay.runtime.spark.storage import LeaseStorage, RemoteStorage, WorkerGone, pass_on
 from forebay.runtime.spec import JobSpec, recall_matches
-from forebay.runtime.stateformat import TaskSnapshot, decode_state, encode_state
 from forebay.runtime.task.clock import now_ms
 from forebay.runtime.task.keeping import SnapshotKeeper
 from forebay.runtime.task.runner import GroupRunner, LoopBusy
-from forebay.runtime.task.snapshot import Place
 from forebay.runtime.worker.build import build_group
 
 log = logging.getLogger(__name__)
@@ -29,8 +35,12 @@ log = logging.getLogger(__name__)
 _WAIT_SECONDS = 0.1
 _RETRY_SECONDS = 1.0
 
-_RUNNERS: dict[tuple[str, str, int], GroupRunner] = {}
-"""This worker's loops, by (application, checkpoint, group)."""
+_ROOM_SECONDS = 2.0
+"""How long a worker that has a loop looks for one that has none. An executor holds all of its groups' leases at a time,
+each in a worker of its own: one that has none is there, or about to be."""
+
+_LOOPS = Loops()
+"""This worker's loops."""
 
 _CONTROLS: deque[WorkerControl] = deque(maxlen=1)
 """The control of the latest lease."""
@@ -40,61 +50,77 @@ def _is_working() -> bool:
     """Tell whether a loop of this worker works that has outlived its executor; one that nothing follows is ended."""
     control = next(iter(_CONTROLS), None)
     if control is not None and control.is_told_to_leave:
-        for runner in _RUNNERS.values():
+        for runner in _LOOPS.all():
             runner.stop()
-    return any(runner.is_working for runner in _RUNNERS.values())
+    return any(runner.is_working for runner in _LOOPS.all())
 
 
-class SparkBlocks:
-    """One task's blocks (implements `BlockStorage`)."""
-
-    def __init__(self, state: Any, place: Place) -> None:
-        self._state = state
-        self._place = place
-
-    def get_block(self, number: int) -> bytes:
-        row = self._state.getValue((*self._place, number))
-        if row is None:
-            raise KeyError(number)
-        return bytes(row[0])
-
-    def put_block(self, number: int, data: bytes) -> None:
-        self._state.updateValue((*self._place, number), (data,))
-
-    def delete_block(self, number: int) -> None:
-        self._state.removeKey((*self._place, number))
-
-
-class SparkStorage:
-    """A group's snapshots in Spark's state (implements `GroupStorage`)."""
-
-    def __init__(self, states: States) -> None:
-        self._tasks, self._blocks = states
-
-    def read(self, place: Place) -> TaskSnapshot | None:
-        row = self._tasks.getValue(place)
-        return None if row is None else decode_state(bytes(row[0]))
-
-    def write(self, place: Place, snapshot: TaskSnapshot) -> None:
-        self._tasks.updateValue(place, (encode_state(snapshot),))
-
-    def blocks(self, place: Place) -> SparkBlocks:
-        return SparkBlocks(self._blocks, place)
-
-
-def hold(spec: JobSpec, lease: str, storage: SparkStorage) -> str:
+def hold(spec: JobSpec, lease: str, storage: LeaseStorage) -> str:
     """Hold a lease until it is over; return the tasks' reports. Both are JSON."""
     configure_logging(spec.log_format)
     collect_seldom()
     end_when_starved()
     outlive(_is_working)
-    return json.dumps(_Holding(spec, Lease.from_json(lease), storage).run())
+    _listen()
+    return json.dumps(_held(spec, Lease.from_json(lease), storage))
+
+
+@cache
+def _listen() -> None:
+    listen(_hold_for)
+
+
+def _hold_for(connection: Connection) -> None:
+    """Hold the lease that another worker was given, if this is the worker that it looks for."""
+    with connection, suppress(EOFError, OSError):  # the other one has ended
+        ident, want = connection.recv()
+        claim = _LOOPS.claim(ident, want)
+        if claim is None:
+            connection.send(False)
+            return
+        with claim:
+            connection.send(True)
+            spec, lease = connection.recv()
+            storage = RemoteStorage(connection)
+            try:
+                storage.end(_Holding(spec, lease, storage).run())
+            except Exception as error:  # whatever ends a lease
+                storage.fail(error)
+
+
+def _held(spec: JobSpec, lease: Lease, storage: LeaseStorage) -> list[str]:
+    """Hold a lease where its group's loop runs; if that is nowhere in this executor, where no other loop does."""
+    ident = spec.application, lease.checkpoint, lease.group
+    looks = 1 + int(_ROOM_SECONDS / _WAIT_SECONDS)
+    for look, want in enumerate([Want.LOOP, *[Want.ROOM] * looks, Want.ANY]):
+        if look > 1:
+            time.sleep(_WAIT_SECONDS)
+        claim = _LOOPS.claim(ident, want)
+        if claim is not None:
+            with claim:
+                return _Holding(spec, lease, storage).run()
+        reports = _held_elsewhere(ident, want, spec, lease, storage)
+        if reports is not None:
+            return reports
+    raise AssertionError("any worker can hold a lease")
+
+
+def _held_elsewhere(ident: Ident, want: Want, spec: JobSpec, lease: Lease, storage: LeaseStorage) -> list[str] | None:
+    """Have another worker of this executor hold the lease; None where there is none that is wanted."""
+    for connection in connections():
+        with connection:
+            if answered(connection, (ident, want)):
+                try:
+                    return pass_on(connection, (spec, lease), storage)
+                except WorkerGone as error:
+                    log.warning("%s: %s: another opens the group", spec.transactional_id(lease.group), error)
+    return None
 
 
 class _Holding:
     """One lease from its beginning to its end."""
 
-    def __init__(self, spec: JobSpec, lease: Lease, storage: SparkStorage) -> None:
+    def __init__(self, spec: JobSpec, lease: Lease, storage: LeaseStorage) -> None:
         recall_matches(spec)
         self._spec = spec
         self._lease = lease
@@ -121,7 +147,7 @@ class _Holding:
             finally:
                 runner.release()
             if runner.failure is not None:
-                self._drop(runner)
+                _LOOPS.drop(self._ident)
                 raise runner.failure
             if self._control.is_told_to_end:
                 self._end(runner)
@@ -129,7 +155,7 @@ class _Holding:
 
     def _opened(self) -> GroupRunner | None:
         """Return the group's loop, running; None where the lease was over before it, or the broker, answered."""
-        runner = _RUNNERS.get(self._ident)
+        runner = _LOOPS.get(self._ident)
         if runner is not None:
             goes_on = self._goes_on(runner)
             if goes_on is None:
@@ -137,7 +163,7 @@ class _Holding:
             if goes_on:
                 runner.renew(self._lease)
                 return runner
-            self._drop(runner)
+            _LOOPS.drop(self._ident)
         return self._made()
 
     def _goes_on(self, runner: GroupRunner) -> bool | None:
@@ -172,7 +198,7 @@ class _Holding:
                 if self._is_over:
                     return None
                 continue
-            _RUNNERS[self._ident] = runner
+            _LOOPS.put(self._ident, runner)
             return runner
 
     def _hold(self, runner: GroupRunner) -> None:
@@ -193,7 +219,9 @@ class _Holding:
     @property
     def _is_over(self) -> bool:
         """Whether the lease's time is up. One that restores lasts until its state is the checkpoint's own."""
-        runner = _RUNNERS.get(self._ident)
+        if self._storage.is_gone:
+            return True
+        runner = _LOOPS.get(self._ident)
         if self._lease.restore and runner is not None and not runner.group.is_taken_over(self._lease):
             return False
         if self._lease.until is None and time.monotonic() - self._begun >= self._seconds:
@@ -205,11 +233,7 @@ class _Holding:
         if self._control.is_followed and self._lease.until is None and is_outliving():
             runner.outlive()
         else:
-            self._drop(runner)
-
-    def _drop(self, runner: GroupRunner) -> None:
-        _RUNNERS.pop(self._ident, None)
-        runner.stop()
+            _LOOPS.drop(self._ident)
 
     def _reports(self, runner: GroupRunner) -> list[str]:
         reports = []

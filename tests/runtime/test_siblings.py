@@ -1,0 +1,305 @@
+"""Workers of one executor hold a lease in the one that has the group's loop: real processes, forked from one."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forebay.runtime.errors import StateConflict
+from forebay.runtime.protocol.lease import Lease
+from forebay.runtime.spark import leases, siblings
+from forebay.runtime.spark.loops import Ident
+from forebay.runtime.spark.storage import LeaseStorage, RemoteStorage, WorkerGone
+
+PLACE = (0, 0)
+_CONTEXT = multiprocessing.get_context("forkserver")
+_CONTEXT.set_forkserver_preload(["forebay.runtime.spark.leases"])
+
+
+@dataclass
+class Memory:
+    """What Spark's state has of a lease: snapshots by place, blocks by place and number."""
+
+    is_gone: bool = False
+    snapshots: dict[Any, Any] = field(default_factory=dict)
+    data: dict[int, bytes] = field(default_factory=dict)
+
+    def read(self, place: Any) -> Any:
+        return self.snapshots.get(place)
+
+    def write(self, place: Any, snapshot: Any) -> None:
+        self.snapshots[place] = snapshot
+
+    def blocks(self, place: Any) -> Memory:
+        return self
+
+    def get_block(self, number: int) -> bytes:
+        return self.data[number]
+
+    def put_block(self, number: int, data: bytes) -> None:
+        self.data[number] = data
+
+    def delete_block(self, number: int) -> None:
+        del self.data[number]
+
+
+@dataclass
+class Loop:
+    is_alive: bool = True
+
+
+@dataclass
+class Spec:
+    """A job whose lease does what it says, in whichever worker holds it.
+
+    Args:
+        folder: where a lease says that it has begun, and finds that it may end.
+    """
+
+    does: str
+    folder: Path
+    application: str = "app"
+
+    def transactional_id(self, group: int) -> str:
+        return f"app-group-{group}"
+
+
+class Holding:
+    """Holds a lease, but for the loop: that one is there."""
+
+    def __init__(self, spec: Spec, lease: Lease, storage: LeaseStorage) -> None:
+        self.spec, self.storage = spec, storage
+        self.ident: Ident = spec.application, lease.checkpoint, lease.group
+
+    def run(self) -> list[str]:
+        leases._LOOPS.put(self.ident, Loop())  # type: ignore[arg-type]
+        (self.spec.folder / f"{self.spec.does}-{self.ident[2]}-{os.getpid()}").touch()
+        getattr(self, self.spec.does)()
+        return [str(os.getpid())]
+
+    def works(self) -> None:
+        snapshot: Any = self.storage.read(PLACE)
+        blocks = self.storage.blocks(PLACE)
+        blocks.put_block(1, b"one")
+        blocks.put_block(2, blocks.get_block(1) + b" more")
+        blocks.delete_block(1)
+        changed: Any = (snapshot or 0) + 1
+        self.storage.write(PLACE, changed)
+
+    def waits(self) -> None:
+        end = self.spec.folder / "end"
+        while not end.exists():
+            if self.storage.is_gone:
+                (self.spec.folder / "gone").touch()
+                return
+            time.sleep(0.01)
+
+    def conflicts(self) -> None:
+        raise StateConflict("another has it")
+
+    def misses(self) -> None:
+        self.storage.blocks(PLACE).get_block(7)
+
+
+def _work(pipe: Connection, user: int) -> None:
+    leases._Holding = Holding  # type: ignore[misc, assignment]
+    leases._ROOM_SECONDS = 0.3
+    siblings.os.getuid = lambda: user  # type: ignore[attr-defined]
+    leases._listen()
+    pipe.send("listening")
+    while True:
+        spec, group, snapshots = pipe.recv()
+        storage = Memory(snapshots=snapshots)
+        try:
+            done: Any = leases._held(spec, Lease("c", 1, group, 2, 2, 0, {}), storage)
+        except Exception as error:
+            done = type(error), str(error), getattr(error, "__notes__", [])
+        pipe.send((done, storage.snapshots, storage.data))
+
+
+class Worker:
+    """A worker of Spark that is given leases."""
+
+    def __init__(self, user: int) -> None:
+        self.pipe, theirs = _CONTEXT.Pipe()
+        self.process = _CONTEXT.Process(target=_work, args=(theirs, user), daemon=True)
+        self.process.start()
+        theirs.close()
+        assert self.pipe.recv() == "listening"
+
+    @property
+    def pid(self) -> int:
+        assert self.process.pid is not None
+        return self.process.pid
+
+    def give(self, spec: Spec, group: int = 0, snapshots: dict[Any, Any] | None = None) -> None:
+        self.pipe.send((spec, group, snapshots or {}))
+
+    def result(self) -> tuple[Any, dict[Any, Any], dict[int, bytes]]:
+        result: tuple[Any, dict[Any, Any], dict[int, bytes]] = self.pipe.recv()
+        return result
+
+    def hold(self, spec: Spec, group: int = 0) -> Any:
+        """Give a lease and return which worker held it, or how it failed."""
+        self.give(spec, group)
+        done = self.result()[0]
+        return int(done[0]) if isinstance(done, list) else done
+
+
+class Executor:
+    """Workers of one executor."""
+
+    def __init__(self) -> None:
+        self.workers: list[Worker] = []
+
+    def start(self, user: int = os.getuid()) -> Worker:
+        self.workers.append(Worker(user))
+        return self.workers[-1]
+
+
+@pytest.fixture
+def executor(monkeypatch: pytest.MonkeyPatch) -> Iterator[Executor]:
+    executor = Executor()
+    yield executor
+    for worker in executor.workers:
+        worker.process.kill()
+        worker.process.join()
+
+
+@pytest.fixture
+def works(tmp_path: Path) -> Spec:
+    return Spec("works", tmp_path)
+
+
+@pytest.fixture
+def waits(tmp_path: Path) -> Spec:
+    return Spec("waits", tmp_path)
+
+
+def appears(file: Path) -> None:
+    deadline = time.monotonic() + 20.0
+    while not file.exists():
+        assert time.monotonic() < deadline, f"{file.name} did not appear"
+        time.sleep(0.01)
+
+
+def begun(spec: Spec, worker: Worker, group: int = 0) -> None:
+    appears(spec.folder / f"{spec.does}-{group}-{worker.pid}")
+
+
+def test_a_lease_is_held_where_the_loop_runs_with_the_state_of_the_worker_that_was_given_it(
+    executor: Executor, works: Spec
+) -> None:
+    first, second = executor.start(), executor.start()
+    assert first.hold(works) == first.pid
+    second.give(works, 0, {PLACE: 4})
+    reports, snapshots, blocks = second.result()
+    assert reports == [str(first.pid)]
+    assert (snapshots, blocks) == ({PLACE: 5}, {2: b"one more"})
+    assert second.hold(works) == first.pid
+
+
+def test_a_group_that_runs_nowhere_goes_to_a_worker_without_a_loop(executor: Executor, works: Spec) -> None:
+    first, second = executor.start(), executor.start()
+    assert first.hold(works, 0) == first.pid
+    assert first.hold(works, 1) == second.pid
+    assert second.hold(works, 0) == first.pid
+    assert first.hold(works, 1) == second.pid
+
+
+def test_or_to_one_that_begins_meanwhile(executor: Executor, works: Spec, waits: Spec) -> None:
+    first = executor.start()
+    assert first.hold(works, 0) == first.pid
+    first.give(waits, 1)
+    second = executor.start()
+    begun(waits, second, 1)
+    (waits.folder / "end").touch()
+    assert first.result()[0] == [str(second.pid)]
+
+
+def test_where_each_has_one_it_stays(executor: Executor, works: Spec) -> None:
+    first, second = executor.start(), executor.start()
+    assert first.hold(works, 0) == first.pid
+    assert second.hold(works, 1) == second.pid
+    assert first.hold(works, 2) == first.pid
+
+
+def test_leases_of_two_groups_cross(executor: Executor, works: Spec, waits: Spec) -> None:
+    first, second = executor.start(), executor.start()
+    assert [first.hold(works, 0), second.hold(works, 1)] == [first.pid, second.pid]
+    first.give(waits, 1)
+    second.give(waits, 0)
+    begun(waits, first, 0)
+    begun(waits, second, 1)
+    (waits.folder / "end").touch()
+    assert [first.result()[0], second.result()[0]] == [[str(second.pid)], [str(first.pid)]]
+
+
+def test_a_lease_whose_loop_is_killed_is_held_by_the_worker_that_was_given_it(
+    executor: Executor, works: Spec, waits: Spec
+) -> None:
+    first, second = executor.start(), executor.start()
+    assert first.hold(works) == first.pid
+    second.give(waits)
+    begun(waits, first)
+    os.kill(first.pid, signal.SIGKILL)
+    begun(waits, second)
+    (waits.folder / "end").touch()
+    assert second.result()[0] == [str(second.pid)]
+
+
+def test_a_lease_ends_with_the_worker_that_was_given_it_and_the_next_finds_the_loop(
+    executor: Executor, works: Spec, waits: Spec
+) -> None:
+    first, second, third = executor.start(), executor.start(), executor.start()
+    assert first.hold(works) == first.pid
+    second.give(waits)
+    begun(waits, first)
+    os.kill(second.pid, signal.SIGKILL)
+    appears(waits.folder / "gone")
+    assert third.hold(works) == first.pid
+
+
+def test_what_ends_a_lease_reaches_spark_as_it_was(executor: Executor, works: Spec, tmp_path: Path) -> None:
+    first, second = executor.start(), executor.start()
+    assert first.hold(works) == first.pid
+    kind, text, (note,) = second.hold(Spec("conflicts", tmp_path))
+    assert (kind, text) == (StateConflict, "[forebay.stop] another has it")
+    assert "in conflicts" in note
+
+
+def test_what_sparks_state_raises_reaches_the_loop(executor: Executor, works: Spec, tmp_path: Path) -> None:
+    first, second = executor.start(), executor.start()
+    assert first.hold(works) == first.pid
+    kind, text, notes = second.hold(Spec("misses", tmp_path))
+    assert (kind, text) == (KeyError, "7")
+    assert "in misses" in notes[-1]
+
+
+@pytest.mark.parametrize(("listens", "asks"), [(0, 1), (1, 0)])
+def test_another_users_process_is_not_talked_to(executor: Executor, works: Spec, listens: int, asks: int) -> None:
+    first, other = executor.start(os.getuid() + listens), executor.start(os.getuid() + asks)
+    assert first.hold(works) == first.pid
+    assert other.hold(works) == other.pid
+
+
+def test_a_worker_that_has_gone_is_missed(works: Spec) -> None:
+    ours, theirs = _CONTEXT.Pipe()
+    with ours:
+        storage = RemoteStorage(ours)
+        before = storage.is_gone
+        theirs.close()
+        assert (before, storage.is_gone) == (False, True)
+        with pytest.raises(WorkerGone):
+            storage.read(PLACE)
+        storage.end([])
+    assert storage.is_gone
