@@ -138,7 +138,8 @@ class ServiceBench:
 
     def leases(self) -> int:
         """Return the number of leases that are over, their snapshots written."""
-        return sum(file.name.isdecimal() for file in (self.checkpoint / "commits").glob("*"))
+        batches = [int(file.name) for file in (self.checkpoint / "commits").glob("*") if file.name.isdecimal()]
+        return max(batches, default=-1) + 1
 
     def marker_reader(self) -> Consumer:
         """Return a consumer of the job's markers, to close after use."""

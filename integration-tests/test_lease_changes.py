@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from bench import Bench, Rules
 from faults.feeder import Steady
+from job_process import JobProcess
 
 from forebay.platform import Platform
 
@@ -51,3 +52,36 @@ def test_results_stay_exact_while_leases_change_and_a_signal_ends_a_long_one(ben
         positions.close()
     bench.drain()
     bench.check()
+
+
+@pytest.mark.timeout(400)
+def test_groups_stay_in_their_workers_whichever_worker_spark_gives_their_leases(bench: Bench) -> None:
+    groups = ("--slots", "3", *SHORT)
+    positions = bench.positions()
+    load = Steady(bench, rate=200)
+    try:
+        job = bench.job(*groups)
+        job.until(lambda: bench.leases() >= 3 * CHANGES and positions.commits() > 0, "leases are over")
+        assert moves(job) == []
+
+        over = bench.leases()
+        working = max(job.workers(), key=lambda worker: worker.cpu_times().user)
+        working.kill()
+        job.until(lambda: bench.leases() >= over + 2 * CHANGES, "leases are over behind the kill")
+        moved = len(moves(job))
+        assert moved <= 3
+        load.close()
+        job.until(bench.has_read_everything, "everything is read")
+        assert job.terminate() == 0, job.text()
+    finally:
+        load.close()
+        positions.close()
+    bench.drain(*groups)
+    bench.check()
+
+
+def moves(job: JobProcess) -> list[str]:
+    """Return what its workers said of groups that another one has opened."""
+    return [
+        message for message in job.messages() if "another worker has it" in message or "no lease has come" in message
+    ]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import SimpleNamespace
 
 import pytest
 
-from forebay.runtime.own_workers import VARIABLE, own_workers
-from forebay.runtime.session import SparkOptions
+from forebay.runtime.own_workers import JOBS, VARIABLE, own_workers
 
 
-def environment_within(master: str) -> dict[str, str]:
-    context = SimpleNamespace(master=master, environment={"A": "1"})
+def environment_within(conf: Mapping[str, str]) -> dict[str, str]:
+    context = SimpleNamespace(getConf=lambda: conf, environment={"A": "1"})
     with own_workers(context, "sums"):  # type: ignore[arg-type]
         found = dict(context.environment)
     assert context.environment == {"A": "1"}
@@ -19,11 +19,9 @@ def environment_within(master: str) -> dict[str, str]:
 
 
 def test_each_of_several_jobs_has_an_environment_of_its_own() -> None:
-    assert environment_within(SparkOptions(jobs=2).master) == {"A": "1", VARIABLE: "sums"}
+    assert environment_within({JOBS: "2"}) == {"A": "1", VARIABLE: "sums"}
 
 
-@pytest.mark.parametrize(
-    "master", [SparkOptions().master, SparkOptions(slots=3).master, "k8s://https://kubernetes.default.svc"]
-)
-def test_a_job_that_is_alone_has_not(master: str) -> None:
-    assert environment_within(master) == {"A": "1"}
+@pytest.mark.parametrize("conf", [{}, {JOBS: "1"}])
+def test_a_job_that_is_alone_has_not(conf: Mapping[str, str]) -> None:
+    assert environment_within(conf) == {"A": "1"}

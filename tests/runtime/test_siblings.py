@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,8 +17,9 @@ import pytest
 
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.protocol.lease import Lease
-from forebay.runtime.spark import leases, siblings
+from forebay.runtime.spark import leases
 from forebay.runtime.spark.loops import Ident
+from forebay.runtime.spark.siblings import FOLDER
 from forebay.runtime.spark.storage import LeaseStorage, RemoteStorage, WorkerGone
 
 PLACE = (0, 0)
@@ -63,10 +65,12 @@ class Spec:
 
     Args:
         folder: where a lease says that it has begun, and finds that it may end.
+        seconds: how long a worker without room looks for another.
     """
 
     does: str
     folder: Path
+    seconds: float = 20.0
     application: str = "app"
 
     def transactional_id(self, group: int) -> str:
@@ -110,14 +114,14 @@ class Holding:
         self.storage.blocks(PLACE).get_block(7)
 
 
-def _work(pipe: Connection, user: int) -> None:
+def _work(pipe: Connection, folder: str) -> None:
     leases._Holding = Holding  # type: ignore[misc, assignment]
-    leases._ROOM_SECONDS = 0.3
-    siblings.os.getuid = lambda: user  # type: ignore[attr-defined]
+    os.environ[FOLDER] = folder
     leases._listen()
     pipe.send("listening")
     while True:
         spec, group, snapshots = pipe.recv()
+        leases._ROOM_SECONDS = spec.seconds
         storage = Memory(snapshots=snapshots)
         try:
             done: Any = leases._held(spec, Lease("c", 1, group, 2, 2, 0, {}), storage)
@@ -129,9 +133,9 @@ def _work(pipe: Connection, user: int) -> None:
 class Worker:
     """A worker of Spark that is given leases."""
 
-    def __init__(self, user: int) -> None:
+    def __init__(self, folder: str) -> None:
         self.pipe, theirs = _CONTEXT.Pipe()
-        self.process = _CONTEXT.Process(target=_work, args=(theirs, user), daemon=True)
+        self.process = _CONTEXT.Process(target=_work, args=(theirs, folder), daemon=True)
         self.process.start()
         theirs.close()
         assert self.pipe.recv() == "listening"
@@ -158,21 +162,24 @@ class Worker:
 class Executor:
     """Workers of one executor."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
         self.workers: list[Worker] = []
 
-    def start(self, user: int = os.getuid()) -> Worker:
-        self.workers.append(Worker(user))
+    def start(self) -> Worker:
+        self.workers.append(Worker(self.folder))
         return self.workers[-1]
 
 
 @pytest.fixture
-def executor(monkeypatch: pytest.MonkeyPatch) -> Iterator[Executor]:
-    executor = Executor()
-    yield executor
-    for worker in executor.workers:
-        worker.process.kill()
-        worker.process.join()
+def executor() -> Iterator[Executor]:
+    # pytest's own is too long for a socket.
+    with tempfile.TemporaryDirectory() as folder:
+        executor = Executor(folder)
+        yield executor
+        for worker in executor.workers:
+            worker.process.kill()
+            worker.process.join()
 
 
 @pytest.fixture
@@ -227,6 +234,7 @@ def test_or_to_one_that_begins_meanwhile(executor: Executor, works: Spec, waits:
 
 
 def test_where_each_has_one_it_stays(executor: Executor, works: Spec) -> None:
+    works.seconds = 0.2
     first, second = executor.start(), executor.start()
     assert first.hold(works, 0) == first.pid
     assert second.hold(works, 1) == second.pid
@@ -285,11 +293,29 @@ def test_what_sparks_state_raises_reaches_the_loop(executor: Executor, works: Sp
     assert "in misses" in notes[-1]
 
 
-@pytest.mark.parametrize(("listens", "asks"), [(0, 1), (1, 0)])
-def test_another_users_process_is_not_talked_to(executor: Executor, works: Spec, listens: int, asks: int) -> None:
-    first, other = executor.start(os.getuid() + listens), executor.start(os.getuid() + asks)
+def test_what_a_killed_worker_leaves_is_removed(executor: Executor, works: Spec) -> None:
+    first, second = executor.start(), executor.start()
+    os.kill(first.pid, signal.SIGKILL)
+    first.process.join()
+    assert second.hold(works) == second.pid
+    (left,) = Path(executor.folder).iterdir()
+    assert left.name.endswith(f"-{second.pid}")
+
+
+def test_workers_of_another_executor_are_none_of_its_own(executor: Executor, works: Spec, waits: Spec) -> None:
+    first = executor.start()
     assert first.hold(works) == first.pid
-    assert other.hold(works) == other.pid
+    (socket,) = Path(executor.folder).iterdir()
+    socket.rename(socket.with_name(f"1-{first.pid}"))
+    second = executor.start()
+    assert second.hold(works) == second.pid
+
+
+def test_a_worker_whose_socket_has_no_room_holds_its_leases_itself(works: Spec, tmp_path: Path) -> None:
+    executor = Executor(str(tmp_path / ("long" * 30)))
+    worker = executor.start()
+    assert worker.hold(works) == worker.pid
+    worker.process.kill()
 
 
 def test_a_worker_that_has_gone_is_missed(works: Spec) -> None:

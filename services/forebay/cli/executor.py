@@ -21,6 +21,7 @@ from forebay.runtime.kubernetes import EXECUTOR_SLOTS
 from forebay.runtime.outliving import LEAVE, allow_outliving, left_behind
 from forebay.runtime.rpc_secret import ENCRYPTED, executor_environment
 from forebay.runtime.shared_classes import archive_options, class_path
+from forebay.runtime.spark.siblings import make_folder
 
 DRIVER_PORT = 7078
 _BACKEND = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
@@ -199,6 +200,7 @@ def executor(driver: str, application: str, memory: str, spark_secret: Path | No
         raise click.UsageError(f"{' and '.join(missing)} must be set: take them from metadata.name and status.podIP")
     os.environ.setdefault("FOREBAY_PYTHON", sys.executable)
     allow_outliving(os.environ)
+    make_folder(os.environ)
     settings = ENCRYPTED if spark_secret is not None else {}
     command = java_command(driver, application, os.environ["POD_IP"], os.environ["POD_NAME"], memory, settings)
     supervisor = Supervisor(driver, command, spark_secret)

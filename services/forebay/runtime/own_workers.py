@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pyspark import SparkContext
 
+JOBS = "spark.forebay.jobs"
+"""The setting that says how many jobs share a Spark."""
+
 VARIABLE = "FOREBAY_JOB"
 _LOCK = threading.Lock()
-_SLOTS = re.compile(r"local\[(\d+),")
 
 
 @contextmanager
@@ -19,10 +20,10 @@ def own_workers(context: SparkContext, application: str) -> Iterator[None]:
     """Have the Python functions made in the block run in workers that no other job of this Spark gets.
 
     Spark hands an idle worker to whichever task asks next, among those of one environment (PythonWorkerFactory, by
-    PythonWorkersKey). A job's next lease must find its loop, so each job has an environment of its own. A job that is
-    alone needs none: reading its leases and holding them take turns on one worker.
+    PythonWorkersKey), and ends that worker with a task that fails. Another job's loop must not be in it, so each has an
+    environment of its own. A job that is alone needs none.
     """
-    if not is_shared(context.master or ""):
+    if context.getConf().get(JOBS, "1") == "1":
         yield
         return
     with _LOCK:
@@ -35,10 +36,4 @@ def own_workers(context: SparkContext, application: str) -> Iterator[None]:
 
 def is_local(master: str) -> bool:
     """Tell whether tasks run in the driver's own JVM: its workers are children of this machine, started on demand."""
-    return _SLOTS.match(master) is not None
-
-
-def is_shared(master: str) -> bool:
-    """Tell whether several jobs share the Spark of this master URL (SparkOptions.master): each has a slot."""
-    found = _SLOTS.match(master)
-    return found is not None and int(found[1]) > 1
+    return master.startswith("local[")

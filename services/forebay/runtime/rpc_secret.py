@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from base64 import b64encode
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +12,7 @@ ENCRYPTED: Mapping[str, str] = {
     "spark.network.crypto.authEngineVersion": "2",
     "spark.network.crypto.cipher": "AES/GCM/NoPadding",
 }
-"""Both sides must say the same: who says nothing is not heard."""
+"""Both sides must say the same: who says nothing is not heard. In a JVM that is alone Spark makes the secret."""
 
 ENVIRONMENT = "_SPARK_AUTH_SECRET"
 """Where Spark's executors look for the secret (SecurityManager.ENV_AUTH_SECRET)."""
@@ -24,15 +23,6 @@ class NoSecret(ValueError):
 
 
 _LEAST_BYTES = 16
-_MADE_BYTES = 32
-
-
-def local_settings(slots: int) -> dict[str, str]:
-    """Return the settings of a job whose tasks run on this machine: a secret of its own, made for this start.
-
-    With one slot Spark makes the secret itself. Several are processes, that Spark gives theirs by the environment.
-    """
-    return dict(ENCRYPTED) | ({"spark.authenticate.secret": secrets.token_hex(_MADE_BYTES)} if slots > 1 else {})
 
 
 def driver_settings(file: Path) -> dict[str, str]:

@@ -17,7 +17,8 @@ from pyspark.sql.types import NumpyArrayConverter, NumpyScalarConverter
 from forebay.private import UMASK
 from forebay.runtime.jvm import start_jvm, without_secrets
 from forebay.runtime.kubernetes import ExecutorPods
-from forebay.runtime.rpc_secret import local_settings
+from forebay.runtime.own_workers import JOBS
+from forebay.runtime.rpc_secret import ENCRYPTED
 from forebay.runtime.shared_classes import archive_options
 from forebay.runtime.worker_python import choose_python
 
@@ -54,6 +55,7 @@ LEAN: Mapping[str, str] = {
 _RENAMING = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 _LOG4J = Path(__file__).with_name("log4j2.properties")
 _COLLECTOR = "-XX:+UseSerialGC"
+_MEMORY = re.compile(r"\d+[mg]", re.IGNORECASE)
 _ANY_COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 _JVM_OPTIONS = (
     f"{_COLLECTOR} -XX:TieredStopAtLevel=1 -XX:MetaspaceSize=96m -Djava.net.preferIPv4Stack=true "
@@ -71,9 +73,8 @@ class SparkOptions:
     """How Spark runs.
 
     Args:
-        slots: tasks that run at the same time on this machine; more than one starts an executor process each
-            (local-cluster), so that every task keeps its worker.
-        memory: heap of the driver's JVM (and of each executor).
+        slots: tasks that run at the same time on this machine.
+        memory: heap of the driver's JVM.
         conf: further Spark settings.
         executors: pods that run the tasks; None: they run on this machine.
         jobs: how many share this Spark. Of several each has one slot, and Python workers of its own.
@@ -88,9 +89,7 @@ class SparkOptions:
     @property
     def master(self) -> str:
         """Return the master URL."""
-        if self.slots == 1:
-            return f"local[{self.jobs},4]"
-        return f"local-cluster[{self.slots},1,{_megabytes(self.memory)}]"
+        return f"local[{self.slots * self.jobs},4]"
 
 
 def checkpoint_settings(checkpoint: str) -> dict[str, str]:
@@ -152,6 +151,8 @@ def _common_settings(options: SparkOptions, java_options: str = "") -> dict[str,
         and int(options.conf.get("spark.task.maxFailures", "4")) < 4
     ):
         raise RefusedSetting("spark.task.maxFailures below 4 is refused: a lost worker would end the job")
+    if not _MEMORY.fullmatch(options.memory):
+        raise RefusedSetting(f"memory {options.memory!r} is refused: give a number with m or g, such as 1g")
     choose_python(os.environ)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     archive = " ".join(f'"{option}"' for option in archive_options())
@@ -159,12 +160,11 @@ def _common_settings(options: SparkOptions, java_options: str = "") -> dict[str,
     return {
         "spark.master": options.master,
         "spark.driver.memory": options.memory,
-        "spark.executor.memory": options.memory,
-        "spark.executor.cores": "1",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
+        JOBS: str(options.jobs),
         **LEAN,
-        **(options.executors.settings() if options.executors is not None else local_settings(options.slots)),
+        **(options.executors.settings() if options.executors is not None else ENCRYPTED),
         **options.conf,
         **java_settings(java, options.conf),
         **REQUIRED,
@@ -172,8 +172,7 @@ def _common_settings(options: SparkOptions, java_options: str = "") -> dict[str,
 
 
 def _start(settings: Mapping[str, str], options: SparkOptions) -> None:
-    alone = options.executors is None and options.slots == 1
-    start_jvm(settings if alone else without_secrets(settings))
+    start_jvm(settings if options.executors is None else without_secrets(settings))
 
 
 def _without_numpy() -> None:
@@ -196,10 +195,3 @@ def java_settings(java: str, conf: Mapping[str, str]) -> dict[str, str]:
         own = java.replace(_COLLECTOR, "").strip() if _ANY_COLLECTOR.search(given) else java
         settings[name] = f"{own} {given}".rstrip()
     return settings
-
-
-def _megabytes(memory: str) -> int:
-    unit = {"m": 1, "g": 1024}.get(memory[-1].lower())
-    if unit is None or not memory[:-1].isdecimal():
-        raise RefusedSetting(f"memory {memory!r} is refused: give a number with m or g, such as 1g")
-    return int(memory[:-1]) * unit

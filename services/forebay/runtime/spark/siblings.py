@@ -1,51 +1,67 @@
-"""Connections between the workers of one executor.
+"""Connections between the workers of one executor: sockets in a directory that is theirs alone.
 
-Each listens under its process id, in Linux' abstract namespace: nothing is left behind in a file system, whatever ends
-it. Both ends look whom they talk to. Elsewhere there are no connections, and groups move with their leases.
+A socket's name begins with the process that the workers were forked from: those of an executor that has ended, which
+may outlive it, are nobody's siblings.
 """
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
+import shutil
 import socket
-import struct
-import sys
+import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MutableMapping
 from functools import cache
 from multiprocessing.connection import Connection
-
-import psutil
+from pathlib import Path
 
 log = logging.getLogger(__name__)
 
-IS_POSSIBLE = sys.platform == "linux"
+FOLDER = "FOREBAY_WORKERS"
+"""The variable that names the directory; without it a worker has no siblings, and groups move with their leases."""
+
 _SECONDS = 5.0
 _WAITING = 64
 
 
+_MADE: list[str] = []
+
+
+def make_folder(environment: MutableMapping[str, str]) -> None:
+    """Have workers started with the environment find each other, in a directory that ends with this process."""
+    if not _MADE:
+        _MADE.append(tempfile.mkdtemp(prefix="forebay-workers-"))
+        atexit.register(shutil.rmtree, _MADE[0], ignore_errors=True)
+    environment[FOLDER] = _MADE[0]
+
+
 @cache
-def _daemon() -> int:
-    """Return the process that this worker and its siblings were forked from, while it lives."""
+def _parent() -> int:
+    """Return the process that this worker and its siblings were forked from, also once it has ended."""
     return os.getppid()
 
 
-def _address(pid: int) -> str:
-    return f"\0forebay-worker-{_daemon()}-{pid}"
+def _own(folder: str) -> Path:
+    return Path(folder) / f"{_parent()}-{os.getpid()}"
 
 
 def listen(answer: Callable[[Connection], None]) -> None:
     """Have `answer` called, on a thread of its own, with each connection that a sibling makes, which it closes."""
-    if not IS_POSSIBLE:
+    folder = os.environ.get(FOLDER)
+    if folder is None:
         return
     listening = socket.socket(socket.AF_UNIX)
+    place = _own(folder)
     try:
-        listening.bind(_address(os.getpid()))
+        place.unlink(missing_ok=True)
+        listening.bind(str(place))
         listening.listen(_WAITING)
-    except OSError as error:
+    except OSError as error:  # such as a name that is too long for a socket
         listening.close()
-        log.warning("this worker can't be reached by others of its executor: %s", error)
+        log.warning("other workers of this executor can't reach this one: %s: %s", place, error)
         return
     threading.Thread(target=_accept, args=(listening, answer), name="siblings", daemon=True).start()
 
@@ -53,45 +69,31 @@ def listen(answer: Callable[[Connection], None]) -> None:
 def _accept(listening: socket.socket, answer: Callable[[Connection], None]) -> None:
     while True:
         try:
-            peer = listening.accept()[0]
+            peer, _ = listening.accept()
         except OSError as error:  # such as too many open files
-            log.warning("this worker can't be reached by others of its executor: %s", error)
+            log.warning("other workers of this executor can't reach this one: %s", error)
             return
-        if _credentials(peer)[1] != os.getuid():
-            peer.close()
-            continue
         connection = Connection(peer.detach())
         threading.Thread(target=answer, args=(connection,), name="sibling", daemon=True).start()
 
 
 def connections() -> Iterator[Connection]:
     """Connect to one sibling after the other that listens; who takes a connection closes it."""
-    if not IS_POSSIBLE:
+    folder = os.environ.get(FOLDER)
+    if folder is None:
         return
-    try:
-        siblings = psutil.Process(_daemon()).children()
-    except psutil.Error:
-        return
-    for pid in sorted(process.pid for process in siblings):
-        if pid == os.getpid():
+    for place in sorted(Path(folder).glob(f"{_parent()}-*")):
+        if place == _own(folder):
             continue
         peer = socket.socket(socket.AF_UNIX)
         try:
-            peer.connect(_address(pid))
-        except OSError:  # it holds no leases yet
+            peer.connect(str(place))
+        except OSError:
+            # It has ended, whatever ended it.
             peer.close()
-            continue
-        if _credentials(peer) != (pid, os.getuid()):
-            peer.close()
+            place.unlink(missing_ok=True)
             continue
         yield Connection(peer.detach())
-
-
-def _credentials(peer: socket.socket) -> tuple[int, int]:
-    """Return the process id and user of a connection's other end."""
-    form = struct.Struct("3i")
-    pid, user, _ = form.unpack(peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, form.size))
-    return pid, user
 
 
 def answered(connection: Connection, question: object) -> bool:
