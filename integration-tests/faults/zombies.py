@@ -53,11 +53,12 @@ def woken_after_its_successor(life: Life) -> float:
 
 
 def second_worker(life: Life) -> float:
-    """Take the job's group over, as an executor that comes back would, and commit until the job has it again."""
+    """Take the job's first group over, as an executor that comes back would, and commit until the job has it again."""
     position = next(iter(life.positions.newest.values()))
     at = time.monotonic()
     logic = parse_logic(life.bench.service, life.logic)
-    rival = LoopWorker(life.bench, lease={"checkpoint": position["checkpoint"]}, logic=logic)
+    lease = {"checkpoint": position["checkpoint"], "groups": life.groups}
+    rival = LoopWorker(life.bench, lease=lease, logic=logic)
     try:
         rival.open()
         rival.until(lambda: False, END_SECONDS)
