@@ -41,6 +41,7 @@ class Group:
     opened: list[int] = field(default_factory=list)
     cycles: int = 0
     marks: int = 0
+    confirms: int = 0
     closed: int = 0
     settings: Any = field(default_factory=lambda: SimpleNamespace(name="app-group-0"))
     turned: threading.Event = field(default_factory=threading.Event)
@@ -56,6 +57,9 @@ class Group:
         if self.raises:
             raise self.raises.pop(0)
         return True
+
+    def confirm(self, seconds: float) -> None:
+        self.confirms += 1
 
     def is_done(self, lease: Lease) -> bool:
         return self.is_finished
@@ -149,6 +153,19 @@ def test_one_that_gave_its_group_up_works_no_more_unless_a_lease_comes(bench: Be
     assert bench.runner.is_alive
     bench.runner.renew(lease(2))
     bench.wait("going on", lambda: bench.runner.is_working)
+
+
+def test_only_while_it_has_no_lease_it_looks_whether_others_have_taken_over(bench: Bench) -> None:
+    bench.runner.start(lease(1))
+    bench.wait("cycles", lambda: bench.group.cycles > 5)
+    assert not bench.group.confirms
+    bench.runner.outlive()
+    bench.wait("looking", lambda: bench.group.confirms > 1)
+    bench.runner.renew(lease(2))
+    bench.runner.between_commits(lambda: None)
+    seen, cycles = bench.group.confirms, bench.group.cycles
+    bench.wait("more cycles", lambda: bench.group.cycles > cycles + 5)
+    assert bench.group.confirms == seen
 
 
 def test_a_lease_that_comes_after_all_ends_that(bench: Bench) -> None:

@@ -70,3 +70,17 @@ def test_what_it_commits_is_refused(world: World) -> None:
     opened(world)
     with pytest.raises(GroupFenced):
         work(world, former, 1)
+
+
+def test_one_that_has_nothing_to_commit_sees_it_when_it_looks(world: World) -> None:
+    former = opened(world)
+    work(world, former, 1)
+    world.wait(1.0)
+    former.confirm(2.0)
+    latter = opened(world)
+    former.confirm(2.0)
+    world.wait(1.5)
+    with pytest.raises(GroupFenced):
+        former.confirm(2.0)
+    latter.confirm(0.0)
+    work(world, latter, 1)

@@ -79,7 +79,7 @@ class TaskGroup:
         """Whether more waits than the last commit could take."""
         self.known_at = clock()
         """When the offsets were learnt that the changelogs complete the tables from, wall clock in ms."""
-        self._marked_at = float("-inf")
+        self._marked_at = self._committed_at = float("-inf")
         self._is_marked = True
         self._checked_at = float("-inf")
         self.incomplete = False
@@ -107,6 +107,7 @@ class TaskGroup:
         self._goes_on = False
         self._gathering.open()
         self._marked_at = float("-inf")
+        self._committed_at = self._monotonic()
 
     def cycle(self, lease: Lease, seconds: float) -> bool:
         """Read, process what is there, commit; tell whether anything was committed.
@@ -143,6 +144,15 @@ class TaskGroup:
         if self._monotonic() - self._checked_at >= _CHECK_SECONDS:
             self._surroundings.check_topics(lease)
             self._checked_at = self._monotonic()
+
+    def confirm(self, seconds: float) -> None:
+        """See, where nothing was committed for so long, whether the group is still ours: only a commit tells.
+
+        Raises:
+            GroupFenced, Unavailable.
+        """
+        if self.is_open and self._monotonic() - self._committed_at >= seconds:
+            self._tell_markers([task.position for task in self.tasks if task.position.n])
 
     def is_done(self, lease: Lease) -> bool:
         """Tell whether a lease that ends by itself has nothing left to do."""
@@ -252,9 +262,9 @@ class TaskGroup:
         due = self._monotonic() - self._marked_at >= _MARK_SECONDS
         marked = [positions.get(task.settings.name, task.position) for task in self.tasks] if due else []
         self._producer.commit(commits, [position for position in marked if position.n])
-        self._is_marked = due
+        self._is_marked, self._committed_at = due, self._monotonic()
         if due:
-            self._marked_at = self._monotonic()
+            self._marked_at = self._committed_at
         seconds = time.perf_counter() - begun
         by_name = {task.settings.name: task for task in self.tasks}
         for commit in commits:
@@ -290,4 +300,4 @@ class TaskGroup:
         except Unavailable:
             self.abandon()
             raise
-        self._is_marked = True
+        self._is_marked, self._committed_at = True, self._monotonic()

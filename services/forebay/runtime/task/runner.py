@@ -32,6 +32,10 @@ STUCK_SECONDS = 150.0
 """A commit that fails, its abort and the search for the cause take up to 130 s, whatever the broker does: a loop that
 went round longer ago does not come back from a call to the client library."""
 
+_CONFIRM_SECONDS = 2.0
+"""How long a loop whose lease is over may have nothing to commit before it looks whether others have taken over: longer
+than the next lease takes to come, so that a job at rest asks nothing."""
+
 _RUNNING_SECONDS = 120.0
 _CYCLE_SECONDS = 0.1
 _LOOK_SECONDS = 0.2
@@ -214,6 +218,8 @@ class GroupRunner:
                 else:
                     # Also where nothing is to be read: a conversion, or a restored position, is a commit too.
                     self.group.cycle(lease, _CYCLE_SECONDS)
+                    if not self._is_held:
+                        self.group.confirm(_CONFIRM_SECONDS)
                     if self.group.is_done(lease):
                         self.group.mark()
                         self.finished.set()
