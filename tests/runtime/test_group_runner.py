@@ -128,7 +128,12 @@ def test_it_goes_on_from_lease_to_lease_without_opening_anew(bench: Bench) -> No
 
 
 @pytest.mark.parametrize(
-    ("end", "seconds"), [(GroupRunner.release, GRACE_SECONDS), (GroupRunner.outlive, OUTLIVING_SECONDS)]
+    ("end", "seconds"),
+    [
+        (GroupRunner.release, GRACE_SECONDS),
+        (GroupRunner.lose, SECONDS + GRACE_SECONDS),
+        (GroupRunner.outlive, OUTLIVING_SECONDS),
+    ],
 )
 def test_after_the_grace_it_ends_and_gives_everything_back(
     bench: Bench, end: Callable[[GroupRunner], None], seconds: float

@@ -32,6 +32,8 @@ class Loop:
     finished: threading.Event = field(default_factory=threading.Event)
     renewed: list[int] = field(default_factory=list)
     stopped: int = 0
+    failure: None = None
+    ends: list[str] = field(default_factory=list)
     group: Any = field(default_factory=lambda: SimpleNamespace(tasks=[], writers={}, settings=NAME))
 
     def between_commits(self, call: object, seconds: float = 0) -> bool:
@@ -48,6 +50,12 @@ class Loop:
 
     def stop(self) -> None:
         self.stopped += 1
+
+    def release(self) -> None:
+        self.ends.append("released")
+
+    def lose(self) -> None:
+        self.ends.append("lost")
 
 
 @dataclass
@@ -118,3 +126,16 @@ def test_a_loop_that_is_busy_in_mid_lease_is_asked_again(monkeypatch: pytest.Mon
     monkeypatch.setattr(held._keeper, "put_waiting", put_waiting)
     held._hold(loop)
     assert control.told == [(7, "busy"), (7, "")]
+
+
+@pytest.mark.parametrize(("is_gone", "ends"), [(True, ["lost"]), (False, ["wrote", "released"])])
+def test_a_lease_whose_worker_has_gone_leaves_its_loop_the_rest_of_its_time(
+    monkeypatch: pytest.MonkeyPatch, *, is_gone: bool, ends: list[str]
+) -> None:
+    loop = Loop([True])
+    loop.finished.set()
+    held = holding(monkeypatch, loop, Control())
+    held._storage.is_gone = is_gone
+    monkeypatch.setattr(held._keeper, "write", lambda loop: loop.ends.append("wrote"))
+    assert held.run() == []
+    assert loop.ends == ends

@@ -140,12 +140,15 @@ class _Holding:
         if runner is not None:
             try:
                 self._hold(runner)
-                if runner.is_alive:
+                if runner.is_alive and not self._storage.is_gone:
                     self._keeper.write(runner)
             except Unavailable as error:
                 log.warning("%s: no snapshot is written with this lease: %s", runner.group.settings.name, error)
             finally:
-                runner.release()
+                if self._storage.is_gone:
+                    runner.lose()
+                else:
+                    runner.release()
             if runner.failure is not None:
                 _LOOPS.drop(self._ident)
                 raise runner.failure

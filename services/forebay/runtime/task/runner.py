@@ -127,6 +127,10 @@ class GroupRunner:
         self._is_held = False
         self._deadline = self._monotonic() + self._grace
 
+    def lose(self) -> None:
+        """Note that the lease is held no more, as by a worker that was killed: the loop goes on as long as it would."""
+        self._is_held = False
+
     def outlive(self) -> None:
         """Note that no lease comes before another driver is there: the loop goes on for longer."""
         self._grace = OUTLIVING_SECONDS
