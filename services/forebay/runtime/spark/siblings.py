@@ -55,10 +55,13 @@ def listen(answer: Callable[[Connection], None]) -> None:
         return
     listening = socket.socket(socket.AF_UNIX)
     place = _own(folder)
+    unready = place.with_name(f".{place.name}")
     try:
-        place.unlink(missing_ok=True)
-        listening.bind(str(place))
+        unready.unlink(missing_ok=True)
+        listening.bind(str(unready))
         listening.listen(_WAITING)
+        # Who found one that does not listen yet would take it for one that a killed worker left.
+        unready.replace(place)
     except OSError as error:  # such as a name that is too long for a socket
         listening.close()
         log.warning("other workers of this executor can't reach this one: %s: %s", place, error)
@@ -88,10 +91,10 @@ def connections() -> Iterator[Connection]:
         peer = socket.socket(socket.AF_UNIX)
         try:
             peer.connect(str(place))
-        except OSError:
-            # It has ended, whatever ended it.
+        except OSError as error:
             peer.close()
-            place.unlink(missing_ok=True)
+            if isinstance(error, ConnectionRefusedError):  # it was killed
+                place.unlink(missing_ok=True)
             continue
         yield Connection(peer.detach())
 
