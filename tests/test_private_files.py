@@ -55,7 +55,7 @@ def test_a_checkpoint(tmp_path: Path) -> None:
     with held_checkpoint(str(tmp_path / "checkpoint")):
         assert mode(tmp_path / "checkpoint") == 0o700
     assert checkpoint_settings("/data/x")["spark.hadoop.fs.permissions.umask-mode"] == "077"
-    assert checkpoint_settings("s3a://bucket/x") == {}
+    assert checkpoint_settings("hdfs://host/x") == {}
 
 
 def test_a_warm_copy(tmp_path: Path) -> None:

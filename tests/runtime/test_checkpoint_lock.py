@@ -30,5 +30,10 @@ def test_a_place_that_can_not_be_made_is_told_with_the_option(tmp_path: Path) ->
 
 
 def test_only_local_checkpoints_use_the_renaming_manager() -> None:
-    assert checkpoint_settings("/data/cp")
-    assert not checkpoint_settings("s3a://bucket/cp")
+    assert "spark.sql.streaming.checkpointFileManagerClass" in checkpoint_settings("/data/cp")
+    assert "spark.sql.streaming.checkpointFileManagerClass" not in checkpoint_settings("s3a://bucket/cp")
+    assert not checkpoint_settings("hdfs://host/cp")
+
+
+def test_what_is_sent_to_s3_is_sent_by_one_client() -> None:
+    assert checkpoint_settings("s3a://bucket/cp") == {"spark.hadoop.fs.s3a.optimized.copy.from.local.enabled": "false"}
