@@ -99,9 +99,9 @@ def checkpoint_settings(checkpoint: str) -> dict[str, str]:
     processes (chmod, ls, readlink ...): 45 ms, three times a batch and once more per state partition. The other manager
     takes 10 ms. What it gives up, refusing a second writer of the same file, is kept by a lock on the directory.
 
-    What Hadoop copies to S3 (state's table files) it sends by another client than what it writes, an asynchronous one, which
-    takes the "100 Continue" of several S3 servers for the answer and sends the file again and again (aws-sdk-java-v2
-    issue 1969): a lease's end took minutes.
+    What Hadoop copies to S3 (state's table files) it sends by another client than what it writes: an asynchronous one,
+    which takes the "100 Continue" of several S3 servers for the answer and sends the file again and again
+    (aws-sdk-java-v2 issue 1969). A lease's end took minutes.
     """
     if checkpoint.startswith("s3a://"):
         return {"spark.hadoop.fs.s3a.optimized.copy.from.local.enabled": "false"}
