@@ -55,7 +55,7 @@ LEAN: Mapping[str, str] = {
 _RENAMING = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 _LOG4J = Path(__file__).with_name("log4j2.properties")
 _COLLECTOR = "-XX:+UseSerialGC"
-_MEMORY = re.compile(r"\d+[mg]", re.IGNORECASE)
+_MEMORY = re.compile(r"\d+[kmgt]", re.IGNORECASE)
 _ANY_COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 _JVM_OPTIONS = (
     f"{_COLLECTOR} -XX:TieredStopAtLevel=1 -XX:MetaspaceSize=96m -Djava.net.preferIPv4Stack=true "
@@ -158,7 +158,7 @@ def _common_settings(options: SparkOptions, java_options: str = "") -> dict[str,
     ):
         raise RefusedSetting("spark.task.maxFailures below 4 is refused: a lost worker would end the job")
     if not _MEMORY.fullmatch(options.memory):
-        raise RefusedSetting(f"memory {options.memory!r} is refused: give a number with m or g, such as 1g")
+        raise RefusedSetting(f"memory {options.memory!r} is refused: give a number with k, m, g or t, such as 1g")
     choose_python(os.environ)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     archive = " ".join(f'"{option}"' for option in archive_options())

@@ -52,7 +52,7 @@ class LeaseHolder(StatefulProcessor):
 
     def _held(self, lease: str) -> str:
         from forebay.runtime.spark.leases import hold  # noqa: PLC0415 (to declare states takes none of it)
-        from forebay.runtime.spark.storage import SparkStorage  # noqa: PLC0415
+        from forebay.runtime.spark.storage import SparkStorage  # noqa: PLC0415 (nor of this)
 
         assert self._states is not None
         if self._spec is None:

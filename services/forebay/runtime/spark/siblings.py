@@ -26,7 +26,6 @@ FOLDER = "FOREBAY_WORKERS"
 _SECONDS = 5.0
 _WAITING = 64
 
-
 _MADE: list[str] = []
 
 
