@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -169,6 +170,14 @@ class Executor:
     def start(self) -> Worker:
         self.workers.append(Worker(self.folder))
         return self.workers[-1]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _ends_the_fork_server() -> Iterator[None]:
+    """Other tests count this process's children."""
+    yield
+    forkserver._forkserver._stop()  # type: ignore[attr-defined]
+    resource_tracker._resource_tracker._stop()  # type: ignore[attr-defined]
 
 
 @pytest.fixture
