@@ -126,6 +126,16 @@ def test_a_topic_s_producer_may_be_named_by_another_service(write: Write, monkey
     assert sources_for(find_service("plug_k"))["plug_j_in"].service == "plug_j"
 
 
+def test_another_service_s_records_are_not_of_a_format_of_one_s_own(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = write("plug_l", "producer", SOURCE.format(package="plug_l", topic="plug_l_in"))
+    makes = write("plug_l", "service", entry("plug_l", producers=f"{module!r},"))
+    own_format = entry("plug_m").replace('"plug_m_in", "Seen"', '"plug_l_in", ""')
+    monkeypatch.setenv(VARIABLE, f"{makes},{write('plug_m', 'service', own_format)}")
+    assert sources_for(find_service("plug_m")) == {}
+
+
 def test_a_producer_of_another_topic_is_told(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     module = write("plug_h", "producer", SOURCE.format(package="plug_h", topic="elsewhere"))
     monkeypatch.setenv(VARIABLE, write("plug_h", "service", entry("plug_h", producers=f"{module!r},")))

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from forebay.cli.main import run
+from forebay.serde.subjects import LocalSubjects, connect
 from tests.check.conftest import Project
 
 pytestmark = pytest.mark.long
@@ -168,6 +169,24 @@ def test_what_the_logic_needs_may_be_away(project: Project, capsys: pytest.Captu
     )
     assert run(["check", project.name]) == 0
     assert "loads; its records could not be tried: prices are away" in capsys.readouterr().out
+
+
+def test_trying_records_registers_nothing(project: Project) -> None:
+    registry = LocalSubjects()
+    connect(registry)
+    project.change(
+        "logic.py",
+        "        total = self.totals.get",
+        "        connected().register('totals-value', Schema('\"string\"'))\n        total =  self.totals.get",
+    )
+    project.change(
+        "logic.py",
+        "from forebay.processor import",
+        "from forebay.serde.schema import Schema\nfrom forebay.serde.subjects import connected\n"
+        "from forebay.processor import",
+    )
+    assert run(["check", project.name]) == 0
+    assert registry.newest("totals-value") is None
 
 
 def test_a_wrong_setting_is_a_wrong_command_line(project: Project, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,6 +16,7 @@ from forebay.processor.api import AnyProcessor, LateRecord, RejectedRecord
 from forebay.producing.base import Event, Options, Source
 from forebay.producing.frames import json_bytes
 from forebay.producing.sources import records, sources_for
+from forebay.serde.subjects import registering_nothing
 from forebay.testing import TestDriver
 
 RECORDS = 100
@@ -70,8 +71,11 @@ class _Witness:
         return watched
 
 
+@registering_nothing()
 def try_records(service: Service, settings: Any, count: int = RECORDS) -> Trial:
     """Run the first `count` records of each producer, in order of time, and a day of idle time.
+
+    Nothing is registered: a stream over somebody else's topic may declare other columns than its subject takes.
 
     Raises:
         Mistake: the logic failed on a record, or refused all of them; or a producer makes what its contract refuses.

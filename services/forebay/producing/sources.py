@@ -32,17 +32,24 @@ def all_sources() -> Mapping[str, Source]:
 
 
 def sources_for(service: Service) -> Mapping[str, Source]:
-    """Return the sources of a service's inputs, in their order; others are imported only where one is missing.
+    """Return the sources of a service's inputs, in their order: its own, and others' that keep the same contract.
+
+    Another service's records say nothing of an input that this one reads by a format of its own: that topic may be
+    somebody else's, of the same name. Others are imported only where one is missing.
 
     Raises:
         PluginError: one of them can't be used.
     """
-    inputs = [topic.name for topic in service.inputs]
-    found = {source.topic: source for source in _named_by(service)}
-    found |= {point.name: _brought(point) for point in named(PRODUCERS) if point.name in inputs}
-    if not found.keys() >= set(inputs):
+    inputs = {topic.name: topic.record for topic in service.inputs}
+    own = {source.topic: source for source in _named_by(service)}
+    found = {point.name: _brought(point) for point in named(PRODUCERS) if point.name in inputs}
+    if any(record and topic not in own.keys() | found.keys() for topic, record in inputs.items()):
         found = {**all_sources(), **found}
-    return {topic: found[topic] for topic in inputs if topic in found}
+    for topic, source in found.items():
+        keeps = source.contract and source.contract == inputs.get(topic)
+        if keeps or source.service == service.name:
+            own.setdefault(topic, source)
+    return {topic: own[topic] for topic in inputs if topic in own}
 
 
 def _named_by(service: Service) -> Iterator[Source]:

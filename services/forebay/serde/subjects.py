@@ -5,7 +5,8 @@ A codec of keys knows nothing of where it runs. So each process says once which 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Protocol
 
@@ -55,6 +56,30 @@ class LocalSubjects:
         return self._newest[subject]
 
 
+class OwnSubjects(LocalSubjects):
+    """Subjects that keep what is registered to themselves and read the rest elsewhere.
+
+    Args:
+        others: gives where to read; called when it is needed.
+    """
+
+    def __init__(self, others: Callable[[], Subjects]) -> None:
+        super().__init__()
+        self._others = others
+
+    def schema(self, schema_id: int) -> Schema:
+        return self._schemas.get(schema_id) or self._others().schema(schema_id)
+
+    def newest(self, subject: str) -> RegisteredSchema | None:
+        return super().newest(subject) or self._others().newest(subject)
+
+    def register(self, subject: str, schema: Schema, kind: str = AVRO, schema_id: int = 0) -> RegisteredSchema:
+        return super().register(subject, schema, kind, schema_id or self._ids.get(schema) or _OWN_IDS + len(self._ids))
+
+
+_OWN_IDS = 1 << 30
+"""Registries count from 1: what is kept apart has ids that none of them will have given."""
+
 _connected: list[Callable[[], Subjects]] = []
 
 
@@ -72,6 +97,17 @@ def connect_nowhere() -> None:
     """Give this process subjects without a registry, unless it has some."""
     if not _connected:
         connect(LocalSubjects())
+
+
+@contextmanager
+def registering_nothing() -> Iterator[None]:
+    """Let this process's registry be read alone: schemas that are registered meanwhile are forgotten afterwards."""
+    before = list(_connected)
+    connect(OwnSubjects(before[0]) if before else LocalSubjects())
+    try:
+        yield
+    finally:
+        _connected[:] = before
 
 
 def connected() -> Subjects:

@@ -1,0 +1,42 @@
+"""A trial reads the registry that its process knows, and leaves nothing there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from forebay.serde.resolver import UnknownSchemaId
+from forebay.serde.schema import Schema
+from forebay.serde.subjects import LocalSubjects, connect, connected, registering_nothing
+
+THEIRS, OURS = (Schema(f'{{"type": "record", "name": "{name}", "fields": []}}') for name in ("Theirs", "Ours"))
+
+
+@pytest.fixture
+def registry() -> Iterator[LocalSubjects]:
+    made = LocalSubjects()
+    connect(made)
+    yield made
+    connect(LocalSubjects())
+
+
+def test_what_is_registered_meanwhile_is_known_meanwhile(registry: LocalSubjects) -> None:
+    theirs = registry.register("clicks-value", THEIRS)
+    with registering_nothing():
+        ours = connected().register("clicks-value", OURS)
+        assert connected().register("clicks-value", OURS) == ours != theirs
+        assert connected().schema(ours.schema_id) == OURS
+        assert connected().schema(theirs.schema_id) == THEIRS
+        assert connected().newest("clicks-value") == ours
+    assert connected() is registry
+    assert registry.newest("clicks-value") == theirs
+    with pytest.raises(UnknownSchemaId):
+        registry.schema(ours.schema_id)
+
+
+def test_subjects_are_read_where_the_registry_has_them(registry: LocalSubjects) -> None:
+    theirs = registry.register("clicks-value", THEIRS)
+    with registering_nothing():
+        assert connected().newest("clicks-value") == theirs
+        assert connected().newest("views-value") is None
