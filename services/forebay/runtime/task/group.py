@@ -17,6 +17,7 @@ from forebay.runtime.task.gathering import Gathering
 from forebay.runtime.task.idleness import Idleness
 from forebay.runtime.task.pacing import Pacing
 from forebay.runtime.task.ports import Committer, Reader, Surroundings
+from forebay.runtime.task.reads import refuse_moved
 from forebay.runtime.task.shares import fair_shares
 from forebay.runtime.task.snapshot import Place, SnapshotWriter
 from forebay.runtime.task.state_task import StateTask
@@ -96,9 +97,9 @@ class TaskGroup:
         Raises:
             StateConflict: it belongs to another checkpoint, and nobody was fenced. Unavailable.
         """
-        self._refuse_foreign(lease)
+        marked = self._refuse_foreign(lease)
         self._producer.fence()
-        positions = self._complete(lease)
+        positions = self._complete(lease, marked)
         for task in self.tasks:
             found = positions[task.place] or TaskPosition(lease.checkpoint, 0)
             task.stand_at(found, self._surroundings.inputs(task.place, lease, found))
@@ -208,18 +209,19 @@ class TaskGroup:
             task.figures.tail_rows = 0
         self.known_at = known_at
 
-    def _refuse_foreign(self, lease: Lease) -> None:
-        if lease.restore:
-            return
+    def _refuse_foreign(self, lease: Lease) -> set[tuple[str, int]]:
+        """Return the input partitions that the job has read. Raises StateConflict, Unavailable."""
         first = self.tasks[0]
         places = [(topic, part) for topic, ends in lease.start.items() for part in range(len(ends))]
         mine = [place for place in places if place[1] % lease.tasks in lease.numbers]
-        for metadata in self._surroundings.markers(mine).values():
+        marks = self._surroundings.markers(mine)
+        for metadata in () if lease.restore else marks.values():
             found, _ = owner(metadata)
             if found != lease.checkpoint:
                 raise StateConflict(foreign(first.settings.name, found, lease.checkpoint))
+        return set(marks)
 
-    def _complete(self, lease: Lease) -> dict[Place, TaskPosition | None]:
+    def _complete(self, lease: Lease, marked: set[tuple[str, int]]) -> dict[Place, TaskPosition | None]:
         """Bring the tables up to the last commit, from where they stand."""
         tails = []
         too_old = self._clock() - self.known_at > self.settings.tombstone_ms // 2
@@ -237,6 +239,10 @@ class TaskGroup:
         begun = self._monotonic()
         self._surroundings.read_tails(tails)
         seconds = self._monotonic() - begun
+        stand = {task.place: tail.position or task.position for task, tail in zip(self.tasks, tails, strict=True)}
+        beginning = TaskPosition(lease.checkpoint, 0)
+        inputs = {place: self._surroundings.inputs(place, lease, beginning) for place in stand}
+        refuse_moved(self.settings.name, inputs, stand, marked)
         positions = {}
         for task, tail in zip(self.tasks, tails, strict=True):
             known = task.position if task.position.n else None
