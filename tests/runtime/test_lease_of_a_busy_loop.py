@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -82,7 +83,7 @@ def holding(monkeypatch: pytest.MonkeyPatch, loop: Loop, control: Control) -> An
     monkeypatch.setattr(leases, "_LOOPS", loops)
     monkeypatch.setattr(leases._Holding, "_made", lambda self: "made anew")
     storage: Any = SimpleNamespace(is_gone=False)
-    return leases._Holding(spec, LEASE, storage)
+    return leases._Holding(spec, LEASE, storage, time.monotonic())
 
 
 def test_a_loop_that_was_busy_goes_on_under_the_new_lease(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,10 +19,10 @@ import pytest
 
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.protocol.lease import Lease
-from forebay.runtime.spark import leases
+from forebay.runtime.spark import leases, siblings, storage
 from forebay.runtime.spark.loops import Ident
 from forebay.runtime.spark.siblings import FOLDER
-from forebay.runtime.spark.storage import LeaseStorage, RemoteStorage, WorkerGone
+from forebay.runtime.spark.storage import LeaseStorage, RemoteStorage, WorkerGone, pass_on
 
 PLACE = (0, 0)
 _CONTEXT = multiprocessing.get_context("forkserver")
@@ -67,27 +68,40 @@ class Spec:
     Args:
         folder: where a lease says that it has begun, and finds that it may end.
         seconds: how long a worker without room looks for another.
+        patience: how long it waits for an answer, in seconds.
     """
 
     does: str
     folder: Path
     seconds: float = 20.0
+    patience: float = 20.0
     application: str = "app"
 
     def transactional_id(self, group: int) -> str:
         return f"app-group-{group}"
 
 
+class Explained(Exception):
+    """Has a text of what its __init__ was given, as PySpark's errors have: without it there is none."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__()
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"because of {self.reason}"
+
+
 class Holding:
     """Holds a lease, but for the loop: that one is there."""
 
-    def __init__(self, spec: Spec, lease: Lease, storage: LeaseStorage) -> None:
-        self.spec, self.storage = spec, storage
+    def __init__(self, spec: Spec, lease: Lease, storage: LeaseStorage, begun: float) -> None:
+        self.spec, self.storage, self.begun = spec, storage, begun
         self.ident: Ident = spec.application, lease.checkpoint, lease.group
 
     def run(self) -> list[str]:
         leases._LOOPS.put(self.ident, Loop())  # type: ignore[arg-type]
-        (self.spec.folder / f"{self.spec.does}-{self.ident[2]}-{os.getpid()}").touch()
+        (self.spec.folder / f"{self.spec.does}-{self.ident[2]}-{os.getpid()}").write_text(repr(self.begun))
         getattr(self, self.spec.does)()
         return [str(os.getpid())]
 
@@ -111,6 +125,9 @@ class Holding:
     def conflicts(self) -> None:
         raise StateConflict("another has it")
 
+    def explains(self) -> None:
+        raise Explained("why")
+
     def misses(self) -> None:
         self.storage.blocks(PLACE).get_block(7)
 
@@ -123,12 +140,13 @@ def _work(pipe: Connection, folder: str) -> None:
     while True:
         spec, group, snapshots = pipe.recv()
         leases._ROOM_SECONDS = spec.seconds
-        storage = Memory(snapshots=snapshots)
+        siblings._SECONDS = spec.patience
+        state = Memory(snapshots=snapshots)
         try:
-            done: Any = leases._held(spec, Lease("c", 1, group, 2, 2, 0, {}), storage)
+            done: Any = leases._held(spec, Lease("c", 1, group, 2, 2, 0, {}), state)
         except Exception as error:
             done = type(error), str(error), getattr(error, "__notes__", [])
-        pipe.send((done, storage.snapshots, storage.data))
+        pipe.send((done, state.snapshots, state.data))
 
 
 class Worker:
@@ -272,6 +290,8 @@ def test_a_lease_whose_loop_is_killed_is_held_by_the_worker_that_was_given_it(
     begun(waits, second)
     (waits.folder / "end").touch()
     assert second.result()[0] == [str(second.pid)]
+    times = {float((waits.folder / f"waits-0-{worker.pid}").read_text()) for worker in (first, second)}
+    assert len(times) == 1, "a lease does not begin again with the worker that takes it up"
 
 
 def test_a_lease_ends_with_the_worker_that_was_given_it_and_the_next_finds_the_loop(
@@ -286,12 +306,69 @@ def test_a_lease_ends_with_the_worker_that_was_given_it_and_the_next_finds_the_l
     assert third.hold(works) == first.pid
 
 
+def test_a_worker_that_has_the_group_and_is_busy_with_it_is_waited_for(
+    executor: Executor, works: Spec, waits: Spec
+) -> None:
+    works.patience = waits.patience = 0.2
+    first, second, third = executor.start(), executor.start(), executor.start()
+    assert first.hold(works) == first.pid
+    second.give(waits)
+    begun(waits, first)
+    third.give(works)  # the lease is tried again, while what is left of it is not through
+    third.pipe.poll(1.0)
+    (waits.folder / "end").touch()
+    assert third.result()[0] == [str(first.pid)]
+
+
+def test_a_frozen_worker_keeps_no_lease_from_the_others(executor: Executor, works: Spec) -> None:
+    works.patience, works.seconds = 0.05, 0.0
+    first, second = executor.start(), executor.start()
+    assert first.hold(works) == first.pid
+    os.kill(first.pid, signal.SIGSTOP)
+    waiting = siblings._WAITING + 4  # more than its queue takes
+    assert {second.hold(works, group) for group in range(waiting)} == {second.pid}
+
+
+def test_one_that_freezes_with_a_lease_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storage, "_SILENT_SECONDS", 0.3)
+    monkeypatch.setattr(storage, "_HEARD_SECONDS", 0.05)
+    ours, theirs = _CONTEXT.Pipe()
+    with ours, theirs:
+        remote = RemoteStorage(theirs)
+
+        def hold() -> None:
+            theirs.recv()
+            with remote.heard():
+                time.sleep(1.0)
+                remote.end(["done"])
+
+        holding = threading.Thread(target=hold)
+        holding.start()
+        assert pass_on(ours, "lease", Memory()) == ["done"]
+        holding.join()
+    ours, theirs = _CONTEXT.Pipe()
+    with ours, theirs:
+        with pytest.raises(WorkerGone, match="the group's loop has ended, or hangs: it says nothing for 0 s"):
+            pass_on(ours, "lease", Memory())
+        assert theirs.recv() == "lease"
+        with pytest.raises(WorkerGone, match="was given the lease has ended, or hangs"):
+            RemoteStorage(theirs).read(PLACE)
+
+
 def test_what_ends_a_lease_reaches_spark_as_it_was(executor: Executor, works: Spec, tmp_path: Path) -> None:
     first, second = executor.start(), executor.start()
     assert first.hold(works) == first.pid
     kind, text, (note,) = second.hold(Spec("conflicts", tmp_path))
     assert (kind, text) == (StateConflict, "[forebay.stop] another has it")
     assert "in conflicts" in note
+
+
+def test_or_as_its_text_where_it_has_none_without_its_init(executor: Executor, works: Spec, tmp_path: Path) -> None:
+    first, second = executor.start(), executor.start()
+    assert first.hold(works) == first.pid
+    kind, text, (note,) = second.hold(Spec("explains", tmp_path))
+    assert (kind, text) == (RuntimeError, "Explained: because of why")
+    assert "in explains" in note
 
 
 def test_what_sparks_state_raises_reaches_the_loop(executor: Executor, works: Spec, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import json
 import logging
 import time
 from collections import deque
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from multiprocessing.connection import Connection
@@ -21,7 +22,7 @@ from forebay.runtime.memory import collect_seldom
 from forebay.runtime.outliving import is_outliving, outlive
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spark.control import WorkerControl
-from forebay.runtime.spark.loops import Ident, Loops, Want
+from forebay.runtime.spark.loops import Loops, Want
 from forebay.runtime.spark.siblings import answered, connections, listen
 from forebay.runtime.spark.storage import LeaseStorage, RemoteStorage, WorkerGone, pass_on
 from forebay.runtime.spec import JobSpec, recall_matches
@@ -78,49 +79,63 @@ def _hold_for(connection: Connection) -> None:
         if claim is None:
             connection.send(False)
             return
-        with claim:
+        with claim as turn:
+            # Before its turn: who asks waits for the one that has the group, however long that is busy with it.
             connection.send(True)
-            spec, lease = connection.recv()
+            spec, lease, begun = connection.recv()
             storage = RemoteStorage(connection)
-            try:
-                storage.end(_Holding(spec, lease, storage).run())
-            except Exception as error:  # whatever ends a lease
-                storage.fail(error)
+            outlive(_is_working)
+            with storage.heard(), turn:
+                try:
+                    storage.end(_Holding(spec, lease, storage, begun).run())
+                except Exception as error:  # whatever ends a lease
+                    storage.fail(error)
 
 
 def _held(spec: JobSpec, lease: Lease, storage: LeaseStorage) -> list[str]:
     """Hold a lease where its group's loop runs; if that is nowhere in this executor, where no other loop does."""
     ident = spec.application, lease.checkpoint, lease.group
-    looks = 1 + int(_ROOM_SECONDS / _WAIT_SECONDS)
-    for look, want in enumerate([Want.LOOP, *[Want.ROOM] * looks, Want.ANY]):
-        if look > 1:
-            time.sleep(_WAIT_SECONDS)
+    # Whoever takes it up after another: it ends when the other groups' leases do, which wait for it in Spark's batch.
+    begun = time.monotonic()
+    silent: set[str] = set()
+    for want in _wants():
         claim = _LOOPS.claim(ident, want)
         if claim is not None:
-            with claim:
-                return _Holding(spec, lease, storage).run()
-        reports = _held_elsewhere(ident, want, spec, lease, storage)
-        if reports is not None:
-            return reports
+            with claim as turn, turn:
+                return _Holding(spec, lease, storage, begun).run()
+        for name, connection in connections(but=silent):
+            with connection:
+                answer = answered(connection, (ident, want))
+                if answer is None:
+                    silent.add(name)
+                if not answer:
+                    continue
+                try:
+                    return pass_on(connection, (spec, lease, begun), storage)
+                except WorkerGone as error:
+                    log.warning("%s: %s: another opens the group", spec.transactional_id(lease.group), error)
     raise AssertionError("any worker can hold a lease")
 
 
-def _held_elsewhere(ident: Ident, want: Want, spec: JobSpec, lease: Lease, storage: LeaseStorage) -> list[str] | None:
-    """Have another worker of this executor hold the lease; None where there is none that is wanted."""
-    for connection in connections():
-        with connection:
-            if answered(connection, (ident, want)):
-                try:
-                    return pass_on(connection, (spec, lease), storage)
-                except WorkerGone as error:
-                    log.warning("%s: %s: another opens the group", spec.transactional_id(lease.group), error)
-    return None
+def _wants() -> Iterator[Want]:
+    """Return which worker to look for, one look after the other."""
+    yield Want.LOOP
+    deadline = time.monotonic() + _ROOM_SECONDS
+    yield Want.ROOM
+    while time.monotonic() < deadline:
+        time.sleep(_WAIT_SECONDS)
+        yield Want.ROOM
+    yield Want.ANY
 
 
 class _Holding:
-    """One lease from its beginning to its end."""
+    """One lease from its beginning to its end.
 
-    def __init__(self, spec: JobSpec, lease: Lease, storage: LeaseStorage) -> None:
+    Args:
+        begun: when a worker of this machine was given it, by the monotonic clock.
+    """
+
+    def __init__(self, spec: JobSpec, lease: Lease, storage: LeaseStorage, begun: float) -> None:
         recall_matches(spec)
         self._spec = spec
         self._lease = lease
@@ -128,7 +143,7 @@ class _Holding:
         self._keeper = SnapshotKeeper(storage)
         self._ident = spec.application, lease.checkpoint, lease.group
         self._seconds = spec.limits.checkpoint_interval_ms / 1000
-        self._begun = time.monotonic()
+        self._begun = begun
         self._control = WorkerControl.of(spec, lease)
         _CONTROLS.append(self._control)
 

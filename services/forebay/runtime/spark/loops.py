@@ -33,17 +33,17 @@ class Loops:
         self._claims: Counter[Ident] = Counter()
         self._turns: dict[Ident, threading.Lock] = {}
 
-    def claim(self, ident: Ident, want: Want) -> AbstractContextManager[None] | None:
+    def claim(self, ident: Ident, want: Want) -> AbstractContextManager[threading.Lock] | None:
         """Return what a lease has to be held in; None where this is not the worker that is wanted.
 
-        A worker that was claimed is no other group's from then on. Leases of one group take turns: where Spark tries a
-        task again, what is left of the attempt before ends first.
+        A worker that was claimed is no other group's from then on. Leases of one group take turns, by the lock that
+        the claim gives: where Spark tries a task again, what is left of the attempt before ends first.
         """
         with self._lock:
             if not self._is(ident, want):
                 return None
             self._claims[ident] += 1
-            return self._turn(ident, self._turns.setdefault(ident, threading.Lock()))
+            return self._claimed(ident, self._turns.setdefault(ident, threading.Lock()))
 
     def _is(self, ident: Ident, want: Want) -> bool:
         if want is Want.ANY:
@@ -54,10 +54,9 @@ class Loops:
         return ident in self._claims or (runner is not None and runner.is_alive)
 
     @contextmanager
-    def _turn(self, ident: Ident, turn: threading.Lock) -> Iterator[None]:
+    def _claimed(self, ident: Ident, turn: threading.Lock) -> Iterator[threading.Lock]:
         try:
-            with turn:
-                yield
+            yield turn
         finally:
             with self._lock:
                 self._claims[ident] -= 1

@@ -13,7 +13,8 @@ import shutil
 import socket
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, MutableMapping
+import time
+from collections.abc import Callable, Container, Iterator, MutableMapping
 from functools import cache
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -24,7 +25,9 @@ FOLDER = "FOREBAY_WORKERS"
 """The variable that names the directory; without it a worker has no siblings, and groups move with their leases."""
 
 _SECONDS = 5.0
+"""How long a sibling may take to answer, and to be reached: one that does not is frozen, or starved."""
 _WAITING = 64
+_PAUSE_SECONDS = 1.0
 
 _MADE: list[str] = []
 
@@ -72,36 +75,43 @@ def _accept(listening: socket.socket, answer: Callable[[Connection], None]) -> N
     while True:
         try:
             peer, _ = listening.accept()
-        except OSError as error:  # such as too many open files
-            log.warning("other workers of this executor can't reach this one: %s", error)
-            return
-        connection = Connection(peer.detach())
-        threading.Thread(target=answer, args=(connection,), name="sibling", daemon=True).start()
+            connection = Connection(peer.detach())
+            threading.Thread(target=answer, args=(connection,), name="sibling", daemon=True).start()
+        except (OSError, RuntimeError) as error:  # such as too many open files, or threads
+            log.warning("other workers of this executor can't reach this one: %s: trying again", error)
+            time.sleep(_PAUSE_SECONDS)
 
 
-def connections() -> Iterator[Connection]:
-    """Connect to one sibling after the other that listens; who takes a connection closes it."""
+def connections(but: Container[str] = ()) -> Iterator[tuple[str, Connection]]:
+    """Connect to one sibling after the other that listens; who takes a connection closes it.
+
+    Args:
+        but: names of those that are left out.
+    """
     folder = os.environ.get(FOLDER)
     if folder is None:
         return
     for place in sorted(Path(folder).glob(f"{_parent()}-*")):
-        if place == _own(folder):
+        if place == _own(folder) or place.name in but:
             continue
         peer = socket.socket(socket.AF_UNIX)
+        # One that is frozen accepts nothing: then its queue is full at some time, and who connects waits.
+        peer.settimeout(_SECONDS)
         try:
             peer.connect(str(place))
+            peer.settimeout(None)
         except OSError as error:
             peer.close()
             if isinstance(error, ConnectionRefusedError):  # it was killed
                 place.unlink(missing_ok=True)
             continue
-        yield Connection(peer.detach())
+        yield place.name, Connection(peer.detach())
 
 
-def answered(connection: Connection, question: object) -> bool:
-    """Ask a question that is answered with yes or no; one that does not answer in time says no."""
+def answered(connection: Connection, question: object) -> bool | None:
+    """Ask a question that is answered with yes or no; None where there is no answer in time."""
     try:
         connection.send(question)
-        return connection.poll(_SECONDS) and connection.recv() is True
+        return connection.recv() is True if connection.poll(_SECONDS) else None
     except (EOFError, OSError):
         return False

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pickle
 import threading
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
@@ -15,6 +17,10 @@ from forebay.runtime.task.snapshot import GroupStorage, Place
 
 _BROKEN = (EOFError, OSError)
 """What a connection raises whose other end has gone."""
+
+_HEARD_SECONDS = 5.0
+_SILENT_SECONDS = 60.0
+"""How long the other end may say nothing: it is frozen, and with it a Spark task that would wait for ever."""
 
 
 class LeaseStorage(GroupStorage, Protocol):
@@ -88,6 +94,21 @@ class RemoteStorage:
         finally:
             self._lock.release()
 
+    @contextmanager
+    def heard(self) -> Iterator[None]:
+        """Say every few seconds meanwhile that this end is there."""
+        ended = threading.Event()
+
+        def say() -> None:
+            while not ended.wait(_HEARD_SECONDS):
+                self._say("here", None)
+
+        threading.Thread(target=say, name="heard", daemon=True).start()
+        try:
+            yield
+        finally:
+            ended.set()
+
     def read(self, place: Place) -> TaskSnapshot | None:
         found: TaskSnapshot | None = self.ask("read", place)
         return found
@@ -103,9 +124,9 @@ class RemoteStorage:
         with self._lock:
             try:
                 self._connection.send((what, (place, *arguments)))
-                failure, value = self._connection.recv()
+                failure, value = _next(self._connection)
             except _BROKEN as error:
-                raise WorkerGone("the worker that was given the lease has ended") from error
+                raise WorkerGone(f"the worker that was given the lease has ended{_why(error)}") from error
         if failure is not None:
             raise _raisable(failure)
         return value
@@ -153,16 +174,28 @@ def pass_on(connection: Connection, lease: object, storage: GroupStorage) -> lis
     try:
         connection.send(lease)
         while True:
-            what, arguments = connection.recv()
+            what, arguments = _next(connection)
             if what in ("end", "fail"):
                 break
-            connection.send(_answer(storage, what, arguments))
+            if what != "here":
+                connection.send(_answer(storage, what, arguments))
     except _BROKEN as error:
-        raise WorkerGone("the worker that has the group's loop has ended") from error
+        raise WorkerGone(f"the worker that has the group's loop has ended{_why(error)}") from error
     if what == "fail":
         raise _raisable(arguments[0])
     reports: list[str] = arguments[0]
     return reports
+
+
+def _next(connection: Connection) -> Any:
+    """Return what the other end says next. Raises TimeoutError, an OSError: it says nothing for too long."""
+    if not connection.poll(_SILENT_SECONDS):
+        raise TimeoutError(f"it says nothing for {_SILENT_SECONDS:.0f} s")
+    return connection.recv()
+
+
+def _why(error: OSError | EOFError) -> str:
+    return f", or hangs: {error}" if isinstance(error, TimeoutError) else ""
 
 
 def _answer(storage: GroupStorage, what: str, arguments: tuple[Any, ...]) -> tuple[Any, Any]:
@@ -182,8 +215,11 @@ def _portable(error: BaseException, where: str) -> _Failure:
     """Return an exception as it can be sent: type, arguments, and where it came from."""
     kind, arguments = type(error), error.args
     try:
-        pickle.loads(pickle.dumps((kind, arguments)))
-    except Exception:  # whatever an exception's arguments raise that can't be sent
+        there: _Failure = (*pickle.loads(pickle.dumps((kind, arguments))), where)
+        is_same = str(_raisable(there)) == str(error)
+    except Exception:  # whatever an exception raises that can't be sent, or says nothing without its __init__
+        is_same = False
+    if not is_same:
         kind, arguments = RuntimeError, (f"{type(error).__name__}: {error}",)
     return kind, arguments, f"{where}:\n{''.join(traceback.format_exception(error))}"
 
