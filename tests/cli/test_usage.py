@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -38,6 +39,14 @@ def test_help_names_every_command_and_teaches(capsys: pytest.CaptureFixture[str]
 def test_without_arguments_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli_main.run([]) == 2
     assert "Commands:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("group", ["topics", "store", "errors", "ksml"])
+def test_a_group_without_a_command_shows_its_help_as_it_is(group: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli_main.run([group]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == f"Usage: forebay {group} [OPTIONS] COMMAND [ARGS]..."
+    assert "Commands:" in lines
 
 
 def test_help_imports_no_client_and_no_engine() -> None:
@@ -92,6 +101,11 @@ def test_an_unusable_value_is_refused_with_the_valid_ones(value: str, capsys: py
     assert "65535" in message
 
 
+def test_a_range_without_an_end_is_told_by_its_beginning(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli_main.run(["produce", "user_activity", "--keys", "0"]) == 2
+    assert "(a whole number, 1 or more)" in capsys.readouterr().err
+
+
 def test_an_unusable_environment_variable_is_refused(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -106,6 +120,26 @@ def test_an_error_is_one_line_after_the_logs_tail(capsys: pytest.CaptureFixture[
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.splitlines() == ["last words", "error: port 1 is in use: choose another."]
+
+
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [
+        ([], "no broker: start the embedded one (`forebay up`), or give --bootstrap-servers and --schema-registry-url"),
+        (["--bootstrap-servers", "b:1"], "no schema registry: start the embedded one (`forebay up`), or give --schema"),
+        (
+            ["--schema-registry-url", "http://r"],
+            "no broker: start the embedded one (`forebay up`), or give --bootstrap",
+        ),
+    ],
+)
+def test_the_option_that_is_missing_is_named(
+    given: list[str], missing: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert cli_main.run(["topics", "create", "--home", str(tmp_path), *given]) == 1
+    error = capsys.readouterr().err
+    assert missing in error
+    assert not any(option in error.partition("or give")[2] for option in given)
 
 
 @pytest.mark.usefixtures("command_that_fails")

@@ -58,6 +58,21 @@ def test_check_fails_with_every_problem(tmp_path: Path, capsys: pytest.CaptureFi
     ]
 
 
+@pytest.mark.parametrize("command", ["check", "run", "produce", "topology"])
+def test_a_file_that_is_not_there_is_named_before_anything_else(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = tmp_path / "gone.yaml"
+    assert run(["ksml", command, str(gone)]) == 2
+    assert f"'{gone}' does not exist" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--schemas", "--modules"])
+def test_a_folder_that_is_not_there_is_named(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["ksml", "check", str(ORDERS), option, str(tmp_path / "gone")]) == 2
+    assert f"'{tmp_path / 'gone'}' does not exist" in capsys.readouterr().err
+
+
 def test_topology_shows_steps_and_topics(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["ksml", "topology", str(ORDERS)]) == 0
     out = capsys.readouterr().out

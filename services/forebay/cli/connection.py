@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -54,10 +54,12 @@ def connect(
 
     Raises:
         click.UsageError: an option or environment variable is wrong; says which.
-        PlatformError: no broker given, and no embedded platform in `home`.
+        click.ClickException: no broker or no registry given, and no embedded platform in `home`.
     """
-    if not bootstrap_servers or not schema_registry_url:
-        endpoints = _embedded(home)
+    given = {"--bootstrap-servers": bootstrap_servers, "--schema-registry-url": schema_registry_url}
+    missing = [option for option, value in given.items() if not value]
+    if missing:
+        endpoints = _embedded(home, missing)
         bootstrap_servers = bootstrap_servers or endpoints.bootstrap_servers
         schema_registry_url = schema_registry_url or endpoints.registry_url
     try:
@@ -72,13 +74,13 @@ def connect(
     return settings
 
 
-def _embedded(home: Path) -> Any:
+def _embedded(home: Path, missing: Sequence[str]) -> Any:
     try:
         return Platform(home).endpoints
     except PlatformError as error:
+        what = "broker" if "--bootstrap-servers" in missing else "schema registry"
         raise click.ClickException(
-            f"no broker: start the embedded one (`forebay up`), or give --bootstrap-servers and --schema-registry-url "
-            f"({error})"
+            f"no {what}: start the embedded one (`forebay up`), or give {' and '.join(missing)} ({error})"
         ) from error
 
 

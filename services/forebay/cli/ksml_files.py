@@ -20,18 +20,19 @@ from forebay.plugins import VARIABLE
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-files_argument = click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+files_argument = click.argument(
+    "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(exists=True, path_type=Path)
+)
 create_option = click.option(
     "--create-topics/--no-create-topics", "create", default=True, help="Make the topics that are not there."
 )
+_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 _FOLDERS = (
-    click.option(
-        "--schemas", multiple=True, type=click.Path(path_type=Path), help="Folder of schemas, beside the files' own."
-    ),
+    click.option("--schemas", multiple=True, type=_FOLDER, help="Folder of schemas, beside the files' own."),
     click.option(
         "--modules",
         multiple=True,
-        type=click.Path(path_type=Path),
+        type=_FOLDER,
         help="Folder of Python modules that functions import, beside the files' own.",
     ),
 )

@@ -119,6 +119,9 @@ def run(arguments: list[str]) -> int:
     try:
         result = cli.main(arguments, prog_name="forebay", standalone_mode=False, auto_envvar_prefix="FOREBAY")
         return result if isinstance(result, int) else 0
+    except click.exceptions.NoArgsIsHelpError as error:  # a group without a command: its message is its help
+        error.show()
+        return error.exit_code
     except click.UsageError as error:
         _report([explain(error)], "", debug)
         return error.exit_code

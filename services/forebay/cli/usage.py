@@ -14,8 +14,15 @@ def explain(error: click.UsageError) -> str:
         options = [name for parameter in context.command.get_params(context) for name in _long_names(parameter)]
         message = f"{path} has no option {error.option_name}; its options are {', '.join(options)}"
     if isinstance(error, click.BadParameter) and error.param and isinstance(error.param.type, click.IntRange):
-        message += f" (a whole number from {error.param.type.min} to {error.param.type.max})"
+        message += f" (a whole number{_range(error.param.type)})"
     return f"{message}. See `{path} --help`."
+
+
+def _range(numbers: click.IntRange) -> str:
+    low, high = numbers.min, numbers.max
+    if low is not None and high is not None:
+        return f" from {low} to {high}"
+    return f", {low} or more" if low is not None else f", {high} or less" if high is not None else ""
 
 
 def _long_names(parameter: click.Parameter) -> list[str]:
