@@ -25,6 +25,16 @@ def test_an_unknown_topic_is_refused(capsys: pytest.CaptureFixture[str]) -> None
     assert f"choose one of {', '.join(sorted(all_sources()))}" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", [["topology"], ["topics", "create"]])
+def test_an_application_s_id_is_one_that_topics_can_have(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*command, "user-sessions", "--application", "a b"]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "'a b-user-profiles-changelog' is no name that Kafka takes" in captured.err
+
+
 @pytest.mark.parametrize("action", ["create", "describe"])
 @pytest.mark.parametrize("services", [[], ["user-sessions", "device-alerts"]], ids=["all", "two"])
 def test_an_application_is_one_jobs(action: str, services: list[str], capsys: pytest.CaptureFixture[str]) -> None:

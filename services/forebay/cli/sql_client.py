@@ -23,9 +23,16 @@ class SqlClient:
     Args:
         server: its URL.
         token: sent with each request; "" for none.
+
+    Raises:
+        click.UsageError: the server is no URL.
     """
 
     def __init__(self, server: str, token: str = "") -> None:
+        if not server.startswith(("http://", "https://")):
+            raise click.UsageError(
+                f"--server {server}: write the query server's URL, such as http://127.0.0.1:7070, or https://..."
+            )
         self._url = f"{server.rstrip('/')}/sql"
         self._token = token
 

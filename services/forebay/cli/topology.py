@@ -40,5 +40,6 @@ def topology(service: Service, form: str, application: str | None) -> None:
 
     A service written by hand shows one step per stage; its outputs are drawn at its last stage.
     """
+    service.topics(application or "")  # refuses an id whose topics Kafka would not take
     picture = picture_of(service, load_job(service.job), application or "")
     click.echo(as_mermaid(picture) if Format(form) is Format.MERMAID else as_text(picture))
