@@ -10,6 +10,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import TokenType
 
 from forebay.sql.errors import Place, SqlError
+from forebay.sql.unclosed import unclosed
 
 
 class Ksql(Dialect):
@@ -52,12 +53,19 @@ _JOINED = {"<>": "!=", "=>": "=>", "->": "->", ":=": ":=", "||": "||", "<=": "<=
 
 def tokens_of(text: str, file: str = "<statement>") -> list[Token]:
     """Return the words of a text, an end behind them. Raises SqlError."""
+    lines = [0]
+    lines.extend(at + 1 for at, letter in enumerate(text) if letter == "\n")
     try:
         found = _DIALECT.tokenize(text)
     except SqlglotError as error:
+        if open_ := unclosed(text):
+            at, opening, closing = open_
+            raise SqlError(
+                _place(lines, at, file),
+                f"the {opening} that opens here is not closed: write {closing} where it ends, or look for one that is "
+                "missing before it",
+            ) from error
         raise SqlError(Place(file), f"this can't be read as SQL: {error}") from error
-    lines = [0]
-    lines.extend(at + 1 for at, letter in enumerate(text) if letter == "\n")
     tokens: list[Token] = []
     depth = 0
     for each in found:
