@@ -46,6 +46,7 @@ class Topic:
         config: topic configuration it is created with.
         own: whether it is a job's own, with a partition for each task and never another number.
         alias: what job and logic call it; "": by its name (see forebay.renaming).
+        replicas: how many copies of each partition it is created with; 0: as many as the broker makes by itself.
 
     Raises:
         IllegalName: Kafka has no topics of that name. ValueError: it would have no partition.
@@ -57,6 +58,7 @@ class Topic:
     config: Mapping[str, str] = field(default_factory=lambda: KEEP_FOREVER)
     own: bool = False
     alias: str = ""
+    replicas: int = 0
 
     @property
     def declared(self) -> str:

@@ -38,13 +38,15 @@ REFUSED = {
     "CREATE TABLE a AS SELECT id, MAX(name) AS x FROM t GROUP BY id;": ("4:30", "can't take a row out again"),
     "CREATE TABLE a AS SELECT id, SUM(area) AS x FROM s GROUP BY id;": ("4:30", "write SUM(a number)"),
     "CREATE STREAM b (id BIGINT) WITH (VALUE_FORMAT='JSON');": ("4:1", "write WITH (KAFKA_TOPIC"),
-    "CREATE STREAM b (id BIGINT) WITH (KAFKA_TOPIC='b', VALUE_FORMAT='XML');": ("4:1", "there is no format XML"),
+    "CREATE STREAM b (id BIGINT) WITH (KAFKA_TOPIC='b', VALUE_FORMAT='XML');": ("4:52", "there is no format XML"),
     "CREATE STREAM b (id BIGGINT) WITH (KAFKA_TOPIC='b', VALUE_FORMAT='JSON');": ("4:21", "CREATE TYPE"),
     "CREATE TABLE b (id BIGINT) WITH (KAFKA_TOPIC='b', VALUE_FORMAT='JSON');": ("4:1", "write PRIMARY KEY"),
     "CREATE STREAM a AS SELECT id, n FROM s WINDOW TUMBLING (SIZE 1 HOUR);": ("4:20", "needs GROUP BY"),
     "CREATE TABLE a AS SELECT id, COUNT(*) AS c FROM s GROUP BY id EMIT FINAL;": ("4:19", "add a WINDOW"),
     "INSERT INTO s SELECT id, n FROM s;": ("4:1", "select the same ones"),
     "SHOW TABLES;": ("4:1", "a command of the shell"),
+    "PRINT s;": ("4:1", "PRINT can't be run here: write SELECT * FROM the stream of the topic EMIT CHANGES"),
+    "TERMINATE q;": ("4:1", "leave the query out of its file"),
     "SET 'no.such.setting' = '1';": ("4:1", "has no effect here"),
     "CREATE STREAM a AS SELECT id, 'text FROM s;": ("4:31", "the ' that opens here is not closed: write '"),
     "CREATE STREAM a AS SELECT id, 'it''s', `na``me, \n n FROM s;": ("4:40", "the ` that opens here is not closed"),
@@ -77,7 +79,7 @@ REFUSED = {
         "can't advance by more than its SIZE, records would lie between: write ADVANCE BY less",
     ),
     "CREATE STREAM a WITH (TIMESTAMP='area', TIMESTAMP_FORMAT='q') AS SELECT id, area FROM s;": (
-        "4:1",
+        "4:41",
         "the letter q means nothing in the pattern 'q': write one such as yyyy-MM-dd",
     ),
     "CREATE STREAM a AS SELECT id, NULL AS x FROM s;": ("4:31", "write CAST(NULL AS STRING)"),
@@ -88,6 +90,23 @@ REFUSED = {
     "CREATE STREAM a AS SELECT id, NULLIF(n) AS x FROM s;": ("4:31", "NULLIF of 1 values does not exist: write 2"),
     "CREATE STREAM a AS SELECT id, GREATEST() AS x FROM s;": ("4:31", "GREATEST of 0 values does not exist"),
     "CREATE STREAM a AS SELECT id, EXPLODE(n) AS x FROM s;": ("4:31", "EXPLODE takes an ARRAY"),
+}
+
+HEAD_OF_B = "CREATE STREAM b (id BIGINT) WITH (KAFKA_TOPIC='b', VALUE_FORMAT='JSON', "
+TABLE_WITH = "CREATE TABLE a WITH (RETENTION_MS=1) AS SELECT id, COUNT(*) AS c FROM s GROUP BY id;"
+REFUSED |= {
+    f"{HEAD_OF_B}PARTITIONS='a');": ("4:73", "PARTITIONS is 'a': write a whole number from 1 to 2147483647"),
+    f"{HEAD_OF_B}PARTITIONS=0);": ("4:73", "PARTITIONS is 0: write a whole number from 1"),
+    f"{HEAD_OF_B}REPLICAS='lots');": ("4:73", "REPLICAS is 'lots': write a whole number from 1 to 32767"),
+    f"{HEAD_OF_B}RETENTION_MS='never');": ("4:73", "RETENTION_MS is 'never': write a whole number from -1"),
+    f"{HEAD_OF_B}CLEANUP_POLICY='delete');": ("4:73", "whatever CLEANUP_POLICY says: leave it out"),
+    f"{HEAD_OF_B}WRAP_SINGLE_VALUE='perhaps');": ("4:73", "write TRUE or FALSE"),
+    f"{HEAD_OF_B}VALUE_DELIMITER='::');": ("4:73", "write a single character, or SPACE or TAB"),
+    f"{HEAD_OF_B}COPIES=2);": ("4:73", "there is no option COPIES: write one of"),
+    f"{HEAD_OF_B}WINDOW_TYPE='DAILY');": ("4:73", "write TUMBLING, HOPPING or SESSION"),
+    "CREATE STREAM b (id BIGINT) WITH (VALUE_FORMAT='JSON', KAFKA_TOPIC='bad topic');": ("4:56", "write 'bad_topic'"),
+    "CREATE STREAM `a b` AS SELECT id, n FROM s;": ("4:1", "write 'a_b', WITH (KAFKA_TOPIC = '...')"),
+    TABLE_WITH: ("4:22", "RETENTION_MS is for streams and windowed tables"),
 }
 
 

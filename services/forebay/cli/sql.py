@@ -17,7 +17,7 @@ from forebay.plugins import VARIABLE as SERVICES
 from forebay.serde.subjects import connect_when_asked
 from forebay.sql.describing import described
 from forebay.sql.errors import SqlError
-from forebay.sql.program import Program, program_of_statements
+from forebay.sql.program import program_of_statements
 from forebay.sql.schemas.lookup import Kept
 from forebay.sql.service import MODULE, VARIABLE, name_of, runnable, statements_of
 from forebay.sql.statements import parse
@@ -88,11 +88,13 @@ def sql(
 
 
 def _offline(path: Path, statement: str | None, how: str) -> None:
-    """Answer of the file alone: its plan, or SHOW, DESCRIBE, EXPLAIN. Raises SqlError."""
-    statements = statements_of(path)
-    computed = (each for each in statements if not isinstance(each, Select))
-    program: Program = program_of_statements(computed, lookup=Kept(path))
-    found = parse(statement, "-e") if statement is not None else [Command("EXPLAIN", "ALL")]
+    """Answer of the file alone: its plan if it can run, or SHOW, DESCRIBE, EXPLAIN. Raises SqlError."""
+    statements, lookup = statements_of(path), Kept(path)
+    if statement is None:
+        program, found = runnable(statements, lookup), [Command("EXPLAIN", "ALL")]
+    else:
+        computed = (each for each in statements if not isinstance(each, Select))
+        program, found = program_of_statements(computed, lookup=lookup), parse(statement, "-e")
     for each in found:
         if not isinstance(each, Command):
             raise SqlError(each.place, "only SHOW, DESCRIBE and EXPLAIN are answered of a file; --run runs it")

@@ -75,7 +75,13 @@ class TopicDifference:
 
 
 def spec_of(topic: Topic, replication_factor: int = BROKER_DEFAULT) -> TopicSpec:
-    """Return the declaration of a topic of the table of services."""
+    """Return the declaration of a topic of the table of services.
+
+    Args:
+        replication_factor: BROKER_DEFAULT for the topic's own.
+    """
+    if replication_factor == BROKER_DEFAULT:
+        replication_factor = topic.replicas or BROKER_DEFAULT
     return TopicSpec(topic.name, topic.partitions, topic.config, replication_factor, may_grow=not topic.own)
 
 

@@ -82,6 +82,20 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a WITH clause says of a topic that is to be made.
+
+    Args:
+        partitions, replicas: 0: it does not say.
+        retention_ms: -1: for good; None: it does not say.
+    """
+
+    partitions: int = 0
+    replicas: int = 0
+    retention_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Header:
     """A column of a record's headers: one of them, or all (no name)."""
 
@@ -99,6 +113,7 @@ class Source:
         history_ms: how long former rows of a table are kept; 0: not at all.
         is_framed: whether its rows' keys name their schema, so that equal keys may lie in different partitions.
         key_form, value_form: schemas of its topic.
+        wanted: how its topic is made.
     """
 
     name: str
@@ -115,6 +130,7 @@ class Source:
     history_ms: int = 0
     key_form: Form = Form()
     value_form: Form = Form()
+    wanted: Wanted = Wanted()
     place: Place = field(default=Place(), compare=False)
 
     @property

@@ -11,16 +11,12 @@ from forebay.sql.catalog import Source
 from forebay.sql.errors import SqlError
 from forebay.sql.explaining import explained
 from forebay.sql.functions.registry import SIGNATURES, SPECIAL
-from forebay.sql.program import Program
+from forebay.sql.program import INSTEAD, Program
 from forebay.sql.syntax import Command
 
 Rows = list[dict[str, Any]]
 
 _QUERIES = "change the job's files and start it anew"
-_INSTEAD = {
-    "PRINT": "write SELECT * FROM the stream of the topic EMIT CHANGES, or use `forebay tail TOPIC`",
-    "TERMINATE": "the queries of a file run as one job: stop that, or leave the query out of its file",
-}
 
 
 def described(program: Program, command: Command) -> Iterator[dict[str, Any]]:
@@ -60,7 +56,7 @@ def _rows(program: Program, command: Command) -> Rows:
                 *({"column": each.name, "type": str(each.type), "role": "key"} for each in source.keys),
                 *({"column": each.name, "type": str(each.type), "role": ""} for each in source.values),
             ]
-    raise SqlError(command.place, f"{command.verb} can't be answered here: {_INSTEAD.get(command.verb, _QUERIES)}")
+    raise SqlError(command.place, f"{command.verb} can't be answered here: {INSTEAD.get(command.verb, _QUERIES)}")
 
 
 def _lines(rows: Rows) -> Iterator[dict[str, Any]]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from forebay.sql.catalog import NAMED, Encoding, Header, Named, Source, Windowing
+from forebay.names import IllegalName, check_name
+from forebay.sql.catalog import NAMED, Encoding, Header, Named, Source, Wanted, Windowing
 from forebay.sql.errors import Place, SqlError
+from forebay.sql.option_values import with_values
 from forebay.sql.patterns import parts_of
 from forebay.sql.schemas.inference import Asked, Lookup, chosen, completed
 from forebay.sql.schemas.lookup import ask
@@ -14,7 +16,6 @@ from forebay.sql.syntax import CreateAs, CreateSource, Options
 from forebay.sql.types import BIGINT, STRING, TIMESTAMP
 
 FORMATS = ("JSON", "JSON_SR", "AVRO", "PROTOBUF", "PROTOBUF_NOSR", "DELIMITED", "KAFKA", "NONE")
-_DELIMITERS = {"SPACE": " ", "TAB": "\t"}
 _KNOWN = frozenset(
     [
         "KAFKA_TOPIC",
@@ -46,13 +47,20 @@ _KNOWN = frozenset(
 
 
 def checked(given: Options, place: Place) -> Options:
-    """Return the options. Raises SqlError for one that does not exist."""
+    """Return the options with values of their types. Raises SqlError for what does not exist, or has no effect."""
     for name in given:
         if name not in _KNOWN:
-            raise SqlError(place, f"there is no option {name}: write one of {', '.join(sorted(_KNOWN))}")
+            raise SqlError(
+                given.place_of(name, place), f"there is no option {name}: write one of {', '.join(sorted(_KNOWN))}"
+            )
     if "FORMAT" in given and ({"KEY_FORMAT", "VALUE_FORMAT"} & given.keys()):
         raise SqlError(place, "FORMAT stands for both KEY_FORMAT and VALUE_FORMAT: write it, or those two")
-    return given
+    if "CLEANUP_POLICY" in given:
+        raise SqlError(
+            given.place_of("CLEANUP_POLICY", place),
+            "a table's topic is compacted, and a stream's is not, whatever CLEANUP_POLICY says: leave it out",
+        )
+    return with_values(given, place)
 
 
 def key_format(given: Options, settings: dict[str, str]) -> str:
@@ -105,6 +113,7 @@ def declared(statement: CreateSource, settings: dict[str, str], lookup: Lookup =
         is_framed=encoding.key in NAMED,
         key_form=key_form,
         value_form=form,
+        wanted=_wanted(given, place, is_compacted=statement.is_table),
         place=place,
     )
 
@@ -124,6 +133,10 @@ def target(
     """Return the source that a CREATE ... AS computes. Raises SqlError."""
     keys, values = columns
     named = str(given.get("KAFKA_TOPIC", settings.get("ksql.output.topic.name.prefix", "") + statement.name))
+    try:
+        check_name(named)
+    except IllegalName as error:
+        raise SqlError(statement.place, f"{error}, WITH (KAFKA_TOPIC = '...')") from error
     encoding = _encoding(given, settings, replace(source.encoding, key=key, wraps=None), statement.place)
     if len(values) != 1 and given.get("WRAP_SINGLE_VALUE") is not None and given["WRAP_SINGLE_VALUE"] is False:
         raise SqlError(statement.place, "WRAP_SINGLE_VALUE is for a single column: leave it out")
@@ -149,7 +162,20 @@ def target(
         is_framed=is_framed,
         key_form=forms[0],
         value_form=forms[1],
+        wanted=_wanted(given, statement.place, is_compacted=statement.is_table and windowing is None),
         place=statement.place,
+    )
+
+
+def _wanted(given: Options, place: Place, *, is_compacted: bool) -> Wanted:
+    retention = given.get("RETENTION_MS")
+    if retention is not None and is_compacted:
+        raise SqlError(
+            given.place_of("RETENTION_MS", place),
+            "RETENTION_MS is for streams and windowed tables, the rows of another table stay: leave it out",
+        )
+    return Wanted(
+        int(given.get("PARTITIONS", 0)), int(given.get("REPLICAS", 0)), None if retention is None else int(retention)
     )
 
 
@@ -159,26 +185,27 @@ def _encoding(given: Options, settings: dict[str, str], otherwise: Encoding, pla
     both = str(given.get("FORMAT", ""))
     key = str(given.get("KEY_FORMAT", both or key)).upper()
     value = str(given.get("VALUE_FORMAT", both or value)).upper()
-    for name in (key, value):
+    for part, name in (("KEY_FORMAT", key), ("VALUE_FORMAT", value)):
         if name and name not in FORMATS:
-            raise SqlError(place, f"there is no format {name}: write one of {', '.join(FORMATS)}")
+            written = given.place_of(part, given.place_of("FORMAT", place))
+            raise SqlError(written, f"there is no format {name}: write one of {', '.join(FORMATS)}")
     mark = str(given.get("VALUE_DELIMITER", given.get("KEY_DELIMITER", otherwise.delimiter)))
     wraps = given.get("WRAP_SINGLE_VALUE", otherwise.wraps)
-    return Encoding(key, value, _DELIMITERS.get(mark.upper(), mark), None if wraps is None else bool(wraps))
+    return Encoding(key, value, mark, None if wraps is None else bool(wraps))
 
 
 def _windowing(given: Options, place: Place) -> Windowing | None:
     kind = given.get("WINDOW_TYPE")
     if kind is None:
         return None
-    named = str(kind).upper()
+    named, written = str(kind).upper(), given.place_of("WINDOW_TYPE", place)
     if named not in ("TUMBLING", "HOPPING", "SESSION"):
-        raise SqlError(place, f"WINDOW_TYPE is {kind}: write TUMBLING, HOPPING or SESSION")
+        raise SqlError(written, f"WINDOW_TYPE is {kind}: write TUMBLING, HOPPING or SESSION")
     size = given.get("WINDOW_SIZE", 0)
     if isinstance(size, str):
-        size = _duration("WINDOW_SIZE", size, place)
+        size = _duration("WINDOW_SIZE", size, given.place_of("WINDOW_SIZE", place))
     if named != "SESSION" and not size:
-        raise SqlError(place, f"{named} windows have a size: write WINDOW_SIZE = '30 SECONDS'")
+        raise SqlError(written, f"{named} windows have a size: write WINDOW_SIZE = '30 SECONDS'")
     return Windowing(named, int(size))
 
 
@@ -186,9 +213,10 @@ def _history(given: Options, statement: CreateAs, windowing: Windowing | None) -
     wanted = given.get("HISTORY_RETENTION")
     if wanted is None:
         return 0
+    place = given.place_of("HISTORY_RETENTION", statement.place)
     if not statement.is_table or windowing is not None:
-        raise SqlError(statement.place, "HISTORY_RETENTION is for a TABLE without windows: leave it out")
-    return _duration("HISTORY_RETENTION", str(wanted), statement.place)
+        raise SqlError(place, "HISTORY_RETENTION is for a TABLE without windows: leave it out")
+    return _duration("HISTORY_RETENTION", str(wanted), place)
 
 
 def _duration(name: str, text: str, place: Place) -> int:
@@ -205,6 +233,7 @@ def _timestamp(given: Options, columns: tuple[Named, ...], place: Place) -> tupl
     name = given.get("TIMESTAMP")
     if name is None:
         return None
+    place = given.place_of("TIMESTAMP", place)
     wanted = str(name).strip('`"')
     found = next((each for each in columns if each.name in (wanted, wanted.upper())), None)
     if found is None:
@@ -215,7 +244,10 @@ def _timestamp(given: Options, columns: tuple[Named, ...], place: Place) -> tupl
     try:
         parts_of(pattern)
     except ValueError as error:
-        raise SqlError(place, f"TIMESTAMP_FORMAT: {error}: write one such as yyyy-MM-dd HH:mm:ss") from error
+        raise SqlError(
+            given.place_of("TIMESTAMP_FORMAT", place),
+            f"TIMESTAMP_FORMAT: {error}: write one such as yyyy-MM-dd HH:mm:ss",
+        ) from error
     return found.name, pattern
 
 

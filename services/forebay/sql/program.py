@@ -39,6 +39,12 @@ SETTINGS = {
 }
 """Settings of SET that have an effect."""
 
+INSTEAD = {
+    "PRINT": "write SELECT * FROM the stream of the topic EMIT CHANGES, or use `forebay tail TOPIC`",
+    "TERMINATE": "the queries of a file run as one job: stop that, or leave the query out of its file",
+}
+"""What to use for commands that nothing here answers."""
+
 
 @dataclass(slots=True)
 class Program:
@@ -137,6 +143,8 @@ class Program:
             self.settings[name] = value
 
     def _command(self, statement: Statement, verb: str, subject: str) -> None:
+        if verb in INSTEAD:
+            raise SqlError(statement.place, f"{verb} can't be run here: {INSTEAD[verb]}")
         if not verb.startswith("DROP"):
             raise SqlError(statement.place, f"{verb} is a command of the shell: leave it out of a file that runs")
         if verb == "DROP TYPE":

@@ -18,16 +18,19 @@ from forebay.agreement import store_contracts
 from forebay.builder.topology import Topology, job
 from forebay.catalog import COMPACTED, KEEP_FOREVER, Service, Topic
 from forebay.job import Job
+from forebay.sql.catalog import Wanted
 from forebay.sql.compile import Compiler
 from forebay.sql.errors import Place, SqlError
 from forebay.sql.program import Program, program_of_statements
 from forebay.sql.schemas.inference import Lookup
 from forebay.sql.schemas.lookup import Kept, ask
 from forebay.sql.statements import parse
-from forebay.sql.syntax import CreateAs, CreateSource, Select, Statement
+from forebay.sql.syntax import Select, Statement
 
 VARIABLE = "FOREBAY_SQL"
 MODULE = "forebay.sql.service"
+_PARTITIONS = 4
+_COMPUTE = "write CREATE STREAM or TABLE ... AS SELECT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,8 @@ def statements_of(path: Path) -> list[Statement]:
         except (OSError, UnicodeError) as error:
             raise SqlError(Place(str(file)), f"the file can't be read: {error}: give a text in UTF-8") from error
         found += parse(text, file.name, types)
+    if not found:
+        raise SqlError(Place(files[0].name), f"there are no statements: {_COMPUTE}")
     return found
 
 
@@ -60,7 +65,7 @@ def runnable(statements: list[Statement], lookup: Lookup = ask) -> Program:
     made = program_of_statements((each for each in statements if not isinstance(each, Select)), lookup=lookup)
     if not made.queries:
         place = statements[0].place if statements else Place()
-        raise SqlError(place, "nothing is computed: write CREATE STREAM or TABLE ... AS SELECT")
+        raise SqlError(place, f"nothing is computed: {_COMPUTE}")
     return made
 
 
@@ -81,14 +86,16 @@ def name_of(path: Path) -> str:
 
 def service_of(path: Path, statements: list[Statement], made: Job, lookup: Lookup = ask) -> Service:
     """Return the entry of a job in the table of services."""
-    partitions = _partitions(statements)
     program = runnable(statements, lookup)
-    tables = {query.target.topic for query in program.queries if query.is_table}
-    tables |= {source.topic for source in program.catalog if source.is_table}
-    few = min((partitions.get(topic, 4) for topic in made.inputs), default=4)
+    wanted = {source.topic: source.wanted for source in program.catalog if source.wanted != Wanted()}
+    compacted = {query.target.topic for query in program.queries if query.is_table}
+    compacted |= {source.topic for source in program.catalog if source.is_table}
+    few = min((wanted.get(topic, Wanted()).partitions or _PARTITIONS for topic in made.inputs), default=_PARTITIONS)
 
     def topic_of(name: str) -> Topic:
-        return Topic(name, "", partitions.get(name, few), COMPACTED if name in tables else KEEP_FOREVER)
+        asked = wanted.get(name, Wanted())
+        config = _kept(COMPACTED if name in compacted else KEEP_FOREVER, asked.retention_ms)
+        return Topic(name, "", asked.partitions or few, config, replicas=asked.replicas)
 
     return Service(
         name=name_of(path),
@@ -101,14 +108,12 @@ def service_of(path: Path, statements: list[Statement], made: Job, lookup: Looku
     )
 
 
-def _partitions(statements: list[Statement]) -> Mapping[str, int]:
-    """Return the numbers of partitions that WITH clauses give, by topic."""
-    found: dict[str, int] = {}
-    for statement in statements:
-        if isinstance(statement, CreateSource | CreateAs) and "PARTITIONS" in statement.options:
-            name = str(statement.options.get("KAFKA_TOPIC", statement.name))
-            found[name] = int(statement.options["PARTITIONS"])
-    return found
+def _kept(config: Mapping[str, str], retention_ms: int | None) -> Mapping[str, str]:
+    """Return the configuration of a topic whose records are kept for so long; None: as it is."""
+    if retention_ms is None:
+        return config
+    policy = {"cleanup.policy": "compact,delete"} if "cleanup.policy" in config else {}
+    return {**config, **policy, "retention.ms": str(retention_ms)}
 
 
 def path_of() -> Path:

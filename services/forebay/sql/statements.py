@@ -15,6 +15,7 @@ from forebay.sql.syntax import (
     CreateType,
     InsertInto,
     Options,
+    OptionValue,
     Select,
     SetProperty,
     Statement,
@@ -168,20 +169,24 @@ def _columns(read: Reader) -> tuple[ColumnDef, ...]:
 
 
 def _options(read: Reader) -> Options:
-    found: Options = {}
+    found = Options()
     if not read.take("WITH"):
         return found
     read.expect("(")
     while not read.take(")"):
         if found:
             read.expect(",")
+        place = read.place
         name = read.step().text.upper() if read.token.kind == "text" else read.name("an option such as KAFKA_TOPIC")
         read.expect("=")
         found[name] = _option(read, name)
+        found.places[name] = place
     return found
 
 
-def _option(read: Reader, name: str) -> str | int | bool:
+def _option(read: Reader, name: str) -> OptionValue:
+    if read.take("-"):
+        return -read.whole()
     if read.token.kind == "number":
         if name == "WINDOW_SIZE":
             return read.duration()

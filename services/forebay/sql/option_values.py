@@ -1,0 +1,73 @@
+"""The values that options of a WITH clause may have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from forebay.names import check_name
+from forebay.sql.errors import Place, SqlError
+from forebay.sql.syntax import Options, OptionValue
+
+DELIMITERS = {"SPACE": " ", "TAB": "\t"}
+
+
+def with_values(given: Options, place: Place) -> Options:
+    """Return the options with values of their types: a number or a truth value may be written as a text.
+
+    Args:
+        place: of the statement.
+
+    Raises:
+        SqlError: a value is none that its option takes.
+    """
+    found = Options(given.places)
+    for name, value in given.items():
+        check = _CHECKS.get(name)
+        try:
+            found[name] = value if check is None else check(value)
+        except ValueError as error:
+            raise SqlError(given.place_of(name, place), f"{name} is {value!r}: {error}") from error
+    return found
+
+
+def _whole(least: int, most: int) -> Callable[[OptionValue], OptionValue]:
+    def check(value: OptionValue) -> int:
+        try:
+            found = int(str(value))
+        except ValueError:
+            found = least - 1
+        if not least <= found <= most:
+            raise ValueError(f"write a whole number from {least} to {most}")
+        return found
+
+    return check
+
+
+def _truth(value: OptionValue) -> bool:
+    found = {"TRUE": True, "FALSE": False}.get(str(value).upper())
+    if found is None:
+        raise ValueError("write TRUE or FALSE")
+    return found
+
+
+def _delimiter(value: OptionValue) -> str:
+    mark = DELIMITERS.get(str(value).upper(), str(value))
+    if len(mark) != 1:
+        raise ValueError(f"write a single character, or {' or '.join(DELIMITERS)}")
+    return mark
+
+
+def _topic(value: OptionValue) -> str:
+    check_name(str(value))
+    return str(value)
+
+
+_CHECKS: dict[str, Callable[[OptionValue], OptionValue]] = {
+    "KAFKA_TOPIC": _topic,
+    "PARTITIONS": _whole(1, 2**31 - 1),
+    "REPLICAS": _whole(1, 2**15 - 1),
+    "RETENTION_MS": _whole(-1, 2**63 - 1),
+    "VALUE_DELIMITER": _delimiter,
+    "KEY_DELIMITER": _delimiter,
+    "WRAP_SINGLE_VALUE": _truth,
+}
