@@ -8,10 +8,48 @@ import pytest
 
 from forebay.cli.main import run
 
+DECLARED = "CREATE STREAM s (id BIGINT KEY, n INT) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON');"
+COMPUTED = " CREATE STREAM a AS SELECT id, n FROM s;"
 
-def test_a_server_that_is_no_url_is_refused_with_what_one_looks_like(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["sql", "--server", "foo", "-e", "SHOW TABLES;"]) == 2
-    assert "--server foo: write the query server's URL, such as http://127.0.0.1:7070" in capsys.readouterr().err
+
+@pytest.mark.parametrize("server", ["foo", "http://foo:abc", "http://"])
+def test_a_server_that_is_no_url_is_refused_with_what_one_looks_like(
+    server: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["sql", "--server", server, "-e", "SHOW TABLES;"]) == 2
+    assert f"--server {server}: write the query server's URL, such as http://127.0.0.1:7070" in capsys.readouterr().err
+
+
+def test_a_server_that_does_not_answer_is_told_without_python_s_words(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["sql", "--server", "http://127.0.0.1:9", "-e", "SHOW TABLES;"]) == 1
+    error = capsys.readouterr().err
+    assert "http://127.0.0.1:9/sql can't be reached: " in error
+    assert "urlopen" not in error
+
+
+def test_a_missing_registry_is_told_with_the_statement_that_needs_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "views.sql"
+    file.write_text("\nCREATE STREAM s WITH (KAFKA_TOPIC='in', VALUE_FORMAT='AVRO');" + COMPUTED)
+    assert run(["sql", "-f", str(file), "--home", str(tmp_path), "--bootstrap-servers", "b:1"]) == 1
+    error = capsys.readouterr().err
+    assert "views.sql:2:1: in: the columns are left out, and no registry gives them: no schema registry: " in error
+    assert "give --schema-registry-url" in error
+
+
+def test_a_file_may_begin_with_the_mark_of_its_encoding(tmp_path: Path) -> None:
+    file = tmp_path / "views.sql"
+    file.write_text(DECLARED + COMPUTED, encoding="utf-8-sig")
+    assert run(["sql", "-f", str(file)]) == 0
+
+
+def test_a_file_that_can_t_be_opened_is_no_question_of_its_encoding(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "gone.sql").symlink_to(tmp_path / "nowhere.sql")
+    assert run(["sql", "-f", str(tmp_path)]) == 1
+    assert "gone.sql:1:1: the file can't be read: No such file or directory" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -34,6 +72,6 @@ def test_a_file_of_declarations_can_be_asked_what_it_declares(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "views.sql"
-    file.write_text("CREATE STREAM s (id BIGINT KEY) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON');")
+    file.write_text(DECLARED)
     assert run(["sql", "-f", str(file), "-e", "SHOW STREAMS;", "--format", "csv"]) == 0
     assert capsys.readouterr().out.splitlines()[1].startswith("S,in,")

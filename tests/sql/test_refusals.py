@@ -106,6 +106,18 @@ REFUSED |= {
     f"{HEAD_OF_B}WINDOW_TYPE='DAILY');": ("4:73", "write TUMBLING, HOPPING or SESSION"),
     "CREATE STREAM b (id BIGINT) WITH (VALUE_FORMAT='JSON', KAFKA_TOPIC='bad topic');": ("4:56", "write 'bad_topic'"),
     "CREATE STREAM `a b` AS SELECT id, n FROM s;": ("4:1", "write 'a_b', WITH (KAFKA_TOPIC = '...')"),
+    "CREATE TABLE a AS SELECT id, COUNT(*) AS c FROM s WINDOW TUMBLING (SIZE 0 DAYS) GROUP BY id;": (
+        "4:58",
+        "a window lasts longer than 0 ms: write TUMBLING (SIZE 1 HOUR)",
+    ),
+    "CREATE TABLE a AS SELECT id, COUNT(*) AS c FROM s WINDOW SESSION (0 SECONDS) GROUP BY id;": (
+        "4:58",
+        "write SESSION (1 HOUR)",
+    ),
+    "CREATE STREAM a WITH (VALUE_FORMAT='DELIMITED') AS SELECT id, ARRAY[n] AS x FROM s;": (
+        "4:1",
+        "DELIMITED holds no X ARRAY<INTEGER>: write JSON",
+    ),
     TABLE_WITH: ("4:22", "RETENTION_MS is for streams and windowed tables"),
 }
 

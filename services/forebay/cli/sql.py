@@ -12,8 +12,9 @@ import click
 from forebay.cli.connection import connect, connection_options
 from forebay.cli.sql_client import FORMATS, SqlClient, show
 from forebay.cli.sql_shell import shell
-from forebay.kafka.registry import shared_registry
+from forebay.kafka.registry import SchemaRegistry, shared_registry
 from forebay.plugins import VARIABLE as SERVICES
+from forebay.serde.resolver import RegistryUnavailable
 from forebay.serde.subjects import connect_when_asked
 from forebay.sql.describing import described
 from forebay.sql.errors import SqlError
@@ -44,7 +45,9 @@ Options that --run or --serve do not know go to `forebay run` or `forebay querie
 @click.option("--serve", "serves", is_flag=True, help="Answer queries of the file's job over HTTP.")
 @click.option("--format", "how", type=click.Choice(FORMATS), default="table", help="How rows are shown.")
 @click.option("--server", default="http://127.0.0.1:7070", envvar="FOREBAY_SQL_SERVER", help="Query server's URL.")
-@click.option("--token-file", type=click.Path(exists=True, path_type=Path), help="Token that the server asks for.")
+@click.option(
+    "--token-file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Token that the server asks for."
+)
 @connection_options
 @click.pass_context
 def sql(
@@ -68,7 +71,7 @@ def sql(
         raise click.UsageError("--run and --serve take the statements of a file: name it with -f")
     if runs and serves:
         raise click.UsageError("--run and --serve are processes of their own: start each in a terminal")
-    connect_when_asked(lambda: shared_registry(connect(**connection).registry()))
+    connect_when_asked(lambda: _registry(connection))
     try:
         if path is not None and (runs or serves):
             _as_service(path, ["run"] if runs else ["queries"], connection, context.args, token_file)
@@ -85,6 +88,16 @@ def sql(
         show(client.lines(statement), how)
     else:
         shell(client, how)
+
+
+def _registry(connection: dict[str, Any]) -> SchemaRegistry:
+    """Return the registry that the options name. Raises RegistryUnavailable, told with the statement that asks."""
+    try:
+        return shared_registry(connect(**connection).registry())
+    except click.UsageError:
+        raise
+    except click.ClickException as error:
+        raise RegistryUnavailable(error.format_message()) from error
 
 
 def _offline(path: Path, statement: str | None, how: str) -> None:

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 import click
@@ -29,7 +30,7 @@ class SqlClient:
     """
 
     def __init__(self, server: str, token: str = "") -> None:
-        if not server.startswith(("http://", "https://")):
+        if not _is_url(server):
             raise click.UsageError(
                 f"--server {server}: write the query server's URL, such as http://127.0.0.1:7070, or https://..."
             )
@@ -50,9 +51,18 @@ class SqlClient:
         except HTTPError as error:
             raise click.ClickException(_reason(error)) from error
         except (URLError, TimeoutError, ConnectionError) as error:
+            reason = getattr(error, "reason", error)
             raise click.ClickException(
-                f"{self._url} can't be reached: {error}: start `forebay sql -f FILE --serve`, or name it with --server"
+                f"{self._url} can't be reached: {reason}: start `forebay sql -f FILE --serve`, or name it with --server"
             ) from error
+
+
+def _is_url(server: str) -> bool:
+    try:
+        parts = urlsplit(server)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _reason(error: HTTPError) -> str:

@@ -172,7 +172,7 @@ def _window(read: Reader) -> WindowClause:
         read.step()
     if not (read.at("TUMBLING") or read.at("HOPPING") or read.at("SESSION")):
         read.fail("TUMBLING, HOPPING or SESSION")
-    kind = read.step().text
+    place, kind = read.place, read.step().text
     read.expect("(")
     size = advance = 0
     advances = read.token.place
@@ -196,7 +196,8 @@ def _window(read: Reader) -> WindowClause:
         if not read.at(")"):
             read.expect(",")
     if not size:
-        read.fail("a window with its SIZE before")
+        written = "SESSION (1 HOUR)" if kind == "SESSION" else f"{kind} (SIZE 1 HOUR)"
+        raise SqlError(place, f"a window lasts longer than 0 ms: write {written}, or another time")
     if advance > size:
         raise SqlError(
             advances, "a window can't advance by more than its SIZE, records would lie between: write ADVANCE BY less"

@@ -47,9 +47,11 @@ def statements_of(path: Path) -> list[Statement]:
     types: dict[str, Any] = {}
     for file in files:
         try:
-            text = file.read_text(encoding="utf-8")
-        except (OSError, UnicodeError) as error:
+            text = file.read_text(encoding="utf-8-sig")  # editors of Windows begin a file with a mark
+        except UnicodeError as error:
             raise SqlError(Place(str(file)), f"the file can't be read: {error}: give a text in UTF-8") from error
+        except OSError as error:
+            raise SqlError(Place(str(file)), f"the file can't be read: {error.strerror}: name one that can") from error
         found += parse(text, file.name, types)
     if not found:
         raise SqlError(Place(files[0].name), f"there are no statements: {_COMPUTE}")

@@ -22,7 +22,20 @@ from forebay.sql import casts
 from forebay.sql.catalog import Encoding, Named
 from forebay.sql.encodings.readers import field as field_of
 from forebay.sql.encodings.readers import reader, writer
-from forebay.sql.types import BIGINT, BOOLEAN, BYTES, DOUBLE, INT, STRING, TIMES, TIMESTAMP, SqlType
+from forebay.sql.types import (
+    BIGINT,
+    BOOLEAN,
+    BYTES,
+    DOUBLE,
+    INT,
+    STRING,
+    TIMES,
+    TIMESTAMP,
+    ArrayType,
+    MapType,
+    SqlType,
+    StructType,
+)
 from forebay.sql.values import RowCodec, hint_of, tuple_of
 
 encode_json = msgspec.json.Encoder(decimal_format="number").encode
@@ -152,6 +165,9 @@ def codec_of(kind: str, columns: tuple[Named, ...], encoding: Encoding, *, is_ke
         wraps = encoding.wraps if encoding.wraps is not None and not is_key else not (is_key and len(columns) == 1)
         return plain_json(columns, wraps=wraps)
     if kind == "DELIMITED":
+        nested = [str(each) for each in columns if isinstance(each.type, ArrayType | MapType | StructType)]
+        if nested:
+            raise TypeError(f"DELIMITED holds no {', '.join(nested)}: write JSON")
         return DelimitedRow(columns, encoding.delimiter)
     if kind == "KAFKA":
         if len(columns) != 1 or columns[0].type not in SIMPLE:
