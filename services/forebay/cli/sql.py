@@ -22,7 +22,7 @@ from forebay.sql.program import program_of_statements
 from forebay.sql.schemas.lookup import Kept
 from forebay.sql.service import MODULE, VARIABLE, name_of, runnable, statements_of
 from forebay.sql.statements import parse
-from forebay.sql.syntax import Command, Select
+from forebay.sql.syntax import Command, Select, Statement
 
 _CONTEXT = {"ignore_unknown_options": True, "allow_extra_args": True}
 
@@ -103,8 +103,9 @@ def _registry(connection: dict[str, Any]) -> SchemaRegistry:
 def _offline(path: Path, statement: str | None, how: str) -> None:
     """Answer of the file alone: its plan if it can run, or SHOW, DESCRIBE, EXPLAIN. Raises SqlError."""
     statements, lookup = statements_of(path), Kept(path)
+    found: list[Statement] = [Command("EXPLAIN", "ALL")]
     if statement is None:
-        program, found = runnable(statements, lookup), [Command("EXPLAIN", "ALL")]
+        program = runnable(statements, lookup)
     else:
         computed = (each for each in statements if not isinstance(each, Select))
         program, found = program_of_statements(computed, lookup=lookup), parse(statement, "-e")
