@@ -16,8 +16,10 @@ from confluent_kafka import Producer
 from job_process import JobProcess
 from own_topics import settings_of
 
+from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.registry import SchemaRegistry
 from forebay.kafka.settings import KafkaSettings
+from forebay.kafka.topics import TopicSpec
 from forebay.platform import Platform
 from forebay.serde.framing import header
 from forebay.serde.schema import Schema
@@ -87,6 +89,8 @@ def send(settings: KafkaSettings, key: int, click: int) -> None:
 def test_a_file_runs_as_a_job_and_is_queried(platform: Platform, tmp_path: Path) -> None:
     endpoints = platform.up()
     settings = settings_of(endpoints)
+    # Somebody else's, with a broker's defaults: none of what we would have made it with.
+    TopicAdmin(settings).create([TopicSpec("sql_readings", 2)])
     registry = SchemaRegistry(settings.registry())
     key, click = (
         registry.register(f"sql_clicks-{part}", Schema(json.dumps(schema))).schema_id

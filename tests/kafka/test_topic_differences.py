@@ -16,17 +16,27 @@ def test_nothing_differs() -> None:
 
 
 def test_everything_differs() -> None:
-    spec = TopicSpec("orders", 8, {"retention.ms": "5", "cleanup.policy": "compact", "new.option": "1"}, 1)
+    spec = TopicSpec("orders", 8, {"retention.ms": "5", "cleanup.policy": "compact", "new.option": "1"}, 5)
     lines = [str(difference) for difference in differences(spec, EXISTING)]
     assert [line.partition(";")[0] for line in lines] == [
         "orders: the number of partitions is 4, should be 8",
-        "orders: the replication factor is 3, should be 1",
+        "orders: the replication factor is 3, should be 5",
         "orders: cleanup.policy is delete, should be compact",
         "orders: new.option is unknown, should be 1",
         "orders: retention.ms is -1, should be 5",
     ]
     assert "declare what exists" in lines[0]
     assert "kafka-configs --alter --entity-type topics --entity-name orders --add-config retention.ms=5" in lines[4]
+
+
+def test_more_copies_than_declared_are_as_good() -> None:
+    assert differences(TopicSpec("orders", 4, replication_factor=1), EXISTING) == ()
+
+
+def test_an_input_is_somebody_else_s_but_for_its_partitions() -> None:
+    declared = Topic("orders", partitions=8, config={"retention.ms": "5"}, replicas=5)
+    [partitions] = differences(spec_of(declared, is_input=True), EXISTING)
+    assert partitions.what == "the number of partitions"
 
 
 def test_what_is_set_at_creation_only_is_no_difference() -> None:

@@ -134,7 +134,7 @@ def _as_service(
     os.environ[SERVICES] = ",".join([*others, MODULE])
     name, given = name_of(whole), _given(connection)
     if command == ["run"]:
-        cli.main(["topics", "create", name, *given, *_shared(rest)], standalone_mode=False)
+        given.append("--create-topics")
     if token_file is not None:
         rest = [*rest, "--token-file", str(token_file)]
     cli.main([*command, name, *given, *rest], standalone_mode=False)
@@ -151,12 +151,3 @@ def _given(connection: dict[str, Any]) -> list[str]:
     for pair in connection["kafka_options"]:
         found += ["-X", str(pair)]
     return [*found, "--home", str(connection["home"])]
-
-
-def _shared(rest: Sequence[str]) -> list[str]:
-    """Return those options that making topics has, too."""
-    found: list[str] = []
-    for at, word in enumerate(rest[:-1]):
-        if word in ("--application", "--tasks"):
-            found += [word, rest[at + 1]]
-    return found

@@ -63,10 +63,14 @@ def create(
     replication_factor: int | None,
     **connection: Any,
 ) -> None:
-    """Create topics that don't exist. Existing ones are compared: a difference is an error, nothing is changed."""
+    """Create topics that don't exist. Existing ones are compared: a difference is an error, nothing is changed.
+
+    An input that exists is whoever's who writes it: only its number of partitions is compared.
+    """
     declared = _declared(services, application, tasks, topics)
     admin = TopicAdmin(connect(**connection))
-    specs = [spec_of(topic, replication_factor or BROKER_DEFAULT) for topic in declared]
+    inputs = _inputs(services, topics)
+    specs = [spec_of(topic, replication_factor or BROKER_DEFAULT, is_input=topic.name in inputs) for topic in declared]
     existing = admin.describe(topic.name for topic in declared)
     created = set(admin.create(specs))
     for spec in specs:
@@ -109,6 +113,13 @@ def _declared(
     if application and len(chosen) > 1:
         raise click.UsageError("--application is one job's: name its service, and no other")
     return list({topic.name: topic for service in chosen for topic in service.topics(application, tasks or 0)}.values())
+
+
+def _inputs(services: tuple[Service, ...], topics: dict[str, str]) -> set[str]:
+    """Return the topics that are read, and written by none of the services."""
+    chosen = named(services or all_services().values(), topics)
+    written = {topic.name for service in chosen for topic in service.outputs}
+    return {topic.name for service in chosen for topic in service.inputs} - written
 
 
 def _facts(declared: Topic, existing: TopicDescription | None) -> dict[str, Any]:

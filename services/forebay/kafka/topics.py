@@ -26,6 +26,7 @@ class TopicSpec:
         config: topic configuration that differs from the broker's defaults.
         replication_factor: how many copies; BROKER_DEFAULT leaves it to the broker.
         may_grow: whether a multiple of `partitions` is as good: keys stay with the task they had.
+        is_input: whether others write it: one that exists is theirs, and only its partitions are compared.
     """
 
     name: str
@@ -33,6 +34,7 @@ class TopicSpec:
     config: Mapping[str, str] = field(default_factory=lambda: _NO_CONFIG)
     replication_factor: int = BROKER_DEFAULT
     may_grow: bool = False
+    is_input: bool = False
 
     def fits(self, partitions: int) -> bool:
         """Tell whether a topic of so many partitions is as declared."""
@@ -74,15 +76,16 @@ class TopicDifference:
         return f"{self.topic}: {self.what} is {self.existing}, should be {self.declared}; {self.remedy}"
 
 
-def spec_of(topic: Topic, replication_factor: int = BROKER_DEFAULT) -> TopicSpec:
+def spec_of(topic: Topic, replication_factor: int = BROKER_DEFAULT, *, is_input: bool = False) -> TopicSpec:
     """Return the declaration of a topic of the table of services.
 
     Args:
         replication_factor: BROKER_DEFAULT for the topic's own.
+        is_input: see TopicSpec.
     """
     if replication_factor == BROKER_DEFAULT:
         replication_factor = topic.replicas or BROKER_DEFAULT
-    return TopicSpec(topic.name, topic.partitions, topic.config, replication_factor, may_grow=not topic.own)
+    return TopicSpec(topic.name, topic.partitions, topic.config, replication_factor, not topic.own, is_input)
 
 
 def alter_command(topic: str, name: str, value: str) -> str:
@@ -107,7 +110,9 @@ def differences(spec: TopicSpec, existing: TopicDescription) -> tuple[TopicDiffe
             existing.partitions,
             f"partitions decide where keys and state are: {recreate}",
         )
-    if spec.replication_factor != BROKER_DEFAULT:
+    if spec.is_input:
+        return tuple(found)
+    if spec.replication_factor > existing.replication_factor:
         reassign = "change it with kafka-reassign-partitions"
         add("the replication factor", spec.replication_factor, existing.replication_factor, reassign)
     for name, value in sorted(spec.config.items()):
