@@ -121,7 +121,7 @@ def _tables(stock: Any, prices: Any) -> None:
 
 
 def _stateless(clicks: Any, payments: Any) -> None:
-    ways = clicks.filter(lambda key, _: key != "k0").split().branch("long", lambda _, c: len(c) > 2)
+    ways = clicks.drop_nulls().filter(lambda key, _: key != "k0").split().branch("long", lambda _, c: len(c) > 2)
     branches = ways.default_branch("short")
     branches["long"].merge(payments).flat_map_values(lambda _, v: list(v), str).to("letters")
     branches["short"].to(lambda key, _: "odd" if key in ("k1", "k3") else "even", topics=["odd", "even"])

@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 
 from forebay.builder import Topology, TopologyError
+from forebay.builder.picture import picture_of
+from forebay.builder.render import as_text
+from forebay.catalog import Service, Topic
 from tests.dsl.driving import Driven
 
 
@@ -21,6 +24,27 @@ def test_filters_let_nulls_through() -> None:
     run.feed("in", ("a", "z", 1), ("a", "b", 2), ("a", None, 3))
     assert run.by_topic("high") == [("a", "z", 1), ("a", None, 3)]
     assert run.by_topic("low") == [("a", "b", 2), ("a", None, 3)]
+
+
+def test_drop_nulls_lets_through_what_has_a_value() -> None:
+    run = Driven(lambda t: t.stream("in", str).drop_nulls().to("out"))
+    assert run.feed("in", ("a", "", 1), ("a", None, 2), (None, "b", 3)) == [("a", "", 1), (None, "b", 3)]
+
+
+def test_nulls_of_a_table_can_be_dropped_behind_to_stream() -> None:
+    run = Driven(lambda t: t.table("in", str, store="rows").to_stream().drop_nulls().to("out"))
+    assert run.feed("in", ("a", "x", 1), ("a", None, 2)) == [("a", "x", 1)]
+    assert run.driver.store("rows") == {}
+
+
+def test_drop_nulls_leaves_records_in_their_tasks_and_has_a_name() -> None:
+    def build(t: Topology) -> None:
+        t.stream("in", str).drop_nulls().group_by_key().count(store="n").to_stream().to("counts")
+
+    run = Driven(build)
+    assert [part.name for part in run.job.topology] == [""]
+    entry = Service("named", "", (Topic("in"),), (Topic("counts"),), {}, "no.module")
+    assert "[1] drop nulls <- in" in as_text(picture_of(entry, run.job))
 
 
 def test_maps() -> None:

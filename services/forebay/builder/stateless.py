@@ -29,6 +29,19 @@ def filtered(parent: Node, name: str, keeps: Callable[[Any, Any], bool], *, pass
     return _step(name, parent, parent.key, parent.value, make, gives_rows=parent.gives_rows)
 
 
+def with_values(parent: Node) -> Node:
+    """Return the node that lets through what has a value."""
+
+    def make(bound: Bound, out: Flow) -> Made:
+        def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            if value is not None:
+                out(key, value, timestamp, ctx)
+
+        return Made((flow,))
+
+    return _step("drop nulls", parent, parent.key, parent.value, make, gives_rows=parent.gives_rows)
+
+
 def mapped_values(parent: Node, into: Format[Any], mapper: Callable[[Any, Any], Any]) -> Node:
     """Return the node that changes each value; a null stays one."""
 

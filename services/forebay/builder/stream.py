@@ -29,8 +29,9 @@ G = TypeVar("G")
 class Stream(Joining[K, V]):
     """Records by key. Every verb gives a new stream.
 
-    Functions are called with key and value. A record with a null value passes filters and `map_values` as it is; verbs
-    that make a key of the value drop it. Where a key changed, verbs that keep state by key repartition first.
+    Functions are called with key and value. A record with a null value passes filters and `map_values` as it is, and
+    only `drop_nulls` leaves it out; verbs that make a key of the value drop it. Where a key changed, verbs that keep
+    state by key repartition first.
 
     Args:
         is_rekeyed: whether the key may be another than the one records are partitioned by.
@@ -43,6 +44,10 @@ class Stream(Joining[K, V]):
     def filter_not(self, drops: Callable[[K, V], bool]) -> Stream[K, V]:
         """Let through what `drops` says no to."""
         return self._same(stateless.filtered(self.node, "filter not", on_keys(self.node.key, drops), passes=False))
+
+    def drop_nulls(self) -> Stream[K, V]:
+        """Let through what has a value: Kafka Streams' `filter((key, value) -> value != null)`."""
+        return self._same(stateless.with_values(self.node))
 
     def map_values(self, mapper: Callable[[K, V], O], into: Spec[O]) -> Stream[K, O]:
         """Change each value."""
