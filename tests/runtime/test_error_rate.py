@@ -81,6 +81,31 @@ def test_many_small_commits_count_together_across_restarts() -> None:
         bench.run()
 
 
+def test_a_limit_of_0_stops_at_the_first_failure_before_its_commit() -> None:
+    bench = Limited()
+    bench.limit(max_error_rate=0.0)
+    bench.records(50, GOOD)
+    bench.run()
+    commits = len(bench.positions())
+    bench.records(10, GOOD)
+    bench.records(1, BAD)
+    with pytest.raises(TooManyErrors, match="1 of the latest 61 records failed, more than --max-error-rate 0 allows"):
+        bench.run()
+    assert (len(bench.positions()), bench.errors()) == (commits, [])
+    bench.limit(max_error_rate=1.0)
+    bench.run()
+    assert len(bench.errors()) == 1
+    assert bench.totals()["k"].count == 60
+
+
+def test_a_limit_above_0_does_not_stop_at_a_few_failures_alone() -> None:
+    bench = Limited()
+    bench.limit(max_error_rate=0.001)
+    bench.records(FEWEST - 1, BAD)
+    bench.run()
+    assert len(bench.errors()) == FEWEST - 1
+
+
 def test_failures_of_long_ago_do_not_count_for_ever() -> None:
     bench = Limited()
     bench.limit(max_error_rate=1.0)

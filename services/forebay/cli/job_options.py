@@ -91,7 +91,8 @@ _OPTIONS = (
         "--max-error-rate",
         type=click.FloatRange(0, 1),
         default=0.5,
-        help="Share of a task's latest 1,000 records that may fail before the job stops, from 100 failures on; 1: any.",
+        help="Share of a task's latest 1,000 records that may fail before the job stops, from 100 failures on. "
+        "0: it stops at the first one; 1: any.",
     ),
     _choice("--tables", [tables.value for tables in Tables], "Where tables are kept while a worker lives."),
     click.option("--table-directory", default="", help="Of persistent tables. Default: the system's temporary one."),

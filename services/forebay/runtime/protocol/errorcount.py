@@ -10,7 +10,7 @@ WINDOW = 1_000
 """Records of a task whose share of failures counts, about: older ones lose weight batch by batch."""
 
 FEWEST = 100
-"""Failures below which no share stops a job."""
+"""Failures below which no share stops a job; a share of 0 is passed by the first one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,13 @@ def check_error_rate(task: str, batch: int, count: ErrorCount, result: BatchResu
     Args:
         task: names the task in errors.
         count: with the batch's records.
-        limit: largest share that may fail; 1 or more: any.
+        limit: largest share that may fail; 0: none, from the first failure on; 1 or more: any.
 
     Raises:
         TooManyErrors: names the batch's first failure.
     """
-    if limit >= 1 or not result.errors or count.errors < FEWEST or count.errors <= limit * count.records:
+    fewest = FEWEST if limit > 0 else 1
+    if limit >= 1 or not result.errors or count.errors < fewest or count.errors <= limit * count.records:
         return
     first = result.errors[0]
     raise TooManyErrors(

@@ -44,7 +44,7 @@ class TaskSettings:
         code_version: of library, logic and settings; only told.
         groups: number of the job's groups.
         max_state_bytes: bytes of the task's state above which the job stops.
-        max_error_rate: share of the latest records that may fail; 1: any.
+        max_error_rate: share of the latest records that may fail; 0: none; 1: any.
     """
 
     name: str
