@@ -25,7 +25,7 @@ from forebay.stores import (
 )
 from forebay.stores.buffers import JoinBuffer, SuppressBuffer
 from forebay.stores.values import Stamped
-from forebay.testing import TestDriver
+from forebay.testing import RecordFailed, TestDriver
 from forebay.time import tumbling
 from tests.dsl.driving import Driven
 
@@ -164,6 +164,49 @@ def test_a_processor_alone_is_driven_with_its_codecs() -> None:
     assert [sent.value for sent in driver.pipe("k", "abc", timestamp=1)] == ["cba"]
     with pytest.raises(TypeError, match="Reversed is a processor: give its codecs=, or a topology or a job it is in"):
         TestDriver(Reversed())
+
+
+def first_letters() -> Topology:
+    t = Topology()
+    t.stream("in", str).map_values(lambda _, v: v[0], str).to("out")
+    return t
+
+
+def test_a_record_that_fails_is_raised_where_that_is_wanted() -> None:
+    driver = TestDriver(first_letters(), raise_errors=True)
+    assert [sent.value for sent in driver.pipe("k", "abc")] == ["a"]
+    with pytest.raises(
+        RecordFailed, match=r"^in-0 offset 1, key 'k': IndexError: string index out of range \(process\)$"
+    ):
+        driver.pipe("k", "")
+    assert len(driver.errors) == 1
+    assert [sent.value for sent in driver.pipe("k", "b")] == ["b"]
+    with pytest.raises(RecordFailed, match=r"^in-0 offset 3, .*; 1 more failed, see .errors of the driver"):
+        driver.run_batch([("k", ""), ("j", ""), ("k", "c")])
+    assert [sent.value for sent in driver.outputs] == ["a", "b", "c"]
+
+
+def test_a_timer_that_fails_is_raised_too() -> None:
+    t = Topology()
+    t.stream("in", str).process(Alarm, str, name="alarm").to("out")
+    driver = TestDriver(t, raise_errors=True)
+    driver.pipe("k", "v", timestamp=1)
+    with pytest.raises(RecordFailed, match=r"the timer process alarm: ring of key 'k': ValueError: too loud"):
+        driver.advance_stream_time(20)
+
+
+def test_by_default_a_test_looks_for_what_failed() -> None:
+    driver = TestDriver(first_letters())
+    assert driver.pipe("k", "") == []
+    assert driver.errors[0].headers["error.class"] == "IndexError"
+
+
+class Alarm(Processor[str, str]):
+    def process(self, event: str, ctx: Context[str]) -> None:
+        ctx.schedule("ring", ctx.timestamp + 10)
+
+    def on_timer(self, timer: Timer, ctx: Context[str]) -> None:
+        raise ValueError("too loud")
 
 
 class Reversed(Processor[str, str]):

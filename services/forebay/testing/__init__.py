@@ -1,6 +1,6 @@
 """Testing logic without Spark and Kafka."""
 
 from forebay.testing.driver import TestDriver
-from forebay.testing.shown import Failure, Forwarded
+from forebay.testing.shown import Failure, Forwarded, RecordFailed
 
-__all__ = ["Failure", "Forwarded", "TestDriver"]
+__all__ = ["Failure", "Forwarded", "RecordFailed", "TestDriver"]

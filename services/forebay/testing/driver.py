@@ -18,13 +18,14 @@ from forebay.processor.api import AnyProcessor
 from forebay.processor.codecs import Codecs
 from forebay.processor.engine_settings import EngineSettings
 from forebay.processor.messages import Headers
+from forebay.runtime.task.error_rate import described
 from forebay.serde import local_codec
 from forebay.serde.subjects import connect_nowhere
 from forebay.task_limits import task_limits
 from forebay.testing.contents import contents
 from forebay.testing.kept import KeptRecords
 from forebay.testing.loop import GoesRound, Left, Loop, Time, errors, late
-from forebay.testing.shown import Failure, Forwarded, show_failure, show_output
+from forebay.testing.shown import Failure, Forwarded, RecordFailed, show_failure, show_output
 from forebay.testing.stages import StageTasks
 from forebay.wiring import Contract
 
@@ -69,6 +70,8 @@ class TestDriver:
         settings: of the logic; its defaults unless given.
         clock: the wall clock to begin with, in ms.
         topics: names of the topics that there are, for sources that read what matches a pattern.
+        raise_errors: whether a call in which records go to `errors` raises RecordFailed, once all is done; if not, the
+            test looks there.
         engine: fields of EngineSettings that differ from their defaults.
 
     Raises:
@@ -87,12 +90,14 @@ class TestDriver:
         settings: Any = None,
         clock: int = 1 << 52,
         topics: Iterable[str] = (),
+        raise_errors: bool = False,
         **engine: Any,
     ) -> None:
         connect_nowhere()
         self._job, self._name = _job_of(what, codecs), what if isinstance(what, str) else "driven"
         self._partitions = partitions or tasks
         self._tasks = tasks
+        self._raises = raise_errors
         chosen = self._job.settings() if settings is None else settings
         if self._job.matched is not None and self._job.patterns:
             there = list(topics)
@@ -235,8 +240,8 @@ class TestDriver:
         return self._shown(self._loop.run)
 
     def _shown(self, step: Callable[[], None]) -> list[Forwarded[Any]]:
-        """Return the outputs that a step of the loop caused."""
-        begun = len(self.outputs)
+        """Return the outputs that a step of the loop caused. Raises RecordFailed, if that is wanted."""
+        begun, failed = len(self.outputs), len(self.errors)
         try:
             step()
         except GoesRound:
@@ -244,6 +249,10 @@ class TestDriver:
                 f"{self._name} sends records to {', '.join(sorted(self._job.inputs & self._job.outputs.keys()))} for "
                 "ever: it reads them itself, and makes others of them each time"
             ) from None
+        if self._raises and len(self.errors) > failed:
+            first, others = self.errors[failed], len(self.errors) - failed - 1
+            more = f"; {others} more failed, see .errors of the driver" if others else ""
+            raise RecordFailed(f"{described(first.key, first.headers)}{more}")
         return self.outputs[begun:]
 
     def _sent(self, output: Forwarded[Any]) -> None:

@@ -41,6 +41,10 @@ class Failure:
     headers: dict[str, str]
 
 
+class RecordFailed(RuntimeError):
+    """A record of a test went to `.errors`; the message says which one, and why."""
+
+
 @dataclass(frozen=True, slots=True)
 class PipedRecord:
     """A record as it would come from Kafka (implements `Message`)."""

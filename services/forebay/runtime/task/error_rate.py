@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from forebay.processor.batch import BatchResult
 from forebay.processor.messages import SideRecord
 from forebay.runtime.errors import TooManyErrors
@@ -25,14 +27,22 @@ def check_error_rate(task: str, batch: int, count: ErrorCount, result: BatchResu
     first = result.errors[0]
     raise TooManyErrors(
         f"{task}: {count.errors} of the latest {count.records} records failed, more than --max-error-rate {limit:g} "
-        f"allows; the first in batch {batch}: {_described(first)}. Nothing of this batch was committed: repair the "
+        f"allows; the first in batch {batch}: {_said_of(first)}. Nothing of this batch was committed: repair the "
         "logic or the producer and start again; or raise --max-error-rate (1: no limit), and they go to .errors"
     )
 
 
-def _described(record: SideRecord) -> str:
-    facts = {name: (value or b"").decode(errors="replace") for name, value in record.headers}
-    key = None if record.key is None else record.key.decode(errors="replace")[:100]
+def _said_of(record: SideRecord) -> str:
+    return described(record.key, {name: (value or b"").decode(errors="replace") for name, value in record.headers})
+
+
+def described(record_key: bytes | None, facts: Mapping[str, str]) -> str:
+    """Return where a record of `.errors` is from, and why it is there.
+
+    Args:
+        facts: its headers as text.
+    """
+    key = None if record_key is None else record_key.decode(errors="replace")[:100]
     failure = f"{facts['error.class']}: {facts['error.message']}".replace("\n", " ")[:300]
     if "error.timer" in facts:
         return f"the timer {facts['error.timer']} of key {key!r}: {failure}"
