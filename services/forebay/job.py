@@ -12,6 +12,7 @@ from forebay.formats import TEXT, Format, avro, contract_of
 from forebay.mistakes import Mistake, mistake
 from forebay.plugins import package_of
 from forebay.processor.api import AnyProcessor
+from forebay.processor.declared import missing_methods
 
 _LINE = "JOB = Job(inputs={...}, outputs={...}, settings=..., processor=...)"
 
@@ -98,7 +99,7 @@ class Job:
         matched: gives the job with the topics that match its patterns among its inputs.
 
     Raises:
-        ValueError: a table is no input, or the graph is none.
+        ValueError: a table is no input, the graph is none, or a processor's class lacks what it has to define.
     """
 
     inputs: Mapping[str, type[Any]]
@@ -121,6 +122,8 @@ class Job:
         if self.graph and self.then:
             raise ValueError("a job is a chain (then=) or a graph (graph=): give one of them")
         _check_order(self.graph)
+        for part in self.topology:
+            _check_made(part.processor)
 
     @property
     def topology(self) -> tuple[SubTopology, ...]:
@@ -159,6 +162,13 @@ def _chain(job: Job) -> tuple[SubTopology, ...]:
         for stage, onward in zip(job.then, sends[1:], strict=True)
     )
     return (first, *later)
+
+
+def _check_made(logic: Logic) -> None:
+    missing = missing_methods(logic)
+    if missing:
+        name = getattr(logic, "__qualname__", logic)
+        raise ValueError(f"the processor {name} of {logic.__module__} lacks {missing}: define it there")
 
 
 def _check_order(graph: tuple[SubTopology, ...]) -> None:

@@ -20,6 +20,10 @@ MISTAKES = {
         r"PACKAGE/logic.py, line 30, in process: AttributeError: 'Event' object has no attribute 'amont'; did you mean "
         r"'amount'\? \(record 1 of PACKAGE_events, key 'user-\d+'\): mend it, then `forebay check NAME`",
     ),
+    "a processor without process()": (
+        ("logic.py", "def process(self", "def proces(self"),
+        r"PACKAGE/job.py, line \d+: ValueError: the processor Totals of PACKAGE.logic lacks process\(\): define it",
+    ),
     "a name that is not defined": (
         ("logic.py", "or _NEW", "or _NEV"),
         r"PACKAGE/logic.py, line 29, in process: NameError: name '_NEV' is not defined; did you mean '_NEW'\?",

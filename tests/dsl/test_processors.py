@@ -60,6 +60,15 @@ def test_two_of_them_have_timers_of_their_own() -> None:
     assert [run.by_topic(topic)[-1] for topic in "ab"] == [("k", "later: x", 10)] * 2
 
 
+def test_a_record_without_value_needs_removed() -> None:
+    run = Driven(lambda t: t.stream("in", str).process(Swap, int, key=str, name="swap").to("out"))
+    run.driver.pipe("k", None, "in")
+    assert run.driver.errors[0].headers["error.message"] == (
+        "process swap: a record without value reached Swap, which has no removed(): define it, put drop_nulls() "
+        "before, or read the stream with nulls=False"
+    )
+
+
 class Swap(Processor[str, int]):
     def process(self, event: str, ctx: Context[int]) -> None:
         forward: Any = ctx.forward

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from forebay.builder import Topology, TopologyError, job
+from forebay.builder import Topology, TopologyError, ValueTransformer, job
 from forebay.operators import Emission, Fold, UntilTimeLimit, UntilWindowCloses
 from forebay.processor import Context, Processor
 from forebay.stores import TimestampedKeyValueStore
@@ -29,6 +29,15 @@ class Reads(Processor[str, str]):
 
     def process(self, event: str, ctx: Context[str]) -> None:
         ctx.forward(str(self.rows.get(ctx.key)))
+
+
+class Nameless(Processor[str, str]):
+    rows = TimestampedKeyValueStore("nameless", str)
+
+
+class Same(ValueTransformer[str, str, str]):
+    def transform(self, key: str, value: str | None, ctx: Context[Any]) -> str | None:
+        return value
 
 
 def words(t: Topology) -> Any:
@@ -168,6 +177,58 @@ REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
         lambda t: words(t).split().branch("a", lambda *_: True).branch("a", lambda *_: True),
         "branch a: the name is used twice",
     ),
+    "streams joined without windows": (
+        lambda t: words(t).join(t.stream("b", str), pair, str, store="j"),
+        r"a join with a stream needs windows=within\(ms\)$",
+    ),
+    "streams joined without anything": (
+        lambda t: words(t).left_join(t.stream("b", str), pair, str),
+        r'a join with a stream needs windows=within\(ms\) and store="NAME"$',
+    ),
+    "streams joined within windows of an aggregate": (
+        lambda t: words(t).join(t.stream("b", str), pair, str, windows=tumbling(5), store="j"),
+        r"join j: TimeWindows\(.*\) is no window of a join: give within\(ms\) or JoinWindows",
+    ),
+    "a table joined within windows": (
+        lambda t: words(t).join(table(t), pair, str, windows=within(5), store="j"),
+        "a join with a table takes grace_ms=, waiting=: leave out windows=, store=",
+    ),
+    "a global table joined by no key": (
+        lambda t: words(t).join(t.global_table("g", str, store="g"), pair, str),
+        "a join with a global table needs key_of=lambda key, value: ...",
+    ),
+    "windows that are a number": (
+        lambda t: grouped(t).windowed_by(10),
+        r"windowed_by\(10\): give tumbling\(size_ms\), hopping\(size_ms, advance_ms\), SlidingWindows",
+    ),
+    "windows of several streams that are a number": (
+        lambda t: grouped(t).cogroup(NO_SUBTRACT).windowed_by(10),
+        r"windowed_by\(10\): give tumbling",
+    ),
+    "a processor in place of its class": (
+        lambda t: words(t).process(Reads(), str, name="reads"),
+        "process reads: one Reads can't serve all tasks: give what makes one for each, the class Reads or a function",
+    ),
+    "a function that makes no processor": (
+        lambda t: words(t).process(lambda: 1, str, name="one"),
+        "process one: 1 is no Processor: give a class that is derived from Processor, or a function that makes one",
+    ),
+    "what is no function at all": (
+        lambda t: words(t).process_values("Reads", str, name="reads"),
+        "process reads: 'Reads' is no Processor: give a class",
+    ),
+    "a processor that lacks process()": (
+        lambda t: words(t).process(Nameless, str, name="nameless"),
+        rf"process nameless: Nameless of {__name__} lacks process\(\): define it there",
+    ),
+    "a transformer in place of its class": (
+        lambda t: table(t).transform_values(Same(), str, store="same"),
+        "transform same: one Same can't serve all tasks: give what makes one for each, the class Same or a function",
+    ),
+    "a processor in place of a transformer": (
+        lambda t: table(t).transform_values(Reads, str, store="same"),
+        "transform same: <.*Reads object at .* is no ValueTransformer: give a class that is derived from ValueTransf",
+    ),
     "something else joined": (
         lambda t: words(t).join("rows", pair, str),
         "str can't be joined: give a stream, a table or a global table",
@@ -207,7 +268,10 @@ def test_a_copy_behind_the_repartition_is_what_to_write_instead() -> None:
 
 @pytest.mark.parametrize(
     ("describe", "message"),
-    [(lambda t: None, "reads no topic: begin with stream"), (words, r"sends nothing: end with to\(\)")],
+    [
+        (lambda t: None, "reads no topic: begin with stream"),
+        (words, r"sends nothing: end with to\(\), or give job\(..., may_end=True\)"),
+    ],
 )
 def test_a_topology_without_beginning_or_end_is_refused(describe: Callable[[Topology], Any], message: str) -> None:
     with pytest.raises(TopologyError, match=message):

@@ -154,6 +154,15 @@ def _give(results: Iterable[WindowResult[Any]], before: Sequence[Any], out: Flow
         out(row, Change(row, value, before[index] if before else None, timestamp), timestamp, ctx)
 
 
+def check_windows(windows: object) -> None:
+    """Refuse what is no kind of windows. Raises TopologyError."""
+    if not isinstance(windows, Windows):
+        raise TopologyError(
+            f"windowed_by({windows!r:.60}): give tumbling(size_ms), hopping(size_ms, advance_ms), SlidingWindows, "
+            "SessionWindows or UnlimitedWindows"
+        )
+
+
 def _operator(
     store: WindowStore[Any] | SessionStore[Any],
     records: WindowStore[Any] | None,

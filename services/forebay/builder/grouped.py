@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from forebay.builder import aggregates
-from forebay.builder.aggregates import AnyFold, Windows
+from forebay.builder.aggregates import AnyFold, Windows, check_windows
 from forebay.builder.graph import Graph, Node
 from forebay.builder.joining import check_keys
 from forebay.builder.keys import Windowed, on_keys
@@ -58,6 +58,7 @@ class GroupedStream(Generic[K, V]):
         Args:
             emit: every update of a window, its final result when it closes, or both.
         """
+        check_windows(windows)
         return WindowedStream(self, windows, emit)
 
     def cogroup(self, fold: Fold[V, A]) -> CogroupedStream[K, A]:
@@ -107,6 +108,7 @@ class CogroupedStream(Generic[K, A]):
 
     def windowed_by(self, windows: Windows, emit: Emission = Emission.UPDATES) -> WindowedCogroup[K, A]:
         """Cut the aggregate into windows."""
+        check_windows(windows)
         return WindowedCogroup(self, windows, emit)
 
     def aggregate(self, into: Spec[A], *, store: str) -> Table[K, A]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from forebay.builder import joins
@@ -117,10 +117,13 @@ class Joining(Generic[K, V]):
         from forebay.builder.table import GlobalTable, Table  # noqa: PLC0415 (streams and tables make each other)
 
         if isinstance(other, Joining):
+            _check_options("stream", how, {"windows": "within(ms)", "store": '"NAME"'}, ["alone"])
             return self._with_stream(other, joiner, into, kind, **how)
         if isinstance(other, Table):
+            _check_options("table", how, {}, ["grace_ms", "waiting"])
             return self._with_table(other, joiner, into, kind, **how)
         if isinstance(other, GlobalTable):
+            _check_options("global table", how, {"key_of": "lambda key, value: ..."}, [])
             return self._with_global(other, joiner, into, kind, **how)
         raise TopologyError(f"{type(other).__name__} can't be joined: give a stream, a table or a global table")
 
@@ -135,6 +138,10 @@ class Joining(Generic[K, V]):
         store: str,
         alone: Alone = Alone.AT_CLOSE,
     ) -> Any:
+        if not isinstance(windows, JoinWindows):
+            raise TopologyError(
+                f"join {store}: {windows!r:.60} is no window of a join: give within(ms) or JoinWindows(before, after)"
+            )
         sides = (
             Side(self.keyed(f"{store}-left"), f"{store}-left"),
             Side(other.keyed(f"{store}-right"), f"{store}-right"),
@@ -167,6 +174,21 @@ class Joining(Generic[K, V]):
     def keyed(self, name: str) -> Node:
         """Return the node behind which each key is in one task; it begins with a repartition if that is needed."""
         return self.graph.repartition(self.node, name) if self.is_rekeyed else self.node
+
+
+def _check_options(other: str, given: Mapping[str, Any], needed: Mapping[str, str], more: Sequence[str]) -> None:
+    """Refuse a join that lacks an option, or has one of a join with something else.
+
+    Args:
+        needed: what may stand for each option that it must have.
+    """
+    missing = [f"{name}={example}" for name, example in needed.items() if name not in given]
+    if missing:
+        raise TopologyError(f"a join with a {other} needs {' and '.join(missing)}")
+    foreign = [f"{name}=" for name in given if name not in needed and name not in more]
+    if foreign:
+        takes = ", ".join(f"{name}=" for name in (*needed, *more))
+        raise TopologyError(f"a join with a {other} takes {takes}: leave out {', '.join(foreign)}")
 
 
 def check_keys(one: Node, other: Node, what: str) -> None:

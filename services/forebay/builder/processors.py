@@ -11,8 +11,8 @@ from forebay.builder.graph import Bound, Flow, Graph, Kind, Made, Node, Topology
 from forebay.builder.keys import reader_of_rows, writer_of_rows
 from forebay.formats import Format
 from forebay.operators.table import Change
-from forebay.processor.api import AnyProcessor, Context, Timer
-from forebay.processor.declared import declared_stores
+from forebay.processor.api import AnyProcessor, Context, Processor, Timer
+from forebay.processor.declared import declared_stores, missing_methods
 from forebay.stores.binding import Store
 from forebay.stores.timestamped import TimestampedKeyValueStore
 from forebay.stores.upgrade import described
@@ -50,8 +50,9 @@ def processed(
     """Return the node that runs a processor; its stores are the topology's. Raises TopologyError."""
     if key.name != parent.key.name and keeps_key:
         raise TopologyError(f"process {name}: process_values() keeps the key's format")
-    made = make_processor()
+    made: AnyProcessor = _tried(make_processor, Processor, f"process {name}")
     own, owners = _stores(graph, parent, f"process {name}", made, shared)
+    has_removed = type(made).removed is not Processor.removed
 
     def make(bound: Bound, out: Flow) -> Made:
         processor = _bound(bound, make_processor())
@@ -60,10 +61,15 @@ def processed(
         context: Any = NodeContext(timer, out, *rows, keeps_key, children)
 
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
-            if value is None:
+            if value is not None:
+                processor.process(value, context.of_element(ctx, key, timestamp))
+            elif has_removed:
                 processor.removed(ctx.topic, context.of_element(ctx, key, timestamp))
             else:
-                processor.process(value, context.of_element(ctx, key, timestamp))
+                raise NotImplementedError(
+                    f"process {name}: a record without value reached {type(processor).__name__}, which has no "
+                    "removed(): define it, put drop_nulls() before, or read the stream with nulls=False"
+                )
 
         def on_timer(fired: Timer, ctx: Context[Any]) -> None:
             named = Timer(fired.due, fired.name[len(timer) :], fired.key)
@@ -110,7 +116,8 @@ def transformed(
 ) -> Node:
     """Return the node that keeps the rows which a transformer makes of a table's. Raises TopologyError."""
     declared: TimestampedKeyValueStore[Any] = TimestampedKeyValueStore(store, into)
-    own, owners = _stores(graph, parent, f"transform {store}", make_transformer(), shared)
+    made: ValueTransformer[Any, Any, Any] = _tried(make_transformer, ValueTransformer, f"transform {store}")
+    own, owners = _stores(graph, parent, f"transform {store}", made, shared)
 
     def make(bound: Bound, out: Flow) -> Made:
         transformer, rows = _bound(bound, make_transformer()), bound.store(declared)
@@ -141,6 +148,25 @@ def transformed(
 
 
 P = TypeVar("P", AnyProcessor, ValueTransformer[Any, Any, Any])
+
+
+def _tried(make: Any, wanted: type[Any], what: str) -> Any:
+    """Return what `make` makes. Raises TopologyError where that is no `wanted`."""
+    kind, wanted_name = type(make).__name__, wanted.__name__
+    if isinstance(make, wanted):
+        raise TopologyError(
+            f"{what}: one {kind} can't serve all tasks: give what makes one for each, the class {kind} or a function"
+        )
+    missing = missing_methods(make)
+    if missing:
+        raise TopologyError(f"{what}: {make.__name__} of {make.__module__} lacks {missing}: define it there")
+    made = make() if callable(make) else make
+    if not isinstance(made, wanted):
+        raise TopologyError(
+            f"{what}: {made!r:.80} is no {wanted_name}: give a class that is derived from {wanted_name}, or a function "
+            "that makes one"
+        )
+    return made
 
 
 def _bound(bound: Bound, made: P) -> P:

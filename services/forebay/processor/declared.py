@@ -26,6 +26,11 @@ def declared_stores(processor: object) -> Iterator[tuple[str, Store[Any]]]:
         yield attribute, declared
 
 
+def missing_methods(make: object) -> str:
+    """Return what a class has to define before it can be made; "" for nothing, and for what is no class."""
+    return ", ".join(f"{name}()" for name in sorted(getattr(make, "__abstractmethods__", ())))
+
+
 def bind_stores(processor: AnyProcessor, codecs: Codecs, lent: TaskStores) -> list[Store[Any]]:
     """Give a processor its stores in the place of what it declares, and return them."""
     bound = {
