@@ -12,6 +12,7 @@ from forebay.builder import Topology, TopologyError, ValueTransformer, job
 from forebay.operators import Emission, Fold, UntilTimeLimit, UntilWindowCloses
 from forebay.processor import Context, Processor
 from forebay.stores import TimestampedKeyValueStore
+from forebay.testing import TestDriver
 from forebay.time import SessionWindows, SlidingWindows, UnlimitedWindows, tumbling, within
 from tests.dsl.driving import Nothing
 
@@ -276,3 +277,19 @@ def test_a_copy_behind_the_repartition_is_what_to_write_instead() -> None:
 def test_a_topology_without_beginning_or_end_is_refused(describe: Callable[[Topology], Any], message: str) -> None:
     with pytest.raises(TopologyError, match=message):
         built(describe)
+
+
+def test_a_topology_of_stores_and_functions_alone_runs_as_it_is() -> None:
+    seen: list[str] = []
+    t = Topology()
+    table(t)
+    words(t).foreach(lambda _, word: seen.append(str(word)))
+    driver = TestDriver(t)
+    driver.pipe("k", "row", "rows")
+    driver.pipe("k", "word", "words")
+    assert (driver.store("rows")["k"].value, seen) == ("row", ["word"])
+
+
+def test_a_topology_that_is_driven_is_refused_by_the_line_that_drives_it() -> None:
+    with pytest.raises(TopologyError, match=r"^test_refusals.py:\d+: the topology reads no topic"):
+        TestDriver(Topology())

@@ -40,7 +40,7 @@ class Spreading(NamedTuple):
     words: str
 
 
-_HERE = str(Path(__file__).parent)
+_OURS = tuple(str(Path(__file__).parents[1] / name) for name in ("builder", "interactive", "testing"))
 
 
 class Kind(Enum):
@@ -160,10 +160,10 @@ class TopologyError(ValueError):
 
 
 def line_of_caller() -> str:
-    """Return file and line of the code outside of this package that is being run."""
+    """Return file and line of the code that is being run outside of this package and those that run a topology."""
     frame = sys._getframe(1)
     while frame.f_back is not None and (
-        frame.f_code.co_filename.startswith((_HERE, "<string>")) or "dataclasses" in frame.f_code.co_filename
+        frame.f_code.co_filename.startswith((*_OURS, "<string>")) or "dataclasses" in frame.f_code.co_filename
     ):
         frame = frame.f_back
     return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"

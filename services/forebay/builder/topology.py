@@ -29,7 +29,7 @@ V = TypeVar("V")
 S = TypeVar("S")
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
-_NO_SINK = "the topology sends nothing: end with to()"
+_NO_SINK = "the topology sends nothing: end with to(), or give job(..., may_end=True) one of stores or foreach() alone"
 
 
 class Topology(Shown):
@@ -209,7 +209,7 @@ def job(settings: type[S], build: Callable[[S], Topology], *, may_end: bool = Fa
     """Return the job that runs the topology which `build` makes of the service's settings.
 
     Args:
-        may_end: whether it may send nothing at all.
+        may_end: whether it may send nothing at all: its tables are for queries only, or foreach() is its end.
 
     Raises:
         TopologyError: nothing is read, or nothing sent, or sub-topologies send to each other in a circle.

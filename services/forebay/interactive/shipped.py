@@ -73,7 +73,7 @@ def _loaded(folder: Path) -> Shipped:
 
 
 def _made(topology: Topology, name: str, contracts: Path | None) -> Shipped:
-    made = job(NoSettings, lambda _: topology)
+    made = job(NoSettings, lambda _: topology, may_end=True)
     folder = "" if contracts is None else str(contracts)
     summary = "a topology of a script or notebook"
     entry = declare(name=name, summary=summary, job=MODULE, made=made, contracts=folder)

@@ -38,7 +38,7 @@ def _job_of(what: What, codecs: Codecs | None) -> Job:
     if isinstance(what, Service):
         return load_job(what.job)
     if isinstance(what, Topology):
-        return job(NoSettings, lambda _: what)
+        return job(NoSettings, lambda _: what, may_end=True)
     if isinstance(what, Job):
         return what
     if codecs is None:
