@@ -49,6 +49,14 @@ def test_a_cache_sends_the_last_row_of_a_commit(caching: bool | None, emit: Emit
     assert batch(Driven(counted(Materialized("n", caching=caching)), emit=emit)) == sent
 
 
+def test_what_is_behind_a_cached_store_sees_each_of_its_changes() -> None:
+    def build(t: Topology) -> None:
+        first = t.stream("in", str).group_by_key().count(store=Materialized("n", caching=True))
+        first.to_stream().group_by_key().count(store="changes").to_stream().to("changes")
+
+    assert batch(Driven(build)) == [1, 2, 3]
+
+
 def test_a_store_without_a_changelog_begins_empty_and_others_do_not() -> None:
     def build(t: Topology) -> None:
         words = t.stream("in", str).group_by_key()

@@ -11,6 +11,7 @@ from forebay.builder import Topology, TopologyError
 from forebay.builder.picture import picture_of
 from forebay.builder.render import as_text
 from forebay.catalog import Service, Topic
+from forebay.formats import simple
 from tests.dsl.driving import Driven
 
 
@@ -213,6 +214,18 @@ def test_repeated_ids_are_dropped_where_they_are_named() -> None:
     record = ("k", Timed(1, "e"), 1)
     assert len(run.feed("ids", record, record)) == 1
     assert len(run.feed("none", record, record)) == 2
+
+
+def test_a_format_of_ones_own_is_of_values_and_of_keys() -> None:
+    point = simple("point", complex, lambda c: str(c).encode(), lambda data: complex(data.decode()))
+
+    def build(t: Topology) -> None:
+        t.stream("in", point, key=point).group_by(lambda _, at: at, point).count(store="n").to_stream().to("counts")
+
+    run = Driven(build, tasks=2)
+    assert run.feed("in", (1j, 2j, 1), (3j, 2j, 2)) == [(2j, 1, 1), (2j, 2, 2)]
+    run.driver.pipe_bytes(b"1j", b"no point")
+    assert "8 bytes are no point" in run.driver.errors[0].headers["error.message"]
 
 
 def test_deduplicate_by_key_and_id_within_a_time() -> None:
