@@ -117,6 +117,8 @@ def test_what_another_one_has_read_is_refused_with_what_to_do(case: str) -> None
 def test_what_one_has_read_that_is_gone_is_known_from_the_marker_group() -> None:
     with pytest.raises(StateConflict, match="b was read by a sub-topology that is gone, and would be by"):
         start(counts("a", "b"), job(NoSettings, merged), [("b", 0)], only=[0])
+    with pytest.raises(StateConflict, match="app-y-repartition was read by a sub-topology that is gone"):
+        start(regrouped("x", "y"), regrouped("y"), [("app-y-repartition", 1)], only=[0, 1])
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from forebay.runtime.errors import GroupFenced, OffsetsLost, StateConflict, Unavailable
@@ -15,6 +15,7 @@ from forebay.runtime.task.clock import now_ms
 from forebay.runtime.task.commit import TaskCommit
 from forebay.runtime.task.gathering import Gathering
 from forebay.runtime.task.idleness import Idleness
+from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.pacing import Pacing
 from forebay.runtime.task.ports import Committer, Reader, Surroundings
 from forebay.runtime.task.reads import refuse_moved
@@ -97,9 +98,11 @@ class TaskGroup:
         Raises:
             StateConflict: it belongs to another checkpoint, and nobody was fenced. Unavailable.
         """
-        marked = self._refuse_foreign(lease)
+        beginning = TaskPosition(lease.checkpoint, 0)
+        inputs = {task.place: self._surroundings.inputs(task.place, lease, beginning) for task in self.tasks}
+        marked = self._refuse_foreign(lease, inputs)
         self._producer.fence()
-        positions = self._complete(lease, marked)
+        positions = self._complete(lease, inputs, marked)
         for task in self.tasks:
             found = positions[task.place] or TaskPosition(lease.checkpoint, 0)
             task.stand_at(found, self._surroundings.inputs(task.place, lease, found))
@@ -209,19 +212,24 @@ class TaskGroup:
             task.figures.tail_rows = 0
         self.known_at = known_at
 
-    def _refuse_foreign(self, lease: Lease) -> set[tuple[str, int]]:
-        """Return the input partitions that the job has read. Raises StateConflict, Unavailable."""
+    def _refuse_foreign(self, lease: Lease, inputs: Mapping[Place, TaskInput]) -> set[tuple[str, int]]:
+        """Return the partitions that the job has read. Raises StateConflict, Unavailable."""
         first = self.tasks[0]
         places = [(topic, part) for topic, ends in lease.start.items() for part in range(len(ends))]
         mine = [place for place in places if place[1] % lease.tasks in lease.numbers]
-        marks = self._surroundings.markers(mine)
-        for metadata in () if lease.restore else marks.values():
-            found, _ = owner(metadata)
+        handed = [(part.topic, part.partition) for item in inputs.values() for part in item.repartitions]
+        marks = self._surroundings.markers([*mine, *handed])
+        for place in () if lease.restore else mine:
+            if place not in marks:
+                continue
+            found, _ = owner(marks[place])
             if found != lease.checkpoint:
                 raise StateConflict(foreign(first.settings.name, found, lease.checkpoint))
         return set(marks)
 
-    def _complete(self, lease: Lease, marked: set[tuple[str, int]]) -> dict[Place, TaskPosition | None]:
+    def _complete(
+        self, lease: Lease, inputs: Mapping[Place, TaskInput], marked: set[tuple[str, int]]
+    ) -> dict[Place, TaskPosition | None]:
         """Bring the tables up to the last commit, from where they stand."""
         tails = []
         too_old = self._clock() - self.known_at > self.settings.tombstone_ms // 2
@@ -240,8 +248,6 @@ class TaskGroup:
         self._surroundings.read_tails(tails)
         seconds = self._monotonic() - begun
         stand = {task.place: tail.position or task.position for task, tail in zip(self.tasks, tails, strict=True)}
-        beginning = TaskPosition(lease.checkpoint, 0)
-        inputs = {place: self._surroundings.inputs(place, lease, beginning) for place in stand}
         refuse_moved(self.settings.name, inputs, stand, marked)
         positions = {}
         for task, tail in zip(self.tasks, tails, strict=True):

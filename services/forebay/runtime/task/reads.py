@@ -75,7 +75,7 @@ def refuse_moved(
     Args:
         inputs: of a group's tasks, by sub-topology and number.
         positions: where they stand, of those that ever committed.
-        marked: input partitions that the job has read, as the marker group knows.
+        marked: partitions that the job has read, as the marker group knows.
 
     Raises:
         StateConflict: says which topic, and what to do.
