@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
+import threading
+import time
 import uuid
 from collections.abc import Callable
 from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, Producer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
+from own_topics import settings_of
+from topic_reading import read_topic
 
 from forebay.catalog import TIMESTAMPS
 from forebay.cli.main import run
@@ -149,6 +154,46 @@ def test_a_commit_just_before_a_crash_is_readable_after_it(
     assert read(endpoints, topic, 1) == [b"committed"], "its commit marker was lost"
 
 
+def commit_until_the_broker_goes(endpoints: Endpoints, topic: str, answered: list[bytes]) -> None:
+    """Commit one record after the other, and note those whose commit was answered."""
+    producer = Producer({"bootstrap.servers": endpoints.bootstrap_servers, "transactional.id": topic, "log_level": 0})
+    producer.init_transactions(30)
+    for number in itertools.count():
+        value = str(number).encode()
+        try:
+            producer.begin_transaction()
+            producer.produce(topic, value, partition=0, timestamp=1)
+            producer.commit_transaction(5)
+        except KafkaException:
+            return
+        answered.append(value)
+
+
+@pytest.mark.parametrize("attempt", range(3))
+def test_what_was_committed_while_the_broker_is_stopped_is_readable(
+    platform: Platform, endpoints: Endpoints, attempt: int
+) -> None:
+    answered: dict[str, list[bytes]] = {create_topic(endpoints): [] for _ in range(6)}
+    threads = [
+        threading.Thread(target=commit_until_the_broker_goes, args=(endpoints, topic, values))
+        for topic, values in answered.items()
+    ]
+    for thread in threads:
+        thread.start()
+    deadline = time.monotonic() + 60
+    while min(map(len, answered.values())) < 30:
+        assert time.monotonic() < deadline, answered
+        time.sleep(0.05)
+    platform.broker.restart()
+    for thread in threads:
+        thread.join(60)
+    settings = settings_of(endpoints)
+    for topic, values in answered.items():
+        fencing = Producer({"bootstrap.servers": endpoints.bootstrap_servers, "transactional.id": topic})
+        fencing.init_transactions(30)
+        assert [message.value() for message in read_topic(settings, topic)[0]][: len(values)] == values
+
+
 def test_the_broker_alone_stops_and_starts(platform: Platform, endpoints: Endpoints) -> None:
     topic = create_topic(endpoints)
     write(endpoints, topic, b"kept")
@@ -168,7 +213,7 @@ def test_a_broken_data_directory_is_reported(platform: Platform, endpoints: Endp
     meta.write_text("version=99\n", encoding="utf-8")
     try:
         assert run(["up", "--home", str(platform.home)]) == 1
-        assert "error: the broker ended while it started" in capsys.readouterr().err
+        assert "error: what the broker's last process left can't be recovered" in capsys.readouterr().err
         assert platform.registry.is_running()
     finally:
         meta.write_text(whole, encoding="utf-8")

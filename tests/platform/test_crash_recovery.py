@@ -71,7 +71,7 @@ def test_the_controller_runs_alone_until_a_snapshot_tells_that_the_broker_is_fen
 
 
 def test_a_controller_that_dies_is_reported_with_its_last_words(fake_java: MakeJava, data: Path) -> None:
-    with pytest.raises(PlatformError, match="can't be recovered after its crash") as failed:
+    with pytest.raises(PlatformError, match="what the broker's last process left can't be recovered") as failed:
         fence_crashed_broker(fake_java("print('no quorum')"), ["kafka.Kafka"], data / "recovery.log", data)
     assert "no quorum" in failed.value.log_tail
 

@@ -36,7 +36,8 @@ spec:
     spec:
       automountServiceAccountToken: false
       enableServiceLinks: false
-      terminationGracePeriodSeconds: 60
+      {{- /* As a container's first process the broker hears no SIGTERM, and is to end as by a crash (forebay serve). */}}
+      terminationGracePeriodSeconds: {{ eq $component "broker" | ternary 1 60 }}
       {{- with include "forebay.pullSecrets" $root }}
       {{- . | nindent 6 }}
       {{- end }}

@@ -48,7 +48,7 @@ Examples:
 def broker(
     home: Path, advertise: str, port: int, controller_port: int, forwarded_port: int, properties: Path | None
 ) -> None:
-    """Run a Kafka broker; its data is kept under --home. SIGTERM ends it in good order."""
+    """Run a Kafka broker; its data is kept under --home. SIGTERM ends it at once, as SIGKILL does."""
     listeners = Listeners(port, controller_port, ANY_ADDRESS, advertise, forwarded_port)
     further = read_properties(properties) if properties else {}
     serve_broker(home, listeners, further, progress_for(Console(stderr=True)))

@@ -67,7 +67,7 @@ def _until(check: Callable[[], bool], controller: ProcessRecord, log: Path, seco
             return False
         if process.find(controller) is None:
             raise PlatformError(
-                f"the broker can't be recovered after its crash: the reason is at the end of {log}.",
+                f"what the broker's last process left can't be recovered: the reason is at the end of {log}.",
                 process.log_tail(log),
             )
         time.sleep(_POLL_SECONDS)
