@@ -194,6 +194,10 @@ REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
         lambda t: words(t).join(table(t), pair, str, windows=within(5), store="j"),
         "a join with a table takes grace_ms=, waiting=: leave out windows=, store=",
     ),
+    "a table in an outer join": (
+        lambda t: words(t).outer_join(table(t), pair, str, windows=within(5), store="j"),
+        "outer_join is of two streams, Table is none: write left_join",
+    ),
     "a global table joined by no key": (
         lambda t: words(t).join(t.global_table("g", str, store="g"), pair, str),
         "a join with a global table needs key_of=lambda key, value: ...",

@@ -108,6 +108,8 @@ class Joining(Generic[K, V]):
         alone: Alone = Alone.AT_CLOSE,
     ) -> Stream[K, O]:
         """Join as `left_join` does; records of the other stream without a partner come alone, too."""
+        if not isinstance(other, Joining):
+            raise TopologyError(f"outer_join is of two streams, {type(other).__name__} is none: write left_join")
         made: Stream[K, O] = self._with_stream(
             other, joiner, into, Join.OUTER, windows=windows, store=store, alone=alone
         )
