@@ -6,10 +6,12 @@ Properties have no deadlines (a busy machine is no failure), and in CI the same 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import pytest
 from hypothesis import settings
+
+from forebay.serde.subjects import LocalSubjects, connect
 
 settings.register_profile("forebay", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("forebay")
@@ -26,3 +28,12 @@ def _starts_no_java(monkeypatch: pytest.MonkeyPatch) -> None:
         raise RuntimeError("these tests have no Spark")
 
     monkeypatch.setattr("forebay.runtime.session.start_jvm", start)
+
+
+@pytest.fixture
+def registry() -> Iterator[LocalSubjects]:
+    """Yield the process's registry, a local one."""
+    made = LocalSubjects()
+    connect(made)
+    yield made
+    connect(LocalSubjects())

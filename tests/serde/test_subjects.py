@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from forebay.serde.resolver import UnknownSchemaId
 from forebay.serde.schema import Schema
-from forebay.serde.subjects import LocalSubjects, connect, connected, registering_nothing
+from forebay.serde.subjects import LocalSubjects, connected, registering_nothing
 
 THEIRS, OURS = (Schema(f'{{"type": "record", "name": "{name}", "fields": []}}') for name in ("Theirs", "Ours"))
-
-
-@pytest.fixture
-def registry() -> Iterator[LocalSubjects]:
-    made = LocalSubjects()
-    connect(made)
-    yield made
-    connect(LocalSubjects())
 
 
 def test_what_is_registered_meanwhile_is_known_meanwhile(registry: LocalSubjects) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,15 +15,6 @@ from forebay.sql.errors import SqlError
 from forebay.sql.program import program_of
 from forebay.sql.schemas.lookup import Kept
 from forebay.sql.schemas.protobuf import type_of
-
-
-@pytest.fixture
-def registry() -> Iterator[LocalSubjects]:
-    made = LocalSubjects()
-    connect(made)
-    yield made
-    connect(LocalSubjects())
-
 
 PROTO = """
 // A comment with a "quote".

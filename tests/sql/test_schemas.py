@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import fastavro
@@ -13,7 +12,7 @@ import pytest
 from forebay.serde.framing import header
 from forebay.serde.proto_messages import message_of
 from forebay.serde.schema import Schema
-from forebay.serde.subjects import LocalSubjects, connect
+from forebay.serde.subjects import LocalSubjects
 from forebay.sql.schemas import avro, json_schema, protobuf
 from forebay.sql.statements import parse
 from forebay.sql.syntax import CreateSource
@@ -29,14 +28,6 @@ ROW = (
     '"TS": 1700000000123, "A": [1, 2], "M": {"k": 1.5}, "ST": {"X": 7, "INNER": {"Z": "z"}}, "SS": [{"Q": 9}]}'
 )
 EMPTY = json.dumps(dict.fromkeys(("I", "L", "D", "B", "S", "Y", "N", "DAY", "AT", "TS", "A", "M", "ST", "SS")))
-
-
-@pytest.fixture
-def registry() -> Iterator[LocalSubjects]:
-    made = LocalSubjects()
-    connect(made)
-    yield made
-    connect(LocalSubjects())
 
 
 def through(kind: str, *rows: str) -> list[Any]:

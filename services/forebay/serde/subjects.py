@@ -29,10 +29,19 @@ class Subjects(SchemaResolver, Protocol):
         ...
 
 
-class LocalSubjects:
-    """Subjects without a registry: ids are counted from 1 unless they are given. For the test driver and tests."""
+_OWN_IDS = 1 << 30
+"""Registries count from 1: what is kept apart has ids that none of them will have given."""
 
-    def __init__(self) -> None:
+
+class LocalSubjects:
+    """Subjects without a registry, for the test driver and tests.
+
+    Args:
+        first: id that others are counted from, unless they are given.
+    """
+
+    def __init__(self, first: int = 1) -> None:
+        self._first = first
         self._schemas: dict[int, Schema] = {}
         self._ids: dict[Schema, int] = {}
         self._newest: dict[str, RegisteredSchema] = {}
@@ -50,7 +59,7 @@ class LocalSubjects:
     def register(self, subject: str, schema: Schema, kind: str = AVRO, schema_id: int = 0) -> RegisteredSchema:
         """Return the schema with its id, the same each time."""
         del kind
-        found = schema_id or self._ids.get(schema) or max(self._schemas, default=0) + 1
+        found = schema_id or self._ids.get(schema) or max(self._schemas, default=self._first - 1) + 1
         self._ids[schema], self._schemas[found] = found, schema
         self._newest[subject] = RegisteredSchema(found, schema)
         return self._newest[subject]
@@ -64,7 +73,7 @@ class OwnSubjects(LocalSubjects):
     """
 
     def __init__(self, others: Callable[[], Subjects]) -> None:
-        super().__init__()
+        super().__init__(_OWN_IDS)
         self._others = others
 
     def schema(self, schema_id: int) -> Schema:
@@ -73,12 +82,6 @@ class OwnSubjects(LocalSubjects):
     def newest(self, subject: str) -> RegisteredSchema | None:
         return super().newest(subject) or self._others().newest(subject)
 
-    def register(self, subject: str, schema: Schema, kind: str = AVRO, schema_id: int = 0) -> RegisteredSchema:
-        return super().register(subject, schema, kind, schema_id or self._ids.get(schema) or _OWN_IDS + len(self._ids))
-
-
-_OWN_IDS = 1 << 30
-"""Registries count from 1: what is kept apart has ids that none of them will have given."""
 
 _connected: list[Callable[[], Subjects]] = []
 
