@@ -1,6 +1,6 @@
 """What install, scaling and losses cost in a cluster, and what its pods hold. The cluster is KUBECONFIG's.
 
-    python -m benchmarks.cluster [--repeat 3] [--all] [--object-store]
+    python -m benchmarks.cluster [--repeat 3] [--executors 3] [--all] [--object-store]
 
 E2E_TAG and E2E_LOAD say where images come from (integration-tests/cluster/conftest.py). The job is user-sessions with 4
 tasks at 200 events/s; times are those of a consumer of its committed outputs, through a forwarded port. The reference,
@@ -45,21 +45,22 @@ _MEMORY = (
 
 @click.command()
 @click.option("--repeat", default=3, help="Times each pod is deleted.")
+@click.option("--executors", default=3, type=click.IntRange(1), help="How many there are while pods are deleted.")
 @click.option("--all", "everything", is_flag=True, help="At last install all services and producers, at 20 events/s.")
 @click.option("--object-store", is_flag=True, help="The checkpoint in an S3 server made for tests, not on a volume.")
-def main(repeat: int, everything: bool, object_store: bool) -> None:
+def main(repeat: int, executors: int, everything: bool, object_store: bool) -> None:
     """Measure."""
     tag = tag_in_cluster()
     release = Release(Namespace.create_restricted(), SERVICE, PRODUCER, tag)
     if object_store:
         release.settings = ObjectStore(release.namespace).start_for(SERVICE, object_store_tag_in_cluster())
-    measure_one(release, repeat)
+    measure_one(release, repeat, executors)
     if everything:
         measure_all(Namespace.create_restricted(), tag)
 
 
-def measure_one(release: Release, repeat: int) -> None:
-    """Install one service with its producer, scale it to three executors, delete its pods, upgrade it.
+def measure_one(release: Release, repeat: int, executors: int) -> None:
+    """Install one service with its producer, scale it to so many executors, delete its pods, upgrade it.
 
     Where that fails, pods' logs are kept in e2e-failures.
     """
@@ -74,7 +75,8 @@ def measure_one(release: Release, repeat: int) -> None:
         )
         show("helm install to the first committed output", [time.monotonic() - begun])
         poll_until(lambda: release.namespace.is_ready(release.driver), "the driver is ready", 120)
-        scale_out(release, watch)
+        if executors > 1:
+            scale_out(release, watch, executors)
         for what, pod in (
             ("an executor", f"{release.executors}-0"),
             ("the driver", release.driver),
@@ -83,7 +85,9 @@ def measure_one(release: Release, repeat: int) -> None:
             waits = [silence(watch, partial(release.replace, pod)) for _ in range(repeat)]
             show(f"{what} deleted: longest time without an output", waits)
         upgrade(release, watch)
-        show("kubectl scale from 3 to 1: longest time without an output", [silence(watch, lambda: release.scale(1))])
+        if executors > 1:
+            pause = silence(watch, lambda: release.scale(1))
+            show(f"kubectl scale from {executors} to 1: longest time without an output", [pause])
         show_memory(release.namespace)
         watch.close()
         failures = None
@@ -135,23 +139,23 @@ def upgrade(release: Release, watch: OutputWatch) -> None:
         show(f"{what}: longest time without an output", [silence(watch, act)])
 
 
-def scale_out(release: Release, watch: OutputWatch) -> None:
-    """Scale out to three executors."""
+def scale_out(release: Release, watch: OutputWatch, executors: int) -> None:
+    """Scale out to so many executors."""
     at = time.monotonic()
     joined: list[float] = []
 
     def out() -> None:
-        release.scale(3)
-        poll_until(lambda: "now 3 executors: spreading the tasks anew" in release.log(), "three executors", 300)
+        release.scale(executors)
+        poll_until(lambda: f"now {executors} executors: spreading the tasks anew" in release.log(), "all of them", 300)
         joined.append(time.monotonic() - at)
         ends = watch.ends()
-        poll_until(lambda: watch.everywhere_beyond(ends), "outputs of three executors", 300, every=0.1)
+        poll_until(lambda: watch.everywhere_beyond(ends), "outputs of all executors", 300, every=0.1)
         joined.append(time.monotonic() - at)
 
     pause = silence(watch, out)
-    show("kubectl scale from 1 to 3: the driver uses all three", joined[:1])
-    show("kubectl scale from 1 to 3: every output partition goes on after it", joined[1:])
-    show("kubectl scale from 1 to 3: longest time without an output", [pause])
+    show(f"kubectl scale from 1 to {executors}: the driver uses all", joined[:1])
+    show(f"kubectl scale from 1 to {executors}: every output partition goes on after it", joined[1:])
+    show(f"kubectl scale from 1 to {executors}: longest time without an output", [pause])
 
 
 def silence(watch: OutputWatch, action: Callable[[], object]) -> float:
