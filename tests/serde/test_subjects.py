@@ -6,7 +6,7 @@ import pytest
 
 from forebay.serde.resolver import UnknownSchemaId
 from forebay.serde.schema import Schema
-from forebay.serde.subjects import LocalSubjects, connected, registering_nothing
+from forebay.serde.subjects import LocalSubjects, OwnSubjects, connected, registering_nothing
 
 THEIRS, OURS = (Schema(f'{{"type": "record", "name": "{name}", "fields": []}}') for name in ("Theirs", "Ours"))
 
@@ -30,3 +30,11 @@ def test_subjects_are_read_where_the_registry_has_them(registry: LocalSubjects) 
     with registering_nothing():
         assert connected().newest("clicks-value") == theirs
         assert connected().newest("views-value") is None
+
+
+def test_own_ids_keep_off_the_others_beside_one_that_is_given(registry: LocalSubjects) -> None:
+    theirs = registry.register("clicks-value", THEIRS, schema_id=8)
+    own = OwnSubjects(lambda: registry)
+    own.register("taps-value", OURS, schema_id=7)
+    own.register("views-value", Schema('{"type": "record", "name": "View", "fields": []}'))
+    assert own.schema(theirs.schema_id) == THEIRS

@@ -59,7 +59,7 @@ class LocalSubjects:
     def register(self, subject: str, schema: Schema, kind: str = AVRO, schema_id: int = 0) -> RegisteredSchema:
         """Return the schema with its id, the same each time."""
         del kind
-        found = schema_id or self._ids.get(schema) or max(self._schemas, default=self._first - 1) + 1
+        found = schema_id or self._ids.get(schema) or max((self._first - 1, *self._schemas)) + 1
         self._ids[schema], self._schemas[found] = found, schema
         self._newest[subject] = RegisteredSchema(found, schema)
         return self._newest[subject]
