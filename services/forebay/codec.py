@@ -43,10 +43,22 @@ def registering(codec: Any) -> Callable[[], object] | None:
     return getattr(codec, "register", None)
 
 
-def canonical_of(codec: Codec[T]) -> Callable[[T], T] | None:
-    """Return the function from a record to what is read back once it was written; None: always the record itself.
+def is_frozen(codec: Any) -> bool:
+    """Return whether nothing can change the values that a codec reads, so that one object may be shared.
 
-    A codec whose records may change on the way (a whole number in a double) has it as `canonical`.
+    A codec says so with the attribute `is_frozen`. A codec that says nothing may read objects that can be changed.
     """
-    canonical: Callable[[T], T] | None = getattr(codec, "canonical", None)
-    return canonical
+    return bool(getattr(codec, "is_frozen", False))
+
+
+def canonical_of(codec: Codec[T]) -> Callable[[T], T] | None:
+    """Return the function from a value to the value that is read back after it was written.
+
+    None: every value is read back as it was. Only a codec with `is_frozen` can say that. If its values may change on
+    the way (a whole number in a double), it has the function as `canonical`.
+    """
+    if is_frozen(codec):
+        canonical: Callable[[T], T] | None = getattr(codec, "canonical", None)
+        return canonical
+    encode, decode = codec.encode, codec.decode
+    return lambda value: decode(encode(value))

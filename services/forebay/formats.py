@@ -83,6 +83,12 @@ class _Simple(Generic[T]):
             raise DecodeError(f"{len(data)} bytes are no {self._what}: {error}") from error
 
 
+class _Scalar(_Simple[T]):
+    """A codec of values that can't be changed and are read back as they were."""
+
+    is_frozen = True
+
+
 def simple(
     name: str,
     kind: type[T],
@@ -91,8 +97,31 @@ def simple(
     row: Callable[[T], str] | None = None,
     of_row: Callable[[str], T] | None = None,
 ) -> Format[T]:
-    """Return a format that needs no contract; without `row`, keys sort by their bytes."""
-    codec = _Simple(name, encode, decode)
+    """Return a format that needs no contract; without `row`, keys sort by their bytes.
+
+    A store encodes its values at each put and decodes them at each get, because logic may be able to change them.
+    """
+    return _of_codec(_Simple(name, encode, decode), name, kind, row, of_row)
+
+
+def _scalar(
+    name: str,
+    kind: type[T],
+    encode: Callable[[T], bytes],
+    decode: Callable[[bytes], T],
+    row: Callable[[T], str] | None = None,
+    of_row: Callable[[str], T] | None = None,
+) -> Format[T]:
+    return _of_codec(_Scalar(name, encode, decode), name, kind, row, of_row)
+
+
+def _of_codec(
+    codec: Codec[T],
+    name: str,
+    kind: type[T],
+    row: Callable[[T], str] | None,
+    of_row: Callable[[str], T] | None,
+) -> Format[T]:
     if row is None or of_row is None:
         row, of_row = bytes_rows(codec)
     return Format(name, kind, lambda _: codec, row, of_row)
@@ -111,7 +140,9 @@ def _packed(name: str, kind: type[T], layout: str, row: Callable[[T], str], of_r
             raise TypeError("a boolean is no number here")
         return pack.pack(value)
 
-    return simple(name, kind, encode, lambda data: cast(T, pack.unpack(data)[0]), row, of_row)
+    # A single-precision number differs from the double that logic computed.
+    make = simple if layout == ">f" else _scalar
+    return make(name, kind, encode, lambda data: cast(T, pack.unpack(data)[0]), row, of_row)
 
 
 def _whole(bits: int) -> tuple[Callable[[int], str], Callable[[str], int]]:
@@ -140,14 +171,14 @@ def _same(value: T) -> T:
     return value
 
 
-TEXT: Format[str] = simple("text", str, str.encode, bytes.decode, _same, _same)
-BYTES: Format[bytes] = simple("bytes", bytes, bytes, _same)
+TEXT: Format[str] = _scalar("text", str, str.encode, bytes.decode, _same, _same)
+BYTES: Format[bytes] = _scalar("bytes", bytes, bytes, _same)
 INT: Format[int] = _packed("int", int, ">i", *_whole(32))
 LONG: Format[int] = _packed("long", int, ">q", *_whole(64))
 DOUBLE: Format[float] = _packed("double", float, ">d", _double_row, _of_double_row)
 FLOAT: Format[float] = _packed("float", float, ">f", _double_row, _of_double_row)
-BOOLEAN: Format[bool] = simple("boolean", bool, lambda value: b"\x01" if value else b"\0", _boolean)
-UUID: Format[uuid.UUID] = simple(
+BOOLEAN: Format[bool] = _scalar("boolean", bool, lambda value: b"\x01" if value else b"\0", _boolean)
+UUID: Format[uuid.UUID] = _scalar(
     "uuid", uuid.UUID, lambda value: str(value).encode(), lambda data: uuid.UUID(data.decode("ascii"))
 )
 

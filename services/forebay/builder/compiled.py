@@ -11,6 +11,7 @@ from forebay.builder.components import Component
 from forebay.builder.contexts import Punctuation
 from forebay.builder.foreign import Subscription, owner_of_subscription
 from forebay.builder.graph import Flow, History, Kind, Made, Node, Partitioner, S
+from forebay.builder.read_back import receiving
 from forebay.formats import owner_of
 from forebay.operators.table import TableView
 from forebay.processor.api import NO_KEY, Context, IdleClose, Processor, Reading, Timer
@@ -104,7 +105,7 @@ class CompiledSubTopology(Processor[Any, Any]):
 
     def _counted(self, parent: Node, node: Node, side: int) -> Flow:
         """Return what takes the elements of a step's arrow; those of topics and repartitions are counted there."""
-        target = self._receiver(node, side)
+        target = receiving(parent, node, self._receiver(node, side))
         if parent.kind is not Kind.STEP or node.kind is not Kind.STEP:
             return target
         arrow = f"{self._number(parent)} {self._number(node)}"

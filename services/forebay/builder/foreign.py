@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from forebay.builder.graph import Bound, Flow, Kind, Made, Node
-from forebay.codec import Codec, DecodeError
+from forebay.codec import Codec, DecodeError, canonical_of, is_frozen
 from forebay.formats import LONG, Format
 from forebay.operators.results import Join, Tombstones
 from forebay.operators.table import Change
@@ -42,8 +42,14 @@ class Subscription(NamedTuple):
 
 
 class _SubscriptionCodec:
+    canonical: Callable[[Subscription], Subscription] | None = None
+
     def __init__(self, values: Codec[Any]) -> None:
         self._values = values
+        self.is_frozen = is_frozen(values)
+        form = canonical_of(values)
+        if form is not None:
+            self.canonical = lambda found: found if found.value is None else found._replace(value=form(found.value))
 
     def encode(self, record: Subscription) -> bytes:
         row = record.row.encode()

@@ -36,9 +36,9 @@ class TableAggregate(Generic[V, G, A]):
     ) -> None:
         self._store = store
         self._group = group
-        self._initial = initial
-        self._add = add
-        self._subtract = subtract
+        self._initial = store.with_read_back(initial)
+        self._add = store.with_read_back(add)
+        self._subtract = store.with_read_back(subtract)
 
     def process(self, change: Change[V] | None) -> list[Result[A]]:
         """Apply a table's change; give one result per group it touches, the one that lost a row first."""

@@ -59,9 +59,9 @@ class SessionAggregate(Generic[V, A]):
             )
         self.store = store
         self.sessions = sessions
-        self._initial = initial
-        self._add = add
-        self._merger = merger
+        self._initial = store.with_read_back(initial)
+        self._add = store.with_read_back(add)
+        self._merger = store.with_read_back(merger)
         self._emission = emission
         self._closed = closed
 

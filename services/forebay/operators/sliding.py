@@ -48,8 +48,8 @@ class SlidingAggregate(Generic[V, A]):
         self._records = records
         self.store = store
         self.windows = windows
-        self._initial = initial
-        self._add = add
+        self._initial = store.with_read_back(initial)
+        self._add = store.with_read_back(add)
         self._emission = emission
 
     def process(self, key: str, value: V, timestamp: int, now: int) -> Outcome[A]:

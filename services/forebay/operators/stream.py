@@ -22,7 +22,8 @@ class StreamAggregate(Generic[V, A]):
 
     def __init__(self, store: TimestampedKeyValueStore[A], fold: Fold[V, A]) -> None:
         self._store = store
-        self._fold = fold
+        self._initial = store.with_read_back(fold.initial)
+        self._add = store.with_read_back(fold.add)
 
     def process(self, key: str, value: V | None, timestamp: int) -> list[Result[A]]:
         """Fold one record in; give the aggregate with the largest timestamp in it (ms). A null value is ignored."""
@@ -35,10 +36,10 @@ class StreamAggregate(Generic[V, A]):
             return None
         found = self._store.get(key)
         if found is None:
-            old, newest, total = None, timestamp, self._fold.initial()
+            old, newest, total = None, timestamp, self._initial()
         else:
             old = total = found.value
             newest = max(timestamp, found.timestamp)
-        aggregate = self._fold.add(key, value, total)
+        aggregate = self._add(key, value, total)
         self._store.put(key, aggregate, newest)
         return Change(key, aggregate, old, newest)

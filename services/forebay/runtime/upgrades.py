@@ -71,6 +71,8 @@ class _Raw:
 
 
 class _RawCodec:
+    is_frozen = True
+
     def encode(self, record: _Raw) -> bytes:
         return record.data
 

@@ -30,6 +30,7 @@ class AvroCodec(Generic[T]):
         native: the native codec; None: the explaining path alone.
     """
 
+    is_frozen = True
     encode: Callable[[T], bytes]
     """Return a record's framed bytes. Raises EncodeError: names record and field."""
 

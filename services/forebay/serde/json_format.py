@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import types
 import typing
 from collections.abc import Mapping
+from decimal import Decimal
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from forebay.codec import DecodeError, EncodeError
@@ -14,9 +17,13 @@ from forebay.records import FrozenMap, check_record_type, fields_of, is_record_t
 
 T = TypeVar("T")
 
+_HINTS: dict[type[Any], dict[str, Any]] = {}
+
 
 class _JsonCodec:
     """UTF-8 text without spaces, fields in order of their names: one value has one text."""
+
+    is_frozen = True
 
     def encode(self, record: Any) -> bytes:
         try:
@@ -31,12 +38,24 @@ class _JsonCodec:
         except (ValueError, RecursionError) as error:
             raise DecodeError(f"{len(data)} bytes are no JSON: {error}") from error
 
+    def canonical(self, value: Any) -> Any:
+        """Return the value as `decode` returns it: lists as tuples, objects as frozen maps.
+
+        Raises:
+            EncodeError: JSON has no such value, or a key is no text. JSON would turn such a key into text, and logic
+                that looks for the number would not find it.
+        """
+        return _read_back(value)
+
 
 class _RecordCodec:
     """JSON objects of a dataclass's fields; a missing field is null where its type says so, others are refused."""
 
+    is_frozen = True
+
     def __init__(self, record: type[Any]) -> None:
         check_record_type(record)
+        _check_fields(record)
         self._record = record
         self._json = _JsonCodec()
 
@@ -50,6 +69,71 @@ class _RecordCodec:
             return _record_of(self._record, self._json.decode(data), self._record.__name__)
         except TypeError as error:
             raise DecodeError(str(error)) from error
+
+    def canonical(self, record: Any) -> Any:
+        """Return the record as `decode` returns it: a whole number in a `float` as a float, lists as tuples."""
+        if record.__class__ is not self._record:
+            raise EncodeError(f"{record!r} is no {self._record.__name__}")
+        try:
+            return _record_of(self._record, _read_back(_plain(record)), self._record.__name__)
+        except TypeError as error:
+            raise EncodeError(str(error)) from error
+
+
+def _check_fields(record: type[Any]) -> None:
+    """Refuse fields that JSON can't say. Raises TypeError naming the field."""
+    for name, hint in _hints(record).items():
+        _check_hint(hint, f"{record.__name__}.{name}")
+
+
+def _check_hint(hint: Any, where: str) -> None:
+    arguments = typing.get_args(hint)
+    if hint in (bytes, Decimal):
+        raise TypeError(f"{where}: {hint.__name__} has no place in JSON; keep it as text")
+    if typing.get_origin(hint) is FrozenMap:
+        if arguments[0] not in (str, int):
+            raise TypeError(f"{where}: keys of JSON objects are texts; use FrozenMap[str, ...] or FrozenMap[int, ...]")
+        arguments = arguments[1:]
+    if is_record_type(hint):
+        _check_fields(hint)
+    for each in arguments:
+        _check_hint(each, where)
+
+
+def _hints(record: type[Any]) -> dict[str, Any]:
+    """Return the types of a record's fields, looked up once: that takes longer than reading a record."""
+    if record not in _HINTS:
+        _HINTS[record] = typing.get_type_hints(record)
+    return _HINTS[record]
+
+
+def _read_back(value: Any) -> Any:
+    kind = value.__class__
+    if kind is str or kind is int or kind is bool or value is None:
+        return value
+    if isinstance(value, dict):
+        # In the order of the text, in which `decode` meets them.
+        return FrozenMap(sorted([(_key(name), _read_back(each)) for name, each in value.items()], key=itemgetter(0)))
+    if isinstance(value, (list, tuple)):
+        return tuple([_read_back(each) for each in value])
+    if isinstance(value, (str, int, float)):
+        return _scalar(value)
+    raise EncodeError(f"{value!r} is no JSON: {kind.__name__} has no place there; keep a text or a number instead")
+
+
+def _key(name: Any) -> str:
+    if not isinstance(name, str):
+        raise EncodeError(f"the key {name!r} is no text, so it would be read back as one: keep it under str(key)")
+    return str.__str__(name)
+
+
+def _scalar(value: Any) -> Any:
+    """Return the plain value of a subclass (of an enumeration, for example), or a float that JSON can say."""
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise EncodeError(f"{value!r} is no number of JSON: keep None instead")
+        return float.__float__(value)
+    return str.__str__(value) if isinstance(value, str) else int.__int__(value)
 
 
 def _frozen(value: Any) -> Any:
@@ -65,10 +149,10 @@ def _refuse(constant: str) -> Any:
 def _plain(value: Any) -> Any:
     if is_record_type(type(value)):
         return {name: _plain(getattr(value, name)) for name in fields_of(type(value))}
-    if isinstance(value, tuple):
+    if isinstance(value, (tuple, list)):
         return [_plain(each) for each in value]
     if isinstance(value, Mapping):
-        return {name: _plain(each) for name, each in value.items()}
+        return {str(name) if type(name) is int else name: _plain(each) for name, each in value.items()}
     return value
 
 
@@ -78,9 +162,10 @@ def _of_hint(hint: Any, value: Any, where: str) -> Any:
     if origin in (types.UnionType, typing.Union):
         return _of_union(arguments, value, where)
     if origin is tuple and isinstance(value, tuple):
-        return tuple(_of_hint(arguments[0], each, f"{where}[{index}]") for index, each in enumerate(value))
+        return _of_items(arguments, value, where)
     if origin is FrozenMap and isinstance(value, FrozenMap):
-        return FrozenMap({name: _of_hint(arguments[1], each, f"{where}.{name}") for name, each in value.items()})
+        key = int if arguments[0] is int else str
+        return FrozenMap({key(name): _of_hint(arguments[1], each, f"{where}.{name}") for name, each in value.items()})
     if is_record_type(hint) and isinstance(value, FrozenMap):
         return _record_of(hint, value, where)
     if hint is float and type(value) is int:
@@ -89,6 +174,15 @@ def _of_hint(hint: Any, value: Any, where: str) -> Any:
         return value
     name = getattr(hint, "__name__", str(hint))
     raise TypeError(f"{where} is {value!r}, not {name}: the producer must send the field's type")
+
+
+def _of_items(arguments: tuple[Any, ...], value: tuple[Any, ...], where: str) -> tuple[Any, ...]:
+    hints = arguments[:1] * len(value) if arguments[1:] == (...,) else arguments
+    if len(hints) != len(value):
+        raise TypeError(f"{where} is {value!r}, not {len(hints)} values: the producer must send the field's type")
+    return tuple(
+        _of_hint(hint, each, f"{where}[{index}]") for index, (hint, each) in enumerate(zip(hints, value, strict=True))
+    )
 
 
 def _of_union(members: tuple[Any, ...], value: Any, where: str) -> Any:
@@ -108,7 +202,7 @@ def _of_union(members: tuple[Any, ...], value: Any, where: str) -> Any:
 def _record_of(record: type[Any], value: Any, where: str) -> Any:
     if not isinstance(value, FrozenMap):
         raise TypeError(f"{where} is {value!r}, not an object")
-    hints = typing.get_type_hints(record)
+    hints = _hints(record)
     unknown = sorted(value.keys() - hints.keys())
     if unknown:
         raise TypeError(f"{where} has unknown fields: {', '.join(unknown)}")

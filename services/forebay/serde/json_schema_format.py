@@ -10,7 +10,7 @@ import jsonschema
 from jsonschema.protocols import Validator
 from jsonschema.validators import validator_for
 
-from forebay.codec import Codec, DecodeError, EncodeError
+from forebay.codec import Codec, DecodeError, EncodeError, is_frozen
 from forebay.formats import Format, bytes_rows, no_contracts
 from forebay.serde.framing import header, schema_id_of
 from forebay.serde.json_format import JSON, json_of
@@ -29,6 +29,7 @@ class _SchemaCodec:
     """
 
     def __init__(self, name: str, inner: Codec[Any], validator: Validator, header: bytes) -> None:
+        self.is_frozen = is_frozen(inner)
         self._name = name
         self._inner = inner
         self._validator = validator
@@ -51,6 +52,10 @@ class _SchemaCodec:
         if problem:
             raise DecodeError(f"{len(data)} bytes don't fit the schema {self._name}: {problem}")
         return found
+
+    def canonical(self, record: Any) -> Any:
+        """Return the value as `decode` returns it. Raises EncodeError: it does not fit the schema."""
+        return self.decode(self.encode(record))
 
     def _problem(self, data: bytes) -> str:
         """Say what is wrong with JSON text that can be read; "" if nothing is."""

@@ -35,6 +35,7 @@ class _ProtobufCodec:
 def protobuf(message: type[T]) -> Format[T]:
     """Return the format of a generated message class. No key can have it: other writers' bytes may differ.
 
-    A message can be changed in place: take a copy (`CopyFrom`) before changing one that a store gave.
+    A message can be changed in place, so a store keeps its bytes: each get returns another message, and a change counts
+    only once it is put.
     """
     return Format(f"Protobuf {message.__name__}", message, lambda _: _ProtobufCodec(message))

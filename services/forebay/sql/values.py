@@ -82,6 +82,8 @@ class RowCodec:
         hint: Python type of the rows.
     """
 
+    is_frozen = True
+
     def __init__(self, hint: Any) -> None:
         self._hint = hint
         self._encode = msgspec.msgpack.Encoder().encode

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from types import MappingProxyType
 from typing import Any, Generic, NoReturn, Protocol, Self, TypeVar
 
-from forebay.codec import Codec
+from forebay.codec import Codec, EncodeError, canonical_of, is_frozen
 from forebay.formats import Format, format_of
 from forebay.records import check_record_type
 from forebay.room import Room, Rooms
+from forebay.stores.copied import CopiedRows
 from forebay.stores.layout import KeyPlace
 from forebay.stores.materialized import Materialized
 from forebay.stores.rows import Journal, Rows
@@ -80,7 +81,8 @@ class TaskStores:
         return TaskStores(self._table, Journal(), self.clock, self._cached, self._rooms)
 
     def _open(self, store: str, name: str, codec: Codec[T], room: Room) -> Rows[T]:
-        rows = Rows(name, self._table, codec, self._journal, self._cached, room)
+        kind = Rows if is_frozen(codec) else CopiedRows
+        rows = kind(name, self._table, codec, self._journal, self._cached, room)
         self.opened.append(rows)
         self.of_store.setdefault(store, []).append(rows)
         return rows
@@ -121,6 +123,7 @@ class Store(Generic[V]):
     """Settings that can: `adapt` makes rows written under another value fit."""
     key_places: Mapping[str, KeyPlace] = MappingProxyType({})
     """By kind of row: where its key stands. Rows of a store without them can't be spread over other tasks."""
+    _canonical: Callable[[V], V] | None = None
     is_global = False
     """Whether every task has all of its rows: a global table's."""
 
@@ -139,14 +142,38 @@ class Store(Generic[V]):
     def bind(self, task: TaskStores, codec: Codec[V]) -> Self:
         """Return a store of the same declaration that works on a task's rows."""
         bound = copy.copy(self)
+        bound._canonical = canonical_of(codec)
         bound._open(task, codec)
         return bound
+
+    def with_read_back(self, function: Callable[..., V]) -> Callable[..., V]:
+        """Return `function` with results as the store reads them back.
+
+        What is passed on then equals what a later get returns, also after a restart.
+        """
+        if self._canonical is None:
+            return function
+
+        def read_back(*arguments: Any) -> V:
+            result = function(*arguments)
+            return result if result is None else self._read_back(result)
+
+        return read_back
 
     def adapt(self) -> None:
         """Make rows that were written under other `limits` fit the declared ones."""
 
     def _open(self, task: TaskStores, codec: Codec[V]) -> None:
         raise NotImplementedError
+
+    def _read_back(self, value: V) -> V:
+        canonical = self._canonical
+        if canonical is None:
+            return value
+        try:
+            return canonical(value)
+        except EncodeError as error:
+            raise EncodeError(f"store {self.name}: {error}") from error
 
     def _unbound(self) -> Any:
         return _Unbound(self.name)

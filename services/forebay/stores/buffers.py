@@ -162,6 +162,7 @@ class SuppressBuffer(Store[V]):
         """Buffer an update; if its key is buffered already, it takes that place and time is ignored."""
         if value is not None:
             self._check_value(value)
+            value = self._read_back(value)
         ident = self._ident(key, window)
         first = self._times.get(ident)
         update = Stamped(Held(value), timestamp)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 from sortedcontainers import SortedList
 
-from forebay.codec import Codec, DecodeError, Unavailable, canonical_of
+from forebay.codec import Codec, DecodeError, EncodeError, Unavailable, canonical_of
 from forebay.room import Room
 from forebay.stores.keys import unpack_time
 from forebay.stores.table import Change, Table, prefix_end
@@ -52,6 +52,8 @@ class StateUnreadable(Unavailable):
 class Rows(Generic[V]):
     """Rows of one store: decoded objects over a table of bytes.
 
+    Nothing may be able to change the objects. `CopiedRows` holds values that can be changed.
+
     Args:
         store: the store's name; table keys are `store`, a zero byte, the row's key.
         journal: shared by all stores of the task.
@@ -92,7 +94,7 @@ class Rows(Generic[V]):
         """
         self.puts += 1
         if self._canonical is not None and value is not None:
-            value = self._canonical(value)
+            value = self._as_read_back(key, value, self._canonical)
         objects, dirty = self._objects, self._dirty
         was_dirty = key in dirty
         self._journal.entries.append((self, key, objects.get(key, _MISSING), was_dirty))
@@ -104,6 +106,12 @@ class Rows(Generic[V]):
         objects[key] = value
         if not was_dirty:
             self._note(key)
+
+    def _as_read_back(self, key: bytes, value: V, canonical: Callable[[V], V]) -> V:
+        try:
+            return canonical(value)
+        except EncodeError as error:
+            raise EncodeError(f"store {self.store}, key {key[:100]!r}: {error}") from error
 
     def scan(self, start: bytes, end: bytes | None) -> Iterator[tuple[bytes, V]]:
         """Return rows with start <= key < end (None: to the store's end) in key order."""
@@ -197,7 +205,7 @@ class Rows(Generic[V]):
         except (Unavailable, MemoryError):
             raise
         except Exception as error:
-            raise StateUnreadable(_unreadable(self.store, key, error)) from error
+            raise StateUnreadable(unreadable(self.store, key, error)) from error
         self._objects[key] = value
         return value
 
@@ -252,7 +260,8 @@ class Rows(Generic[V]):
                 yield key, value
 
 
-def _unreadable(store: str, key: bytes, error: Exception) -> str:
+def unreadable(store: str, key: bytes, error: Exception) -> str:
+    """Return the message for a row that can't be decoded, with what to do."""
     remedy = (
         "is the schema registry the one the job always had, with all its schemas? Then the state is damaged: move the "
         "checkpoint away and `forebay restore` makes it anew from the changelogs"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, NamedTuple, TypeVar
 
-from forebay.codec import Codec, DecodeError, canonical_of
+from forebay.codec import Codec, DecodeError, canonical_of, is_frozen
 from forebay.stores.keys import WIDTH, pack_time, unpack_time
 
 V = TypeVar("V")
@@ -33,6 +33,7 @@ class StampedCodec(Generic[V]):
 
     def __init__(self, values: Codec[V]) -> None:
         self._values = values
+        self.is_frozen = is_frozen(values)
         inner = canonical_of(values)
         if inner is not None:
             self.canonical = lambda record: Stamped(inner(record.value), record.timestamp)
@@ -56,6 +57,7 @@ class HeldCodec(Generic[V]):
 
     def __init__(self, values: Codec[V]) -> None:
         self._values = values
+        self.is_frozen = is_frozen(values)
         inner = canonical_of(values)
         if inner is not None:
             self.canonical = lambda record: record if record.value is None else Held(inner(record.value))
@@ -75,6 +77,8 @@ class HeldCodec(Generic[V]):
 class NumberCodec:
     """A 64-bit number."""
 
+    is_frozen = True
+
     def encode(self, record: int) -> bytes:
         return pack_time(record)
 
@@ -84,6 +88,8 @@ class NumberCodec:
 
 class BytesCodec:
     """Bytes as they are (the rows of an index)."""
+
+    is_frozen = True
 
     def encode(self, record: bytes) -> bytes:
         return record

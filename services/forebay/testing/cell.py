@@ -22,6 +22,8 @@ class Cell:
 class CellCodec:
     """Cells as UTF-8 text."""
 
+    is_frozen = True
+
     def encode(self, record: Cell) -> bytes:
         return record.json.encode()
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from forebay.codec import DecodeError, EncodeError
+from forebay.records import is_record_type
+from forebay.testing.fitting import fitted_record
 
 
 class KeptRecords:
@@ -21,6 +23,8 @@ class KeptRecords:
 class KeptCodec:
     """Any record of one class as the number it is kept under."""
 
+    is_frozen = True
+
     def __init__(self, record: type[Any], records: list[Any]) -> None:
         self._record = record
         self._records = records
@@ -28,7 +32,7 @@ class KeptCodec:
     def encode(self, record: Any) -> bytes:
         if not isinstance(record, self._record):
             raise EncodeError(f"{type(record).__name__} {record!r} is no {self._record.__name__}")
-        self._records.append(record)
+        self._records.append(fitted_record(record, self._record) if is_record_type(self._record) else record)
         return b"record %d" % (len(self._records) - 1)
 
     def decode(self, data: bytes) -> Any:

@@ -54,6 +54,8 @@ SIMPLE: dict[SqlType, Format[Any]] = {
 class JsonRow:
     """Rows as JSON objects, or a single column as it is."""
 
+    is_frozen = True
+
     def __init__(self, columns: tuple[Named, ...], *, wraps: bool) -> None:
         self._parts = [(each.name, each.name.upper(), reader(each.type), writer(each.type)) for each in columns]
         self._wraps = wraps
@@ -82,6 +84,8 @@ class JsonRow:
 
 class DelimitedRow:
     """Rows as lines of CSV; no text between delimiters is null."""
+
+    is_frozen = True
 
     def __init__(self, columns: tuple[Named, ...], delimiter: str) -> None:
         self._columns = columns
@@ -142,6 +146,8 @@ def _to_text(kind: SqlType) -> casts.Caster:
 class SingleRow:
     """A single column in Kafka's own bytes."""
 
+    is_frozen = True
+
     def __init__(self, inner: Codec[Any]) -> None:
         self._inner = inner
 
@@ -186,6 +192,8 @@ def value_format(columns: tuple[Named, ...], encoding: Encoding) -> Format[Any]:
 
 
 class _Empty:
+    is_frozen = True
+
     def decode(self, data: bytes) -> Any:
         return ()
 

@@ -81,6 +81,8 @@ class AvroRows:
         wraps: whether a single column is a record's field.
     """
 
+    is_frozen = True
+
     def __init__(self, columns: tuple[Named, ...], door: Door, *, wraps: bool) -> None:
         self.door, self.register = door, door.register
         self._wraps = wraps
@@ -112,6 +114,8 @@ class AvroRows:
 class JsonSchemaRows:
     """Rows as JSON behind the id of a JSON Schema, which reading does not need."""
 
+    is_frozen = True
+
     def __init__(self, inner: Codec[Any], door: Door) -> None:
         self.door, self.register = door, door.register
         self._inner = inner
@@ -131,6 +135,8 @@ class ProtobufRows:
         name: of the message in the schema; "" for the first.
         door: None: without framing.
     """
+
+    is_frozen = True
 
     def __init__(self, columns: tuple[Named, ...], text: str, name: str, door: Door | None) -> None:
         self.door, self.register = door, None if door is None else door.register

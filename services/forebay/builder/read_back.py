@@ -1,0 +1,43 @@
+"""Values on their way into a node that keeps them: in the form that its stores read back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from forebay.builder.graph import Flow, Kind, Node
+from forebay.codec import canonical_of
+from forebay.formats import Format, no_contracts
+from forebay.operators.table import Change
+from forebay.processor.api import Context
+
+
+def receiving(parent: Node, node: Node, flow: Flow) -> Flow:
+    """Return a node's flow for what `parent` sends: if the node keeps values, it receives them as stores read them.
+
+    Otherwise a join would see a list in a record that arrives, and a tuple in the same record out of its buffer.
+    """
+    if not node.stores or parent.kind is not Kind.STEP:
+        return flow
+    canonical = _canonical(parent.value)
+    if canonical is None:
+        return flow
+
+    def read_back(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+        if value.__class__ is Change:
+            new = None if value.new is None else canonical(value.new)
+            old = None if value.old is None else canonical(value.old)
+            value = value._replace(new=new, old=old)
+        elif value is not None:
+            value = canonical(value)
+        flow(key, value, timestamp, ctx)
+
+    return read_back
+
+
+def _canonical(kind: Format[Any]) -> Callable[[Any], Any] | None:
+    try:
+        return canonical_of(kind.codec(no_contracts))
+    except TypeError:
+        # The format has a contract. Its records can't be changed in place, and are equal to those that are read back.
+        return None

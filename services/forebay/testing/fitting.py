@@ -1,0 +1,82 @@
+"""Records checked as their contract would check them, for topologies whose contracts are not written yet."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from forebay.codec import EncodeError
+from forebay.records import FrozenMap, fields_of, is_record_type, replace
+
+_SCALARS = (str, bool, bytes, Decimal, type(None))
+_LONG = range(-(1 << 63), 1 << 63)
+
+
+def fitted(value: Any, hint: Any, path: str) -> Any:
+    """Return a value as it is read back from Avro: a whole number in a `float` as a float.
+
+    Args:
+        hint: the field's type.
+        path: of the field, for the message.
+
+    Raises:
+        EncodeError: Avro refuses it, because it is no value of the type.
+    """
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (types.UnionType, typing.Union):
+        return _of_union(value, arguments, path)
+    if is_record_type(hint):
+        return fitted_record(value, hint, path)
+    if origin is tuple and arguments[1:] == (...,):
+        _check(value, tuple, path)
+        return tuple([fitted(each, arguments[0], f"{path}[{index}]") for index, each in enumerate(value)])
+    if origin is FrozenMap:
+        _check(value, FrozenMap, path)
+        for name in value:
+            _check(name, str, f"{path} (a key)")
+        return FrozenMap({name: fitted(each, arguments[1], f"{path}[{name!r}]") for name, each in value.items()})
+    if hint is float and type(value) is int:
+        return float(value)
+    if hint in (int, float, *_SCALARS) or hint is None:
+        _check(value, type(None) if hint is None else hint, path)
+        if hint is int and value not in _LONG:
+            raise EncodeError(f"{path}: {value} does not fit into long ({_LONG.start} to {_LONG.stop - 1})")
+    return value
+
+
+def fitted_record(value: Any, record: type[Any], path: str = "") -> Any:
+    """Return a record with all fields as they are read back from Avro. Raises EncodeError: see `fitted`."""
+    path = path or record.__name__
+    _check(value, record, path)
+    changes: dict[str, Any] = {}
+    for name, hint in typing.get_type_hints(record).items():
+        if name in fields_of(record):
+            old = getattr(value, name)
+            new = fitted(old, hint, f"{path}.{name}")
+            if new is not old:
+                changes[name] = new
+    if not changes:
+        return value
+    return replace(value, **changes) if isinstance(value, msgspec.Struct) else dataclasses.replace(value, **changes)
+
+
+def _of_union(value: Any, members: tuple[Any, ...], path: str) -> Any:
+    for member in members:
+        if type(value) is (typing.get_origin(member) or member):
+            return fitted(value, member, path)
+    names = ", ".join(getattr(each, "__name__", str(each)) for each in members)
+    raise EncodeError(f"{path}: {_shown(value)} is none of {names}")
+
+
+def _check(value: Any, expected: type, path: str) -> None:
+    if type(value) is not expected:
+        raise EncodeError(f"{path} must be {expected.__name__}, is {_shown(value)}")
+
+
+def _shown(value: Any) -> str:
+    return "null" if value is None else f"{type(value).__name__} {repr(value)[:100]}"
