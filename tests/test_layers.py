@@ -40,7 +40,7 @@ def room(cell: str) -> list[str]:
 
 LAYERS = [names(row[0]) for row in table("| layer | holds | libraries |")]
 LIBRARIES = [set(names(row[2])) for row in table("| layer | holds | libraries |")]
-ROOMS = [room(row[0]) for row in table("| room | holds |")]
+ROOMS = [room(row[0]) for row in table("| package | holds |")]
 
 
 def level(module: str, levels: Sequence[Sequence[str]]) -> int | None:

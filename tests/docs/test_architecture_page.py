@@ -1,4 +1,4 @@
-"""ARCHITECTURE.md: the tests that its rules name exist."""
+"""ARCHITECTURE.md: it stays short, and the tests that its rules name exist."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "ARCHITECTURE.md").read_text()
 FILES = sorted(set(re.findall(r"`((?:tests|integration-tests)/[a-z_/-]+\.py)[:`]", PAGE)))
 NAMED = re.findall(r"`([a-z_/-]+\.py)::(test_\w+)`", PAGE)
+
+
+def test_the_page_stays_short() -> None:
+    assert len(PAGE.splitlines()) <= 250, "move details to docs/decisions/"
 
 
 def test_the_page_names_tests() -> None:
