@@ -134,7 +134,7 @@ def test_a_file_runs_as_a_job_and_is_queried(platform: Platform, tmp_path: Path)
         with pytest.raises(HTTPError) as refused:
             rows(url, "SELECT nothing FROM avg_readings;")
         assert refused.value.code == 400
-        assert "<request>:1:8: there is no column NOTHING" in json.loads(refused.value.read())["error"]
+        assert "line 1, column 8: there is no column NOTHING" in json.loads(refused.value.read())["error"]
     finally:
         for process in processes:
             process.kill()

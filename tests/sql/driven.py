@@ -21,6 +21,8 @@ class Driven:
     def __init__(self, sql: str, tasks: int = 2) -> None:
         self.program = program_of(sql, "test.sql")
         self.driver = TestDriver(job(NoSettings, lambda _: topology_of(self.program)), tasks=tasks)
+        self.sent: list[Any] = []
+        """What the last record caused, with its topic."""
 
     def send(self, topic: str, key: bytes | str | None, value: Any, timestamp: int = 0) -> list[Written]:
         """Send a record; give what it caused on topics."""
@@ -28,6 +30,7 @@ class Driven:
         raw = key.encode() if isinstance(key, str) else key
         self.driver.pipe_bytes(raw, data, timestamp, topic)
         found, self.driver.outputs = self.driver.outputs, []
+        self.sent = found
         return [(plain(each.key), each.value, each.timestamp) for each in found]
 
     def rows(self, topic: str, *sent: tuple[str | None, Any]) -> list[tuple[Any, Any]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from forebay.builder.keys import Windowed
 from forebay.processor.declared import declared_stores
 from forebay.queries.entries import Entry
 from forebay.queries.sql_pages import SqlPages
@@ -17,6 +18,7 @@ from forebay.runtime.http import MAX_BODY, Answer, HttpServer, Request
 from forebay.sql.queryable import queryable
 from forebay.stores.values import Stamped
 from forebay.testing.contents import contents
+from forebay.time.windows import Window
 from tests.sql.driven import Driven, stream
 
 STATEMENTS = stream("id STRING KEY, n INT") + (
@@ -119,6 +121,13 @@ PULLS: dict[str, list[Any]] = {
     "SELECT id FROM totals WHERE c > 1;": [{"ID": "a"}],
     "SELECT id, ROWTIME AS t FROM totals LIMIT 2;": [{"ID": "a", "T": 10}, {"ID": "b", "T": 5}],
     "SELECT id, c, WINDOWSTART AS at FROM hours WHERE id = 'a' AND WINDOWSTART >= 10;": [{"ID": "a", "C": 1, "AT": 10}],
+    "SELECT * FROM hours WHERE id = 'a';": [
+        {"ID": "a", "WINDOWSTART": 0, "WINDOWEND": 10, "C": 1},
+        {"ID": "a", "WINDOWSTART": 10, "WINDOWEND": 20, "C": 1},
+    ],
+    "SELECT *, c AS more FROM hours WHERE id = 'b';": [
+        {"ID": "b", "WINDOWSTART": 0, "WINDOWEND": 10, "C": 1, "MORE": 1}
+    ],
     "SELECT id FROM hours WHERE WINDOWSTART < '1970-01-01T00:00:00.010';": [{"ID": "a"}, {"ID": "b"}],
     "SELECT * FROM kept FOR SYSTEM_TIME AS OF 9 WHERE id = 'a';": [{"ID": "a", "C": 1}],
     "SELECT * FROM kept FOR SYSTEM_TIME AS OF '1970-01-01T00:00:00.010' WHERE id = 'a';": [{"ID": "a", "C": 2}],
@@ -150,6 +159,33 @@ def test_a_push_gives_each_change_once_and_ends_at_its_limit(pages: SqlPages, ta
         {"end": {"rows": 2}},
     ]
     assert tail.closed
+
+
+def test_a_push_gives_windows_with_a_star(driven: Driven) -> None:
+    tail = DrivenTail([(Windowed(("a",), Window(0, 10)), (1,), 5), (Windowed(("a",), Window(0, 10)), None, 6)])
+    pages = SqlPages(queryable(lambda: driven.program), lambda: DrivenStores(driven), lambda *_: tail)  # type: ignore[arg-type, return-value]
+    assert asked(pages, "SELECT * FROM hours EMIT CHANGES LIMIT 2;")[1][1:3] == [
+        {"row": {"ID": "a", "WINDOWSTART": 0, "WINDOWEND": 10, "C": 1}},
+        {"tombstone": {"ID": "a", "WINDOWSTART": 0, "WINDOWEND": 10}},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sql", "row"),
+    [
+        ("SELECT * FROM s EMIT CHANGES LIMIT 1;", {"ID": None, "N": 110}),
+        ("SELECT n, ROWTIME AS at FROM s WHERE id IS NULL EMIT CHANGES LIMIT 1;", {"N": 110, "AT": 5}),
+    ],
+)
+def test_a_push_gives_records_without_a_key(driven: Driven, sql: str, row: dict[str, Any]) -> None:
+    tail = DrivenTail([(None, (110,), 5)])
+    pages = SqlPages(queryable(lambda: driven.program), lambda: DrivenStores(driven), lambda *_: tail)  # type: ignore[arg-type, return-value]
+    assert asked(pages, sql)[1][1] == {"row": row}
+
+
+def test_a_push_of_what_equals_null_gives_nothing(pages: SqlPages) -> None:
+    _, lines = asked(pages, "SELECT * FROM totals WHERE id = NULL EMIT CHANGES;", "text/event-stream")
+    assert not [line for line in lines if line.startswith(("event: row", "event: tombstone"))]
 
 
 def test_a_push_as_events(pages: SqlPages) -> None:
@@ -187,9 +223,14 @@ def test_a_plan_has_a_picture_of_what_gives_its_result(pages: SqlPages, driven: 
 
 
 REFUSED: dict[Any, tuple[int, str]] = {
-    "SELECT nothing FROM totals;": (400, "<request>:1:8: there is no column NOTHING: write one of ID, C, TOTAL"),
+    "SELECT nothing FROM totals;": (400, "line 1, column 8: there is no column NOTHING: write one of ID, C, TOTAL"),
     "SELECT * FROM s;": (400, "follow it with EMIT CHANGES"),
     "SELECT * FROM people;": (400, "query a TABLE ... AS SELECT of it"),
+    "SELECT * FROM totals WHERE id = NULL;": (400, "line 1, column 33: the key ID is never NULL"),
+    "SELECT * FROM totals WHERE id IN ('a', NULL);": (400, "line 1, column 40: the key ID is never NULL"),
+    "SELECT COUNT(*) FROM totals;": (400, "COUNT is computed as records come: write CREATE TABLE ... AS SELECT"),
+    "SELECT id FROM totals WHERE SUM(c) > 1;": (400, "SUM is computed as records come"),
+    "SELECT EXPLODE(ARRAY[c]) FROM totals;": (400, "EXPLODE is computed as records come: write CREATE STREAM"),
     "SELECT id, COUNT(*) FROM totals GROUP BY id;": (400, "write CREATE TABLE ... AS SELECT"),
     "SELECT id FROM totals; SELECT id FROM totals;": (400, "send one at a time"),
     "CREATE TABLE x AS SELECT id FROM totals;": (400, "change them and start it anew"),
@@ -199,9 +240,9 @@ REFUSED: dict[Any, tuple[int, str]] = {
         "write CREATE TABLE TOTALS WITH (HISTORY_RETENTION",
     ),
     "SELECT * FROM kept FOR SYSTEM_TIME AS OF 9;": (400, "former rows by key: write WHERE key"),
-    "SELECT * FROM kept FOR SYSTEM_TIME AS OF 'noon' WHERE id = 'a';": (400, "<request>:1:42: 'noon' is no time"),
+    "SELECT * FROM kept FOR SYSTEM_TIME AS OF 'noon' WHERE id = 'a';": (400, "line 1, column 42: 'noon' is no time"),
     "SELECT * FROM kept FOR SYSTEM_TIME AS OF 9 EMIT CHANGES;": (400, "leave FOR SYSTEM_TIME AS OF out"),
-    f"SELECT * FROM totals WHERE c = {'(' * 20_000}1;": (400, "<request>:1:96: more than 64 brackets are open here"),
+    f"SELECT * FROM totals WHERE c = {'(' * 20_000}1;": (400, "line 1, column 96: more than 64 brackets are open here"),
     f"SELECT * FROM totals WHERE {'NOT ' * 200}c = 1;": (400, "nested too deeply"),
     f"SELECT * FROM totals WHERE {'NOT ' * 5_000}c = 1;": (400, "nested too deeply"),
     f"SELECT * FROM totals WHERE id IN ({', '.join(f'{n!r}' for n in map(str, range(1_001)))});": (400, "1001 keys"),

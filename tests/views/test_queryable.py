@@ -93,7 +93,7 @@ def test_what_there_is_and_what_it_computes(pages: SqlPages) -> None:
 def test_a_name_that_is_not_there_is_told(pages: SqlPages) -> None:
     assert lines(pages, "SELECT nothing FROM by_area") == (
         400,
-        [{"error": "<request>:1:8: there is no column nothing: write one of area, n, mean"}],
+        [{"error": "line 1, column 8: there is no column nothing: write one of area, n, mean"}],
     )
     status, (told,) = lines(pages, "SELECT * FROM readings")
     assert status == 400

@@ -108,7 +108,7 @@ def _offline(path: Path, statement: str | None, how: str) -> None:
         program = runnable(statements, lookup)
     else:
         computed = (each for each in statements if not isinstance(each, Select))
-        program, found = program_of_statements(computed, lookup=lookup), parse(statement, "-e")
+        program, found = program_of_statements(computed, lookup=lookup), parse(statement)
     for each in found:
         if not isinstance(each, Command):
             raise SqlError(each.place, "only SHOW, DESCRIBE and EXPLAIN are answered of a file; --run runs it")

@@ -21,7 +21,7 @@ from forebay.queries.stores import JobStores, UnknownStore
 from forebay.runtime.http import Answer, Request, json_answer
 from forebay.sql.describing import described
 from forebay.sql.encodings.rows import encode_json
-from forebay.sql.errors import Place, SqlError
+from forebay.sql.errors import SqlError
 from forebay.sql.queryable import Queryable
 from forebay.sql.readable import Readable
 from forebay.sql.reading import HIGHEST, LOWEST, Reading, reading_of
@@ -116,7 +116,7 @@ class SqlPages:
         readable = self._queryable.tables.get(reading.source.name)
         if readable is None:
             raise SqlError(
-                Place(),
+                asked.statement.place,
                 f"{reading.source.name} is a {'table' if reading.source.is_table else 'stream'} that no query "
                 "here keeps: follow it with EMIT CHANGES, or query a TABLE ... AS SELECT of it",
             )
@@ -232,7 +232,7 @@ def _read(request: Request, *, lower: bool) -> Asked:
     unknown = sorted(given.keys() - _FIELDS)
     if unknown or not isinstance(given.get("sql"), str):
         raise ValueError(f"{', '.join(unknown) or 'sql'}: the body has {', '.join(_FIELDS)}")
-    statements = parse(given["sql"], "<request>", lower=lower)
+    statements = parse(given["sql"], lower=lower)
     begins = bool(given.get("from_beginning", False))
     for each in statements:
         if isinstance(each, SetProperty) and each.name == "auto.offset.reset":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from forebay.sql.errors import Place, SqlError
+from forebay.sql.errors import NOWHERE, Place, SqlError
 from forebay.sql.types import BIGINT, BYTES, INT, STRING, ArrayType, SqlType, StructType
 
 ROWTIME, ROWPARTITION, ROWOFFSET = "ROWTIME", "ROWPARTITION", "ROWOFFSET"
@@ -131,7 +131,7 @@ class Source:
     key_form: Form = Form()
     value_form: Form = Form()
     wanted: Wanted = Wanted()
-    place: Place = field(default=Place(), compare=False)
+    place: Place = field(default=NOWHERE, compare=False)
 
     @property
     def columns(self) -> tuple[Named, ...]:

@@ -11,6 +11,7 @@ from forebay.builder.keys import reader_of_rows, writer_of_rows
 from forebay.builder.stream import Stream
 from forebay.builder.table import Table
 from forebay.builder.topology import Topology
+from forebay.formats import Format
 from forebay.sql import joins_compiled, readable, sources
 from forebay.sql.aggregates_compiled import aggregated
 from forebay.sql.catalog import Source
@@ -56,8 +57,9 @@ class Compiler:
     def __init__(self, program: Program) -> None:
         self.topology = Topology()
         self._program = program
-        self._read: dict[str, Rows] = {}
-        self._made: dict[str, list[Rows]] = {}
+        self._rows: dict[Source, Rows] = {}
+        self._made: dict[int, Rows] = {}
+        self._keys: dict[str, Format[Any]] = {}
         self._names: set[str] = set()
         self.stores: dict[int, str] = {}
         self.readable: dict[str, Readable] = {}
@@ -66,12 +68,7 @@ class Compiler:
     def run(self) -> Topology:
         """Return the topology. Raises SqlError where a statement can't run."""
         for query in self._program.queries:
-            try:
-                self._query(query)
-            except (TopologyError, TypeError) as error:
-                raise SqlError(query.target.place, f"{query.name}: {error}") from error
-            except (RecursionError, MemoryError, SyntaxError) as error:  # Python's own limits of what it compiles
-                raise SqlError(query.target.place, f"{query.name} {TOO_DEEP}") from error
+            self._query(query)
         return self.topology
 
     def name(self, text: str) -> str:
@@ -85,31 +82,46 @@ class Compiler:
         return found
 
     def rows_of(self, source: Source) -> Rows:
-        """Return the rows of a source: computed by the queries before, or read from its topic."""
-        made = self._made.get(source.name)
-        if made and source.is_derived:
-            first = made[0]
-            if isinstance(first, Stream) and len(made) > 1:
-                return first.merge(*(each for each in made[1:] if isinstance(each, Stream)))
-            return first
-        if source.name not in self._read:
-            self._read[source.name] = self._reader.read(source, self.name(f"{source.name} table"))
-        return self._read[source.name]
+        """Return the rows of a source: those of all queries that write it, wherever they stand, or of its topic."""
+        if source not in self._rows:
+            if source.is_derived:
+                made = [self._query(each) for each in self._program.queries if each.target == source]
+                self._rows[source] = _merged(made)
+            else:
+                self._rows[source] = self._reader.read(source, self.name(f"{source.name} table"))
+        return self._rows[source]
 
-    def _query(self, query: QueryPlan) -> None:
+    def _query(self, query: QueryPlan) -> Rows:
+        """Return the rows of a query, compiled once."""
+        if id(query) not in self._made:
+            try:
+                self._made[id(query)] = self._compiled(query)
+            except (TopologyError, TypeError) as error:
+                raise SqlError(query.place, f"{query.name}: {error}") from error
+            except (RecursionError, MemoryError, SyntaxError) as error:  # Python's own limits of what it compiles
+                raise SqlError(query.place, f"{query.name} {TOO_DEEP}") from error
+        return self._made[id(query)]
+
+    def _compiled(self, query: QueryPlan) -> Rows:
         target = query.target
         # Without the query's number: a statement more in the file must not rename what others keep.
-        is_insert = query.name.startswith("INSERT")
-        found = self.step(query.step, f"insert {target.name}" if is_insert else target.name)
+        found = self.step(query.step, f"insert {target.name}" if query.is_insert else target.name)
         if isinstance(found, Stream):
             found = _under_key(_written(found, target), target)
         else:
             self._queryable(query, found)
-        self._made.setdefault(target.name, []).append(found)
+        self._send(found, target)
+        return found
+
+    def _send(self, found: Rows, target: Source) -> None:
+        """Send rows to the topic of their target, in its formats."""
         stream = _written(found.to_stream(), target) if isinstance(found, Table) else found
         node = stream.node
         key, value = sources.formats_of(target)
-        if node.key.name != key.name:
+        if node.key.name == key.name:
+            key = node.key
+        key = self._keys.setdefault(target.topic, key)  # all that write a topic write one format
+        if node.key is not key:
             node = stream.graph.add(under_format(node, key))
         if node.value is not value:
             node = stream.graph.add(in_value_format(node, value))
@@ -144,7 +156,7 @@ class Compiler:
 
     def _store_of(self, base: Step) -> str | None:
         if isinstance(base, Scan) and not base.source.is_derived:
-            rows = self._read.get(base.source.name)
+            rows = self._rows.get(base.source)
             return rows.name if isinstance(rows, Table) else None
         return self.stores.get(id(base))
 
@@ -213,6 +225,13 @@ class Compiler:
         node = stream.graph.add(under_format(stream.node, key))
         moved = Stream[Any, Any](stream.graph, node, True).repartition(self.name(f"{name} by key"))
         return moved.to_table(store=self.name(f"{name} by key table"))
+
+
+def _merged(made: Sequence[Rows]) -> Rows:
+    """Return the rows of all queries that write a source."""
+    first, *others = made
+    streams = [each for each in others if isinstance(each, Stream)]
+    return first.merge(*streams) if isinstance(first, Stream) and streams else first
 
 
 def key_kind(key: Any) -> str:

@@ -34,10 +34,15 @@ class Item:
 
 
 class Sources:
-    """The sources of a query by alias. Raises SqlError where an alias is used twice."""
+    """The sources of a query by alias. Raises SqlError where an alias is used twice.
 
-    def __init__(self, query: Query, found: Sequence[tuple[str, Source]]) -> None:
+    Args:
+        is_asked: whether it is a query alone, whose star gives the windows of rows as well.
+    """
+
+    def __init__(self, query: Query, found: Sequence[tuple[str, Source]], *, is_asked: bool = False) -> None:
         self.by_alias = dict(found)
+        self._is_asked = is_asked
         self._query = query
         if len(self.by_alias) < len(found):
             raise SqlError(
@@ -115,7 +120,10 @@ class Sources:
                 # Behind PARTITION BY the former key is a value, and stands behind the others.
                 moved = bool(self._query.partition_by)
                 named = (*source.values, *source.keys) if moved else source.columns
-                for plain in (*(each.name for each in named), *(each.column for each in source.headers)):
+                plains = [*(each.name for each in named), *(each.column for each in source.headers)]
+                if self._is_asked and source.windowing is not None:
+                    plains[len(source.keys) : len(source.keys)] = [each for each in BOUNDS if each not in plains]
+                for plain in plains:
                     name = f"{alias}_{plain}" if self.is_joined else plain
                     yield Item(name, Column(plain, alias, place=star.place), of_star=True)
                 for bound in BOUNDS if self.is_joined and source.windowing is not None else ():

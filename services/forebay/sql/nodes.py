@@ -114,6 +114,18 @@ def under_format(parent: Node, key: Format[Any]) -> Node:
     return Node(Kind.STEP, f"write key as {key}", key, parent.value, (parent,), make=make, gives_rows=parent.gives_rows)
 
 
+def without_key(parent: Node) -> Node:
+    """Return the node that drops the keys of a stream that declares no key columns."""
+
+    def make(bound: Bound, out: Flow) -> Made:
+        def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            out(None, value, timestamp, ctx)
+
+        return Made((flow,))
+
+    return Node(Kind.STEP, "no key", parent.key, parent.value, (parent,), make=make)
+
+
 def in_windows(parent: Node, into: Format[Any], size_ms: int) -> Node:
     """Return the node that gives the same keys in windows of another size, as `into` writes them."""
     of_row, row = reader_of_rows(parent.key), writer_of_rows(into)

@@ -98,6 +98,7 @@ def declared(statement: CreateSource, settings: dict[str, str], lookup: Lookup =
     encoding = encoding if encoding.key else replace(encoding, key="KAFKA")
     key, key_form = completed(Asked("KEY", encoding.key, given, str(topic), place), tuple(keys), encoding, lookup)
     value, form = completed(Asked("VALUE", encoding.value, given, str(topic), place), tuple(values), encoding, lookup)
+    _check_none(encoding, key, value, place, "the declaration")
     if statement.is_table and not key:
         raise SqlError(place, "a table needs a key: write PRIMARY KEY behind a column")
     return Source(
@@ -140,10 +141,7 @@ def target(
     encoding = _encoding(given, settings, replace(source.encoding, key=key, wraps=None), statement.place)
     if len(values) != 1 and given.get("WRAP_SINGLE_VALUE") is not None and given["WRAP_SINGLE_VALUE"] is False:
         raise SqlError(statement.place, "WRAP_SINGLE_VALUE is for a single column: leave it out")
-    if keys and encoding.key == "NONE":
-        raise SqlError(
-            statement.place, f"KEY_FORMAT NONE writes no key, the result has {_names(keys)}: write KAFKA, or JSON"
-        )
+    _check_none(encoding, keys, values, statement.place, "the result")
     forms = [
         chosen(Asked(part, kind, given, named, statement.place), found, encoding, lookup)
         for part, kind, found in (("KEY", encoding.key, keys), ("VALUE", encoding.value, values))
@@ -165,6 +163,16 @@ def target(
         wanted=_wanted(given, statement.place, is_compacted=statement.is_table and windowing is None),
         place=statement.place,
     )
+
+
+def _check_none(
+    encoding: Encoding, keys: tuple[Named, ...], values: tuple[Named, ...], place: Place, what: str
+) -> None:
+    """Refuse the format NONE for columns, which it would drop. Raises SqlError."""
+    if keys and encoding.key == "NONE":
+        raise SqlError(place, f"KEY_FORMAT NONE writes no key, {what} has {_names(keys)}: write KAFKA, or JSON")
+    if values and encoding.value == "NONE":
+        raise SqlError(place, f"VALUE_FORMAT NONE writes no columns, {what} has {_names(values)}: write JSON")
 
 
 def _wanted(given: Options, place: Place, *, is_compacted: bool) -> Wanted:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from forebay.sql.aggregates.registry import Aggregate
 from forebay.sql.catalog import Named, Source, Windowing
+from forebay.sql.errors import NOWHERE, Place
 from forebay.sql.syntax import WindowClause
 from forebay.sql.types import SqlType
 
@@ -154,6 +155,8 @@ class QueryPlan:
         name: of the query.
         target: the stream or table written.
         is_table: whether rows replace those before.
+        is_insert: whether it is an INSERT INTO: its target is another statement's.
+        place: of its statement.
     """
 
     name: str
@@ -161,6 +164,8 @@ class QueryPlan:
     target: Source
     is_table: bool
     text: str = ""
+    is_insert: bool = False
+    place: Place = field(default=NOWHERE, compare=False)
 
     def lines(self) -> Iterator[str]:
         """Return the plan as lines of text."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from forebay.sql import options
+from forebay.sql import evolution, options
 from forebay.sql.analyze import Analysis
 from forebay.sql.casts import widens
-from forebay.sql.catalog import Catalog, Named
+from forebay.sql.catalog import Catalog, Named, Source
 from forebay.sql.errors import SqlError
 from forebay.sql.plan import QueryPlan
 from forebay.sql.schemas.inference import Lookup
@@ -61,6 +61,8 @@ class Program:
     selects: list[Select] = field(default_factory=list)
     settings: dict[str, str] = field(default_factory=dict)
     lookup: Lookup = ask
+    _numbered: int = 0
+    _dropped: dict[str, SqlError] = field(default_factory=dict)
 
     def add(self, statement: Statement) -> None:
         """Take one statement in. Raises SqlError."""
@@ -77,18 +79,36 @@ class Program:
                 self.catalog.types[name] = kind
             case SetProperty(name, value):
                 self._set(statement, name, value)
-            case Command(verb, subject):
-                self._command(statement, verb, subject)
+            case Command(verb, subject) as command:
+                self._command(command, verb, subject)
 
     def _create(self, statement: CreateSource) -> None:
         if statement.if_not_exists and self.catalog.find(statement.name):
             return
-        made = options.declared(statement, self.settings, self.lookup)
-        self.catalog.add(made, replaces=statement.or_replace)
+        self._add(options.declared(statement, self.settings, self.lookup), replaces=statement.or_replace)
+
+    def _add(self, source: Source, *, replaces: bool) -> None:
+        """Take a source in; queries that read or write the one it replaces use this one. Raises SqlError."""
+        old = self.catalog.find(source.name) if replaces else None
+        if old is not None:
+            evolution.check_replacement(old, source)
+            if source.is_derived:
+                self.queries = [each for each in self.queries if each.is_insert or each.target != old]
+            evolution.check_inserts(source, old, self.queries)
+            self.queries = [evolution.with_source(each, old, source) for each in self.queries]
+        self.catalog.add(source, replaces=replaces)
+        self._dropped.pop(source.name, None)
+
+    def _append(self, query: QueryPlan) -> None:
+        """Take a query in. Raises SqlError where its records would come back to it."""
+        evolution.check_circles(query, self.queries)
+        self.queries.append(query)
+        self._numbered += 1
 
     def _create_as(self, statement: CreateAs) -> None:
         if statement.if_not_exists and self.catalog.find(statement.name):
             return
+        _check_limit(statement.query)
         chosen = options.checked(statement.options, statement.place)
         analysis = Analysis(statement.query, self.catalog, options.key_format(chosen, self.settings), self.settings)
         step, keys, values, relation = analysis.projected()
@@ -111,16 +131,17 @@ class Program:
             self.lookup,
             is_framed=relation.is_framed,
         )
-        self.catalog.add(target, replaces=statement.or_replace)
-        name = f"{'CTAS' if statement.is_table else 'CSAS'}_{statement.name}_{len(self.queries)}"
-        if statement.or_replace:
-            self.queries = [each for each in self.queries if each.target.name != statement.name]
-        self.queries.append(QueryPlan(name, step, target, relation.is_table, statement.text))
+        self._add(target, replaces=statement.or_replace)
+        name = f"{'CTAS' if statement.is_table else 'CSAS'}_{statement.name}_{self._numbered}"
+        self._append(QueryPlan(name, step, target, relation.is_table, statement.text, place=statement.place))
 
     def _insert(self, statement: InsertInto) -> None:
         target = self.catalog.get(statement.name, statement.place)
         if target.is_table:
             raise SqlError(statement.place, f"{target.name} is a table: INSERT INTO takes a stream")
+        if target.headers:
+            raise SqlError(statement.place, f"{target.name} has columns of headers: INSERT INTO can't write those")
+        _check_limit(statement.query)
         analysis = Analysis(statement.query, self.catalog, target.encoding.key, self.settings)
         step, keys, values, relation = analysis.projected()
         if relation.is_table:
@@ -128,8 +149,8 @@ class Program:
         for ours, theirs, what in ((keys, target.keys, "key"), (values, target.values, "value")):
             _check_columns(statement, ours, theirs, what)
         step = widened(step, keys, target, relation)
-        name = f"INSERTQUERY_{len(self.queries)}"
-        self.queries.append(QueryPlan(name, step, target, is_table=False, text=statement.text))
+        name = f"INSERTQUERY_{self._numbered}"
+        self._append(QueryPlan(name, step, target, False, statement.text, is_insert=True, place=statement.place))
 
     def _set(self, statement: Statement, name: str, value: str | None) -> None:
         if name not in SETTINGS:
@@ -142,16 +163,49 @@ class Program:
         else:
             self.settings[name] = value
 
-    def _command(self, statement: Statement, verb: str, subject: str) -> None:
+    def _command(self, statement: Command, verb: str, subject: str) -> None:
         if verb in INSTEAD:
             raise SqlError(statement.place, f"{verb} can't be run here: {INSTEAD[verb]}")
         if not verb.startswith("DROP"):
             raise SqlError(statement.place, f"{verb} is a command of the shell: leave it out of a file that runs")
+        self._drop(statement, verb, subject)
+
+    def _drop(self, statement: Command, verb: str, subject: str) -> None:
         if verb == "DROP TYPE":
             self.catalog.types.pop(subject, None)
             return
+        dropped = self.catalog.find(subject)
+        if dropped is None and statement.if_exists:
+            return
+        dropped = dropped or self.catalog.get(subject, statement.place)
+        kind = "TABLE" if dropped.is_table else "STREAM"
+        if verb not in (f"DROP {kind}", "DROP VIEW"):
+            raise SqlError(statement.place, f"{subject} is a {kind}: write DROP {kind} {subject}")
+        used = evolution.users(dropped, self.queries)
+        if used:
+            refused = evolution.drop_refused(dropped, used, statement.place)
+            if dropped.is_derived:
+                raise refused
+            self._dropped[subject] = refused
         self.catalog.drop(subject, statement.place)
-        self.queries = [each for each in self.queries if each.target.name != subject]
+        if dropped.is_derived:
+            self.queries = [each for each in self.queries if each.target != dropped]
+
+    def check(self) -> None:
+        """Refuse to leave out a source that queries use. Raises SqlError.
+
+        A declaration may be dropped to declare another source of the name: queries before it go on to read the topic
+        of the former one.
+        """
+        for refused in self._dropped.values():
+            raise refused
+
+
+def _check_limit(query: Query) -> None:
+    if query.limit is not None:
+        raise SqlError(
+            query.place, "LIMIT ends a query that is asked, not one that is stored: leave it out, or add a WHERE"
+        )
 
 
 def _check_types(query: Query, columns: Iterable[Named]) -> None:
@@ -178,9 +232,7 @@ def _check_columns(statement: InsertInto, ours: tuple[Named, ...], theirs: tuple
         )
 
 
-def program_of(
-    text: str, file: str = "<statement>", settings: dict[str, str] | None = None, lookup: Lookup = ask
-) -> Program:
+def program_of(text: str, file: str = "", settings: dict[str, str] | None = None, lookup: Lookup = ask) -> Program:
     """Return the program that a text is. Raises SqlError."""
     return program_of_statements(parse(text, file), settings, lookup)
 
@@ -195,4 +247,5 @@ def program_of_statements(
             made.add(statement)
         except RecursionError as error:
             raise SqlError(statement.place, f"the statement {TOO_DEEP}") from error
+    made.check()
     return made

@@ -7,15 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from forebay.builder.keys import Windowed
+from forebay.sql.aggregation import is_aggregate
 from forebay.sql.catalog import BOUNDS, ROWTIME, WINDOWSTART, Catalog, Named, Source
 from forebay.sql.encodings.readers import writer
 from forebay.sql.errors import SqlError
+from forebay.sql.exploding import NAMES as TABLE_FUNCTIONS
 from forebay.sql.generate import Generator, Typed, compiled
 from forebay.sql.names import Sources
 from forebay.sql.plan import Code, Scan, Slot
+from forebay.sql.printed import printed
 from forebay.sql.relation import FUNCTIONS, Relation
 from forebay.sql.syntax import Call, Column, Expression, Literal, Query
 from forebay.sql.types import BIGINT
+from forebay.sql.values import as_held
+from forebay.sql.walk import parts
 
 MOST_KEYS = 1_000
 """Keys that one query may name."""
@@ -63,7 +68,8 @@ def reading_of(query: Query, catalog: Catalog) -> Reading:
             )
     source = catalog.get(query.source.name, query.source.place)
     alias = query.source.alias
-    sources = Sources(query, [(alias, source)])
+    _check_functions(query)
+    sources = Sources(query, [(alias, source)], is_asked=True)
     relation = _relation(source, alias)
     items = sources.items(query.select, frozenset(), [])
     codes = [relation.code(item.expression) for item in items]
@@ -73,10 +79,10 @@ def reading_of(query: Query, catalog: Catalog) -> Reading:
     return Reading(
         source,
         columns,
-        _keys(source, alias, conditions),
+        () if query.emit and _compares_null(conditions) else _keys(source, alias, conditions),
         _starts(source, alias, conditions),
         query.limit,
-        _maker(codes, None if where is None else relation.condition(where)),
+        _maker(codes, None if where is None else relation.condition(where), len(source.keys)),
         _as_of(query, source),
     )
 
@@ -101,7 +107,10 @@ def _relation(source: Source, alias: str) -> Relation:
     return Relation(Scan(source, alias, tuple(slots)), tuple(slots), (), "", source.is_table)
 
 
-def _maker(codes: Sequence[Code], condition: Code | None) -> Callable[[Any, Any, int], tuple[Any, ...] | None]:
+def _maker(
+    codes: Sequence[Code], condition: Code | None, keys: int
+) -> Callable[[Any, Any, int], tuple[Any, ...] | None]:
+    no_key = (None,) * keys
     namespace = {name: value for code in codes for name, value in code.namespace.items()}
     project = compiled("k, r, w", [code.source for code in codes], namespace)
     keeps = None if condition is None else compiled("k, r, w", [condition.source], dict(condition.namespace))
@@ -110,7 +119,7 @@ def _maker(codes: Sequence[Code], condition: Code | None) -> Callable[[Any, Any,
         window: tuple[int, ...] = ()
         if isinstance(key, Windowed):
             key, window = key.key, tuple(key.window)
-        whole = (*(key or ()), *value, timestamp, *window)
+        whole = (*(no_key if key is None else key), *value, timestamp, *window)
         if keeps is not None and keeps(None, whole, None)[0] is not True:
             return None
         return project(None, whole, None)
@@ -132,10 +141,37 @@ class _NoNames:
 
 
 def _constant(value: Expression, like: Named) -> Any:
-    """Return a literal as a column's type has it. Raises SqlError."""
+    """Return a literal as a key column holds it; None: no key equals it. Raises SqlError."""
     make = Generator(_NoNames(), FUNCTIONS)
     (_, source), _kind = make.alike([Typed("None", like.type), make.of(value)], value)
-    return compiled("", [source], make.namespace)()[0]
+    found = compiled("", [source], make.namespace)()[0]
+    try:
+        return None if found is None else as_held(found, like.type)
+    except (ValueError, ArithmeticError) as error:
+        raise SqlError(value.place, f"{printed(value)} can't be compared with {like}: {error}") from error
+
+
+def _compares_null(conditions: Sequence[Expression]) -> bool:
+    return any(
+        isinstance(each, Call) and each.name in ("=", "IN") and any(map(_is_null, each.arguments))
+        for each in conditions
+    )
+
+
+def _is_null(expression: Expression) -> bool:
+    return isinstance(expression, Literal) and expression.value is None
+
+
+def _check_functions(query: Query) -> None:
+    """Refuse functions that need more than one row, which only CREATE ... AS SELECT computes. Raises SqlError."""
+    expressions = [item.expression for item in query.select]
+    for expression in (*expressions, *(() if query.where is None else (query.where,))):
+        for part in parts(expression):
+            if isinstance(part, Call) and (is_aggregate(part) or part.name in TABLE_FUNCTIONS):
+                written = "TABLE ... AS SELECT ... GROUP BY" if is_aggregate(part) else "STREAM ... AS SELECT"
+                raise SqlError(
+                    part.place, f"{part.name} is computed as records come: write CREATE {written}, query that"
+                )
 
 
 def _keys(source: Source, alias: str, conditions: Sequence[Expression]) -> tuple[tuple[Any, ...], ...] | None:
@@ -145,13 +181,9 @@ def _keys(source: Source, alias: str, conditions: Sequence[Expression]) -> tuple
     for named in source.keys:
         column, found = Column(named.name, alias), None
         for condition in conditions:
-            match condition:
-                case Call("=", (one, other)) if column in (one, other):
-                    value = other if one == column else one
-                    found = [_constant(value, named)] if isinstance(value, Literal) else None
-                case Call("IN", (one, *values)) if one == column and all(isinstance(v, Literal) for v in values):
-                    found = [_constant(value, named) for value in values]
-            if found is not None:
+            literals = _equals(condition, column)
+            if literals is not None:
+                found = [held for each in literals if (held := _constant(each, named)) is not None]
                 break
         if found is None:
             return None
@@ -163,6 +195,21 @@ def _keys(source: Source, alias: str, conditions: Sequence[Expression]) -> tuple
     for choices in wanted:
         keys = [(*key, choice) for key in keys for choice in dict.fromkeys(choices)]
     return tuple(keys) if source.keys else None
+
+
+def _equals(condition: Expression, column: Column) -> Sequence[Expression] | None:
+    """Return the literals that a condition compares a key column with. Raises SqlError for NULL."""
+    match condition:
+        case Call("=", (one, other)) if column in (one, other):
+            values: Sequence[Expression] = [other if one == column else one]
+        case Call("IN", (one, *several)) if one == column:
+            values = several
+        case _:
+            return None
+    null = next((each for each in values if _is_null(each)), None)
+    if null is not None:
+        raise SqlError(null.place, f"the key {column.name} is never NULL, and nothing equals NULL: name a key")
+    return values if all(isinstance(each, Literal) for each in values) else None
 
 
 def _starts(source: Source, alias: str, conditions: Sequence[Expression]) -> tuple[int, int] | None:

@@ -20,7 +20,7 @@ from forebay.catalog import COMPACTED, KEEP_FOREVER, Service, Topic
 from forebay.job import Job
 from forebay.sql.catalog import Wanted
 from forebay.sql.compile import Compiler
-from forebay.sql.errors import Place, SqlError
+from forebay.sql.errors import NOWHERE, Place, SqlError
 from forebay.sql.program import Program, program_of_statements
 from forebay.sql.schemas.inference import Lookup
 from forebay.sql.schemas.lookup import Kept, ask
@@ -66,7 +66,7 @@ def runnable(statements: list[Statement], lookup: Lookup = ask) -> Program:
     """
     made = program_of_statements((each for each in statements if not isinstance(each, Select)), lookup=lookup)
     if not made.queries:
-        place = statements[0].place if statements else Place()
+        place = statements[0].place if statements else NOWHERE
         raise SqlError(place, f"nothing is computed: {_COMPUTE}")
     return made
 
@@ -122,7 +122,7 @@ def path_of() -> Path:
     """Return the file or folder that the environment names. Raises SqlError."""
     named = os.environ.get(VARIABLE, "")
     if not named:
-        raise SqlError(Place(), f"no statements are named: set {VARIABLE} to a .sql file or a folder of them")
+        raise SqlError(NOWHERE, f"no statements are named: set {VARIABLE} to a .sql file or a folder of them")
     return Path(named)
 
 

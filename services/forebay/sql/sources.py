@@ -14,6 +14,7 @@ from forebay.codec import DecodeError
 from forebay.formats import Contracts, Format
 from forebay.sql.catalog import BOUNDS, ROWOFFSET, ROWPARTITION, ROWTIME, Source, Windowing
 from forebay.sql.errors import SqlError
+from forebay.sql.nodes import without_key
 from forebay.sql.plan import Slot
 from forebay.sql.schemas.topics import key_of, value_of
 from forebay.sql.types import STRING, SqlType
@@ -72,7 +73,8 @@ class Sources:
         time_of = None if source.timestamp is None else time_reader(source)
         if source.is_table:
             return self._topology.table(source.topic, value, key=key, store=store, timestamp=time_of)
-        return self._topology.stream(source.topic, value, key=key, timestamp=time_of)
+        rows = self._topology.stream(source.topic, value, key=key, timestamp=time_of)
+        return rows if source.keys else Stream(rows.graph, rows.graph.add(without_key(rows.node)))
 
 
 def time_reader(source: Source) -> Callable[[Any], int]:

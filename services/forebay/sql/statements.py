@@ -27,7 +27,7 @@ _FIRST = "CREATE, INSERT INTO, SELECT, SHOW, DESCRIBE, EXPLAIN, PRINT, TERMINATE
 
 
 def parse(
-    text: str, file: str = "<statement>", types: dict[str, SqlType] | None = None, *, lower: bool = False
+    text: str, file: str = "", types: dict[str, SqlType] | None = None, *, lower: bool = False
 ) -> list[Statement]:
     """Return the statements of a text. Raises SqlError with the place and the remedy.
 
@@ -104,8 +104,8 @@ def _drop(read: Reader) -> Command:
     elif not (read.at("STREAM") or read.at("TABLE") or read.at("TYPE")):
         read.fail("STREAM, TABLE, MATERIALIZED VIEW or TYPE")
     kind = read.step().text
-    read.take("IF", "EXISTS")
-    found = Command(f"DROP {kind}", read.name())
+    missing = read.take("IF", "EXISTS")
+    found = Command(f"DROP {kind}", read.name(), if_exists=missing)
     read.take("DELETE", "TOPIC")
     return found
 

@@ -296,3 +296,4 @@ class Command(Statement):
     verb: str
     subject: str = ""
     statement: Statement | None = None
+    if_exists: bool = False

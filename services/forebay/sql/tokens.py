@@ -51,7 +51,7 @@ _KINDS = {TokenType.IDENTIFIER: "name", TokenType.STRING: "text", TokenType.NUMB
 _JOINED = {"<>": "!=", "=>": "=>", "->": "->", ":=": ":=", "||": "||", "<=": "<=", ">=": ">="}
 
 
-def tokens_of(text: str, file: str = "<statement>") -> list[Token]:
+def tokens_of(text: str, file: str = "") -> list[Token]:
     """Return the words of a text, an end behind them. Raises SqlError."""
     lines = [0]
     lines.extend(at + 1 for at, letter in enumerate(text) if letter == "\n")

@@ -125,3 +125,27 @@ def format_of_hints(name: str, hints: Sequence[Any]) -> Format[Any]:
 def row_format(columns: tuple[SqlType, ...]) -> Format[Any]:
     """Return the format of rows with columns of these types, as stores and repartitions hold them."""
     return format_of_hints(f"row of {', '.join(map(str, columns)) or 'nothing'}", [hint_of(each) for each in columns])
+
+
+_BITS = {INT: 32, BIGINT: 64}
+
+
+def as_held(value: Any, kind: SqlType) -> Any:
+    """Return a value that is compared with a type as that type holds it; None: no value of the type equals it.
+
+    Raises:
+        ValueError, ArithmeticError: it can't be compared.
+    """
+    match kind:
+        case DecimalType(_, scale):
+            number = decimal.Decimal(value)
+            held = round(number, scale)
+            return held if held == number else None
+    if kind == DOUBLE:
+        return float(value) if float(value) == value else None
+    if kind not in _BITS:
+        return value
+    if not abs(value) < 1 << _BITS[kind]:  # beyond the type, or NaN
+        return None
+    whole, edge = int(value), 1 << (_BITS[kind] - 1)
+    return whole if whole == value and -edge <= whole < edge else None

@@ -6,6 +6,7 @@ import base64
 import csv
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -201,9 +202,16 @@ class _Empty:
         return b"{}"
 
 
-@lru_cache(4096)
 def key_format(columns: tuple[Named, ...], kind: str) -> Format[Any]:
-    """Return the format of keys: tuples of their columns. Raises TypeError."""
+    """Return the format of keys: tuples of their columns. Raises TypeError.
+
+    A single column is written without its name, so that columns of any name have the same format.
+    """
+    return _key_format(tuple(replace(each, name="ROWKEY") for each in columns) if len(columns) == 1 else columns, kind)
+
+
+@lru_cache(4096)
+def _key_format(columns: tuple[Named, ...], kind: str) -> Format[Any]:
     if not columns or kind == "NONE":
         return Format("no key", tuple, lambda _: _Empty(), lambda _: "", lambda _: ())
     used = "JSON" if kind == "KAFKA" and (len(columns) > 1 or columns[0].type not in SIMPLE) else kind

@@ -1,0 +1,154 @@
+"""Statements that change earlier ones: CREATE OR REPLACE and DROP, and circles of queries.
+
+The rules are ksqlDB's (MetaStoreImpl, StructuredDataSource.canUpgradeTo). A source that is replaced keeps its kind,
+topic, formats, event time and columns. Columns may be added at the end. A source that a query reads can't be dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from forebay.sql.catalog import Named, Source
+from forebay.sql.errors import Place, SqlError
+from forebay.sql.plan import Joined, QueryPlan, Scan, Step
+
+
+def scans(step: Step) -> Iterator[Scan]:
+    """Yield the scans that a step reads from."""
+    if isinstance(step, Scan):
+        yield step
+        return
+    for parent in (step.left, step.right) if isinstance(step, Joined) else (step.parent,):
+        yield from scans(parent)
+
+
+def reads(query: QueryPlan) -> tuple[Source, ...]:
+    """Return the sources that a query reads, each once."""
+    return tuple(dict.fromkeys(scan.source for scan in scans(query.step)))
+
+
+def with_source(query: QueryPlan, old: Source, new: Source) -> QueryPlan:
+    """Return a query that reads and writes `new` instead of `old`; it still takes its columns by their names."""
+    target = new if query.target == old else query.target
+    return replace(query, step=_step_with(query.step, old, new), target=target)
+
+
+def _step_with(step: Step, old: Source, new: Source) -> Step:
+    if isinstance(step, Scan):
+        return replace(step, source=new) if step.source == old else step
+    if isinstance(step, Joined):
+        return replace(step, left=_step_with(step.left, old, new), right=_step_with(step.right, old, new))
+    return replace(step, parent=_step_with(step.parent, old, new))
+
+
+def check_replacement(old: Source, new: Source) -> None:
+    """Refuse a source that can't take the place of an earlier one. Raises SqlError."""
+    for what, before, after in (
+        ("kind", _kind(old), _kind(new)),
+        ("topic", old.topic, new.topic),
+        ("formats", _formats(old), _formats(new)),
+        ("event time", _event_time(old), _event_time(new)),
+        ("key columns", _listed(old.keys), _listed(new.keys)),
+        ("header columns", ", ".join(map(str, old.headers)), ", ".join(map(str, new.headers))),
+    ):
+        if before != after:
+            raise SqlError(
+                new.place,
+                f"{new.name} can't be replaced: its {what} would change from {before or 'none'} to {after or 'none'}: "
+                f"DROP {old.name} before, or give this one another name",
+            )
+    for at, column in enumerate(old.values):
+        if at >= len(new.values) or new.values[at] != column:
+            raise SqlError(
+                new.place,
+                f"{new.name} can't be replaced: the column {column} would be "
+                f"{'changed or moved' if at < len(new.values) else 'missing'}: keep the columns "
+                f"{_listed(old.values)} in this order, and add new ones at the end",
+            )
+
+
+def check_inserts(new: Source, old: Source, queries: Iterable[QueryPlan]) -> None:
+    """Refuse a replacement with more columns while INSERT INTO writes the former ones. Raises SqlError."""
+    added = new.values[len(old.values) :]
+    for query in queries:
+        if added and query.target == old and query.is_insert:
+            raise SqlError(
+                new.place,
+                f"{new.name} can't be replaced: {query.name} writes it without {_listed(added)}: "
+                "move the INSERT INTO behind this statement, and select all columns",
+            )
+
+
+def users(source: Source, queries: Iterable[QueryPlan]) -> list[str]:
+    """Return who would miss a source: queries that read it, and INSERT INTO that write it."""
+    found: list[str] = []
+    for query in queries:
+        if source in reads(query):
+            found.append(f"{query.target.name} ({query.name}) reads it")
+        elif query.is_insert and query.target == source:
+            found.append(f"{query.name} writes it")
+    return found
+
+
+def drop_refused(source: Source, used: Sequence[str], place: Place) -> SqlError:
+    """Return the error that says who uses a source that is dropped."""
+    return SqlError(
+        place,
+        f"{source.name} can't be dropped: {', '.join(used)}: leave this DROP out, or take those statements out",
+    )
+
+
+def check_circles(added: QueryPlan, queries: Sequence[QueryPlan]) -> None:
+    """Refuse a query whose records would come back to it. Raises SqlError."""
+    edges: dict[str, dict[str, None]] = {}
+    for query in (*queries, added):
+        for source in reads(query):
+            edges.setdefault(source.topic, {})[query.target.topic] = None
+    for source in reads(added):
+        path = _path(edges, added.target.topic, source.topic)
+        if path:
+            raise SqlError(
+                added.place,
+                f"{added.name} would read what it writes, for ever: topics {' -> '.join((source.topic, *path))}: "
+                "write to a topic that nothing before it reads",
+            )
+
+
+def _path(edges: dict[str, dict[str, None]], start: str, end: str) -> list[str]:
+    """Return the topics on a way from one to another, both included; []: there is none."""
+    before: dict[str, str | None] = {start: None}
+    waiting = [start]
+    for topic in waiting:
+        if topic == end:
+            found: list[str] = []
+            at: str | None = topic
+            while at is not None:
+                found.append(at)
+                at = before[at]
+            return found[::-1]
+        for other in edges.get(topic, ()):
+            if other not in before:
+                before[other] = topic
+                waiting.append(other)
+    return []
+
+
+def _kind(source: Source) -> str:
+    kind = "table" if source.is_table else "stream"
+    return f"{kind} of a query" if source.is_derived else f"declared {kind}"
+
+
+def _formats(source: Source) -> str:
+    encoding, window = source.encoding, source.windowing
+    wraps = "" if encoding.wraps is None else f" WRAP_SINGLE_VALUE={encoding.wraps}"
+    windows = "" if window is None else f" {window.kind} {window.size_ms}"
+    return f"{encoding.key}{windows}, {encoding.value} {encoding.delimiter!r}{wraps}"
+
+
+def _event_time(source: Source) -> str:
+    return " ".join(source.timestamp or ())
+
+
+def _listed(columns: Iterable[Named]) -> str:
+    return ", ".join(map(str, columns))
