@@ -1,0 +1,75 @@
+"""The prose of a file: what a reader reads in a page, or in a program's docstrings, comments and messages."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_FENCE = re.compile(r"^(```|~~~).*?^\1[^\n]*$", re.DOTALL | re.MULTILINE)
+_HIDDEN = re.compile(r"``[^`]*``|`[^`]*`|<!--.*?-->|\]\([^)]*\)", re.DOTALL)
+_NATIVE = re.compile(r'"""(.*?)"""|#([^\n]*)', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of prose.
+
+    Args:
+        line: the line of the file where it begins, counted from 1.
+    """
+
+    line: int
+    text: str
+
+
+def passages(file: Path) -> list[Passage]:
+    """Return the prose of a Markdown, Python or Cython file, without code."""
+    text = file.read_text(encoding="utf-8")
+    readers = {".py": _python, ".pyx": _native}
+    found = readers.get(file.suffix, _page)(text)
+    return [Passage(each.line, without_code(each.text)) for each in found]
+
+
+def without_code(text: str) -> str:
+    """Replace code blocks, code spans, link targets and HTML comments by a dot each; keep the line breaks."""
+    for pattern in (_FENCE, _HIDDEN):
+        text = pattern.sub(lambda match: "·" + "\n" * match[0].count("\n"), text)
+    return text
+
+
+def _page(text: str) -> Iterator[Passage]:
+    yield Passage(1, text)
+
+
+def _native(text: str) -> Iterator[Passage]:
+    for match in _NATIVE.finditer(text):
+        yield Passage(text.count("\n", 0, match.start()) + 1, match[1] or match[2] or "")
+
+
+def _python(text: str) -> Iterator[Passage]:
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+            yield Passage(node.lineno, node.value)
+    yield from _comments(text)
+
+
+def _comments(text: str) -> Iterator[Passage]:
+    if "#" not in text:
+        return
+    begin, lines, last = 0, list[str](), 0
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type != tokenize.COMMENT:
+            continue
+        if lines and token.start[0] != last + 1:
+            yield Passage(begin, "\n".join(lines))
+            lines = []
+        begin = begin if lines else token.start[0]
+        lines.append(token.string.lstrip("#"))
+        last = token.start[0]
+    if lines:
+        yield Passage(begin, "\n".join(lines))

@@ -1,0 +1,30 @@
+"""Pages and code keep the style rules, or break them in no more places than their budget says."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.language.budgets import budgets, files, findings_of, lowered
+
+BUDGETS = budgets()
+_SHOWN = 12
+
+
+@pytest.mark.parametrize("name", files())
+def test_no_more_places_break_a_rule_than_before(name: str) -> None:
+    found, allowed = findings_of(name), BUDGETS.get(name, 0)
+    if len(found) > allowed:
+        shown = "\n  ".join(str(finding) for finding in found[:_SHOWN])
+        pytest.fail(
+            f"{name}: {len(found)} places break a rule of tests/language/rules.toml, {allowed} are allowed. "
+            f"Rewrite what you added; the files that changed last come first:\n  {shown}",
+            pytrace=False,
+        )
+
+
+def test_budgets_are_of_files_that_exist() -> None:
+    assert sorted(BUDGETS.keys() - files().keys()) == []
+
+
+def test_budgets_only_go_down() -> None:
+    assert lowered({"a": 3, "b": 3, "c": 3}, {"a": 5, "b": 2, "new": 4}) == {"a": 3, "b": 2}
