@@ -89,6 +89,8 @@ def show(lines: Iterator[dict[str, Any]], how: str) -> None:
             continue
         if "end" in line or "graph" in line:
             continue
+        if "error" in line:
+            raise click.ClickException(line["error"])
         row = line["row"] if "row" in line else {**line.get("tombstone", {}), "": "deleted"}
         if how == "csv":
             click.echo(_csv([_text(row.get(name)) for name in columns]))

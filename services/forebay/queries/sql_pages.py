@@ -22,6 +22,7 @@ from forebay.runtime.http import Answer, Request, json_answer
 from forebay.sql.describing import described
 from forebay.sql.encodings.rows import encode_json
 from forebay.sql.errors import SqlError
+from forebay.sql.limits import LimitReached
 from forebay.sql.queryable import Queryable
 from forebay.sql.readable import Readable
 from forebay.sql.reading import HIGHEST, LOWEST, Reading, reading_of
@@ -31,6 +32,8 @@ from forebay.time.windows import Window
 
 LONGEST_SECONDS = 10
 """That a pull may take to make its rows."""
+ANSWER_BYTES = 32 << 20
+"""Size of the rows that a pull may answer."""
 SCANNED = 10_000
 """Rows that a pull without a key reads at most, of any store."""
 _FIELDS = dict.fromkeys(("sql", "from_beginning", "at_least", "wait_ms", "partial"))
@@ -99,7 +102,7 @@ class SqlPages:
             )
         except (RecursionError, MemoryError, SyntaxError):  # Python's own limits of what it reads and compiles
             return _error(400, "the statement is nested too deeply: split it")
-        except (SqlError, WrongQuery, ValueError) as error:
+        except (SqlError, WrongQuery, LimitReached, ValueError) as error:
             return _error(400, str(error))
         except UnknownStore as error:
             return _error(404, str(error.args[0]))
@@ -126,6 +129,7 @@ class SqlPages:
         stores.wait_for(readable.store, wanted, asked.wait_ms / 1000)
         entries, batches, more = _entries(stores, readable, reading)
         rows: list[dict[str, Any]] = []
+        size = 0
         for entry in entries:
             if time.monotonic() - began > asked.wait_ms / 1000 + LONGEST_SECONDS:
                 raise WrongQuery(
@@ -137,7 +141,14 @@ class SqlPages:
             if reading.limit is not None and len(rows) >= reading.limit:
                 more = True
                 break
-            rows.append({"row": reading.shown(row)})
+            shown = reading.shown(row)
+            size += len(encode_json(shown))
+            if size > ANSWER_BYTES:
+                raise WrongQuery(
+                    f"the answer is larger than {ANSWER_BYTES} bytes (limit ANSWER_BYTES): name keys, select fewer "
+                    "columns, or add LIMIT"
+                )
+            rows.append({"row": shown})
         end: dict[str, Any] = {"rows": len(rows), "more": more, "batches": batches, **stores.ages(readable.store)}
         missing = stores.missing if isinstance(stores, PartedStores) else ()
         end |= {"missing": missing} if missing else {}
@@ -170,6 +181,8 @@ class SqlPages:
                     if reading.limit is not None and given >= reading.limit:
                         break
                 yield {"end": {"rows": given}}
+            except LimitReached as error:  # the answer has begun, so its status can't say so
+                yield {"error": str(error)}
             finally:
                 tail.close()
 

@@ -18,6 +18,7 @@ from forebay.sql.catalog import Source
 from forebay.sql.computed import condition_of, row_of
 from forebay.sql.encodings.rows import key_format
 from forebay.sql.errors import SqlError
+from forebay.sql.limits import check_rows
 from forebay.sql.nodes import (
     Rows,
     in_value_format,
@@ -271,6 +272,7 @@ def _exploded(rows: Stream[Any, Any], parent: Step, arrays: Sequence[Code]) -> R
     def each(key: Any, row: Any) -> list[Any]:
         found = [array or () for array in make(key, row)]
         longest = max(len(array) for array in found)
+        check_rows(longest, row)
         return [(*row, *(array[at] if at < len(array) else None for array in found)) for at in range(longest)]
 
     kind = sources.widened(slots, tuple(code.type for code in arrays))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from forebay.sql.generate import compiled
+from forebay.sql.compiled import compiled
 from forebay.sql.plan import Code
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from forebay.sql.errors import SqlError
 from forebay.sql.generate import Typed
+from forebay.sql.limits import check_items
 from forebay.sql.names import Item
 from forebay.sql.plan import Code, Exploded, Slot
 from forebay.sql.printed import printed
@@ -52,6 +53,7 @@ def _code(relation: Relation, call: Call) -> Code:
 
 
 def cube(values: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:
-    """Return every combination of the values with nulls in their places, each once."""
+    """Return every combination of the values with nulls in their places, each once. Raises LimitReached."""
+    check_items(2 ** sum(1 for value in values if value is not None), "CUBE_EXPLODE")
     choices = [(None,) if value is None else (None, value) for value in values]
     return tuple(product(*choices))

@@ -8,7 +8,7 @@ from typing import Any
 from forebay.formats import Format
 from forebay.operators.folds import Fold
 from forebay.sql.aggregates.registry import Aggregate, same
-from forebay.sql.generate import GENERATED
+from forebay.sql.compiled import GENERATED
 from forebay.sql.values import Row, format_of_hints
 
 

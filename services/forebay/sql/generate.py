@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from ast import literal_eval
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from itertools import count
 from typing import Any, NamedTuple, Protocol
 
-from forebay.sql import casts, operators
+from forebay.sql import casts, limits, operators
+from forebay.sql.compiled import SIMPLE, attempted
 from forebay.sql.errors import SqlError
+from forebay.sql.literals import type_of_literal
 from forebay.sql.syntax import (
     ArrayOf,
     Call,
@@ -28,12 +30,12 @@ from forebay.sql.syntax import (
 from forebay.sql.types import (
     BIGINT,
     BOOLEAN,
+    BYTES,
     DOUBLE,
     INT,
     NULL,
     STRING,
     ArrayType,
-    DecimalType,
     MapType,
     SqlType,
     StructType,
@@ -41,13 +43,10 @@ from forebay.sql.types import (
     is_number,
 )
 
-GENERATED = "<sql>"
-"""Module that generated functions are of: none that can be imported, so a copy of them has what they use."""
 _NUMBERS = count()
 """Constants of all expressions have names of their own, so that code can be put together."""
 
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)")
-_SIMPLE = re.compile(r"\w+(\[-?\d+\])*|-?\d+(\.\d+)?|'[^'\\]*'")
 
 
 class Typed(NamedTuple):
@@ -118,9 +117,9 @@ class Generator:
                 return self._column(expression, name, source)
             case Call():
                 made = operators.apply(self, expression)
-                return made if made is not None else self.functions.apply(self, expression)
+                return self._counted(made if made is not None else self.functions.apply(self, expression))
             case Cast(value, kind):
-                return self.cast(self.of(value), kind, expression)
+                return self._counted(self.cast(self.of(value), kind, expression))
             case Case(whens, default):
                 return self._case(whens, default, expression)
             case Field(struct, name):
@@ -143,6 +142,22 @@ class Generator:
                 return Typed("{" + pairs + "}", MapType(key, value_kind))
         raise SqlError(expression.place, f"{_word(expression)} can't stand here: write a value")
 
+    @property
+    def in_lambda(self) -> bool:
+        """Whether the expression stands in the body of a lambda, which one record may call any number of times."""
+        return bool(self._parameters)
+
+    def limit_time(self) -> None:
+        """Have the time and size counted that a record takes: its expressions could take any amount."""
+        self.constant(limits.begin)
+
+    def _counted(self, value: Typed) -> Typed:
+        """Return a value whose size counts towards what lambdas may create, if it stands in one."""
+        has_size = isinstance(value.type, ArrayType | MapType) or value.type in (STRING, BYTES)
+        if not self.in_lambda or not has_size:
+            return value
+        return Typed(f"{self.constant(limits.created)}({value.source})", value.type)
+
     def applied(self, template: str, arguments: Sequence[Typed], result: SqlType, null: str = "None") -> Typed:
         """Return a template of {0}, {1}... with the arguments' sources; `null` where an argument is null."""
         tests, names = [], []
@@ -158,7 +173,7 @@ class Generator:
 
     def once(self, source: str) -> tuple[str, str]:
         """Return the name of a value to be used several times, and its first use; "" where it is never null."""
-        if _SIMPLE.fullmatch(source):
+        if SIMPLE.fullmatch(source):
             return source, "" if source[0] in "-'0123456789" or source in ("True", "False") else source
         self._temporaries += 1
         name = f"t{self._temporaries}"
@@ -166,7 +181,7 @@ class Generator:
 
     def attempted(self, source: str) -> str:
         """Return the source of a value that is null where it fails, though others beside it are not."""
-        return source if _SIMPLE.fullmatch(source) else f"{self.constant(operators.attempted)}(lambda: {source})"
+        return source if SIMPLE.fullmatch(source) else f"{self.constant(attempted)}(lambda: {source})"
 
     def cast(self, value: Typed, kind: SqlType, where: Expression) -> Typed:
         """Return a value as another type. Raises SqlError where that can't be."""
@@ -223,6 +238,7 @@ class Generator:
             name: Typed(f"p{depth + at}", kind)
             for at, (name, kind) in enumerate(zip(made.parameters, parameters, strict=True))
         }
+        self.limit_time()
         self._parameters.append(names)
         try:
             body = self.of(made.body)
@@ -238,20 +254,7 @@ class Generator:
         return self.names.resolve(column)
 
     def _literal(self, value: Any) -> Typed:
-        match value:
-            case None:
-                return Typed("None", NULL)
-            case bool():
-                return Typed(repr(value), BOOLEAN)
-            case int():
-                return Typed(repr(value), INT if -(1 << 31) <= value < 1 << 31 else BIGINT)
-            case float():
-                return Typed(repr(value), DOUBLE)
-            case Decimal():
-                digits, exponent = len(value.as_tuple().digits), int(value.as_tuple().exponent)
-                scale = max(0, -exponent)
-                return Typed(self.constant(value), DecimalType(max(digits, scale), scale))
-        return Typed(repr(value), STRING)
+        return Typed(self.constant(value) if isinstance(value, Decimal) else repr(value), type_of_literal(value))
 
     def _case(
         self, whens: Sequence[tuple[Expression, Expression]], default: Expression | None, where: Expression
@@ -291,27 +294,6 @@ class Generator:
         raise SqlError(
             where.place, f"[] needs an ARRAY and a whole number, or a MAP and a key; this is {container.type}"
         )
-
-
-def compiled(parameters: str, sources: Sequence[str], namespace: dict[str, Any]) -> Callable[..., tuple[Any, ...]]:
-    """Return the function that gives a tuple of expressions; one that fails is null.
-
-    Args:
-        parameters: of the function, with commas.
-    """
-    lines = [f"def made({parameters}):"]
-    results = []
-    for number, source in enumerate(sources):
-        if _SIMPLE.fullmatch(source) or source == "None":
-            results.append(source)
-            continue
-        lines += [" try:", f"  e{number} = {source}", f" except ERRORS: e{number} = None"]
-        results.append(f"e{number}")
-    lines.append(f" return ({''.join(each + ', ' for each in results)})")
-    scope = {**namespace, "ERRORS": operators.ERRORS, "__name__": GENERATED}
-    exec(compile("\n".join(lines), "<sql>", "exec"), scope)
-    made: Callable[..., tuple[Any, ...]] = scope["made"]
-    return made
 
 
 def _word(expression: Expression) -> str:

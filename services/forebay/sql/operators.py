@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from forebay.sql import arithmetic
 from forebay.sql.errors import SqlError
 from forebay.sql.expressions import chain
+from forebay.sql.like import like
+from forebay.sql.limits import check_letters
 from forebay.sql.syntax import Call, Literal
 from forebay.sql.types import (
     BIGINT,
@@ -28,9 +28,6 @@ from forebay.sql.types import (
 
 if TYPE_CHECKING:
     from forebay.sql.generate import Generator, Typed
-
-ERRORS = (ArithmeticError, ValueError, TypeError, LookupError, AttributeError, OverflowError)
-"""What makes a column null."""
 
 _COMPARED = {"=": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _DECIMALS = {
@@ -63,6 +60,9 @@ def apply(make: Generator, call: Call) -> Typed | None:
         texts = [make.of(each) for each in arguments]
         if any(each.type not in (STRING, NULL) for each in texts):
             raise SqlError(call.place, "LIKE compares texts: CAST the value to STRING")
+        escape = arguments[2] if len(arguments) > 2 else None
+        if isinstance(escape, Literal) and (not isinstance(escape.value, str) or len(escape.value) != 1):
+            raise SqlError(escape.place, "write one letter behind ESCAPE")
         places = ", ".join(f"{{{at}}}" for at in range(len(texts)))
         return make.applied(f"{make.constant(like)}({places})", texts, BOOLEAN, _unknown(make))
     if name in _COMPARED:
@@ -141,6 +141,8 @@ def _calculated(make: Generator, call: Call) -> Typed:
     if call.name in ("+", "||") and STRING in (left.type, right.type):
         if not {left.type, right.type} <= {STRING, NULL}:
             raise SqlError(call.place, f"{left.type} and {right.type} can't be added: CAST both to STRING")
+        if make.in_lambda:  # its calls may double a text each time
+            return make.applied(f"{make.constant(added_texts)}({{0}}, {{1}})", [left, right], STRING)
         return make.applied("({0} + {1})", [left, right], STRING)
     sides = [each.type for each in (left, right)]
     if not all(is_number(side) or side == NULL for side in sides) or call.name == "||":
@@ -196,12 +198,10 @@ def decimal_result(sign: str, one: DecimalType, other: DecimalType) -> DecimalTy
     return DecimalType(min(one.precision - one.scale, other.precision - other.scale) + scale, scale)
 
 
-def attempted(make: Callable[[], Any]) -> Any:
-    """Return what is calculated, null where that fails."""
-    try:
-        return make()
-    except ERRORS:
-        return None
+def added_texts(one: str, other: str) -> str:
+    """Return one text behind the other. Raises LimitReached."""
+    check_letters(len(one) + len(other), "+")
+    return one + other
 
 
 def item(values: Sequence[Any], index: int) -> Any:
@@ -210,22 +210,4 @@ def item(values: Sequence[Any], index: int) -> Any:
     return values[at] if index and 0 <= at < len(values) else None
 
 
-def like(text: str, pattern: str, escape: str = "") -> bool:
-    """Tell whether a text has the pattern: % is any text, _ any letter."""
-    return _regex(pattern, escape).fullmatch(text) is not None
-
-
-@lru_cache(1024)
-def _regex(pattern: str, escape: str) -> re.Pattern[str]:
-    made, escaped = "", False
-    for letter in pattern:
-        if escaped or (letter not in "%_" and letter != escape):
-            made, escaped = made + re.escape(letter), False
-        elif letter == escape:
-            escaped = True
-        else:
-            made += ".*" if letter == "%" else "."
-    return re.compile(made, re.DOTALL)
-
-
-__all__ = ["ERRORS", "TIMES", "apply", "attempted", "decimal_result", "item", "like"]
+__all__ = ["TIMES", "apply", "decimal_result", "item"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import NoReturn
@@ -181,7 +182,10 @@ class Reader:
 def number(text: str, place: Place) -> Literal:
     """Return a number that is written down: DOUBLE with an exponent, DECIMAL with a point, else a whole number."""
     if "E" in text.upper():
-        return Literal(float(text), place=place)
+        double = float(text)
+        if math.isinf(double):
+            raise SqlError(place, f"{text} is beyond what a DOUBLE holds: write a number up to 1.7976931348623157E308")
+        return Literal(double, place=place)
     if "." in text:
         return Literal(Decimal(text), place=place)
     value = int(text)

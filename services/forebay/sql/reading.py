@@ -9,10 +9,11 @@ from typing import Any
 from forebay.builder.keys import Windowed
 from forebay.sql.aggregation import is_aggregate
 from forebay.sql.catalog import BOUNDS, ROWTIME, WINDOWSTART, Catalog, Named, Source
+from forebay.sql.compiled import compiled
 from forebay.sql.encodings.readers import writer
 from forebay.sql.errors import SqlError
 from forebay.sql.exploding import NAMES as TABLE_FUNCTIONS
-from forebay.sql.generate import Generator, Typed, compiled
+from forebay.sql.generate import Generator, Typed
 from forebay.sql.names import Sources
 from forebay.sql.plan import Code, Scan, Slot
 from forebay.sql.printed import printed

@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-from forebay.sql.functions import collections, documents, numbers, texts, times
+from forebay.sql.functions import (
+    choices,
+    collections,
+    documents,
+    encodings,
+    lambdas,
+    masks,
+    numbers,
+    regexes,
+    texts,
+    times,
+)
 from forebay.sql.functions.registry import Registry
 
 REGISTRY = Registry()
-MODULES = (collections, documents, numbers, texts, times)
+MODULES = (choices, collections, documents, encodings, lambdas, masks, numbers, regexes, texts, times)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from forebay.sql import casts
-from forebay.sql.errors import SqlError
+from forebay.sql.errors import Place, SqlError
 from forebay.sql.generate import Generator, Typed
-from forebay.sql.syntax import Call, Lambda
+from forebay.sql.syntax import Call, Lambda, Literal
 from forebay.sql.types import (
     BIGINT,
     BOOLEAN,
@@ -62,12 +62,17 @@ class Signature:
     Args:
         parameters: letters for types (see `_EXACT`, `_WORDS`); `?` behind one: may be left out, `+`: any number.
         call: what computes it; called with values that are never None unless `takes_null`.
+        check: called once, with the arguments that are written down (None: others); raises ValueError for what can
+            never work.
+        takes_time: whether one call may take any time, so that it is limited.
     """
 
     parameters: tuple[str, ...]
     result: Result
     call: Callable[..., Any]
     takes_null: bool = False
+    check: Callable[..., None] | None = None
+    takes_time: bool = False
 
     def fits(self, types: Sequence[SqlType], *, exactly: bool) -> list[SqlType] | None:
         """Return the types that arguments are given as; None: they don't fit."""
@@ -104,11 +109,19 @@ SPECIAL: dict[str, Special] = {}
 
 
 def function(
-    names: str, parameters: str, result: Result, call: Callable[..., Any], *, takes_null: bool = False
+    names: str,
+    parameters: str,
+    result: Result,
+    call: Callable[..., Any],
+    *,
+    takes_null: bool = False,
+    check: Callable[..., None] | None = None,
+    takes_time: bool = False,
 ) -> None:
-    """Declare a signature of a function, under one name or several with blanks between."""
+    """Declare a signature of a function, under one name or several with blanks between (see `Signature`)."""
+    made = Signature(tuple(parameters.split()), result, call, takes_null, check, takes_time)
     for name in names.split():
-        SIGNATURES.setdefault(name, []).append(Signature(tuple(parameters.split()), result, call, takes_null))
+        SIGNATURES.setdefault(name, []).append(made)
 
 
 def special(names: str, least: int = 0, most: int = _ANY) -> Callable[[Special], Special]:
@@ -160,10 +173,22 @@ def _called(make: Generator, call: Call, signature: Signature, arguments: list[T
         result = signature.result(wanted) if callable(signature.result) else signature.result
     except TypeError as error:
         raise SqlError(call.place, f"{call.name}: {error}") from error
+    if signature.check is not None:
+        try:
+            signature.check(*(each.value if isinstance(each, Literal) else None for each in call.arguments))
+        except ValueError as error:
+            raise SqlError(_first_text(call), f"{call.name}: {error}") from error
+    if signature.takes_time:
+        make.limit_time()
     name = make.constant(signature.call)
     if signature.takes_null:
         return Typed(f"{name}({', '.join(each.source for each in given)})", result)
     return make.applied(f"{name}({', '.join(f'{{{at}}}' for at in range(len(given)))})", given, result)
+
+
+def _first_text(call: Call) -> Place:
+    texts = [each.place for each in call.arguments if isinstance(each, Literal) and isinstance(each.value, str)]
+    return texts[0] if texts else call.place
 
 
 def _word(letter: str) -> str:

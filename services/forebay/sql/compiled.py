@@ -1,0 +1,50 @@
+"""Generated source becomes functions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from forebay.sql import limits
+
+GENERATED = "<sql>"
+"""Module that generated functions are of: none that can be imported, so a copy of them has what they use."""
+STOPS = (limits.LimitReached, MemoryError)
+"""What an expression may raise; everything else makes its column null."""
+SIMPLE = re.compile(r"\w+(\[-?\d+\])*|-?\d+(\.\d+)?|'[^'\\]*'")
+"""Source of what can't fail and costs nothing: names, items of rows, plain literals."""
+
+
+def compiled(parameters: str, sources: Sequence[str], namespace: dict[str, Any]) -> Callable[..., tuple[Any, ...]]:
+    """Return the function that gives a tuple of expressions; one that fails is null, whatever it raises.
+
+    LimitReached and MemoryError are no failures of an expression: the function raises them.
+
+    Args:
+        parameters: of the function, with commas.
+    """
+    lines = [f"def made({parameters}):"]
+    lines += [f" {name}()" for name, value in namespace.items() if value is limits.begin]
+    results = []
+    for number, source in enumerate(sources):
+        if SIMPLE.fullmatch(source) or source == "None":
+            results.append(source)
+            continue
+        lines += [" try:", f"  e{number} = {source}", " except STOPS: raise", f" except Exception: e{number} = None"]
+        results.append(f"e{number}")
+    lines.append(f" return ({''.join(each + ', ' for each in results)})")
+    scope = {**namespace, "STOPS": STOPS, "__name__": GENERATED}
+    exec(compile("\n".join(lines), "<sql>", "exec"), scope)
+    made: Callable[..., tuple[Any, ...]] = scope["made"]
+    return made
+
+
+def attempted(make: Callable[[], Any]) -> Any:
+    """Return what is calculated, null where that fails."""
+    try:
+        return make()
+    except STOPS:
+        raise
+    except Exception:
+        return None

@@ -1,0 +1,128 @@
+"""Functions of arrays and maps that call a lambda for each item: TRANSFORM, FILTER, REDUCE."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from forebay.sql.errors import SqlError
+from forebay.sql.functions.registry import special
+from forebay.sql.generate import Generator, Typed
+from forebay.sql.limits import count_call
+from forebay.sql.syntax import Call, Expression, Lambda
+from forebay.sql.types import ArrayType, MapType, SqlType
+
+
+def transform(values: Sequence[Any], step: Callable[[Any], Any]) -> tuple[Any, ...]:
+    """Return what the lambda returns for each item. Raises LimitReached."""
+    made = []
+    for value in values:  # not `map`, for which a lambda's StopIteration is the end
+        count_call()
+        made.append(step(value))
+    return tuple(made)
+
+
+def transform_map(values: dict[Any, Any], key: Callable[..., Any], value: Callable[..., Any]) -> dict[Any, Any]:
+    """Return the map of what both lambdas return for each entry.
+
+    Raises:
+        ValueError: two entries get the same key, or one gets no value, which Java's maps refuse here.
+        LimitReached: it takes too long.
+    """
+    made: dict[Any, Any] = {}
+    for k, v in values.items():
+        count_call()
+        name, item = key(k, v), value(k, v)
+        if item is None or name in made:
+            raise ValueError(f"the entry {name!r} has no value, or is there twice")
+        made[name] = item
+    return made
+
+
+def filter_items(values: Sequence[Any], keeps: Callable[[Any], bool | None]) -> tuple[Any, ...]:
+    """Return the items for which the condition is true. Raises TypeError if it is unknown for one, LimitReached."""
+    return tuple(value for value in values if _decided(keeps(value)))
+
+
+def filter_entries(values: dict[Any, Any], keeps: Callable[[Any, Any], bool | None]) -> dict[Any, Any]:
+    """Return the entries for which the condition is true. Raises TypeError if it is unknown for one, LimitReached."""
+    return {key: value for key, value in values.items() if _decided(keeps(key, value))}
+
+
+def _decided(answer: bool | None) -> bool:
+    count_call()
+    if answer is None:
+        raise TypeError("the condition of FILTER is null")
+    return answer
+
+
+def reduce(values: Any, state: Any, step: Callable[..., Any]) -> Any:
+    """Return the state after each item, or each entry. Raises LimitReached."""
+    if state is None:
+        return None
+    entries = values.items() if isinstance(values, dict) else ((each,) for each in values or ())
+    for entry in entries:
+        count_call()
+        state = step(state, *entry)
+    return state
+
+
+@special("TRANSFORM", 2, 3)
+def _transform(make: Generator, call: Call) -> Typed:
+    subject = make.of(call.arguments[0])
+    made = [_lambda(each) for each in call.arguments[1:]]
+    match subject.type:
+        case ArrayType(item) if len(made) == 1:
+            step = make.function([item], made[0])
+            name = make.constant(transform)
+            return make.applied(f"{name}({{0}}, {_plain(step)})", [subject], ArrayType(step.type))
+        case MapType(key, value) if len(made) == 2:
+            keys, values = (make.function([key, value], each) for each in made)
+            name = make.constant(transform_map)
+            return make.applied(
+                f"{name}({{0}}, {_plain(keys)}, {_plain(values)})", [subject], MapType(keys.type, values.type)
+            )
+    raise SqlError(call.place, "write TRANSFORM(array, x => ...) or TRANSFORM(map, (k, v) => ..., (k, v) => ...)")
+
+
+@special("FILTER", 2, 2)
+def _filter(make: Generator, call: Call) -> Typed:
+    subject = make.of(call.arguments[0])
+    made = _lambda(call.arguments[1])
+    match subject.type:
+        case ArrayType(item):
+            step = make.function([item], made)
+            name = make.constant(filter_items)
+            return make.applied(f"{name}({{0}}, {_plain(step)})", [subject], subject.type)
+        case MapType(key, value):
+            step = make.function([key, value], made)
+            name = make.constant(filter_entries)
+            return make.applied(f"{name}({{0}}, {_plain(step)})", [subject], subject.type)
+    raise SqlError(call.place, "write FILTER(array, x => ...) or FILTER(map, (k, v) => ...)")
+
+
+@special("REDUCE", 3, 3)
+def _reduce(make: Generator, call: Call) -> Typed:
+    subject, state = make.of(call.arguments[0]), make.of(call.arguments[1])
+    match subject.type:
+        case ArrayType(item):
+            parts: list[SqlType] = [state.type, item]
+        case MapType(key, value):
+            parts = [state.type, key, value]
+        case _:
+            raise SqlError(
+                call.place, "write REDUCE(array, start, (state, x) => ...), or of a map (state, k, v) => ..."
+            )
+    step = make.function(parts, _lambda(call.arguments[2]))
+    name = make.constant(reduce)
+    return Typed(f"{name}({subject.source}, {state.source}, {step.source})", state.type)
+
+
+def _lambda(given: Expression) -> Lambda:
+    if not isinstance(given, Lambda):
+        raise SqlError(given.place, "write a function here: x => ...")
+    return given
+
+
+def _plain(step: Typed) -> str:
+    return step.source.replace("{", "{{").replace("}", "}}")

@@ -1,0 +1,55 @@
+"""MASK and its kin: texts with letters and digits hidden."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable
+
+from forebay.sql.functions.registry import function
+from forebay.sql.types import STRING
+
+_DEFAULTS = ("X", "x", "n", "-")
+_KINDS = {"Lu": 0, "Ll": 1, "Nd": 2}
+"""Which mask hides a letter, by its category; the last one hides all others."""
+
+
+def mask(text: str | None, *masks: str | None) -> str | None:
+    """Return the text hidden. Raises ValueError: a mask is no single letter.
+
+    Args:
+        masks: for capital and small letters, digits, and all else; a null hides nothing.
+    """
+    if text is None:
+        return None
+    how = _checked(masks)
+    return "".join(how[_KINDS.get(unicodedata.category(letter), 3)] or letter for letter in text)
+
+
+def _checked(masks: tuple[str | None, ...]) -> tuple[str | None, ...]:
+    if any(each is not None and len(each) != 1 for each in masks):
+        raise ValueError(f"masks are single letters, these are {masks}")
+    return masks or _DEFAULTS
+
+
+def _partly(how: str) -> Callable[..., str | None]:
+    def masked(text: str | None, count: int | None, *masks: str | None) -> str | None:
+        if text is None or count is None:
+            return None
+        if count < 0:
+            raise ValueError(f"the number of letters is {count}")
+        _checked(masks)
+        number = min(count, len(text))
+        at = number if how.endswith("left") else len(text) - number
+        head, tail = text[:at], text[at:]
+        if how in ("left", "keep_right"):
+            return f"{mask(head, *masks)}{tail}"
+        return f"{head}{mask(tail, *masks)}"
+
+    return masked
+
+
+function("MASK", "s", STRING, mask)
+function("MASK", "s s s s s", STRING, mask, takes_null=True)
+for _how in ("left", "right", "keep_left", "keep_right"):
+    function(f"MASK_{_how.upper()}", "s i", STRING, _partly(_how))
+    function(f"MASK_{_how.upper()}", "s i s s s s", STRING, _partly(_how), takes_null=True)

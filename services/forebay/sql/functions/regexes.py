@@ -1,0 +1,74 @@
+"""Functions of regular expressions, which are Java's."""
+
+from __future__ import annotations
+
+from forebay.sql.functions.registry import function
+from forebay.sql.regexes.matching import (
+    all_matches,
+    compile_pattern,
+    first_match,
+    parse_replacement,
+    replace_all,
+    split,
+)
+from forebay.sql.types import STRING, ArrayType
+
+
+def extract(pattern: str, text: str, group: int = 0) -> str | None:
+    """Return what the pattern, or a group of it, matches first; None: nothing. Raises LimitReached."""
+    compiled = compile_pattern(pattern)
+    if group > compiled.groups:
+        return None
+    match = first_match(compiled, text)
+    found: str | None = None if match is None else match[_existing(group)]
+    return found
+
+
+def extract_all(pattern: str, text: str, group: int = 0) -> tuple[str | None, ...] | None:
+    """Return all that the pattern, or a group of it, matches; None without such a group. Raises LimitReached."""
+    compiled = compile_pattern(pattern)
+    if group > compiled.groups:
+        return None
+    return tuple(match[_existing(group)] for match in all_matches(compiled, text))
+
+
+def _existing(group: int) -> int:
+    if group < 0:
+        raise IndexError(f"there is no group {group}")
+    return group
+
+
+def replace(text: str, pattern: str, replacement: str) -> str:
+    """Return the text with all matches replaced. Raises LimitReached."""
+    return replace_all(compile_pattern(pattern), text, replacement)
+
+
+def split_to_array(text: str, pattern: str) -> tuple[str, ...]:
+    """Return the parts between the matches. Raises LimitReached."""
+    return split(compile_pattern(pattern), text)
+
+
+def _check_replacement(_text: object, pattern: object, replacement: object) -> None:
+    if isinstance(pattern, str) and isinstance(replacement, str):
+        parse_replacement(replacement, compile_pattern(pattern))
+
+
+def _check_first(pattern: object, *_rest: object) -> None:
+    if isinstance(pattern, str):
+        compile_pattern(pattern)
+
+
+def _check_second(_text: object, pattern: object, *_rest: object) -> None:
+    if isinstance(pattern, str):
+        compile_pattern(pattern)
+
+
+def _check_all(text: object, pattern: object, replacement: object) -> None:
+    _check_second(text, pattern)
+    _check_replacement(text, pattern, replacement)
+
+
+function("REGEXP_EXTRACT", "s s i?", STRING, extract, check=_check_first, takes_time=True)
+function("REGEXP_EXTRACT_ALL", "s s i?", ArrayType(STRING), extract_all, check=_check_first, takes_time=True)
+function("REGEXP_REPLACE", "s s s", STRING, replace, check=_check_all, takes_time=True)
+function("REGEXP_SPLIT_TO_ARRAY", "s s", ArrayType(STRING), split_to_array, check=_check_second, takes_time=True)

@@ -1,0 +1,26 @@
+"""Types of values that are written down."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from forebay.sql.types import BIGINT, BOOLEAN, DOUBLE, INT, NULL, STRING, DecimalType, SqlType
+
+
+def type_of_literal(value: Any) -> SqlType:
+    """Return the type of a value as the parser gives it."""
+    match value:
+        case None:
+            return NULL
+        case bool():
+            return BOOLEAN
+        case int():
+            return INT if -(1 << 31) <= value < 1 << 31 else BIGINT
+        case float():
+            return DOUBLE
+        case Decimal():
+            digits, exponent = len(value.as_tuple().digits), int(value.as_tuple().exponent)
+            scale = max(0, -exponent)
+            return DecimalType(max(digits, scale), scale)
+    return STRING

@@ -1,0 +1,146 @@
+"""Java's regular expressions at work: matches within a time limit, replacements, splitting."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from forebay.sql.limits import check_letters, out_of_time, remaining_seconds
+from forebay.sql.regexes.source import PatternError
+from forebay.sql.regexes.translate import translate
+
+MOST_LETTERS = 5_000
+"""Letters of a pattern."""
+_SHORT_SECONDS = 0.02
+_REFERENCE = re.compile(r"\\(.?)|\$(?:\{([^}]*)\}|(\d*))", re.DOTALL | re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A compiled pattern.
+
+    Args:
+        matcher: of the `regex` library.
+        names: numbers of the named groups.
+        matches_nothing: whether it matches the empty text.
+    """
+
+    matcher: Any
+    groups: int
+    names: dict[str, int]
+    matches_nothing: bool
+
+
+@lru_cache(1024)
+def compile_pattern(pattern: str) -> Pattern:
+    """Return a Java pattern compiled. Raises PatternError."""
+    import regex  # noqa: PLC0415 (most programs need no regular expressions)
+
+    if len(pattern) > MOST_LETTERS:
+        raise PatternError(f"a regular expression has {len(pattern)} letters, the most is {MOST_LETTERS}")
+    try:
+        made = translate(pattern)
+        matcher = regex.compile(made.pattern, cache_pattern=False)
+    except (regex.error, RecursionError, OverflowError) as error:
+        raise PatternError(f"{pattern!r} can't be used as a regular expression: {error}") from error
+    return Pattern(matcher, made.groups, made.names, matcher.fullmatch("") is not None)
+
+
+def first_match(pattern: Pattern, text: str) -> Any:
+    """Return the first match; None: there is none. Raises LimitReached."""
+    return _in_time(lambda **how: pattern.matcher.search(text, **how))
+
+
+def all_matches(pattern: Pattern, text: str) -> Sequence[Any]:
+    """Return all matches in order. Raises LimitReached."""
+    found: Sequence[Any] = _in_time(lambda **how: list(pattern.matcher.finditer(text, **how)))
+    return found
+
+
+def _in_time(run: Callable[..., Any]) -> Any:
+    """Return what a search gives. One that takes longer than others lets other threads work meanwhile."""
+    left = remaining_seconds()
+    try:
+        return run(timeout=min(_SHORT_SECONDS, left))
+    except TimeoutError:
+        pass
+    try:
+        return run(timeout=left, concurrent=True)
+    except TimeoutError:
+        raise out_of_time() from None
+
+
+def replace_all(pattern: Pattern, text: str, replacement: str) -> str:
+    """Return the text with every match replaced, as `Matcher.replaceAll` does. Raises PatternError, LimitReached."""
+    parts = parse_replacement(replacement, pattern)
+    made: list[str] = []
+    at = 0
+    for match in all_matches(pattern, text):
+        made.append(text[at : match.start()])
+        made += (part if isinstance(part, str) else match[part] or "" for part in parts)
+        at = match.end()
+    made.append(text[at:])
+    check_letters(sum(map(len, made)), "REGEXP_REPLACE")
+    return "".join(made)
+
+
+def parse_replacement(replacement: str, pattern: Pattern) -> tuple[str | int, ...]:
+    r"""Return the texts and numbers of groups that a replacement consists of: $1, ${name}, \$.
+
+    Raises:
+        PatternError: it names a group that the pattern has not.
+    """
+    parts: list[str | int] = []
+    at = 0
+    for found in _REFERENCE.finditer(replacement):
+        parts.append(replacement[at : found.start()])
+        at = found.end()
+        escaped, name, digits = found.groups()
+        if escaped is not None:
+            if not escaped:
+                raise PatternError(f"the replacement {replacement!r} ends with a backslash: write \\\\")
+            parts.append(escaped)
+        elif name is not None:
+            if name not in pattern.names:
+                raise PatternError(f"the replacement {replacement!r} names the group {name!r}, which does not exist")
+            parts.append(pattern.names[name])
+        else:
+            number, rest = _group_number(digits, pattern, replacement)
+            parts += [number, rest]
+    parts.append(replacement[at:])
+    return tuple(part for part in parts if part != "")
+
+
+def _group_number(digits: str, pattern: Pattern, replacement: str) -> tuple[int, str]:
+    """Return the group that digits name, as many of them as there are such groups, and the digits behind them."""
+    if not digits:
+        raise PatternError(f"the replacement {replacement!r} has a $ without a group: write $1, or \\$ for the letter")
+    taken = 1
+    if int(digits[0]) > pattern.groups:
+        raise PatternError(f"the replacement {replacement!r} names the group {digits[0]}, there are {pattern.groups}")
+    while taken < len(digits) and int(digits[: taken + 1]) <= pattern.groups:
+        taken += 1
+    return int(digits[:taken]), digits[taken:]
+
+
+def split(pattern: Pattern, text: str) -> tuple[str, ...]:
+    """Return the parts between the matches. Raises LimitReached.
+
+    A pattern that matches the empty text splits as `Pattern.split`, which leaves empty parts at the end out.
+    """
+    parts: list[str] = []
+    at = 0
+    for match in all_matches(pattern, text):
+        is_empty_here = match.start() == match.end() == at
+        if is_empty_here and (at == 0 or not pattern.matches_nothing):
+            continue
+        parts.append(text[at : match.start()])
+        at = match.end()
+    parts.append(text[at:])
+    if pattern.matches_nothing and at:
+        while parts and not parts[-1]:
+            parts.pop()
+    return tuple(parts)

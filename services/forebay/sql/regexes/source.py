@@ -1,0 +1,133 @@
+"""A Java pattern, read letter by letter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, NoReturn
+
+
+class PatternError(ValueError):
+    """A regular expression that Java refuses, or that has no counterpart here; the message says where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """What inline flags such as (?im) have set."""
+
+    LETTERS: ClassVar[dict[str, str]] = {
+        "i": "any_case",
+        "m": "multiline",
+        "s": "dot_all",
+        "d": "unix",
+        "u": "unicode_case",
+        "x": "comments",
+    }
+    any_case: bool = False
+    multiline: bool = False
+    dot_all: bool = False
+    unix: bool = False
+    unicode_case: bool = False
+    comments: bool = False
+
+    def with_letter(self, letter: str, *, on: bool) -> Flags:
+        """Return the flags with one set or taken back."""
+        return replace(self, **{self.LETTERS[letter]: on})
+
+
+class PatternSource:
+    """The letters of a pattern, and how far they are read.
+
+    Args:
+        pattern: as Java takes it; what stands between backslash Q and backslash E is quoted.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        self.flags = Flags()
+        self._pattern = pattern
+        self._letters = _without_quotes(pattern)
+        self._at = 0
+
+    @property
+    def ended(self) -> bool:
+        """Whether all is read."""
+        self._skip_comments()
+        return self._at >= len(self._letters)
+
+    def peek(self) -> str:
+        """Return the next letter; "" at the end."""
+        self._skip_comments()
+        return self.peek_plain()
+
+    def peek_plain(self) -> str:
+        """Return the next letter, be it in a comment; "" at the end."""
+        return self._letters[self._at] if self._at < len(self._letters) else ""
+
+    def next(self) -> str:
+        """Return the next letter and go behind it. Raises PatternError at the end."""
+        self._skip_comments()
+        return self.next_plain()
+
+    def next_plain(self) -> str:
+        """Return the next letter, be it in a comment, and go behind it. Raises PatternError at the end."""
+        if self._at >= len(self._letters):
+            self.fail("it ends too early")
+        self._at += 1
+        return self._letters[self._at - 1]
+
+    def at(self, text: str) -> bool:
+        """Tell whether the next letters are these."""
+        self._skip_comments()
+        return self._letters[self._at : self._at + len(text)] == list(text)
+
+    def take(self, text: str) -> bool:
+        """Go behind the next letters if they are these."""
+        if not self.at(text):
+            return False
+        self._at += len(text)
+        return True
+
+    def skip(self, number: int) -> None:
+        """Go behind so many letters."""
+        self._at += number
+
+    def until(self, mark: str) -> str:
+        """Return the letters up to a mark and go behind it. Raises PatternError if it does not come."""
+        made = ""
+        while (letter := self.next_plain()) != mark:
+            made += letter
+        return made
+
+    def fail(self, message: str) -> NoReturn:
+        """Refuse the pattern. Raises PatternError."""
+        raise PatternError(f"{self._pattern!r} is no regular expression: {message} (near index {self._at})")
+
+    def _skip_comments(self) -> None:
+        while self.flags.comments and self._at < len(self._letters):
+            letter = self._letters[self._at]
+            if letter == "#":
+                while self._at < len(self._letters) and self._letters[self._at] not in "\n\r\x85\u2028\u2029":
+                    self._at += 1
+            elif letter in " \t\n\x0b\f\r":
+                self._at += 1
+            else:
+                return
+
+
+def _without_quotes(pattern: str) -> list[str]:
+    """Return the letters with those that are quoted between backslash Q and backslash E escaped one by one."""
+    made: list[str] = []
+    at = 0
+    while at < len(pattern):
+        if pattern.startswith("\\Q", at):
+            stop = pattern.find("\\E", at + 2)
+            quoted = pattern[at + 2 : len(pattern) if stop < 0 else stop]
+            for letter in quoted:
+                made += ["\\", letter] if letter.isascii() and not letter.isalnum() else [letter]
+            at = len(pattern) if stop < 0 else stop + 2
+        elif pattern[at] == "\\" and at + 1 < len(pattern):
+            made += pattern[at : at + 2]
+            at += 2
+        else:
+            made.append(pattern[at])
+            at += 1
+    return made

@@ -1,0 +1,48 @@
+"""One expression, evaluated as a query would: its value, or why it is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from forebay.sql.compiled import compiled
+from forebay.sql.errors import SqlError
+from forebay.sql.expressions import expression
+from forebay.sql.functions.loaded import REGISTRY
+from forebay.sql.generate import Generator, Typed
+from forebay.sql.reader import Reader
+from forebay.sql.syntax import Column
+from forebay.sql.tokens import tokens_of
+from forebay.sql.types import SqlType
+
+
+class Columns:
+    """Columns by name: their types, and the places of their values in a row."""
+
+    def __init__(self, types: dict[str, SqlType]) -> None:
+        self._types = list(types.items())
+
+    def resolve(self, column: Column) -> Typed:
+        for at, (name, kind) in enumerate(self._types):
+            if name == column.name:
+                return Typed(f"r[{at}]", kind)
+        raise SqlError(column.place, f"there is no column {column.name}")
+
+
+def typed(text: str, types: dict[str, SqlType] | None = None) -> tuple[Generator, Typed]:
+    """Return an expression's source. Raises SqlError."""
+    make = Generator(Columns(types or {}), REGISTRY)
+    return make, make.of(expression(Reader(text, tokens_of(text))))
+
+
+def type_of(text: str, types: dict[str, SqlType] | None = None) -> SqlType:
+    """Return an expression's type. Raises SqlError."""
+    return typed(text, types)[1].type
+
+
+def value_of(text: str, columns: Mapping[str, tuple[SqlType, Any]] | None = None) -> Any:
+    """Return an expression's value; columns are given with their types. Raises SqlError, LimitReached."""
+    given = columns or {}
+    make, found = typed(text, {name: kind for name, (kind, _) in given.items()})
+    row = tuple(value for _, value in given.values())
+    return compiled("k, r, w", [found.source], make.namespace)(None, row, None)[0]
