@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
@@ -15,7 +16,7 @@ from forebay.kafka.settings import KafkaSettings
 from forebay.processor.messages import Headers
 
 _SECONDS = 30.0
-_BATCH = 1_000
+_BATCH = 5_000
 _POLL_S = 1.0
 _LARGEST = 64 * 1024 * 1024
 _LONGEST = 200
@@ -118,16 +119,28 @@ class ErrorReplay:
     def run(self, told: Callable[[Replayed], None]) -> Replayed:
         """Send again what was not yet; `told` hears of every transaction. Raises Unavailable: run it again."""
         done = Replayed()
-        # Whoever runs at the same time is fenced off first: what it sent shows in the group, which is read then.
+        while self._send_next(done):
+            told(done)
+        return done
+
+    def _send_next(self, done: Replayed) -> bool:
+        """Send some records in one transaction; return whether there were any.
+
+        Each transaction has a producer epoch of its own: if the client repeats a request, a late copy of it (an
+        EndTxn, or the group's offsets) can't change the next transaction. Whoever runs at the same time is fenced off
+        first: what it sent shows in the group, which is read then.
+        """
         producer = self._producer()
+        with closing(self._batches()) as batches:
+            messages = next(batches, None)
+        if messages is None:
+            return False
         consumer = self._consumer()
         try:
-            for messages in self._batches():
-                self._send(producer, consumer, messages, done)
-                told(done)
+            self._send(producer, consumer, messages, done)
         finally:
             consumer.close()
-        return done
+        return True
 
     def _send(self, producer: Producer, consumer: Consumer, messages: list[Message], done: Replayed) -> None:
         ends: dict[int, int] = {}
@@ -156,7 +169,7 @@ class ErrorReplay:
         found.sent[record.topic, reason_of(message)] += 1
         return record
 
-    def _batches(self) -> Iterator[list[Message]]:
+    def _batches(self) -> Generator[list[Message], None, None]:
         """Yield what was not sent yet and is committed now, some records at a time."""
         consumer = self._consumer()
         try:

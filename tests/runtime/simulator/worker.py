@@ -23,6 +23,7 @@ from forebay.runtime.task.snapshot import GroupStorage, Place, SnapshotWriter
 from forebay.runtime.task.state_task import StateTask, TaskSettings
 from forebay.runtime.task.tail import Tail
 from forebay.runtime.worker.reader import GroupReader
+from forebay.runtime.worker.retries import RetryWatch
 from forebay.runtime.worker.surroundings import GroupSurroundings
 from forebay.runtime.worker.tails import read_tails
 from forebay.runtime.worker.transaction import GroupProducer
@@ -101,7 +102,12 @@ def build(environment: Environment, lease: Lease, storage: GroupStorage, at: Cal
         tasks,
         writers,
         GroupReader(consumer, admin),
-        GroupProducer(consumer, producer, Destinations("errors", "late", repartitions, Partitioner(lease.tasks))),
+        GroupProducer(
+            consumer,
+            producer,
+            Destinations("errors", "late", repartitions, Partitioner(lease.tasks)),
+            retries=RetryWatch(environment.monotonic),
+        ),
         MemorySurroundings(environment, at),
         Pacing(Limits(max_records=9, commit_interval_ms=10), environment.monotonic, environment.read_ahead),
         GroupSettings(name, int(TOMBSTONE_SECONDS * 1_000), idle=False),

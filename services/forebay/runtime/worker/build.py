@@ -37,6 +37,7 @@ from forebay.runtime.task.runner import GroupRunner
 from forebay.runtime.task.snapshot import GroupStorage, Place, SnapshotWriter
 from forebay.runtime.task.state_task import StateTask, TaskSettings
 from forebay.runtime.worker.reader import GroupReader
+from forebay.runtime.worker.retries import RetryWatch
 from forebay.runtime.worker.surroundings import GroupSurroundings
 from forebay.runtime.worker.transaction import GroupProducer
 from forebay.serde import local_codec
@@ -95,9 +96,10 @@ def _runner(
     }
     admin = AdminClient(spec.kafka.admin())
     markers = Consumer(spec.kafka.consumer(**{"group.id": spec.marker_group, "isolation.level": "read_uncommitted"}))
+    retries = RetryWatch()
     producer = GroupProducer(
         markers,
-        lambda: Producer(spec.kafka.producer(**identity)),
+        lambda: Producer(retries.configure(spec.kafka.producer(**identity))),
         Destinations(
             service.errors.name,
             service.late.name,
@@ -106,6 +108,7 @@ def _runner(
             actual_names(service.outputs),
         ),
         transaction_seconds=spec.transaction_timeout_ms / 1000,
+        retries=retries,
     )
     pacing = Pacing(spec.limits)
     group = TaskGroup(

@@ -15,6 +15,7 @@ from forebay.runtime.errors import GroupFenced, TopicChanged, TransactionTooLong
 from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.runtime.task.commit import Destinations, TaskCommit, send
 from forebay.runtime.worker.deadline import DeadlineExceeded, within
+from forebay.runtime.worker.retries import RetryWatch
 from forebay.runtime.worker.send_queue import SendQueue
 
 log = logging.getLogger(__name__)
@@ -32,11 +33,27 @@ _stuck: list[Producer] = []
 class GroupProducer:
     """Commits under the group's transactional id. Used again only after its own commit; else a new one fences it off.
 
+    **A commit that the client repeated is the last one of its producer epoch.** If the connection is lost, librdkafka
+    sends EndTxn again. The first copy may still be on its way, and librdkafka speaks transaction protocol v1, in which
+    the broker can't tell to which transaction of a producer epoch an EndTxn belongs (KAFKA-17754, librdkafka issue
+    5423): the late copy would commit what was sent of the next transaction so far. A new epoch closes this: until
+    `init_transactions` the coordinator has no open transaction, so the late copy changes nothing, and afterwards it
+    refuses the old epoch. So after such a commit `is_open` is False, and whoever uses this opens the group again
+    (`TaskGroup.open`). Taking a new epoch here, without looking at the changelogs, would not be safe: it would also
+    fence off a worker that has taken over and committed meanwhile.
+
+    The other transactional requests need no such rule. Every abort is followed by `discard`, so by a new epoch. A late
+    AddPartitionsToTxn or AddOffsetsToTxn opens a transaction without records or adds to one that is open; a late
+    InitProducerId fences this producer, which then gives up; a late Produce has a sequence number that was used. A late
+    TxnOffsetCommit may set the marker group back until the next commit, and nothing is read from there but the
+    checkpoint id.
+
     Args:
         marker_consumer: its group is told the input offsets; only ever asked, never subscribed.
         new_producer: makes a producer with the group's transactional id.
         timeout: seconds for each call to the broker.
         transaction_seconds: the transaction's timeout.
+        retries: watches the producers that `new_producer` makes.
     """
 
     def __init__(
@@ -46,12 +63,14 @@ class GroupProducer:
         destinations: Destinations,
         timeout: float = 60.0,
         transaction_seconds: float = 60.0,
+        retries: RetryWatch | None = None,
     ) -> None:
         self._consumer = marker_consumer
         self._new_producer = new_producer
         self._destinations = destinations
         self._timeout = timeout
         self._transaction_seconds = transaction_seconds
+        self._retries = retries or RetryWatch()
         self._producer: Producer | None = None
 
     @property
@@ -72,11 +91,14 @@ class GroupProducer:
     def commit(self, commits: Sequence[TaskCommit], marked: Sequence[TaskPosition] = ()) -> None:
         """Send everything in one transaction. Raises Unavailable: whether it was committed, the changelogs tell.
 
+        After a commit that the client may have repeated the group is not open any more.
+
         Args:
             marked: positions that the marker group is told.
         """
         producer = self._producer
-        assert producer is not None, "fence() comes first"
+        if producer is None:
+            raise Unavailable("nothing was committed: the group has to be opened first")
         try:
             producer.begin_transaction()
             queue = SendQueue(producer, self._timeout, self._transaction_seconds, self._consumer)
@@ -87,7 +109,13 @@ class GroupProducer:
             if marked:
                 self._mark(producer, marked)
             queue.drain()
-            producer.commit_transaction(self._timeout)
+            if self._retries.has_repeated(producer, lambda: producer.commit_transaction(self._timeout)):
+                log.warning(
+                    "a commit went through, but the client sent requests of it twice: the group is opened again before "
+                    "the next one, so that a late copy can't end it (topic of errors: %s)",
+                    self._destinations.errors,
+                )
+                self._producer = None
         except DeadlineExceeded as error:
             _stuck.append(producer)
             self._producer = None

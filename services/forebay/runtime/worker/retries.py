@@ -1,0 +1,97 @@
+"""Find out whether a client sent a request twice, before its next transaction begins."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from confluent_kafka import Producer
+
+from forebay.kafka.librdkafka_log import unmasked
+
+_BACKOFF_MS = 250
+_LIBRDKAFKA_BACKOFF_MS = 100
+_LIBRDKAFKA_MAX_MS = 1_000
+_LEAST_JITTER = 0.8
+_POLL_SECONDS = 0.05
+_PATIENCE_SECONDS = 1.0
+"""How much later than their interval statistics may arrive."""
+
+
+class RetryWatch:
+    """Tells whether the current producer repeated a request during a call.
+
+    librdkafka reports retries only in its statistics, which are periodic: they come too late for most commits. So time
+    decides first. Every request that librdkafka sends again waits for `retry.backoff.ms` (less 20 % of jitter) before
+    it is sent (`rd_kafka_broker_buf_retry`). A call that took less time than that repeated nothing, and costs nothing
+    here. After a longer call the watch waits for statistics that were taken after the call, and compares their counts
+    of retries (`txretries`) with those from before it. Without such statistics the answer is yes.
+
+    Until `configure` is called, the watch assumes librdkafka's default backoff and no statistics.
+    """
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._least_seconds = _least_seconds({})
+        self._interval_seconds = 0.0
+        self._statistics = ""
+        self._created_at = 0.0
+
+    def configure(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the configuration of a producer that is made right after this call, and watched from then on.
+
+        The backoff is longer than librdkafka's default, so that few commits are slow enough to be looked at.
+        """
+        config = {"retry.backoff.ms": _BACKOFF_MS, **config}
+        self._least_seconds = _least_seconds(config)
+        self._interval_seconds = float(config.get("statistics.interval.ms", 0)) / 1_000
+        self._statistics = ""
+        created_at = self._created_at = self._monotonic()
+        report = config.get("stats_cb")
+
+        def on_statistics(text: str) -> None:
+            # The statistics of a producer that was replaced say nothing about the current one.
+            if created_at == self._created_at:
+                self._statistics = text
+            if report is not None:
+                report(text)
+
+        return {**config, "stats_cb": unmasked(on_statistics)}
+
+    def has_repeated(self, producer: Producer, call: Callable[[], object]) -> bool:
+        """Run `call` and return whether the producer may have sent a request twice during it. Raises what it raises."""
+        before, begun = self._statistics, self._monotonic()
+        call()
+        ended = self._monotonic()
+        if ended - begun < self._least_seconds:
+            return False
+        after = self._statistics_after(ended, producer)
+        retries = _retries(before)
+        return not after or any(count > retries.get(broker, 0) for broker, count in _retries(after).items())
+
+    def _statistics_after(self, moment: float, producer: Producer) -> str:
+        """Return statistics that were taken after a moment; "" if there are none."""
+        deadline = moment + self._interval_seconds + _PATIENCE_SECONDS if self._interval_seconds else moment
+        seen = ""
+        while self._monotonic() < deadline:
+            if self._statistics != seen:
+                seen = self._statistics
+                # The client was created after `_created_at`, so its age gives the earliest time of its statistics.
+                if self._created_at + json.loads(seen).get("age", 0) / 1_000_000 >= moment:
+                    return seen
+            producer.poll(_POLL_SECONDS)
+        return ""
+
+
+def _least_seconds(config: Mapping[str, Any]) -> float:
+    """Return the shortest time after which librdkafka sends a request again."""
+    backoff = float(config.get("retry.backoff.ms", _LIBRDKAFKA_BACKOFF_MS))
+    return min(_LEAST_JITTER * backoff, float(config.get("retry.backoff.max.ms", _LIBRDKAFKA_MAX_MS))) / 1_000
+
+
+def _retries(statistics: str) -> dict[str, int]:
+    """Return the number of requests that were sent again, by broker."""
+    brokers = json.loads(statistics)["brokers"] if statistics else {}
+    return {name: int(broker.get("txretries", 0)) for name, broker in brokers.items()}

@@ -1,0 +1,159 @@
+"""Whether a client repeated requests of a commit is known before its next transaction begins, or assumed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from forebay.runtime.worker.retries import RetryWatch
+
+INTERVAL_MS = 1_000
+SLOW = 0.5
+
+
+class Client:
+    """A producer whose statistics are due every second of simulated time.
+
+    Args:
+        retries: what its statistics count, from which second on.
+    """
+
+    def __init__(self, watch: RetryWatch, time: Time, retries: dict[float, int], **config: Any) -> None:
+        self._time = time
+        self._created = time.now
+        self._retries = retries
+        self._due = time.now + 1
+        self.is_silent = False
+        self.reports: list[str] = []
+        self.config = watch.configure(
+            {"statistics.interval.ms": INTERVAL_MS, "stats_cb": self.reports.append, **config}
+        )
+
+    def poll(self, seconds: float) -> int:
+        self._time.now += seconds
+        while self._time.now >= self._due and not self.is_silent:
+            self.report(self._due)
+            self._due += 1
+        return 0
+
+    def report(self, at: float) -> None:
+        """Call back with statistics that were taken at a time."""
+        count = max((count for since, count in self._retries.items() if since <= at), default=0)
+        age = int((at - self._created) * 1_000_000)
+        self.config["stats_cb"](json.dumps({"age": age, "brokers": {"TxnCoordinator": {"txretries": count}}}))
+
+
+class Time:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def takes(self, seconds: float) -> Any:
+        """Return a call that takes so long."""
+
+        def call() -> None:
+            self.now += seconds
+
+        return call
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time()
+
+
+@pytest.fixture
+def watch(time: Time) -> RetryWatch:
+    return RetryWatch(time)
+
+
+def repeated(watch: RetryWatch, client: Any, call: Any) -> bool:
+    return watch.has_repeated(client, call)
+
+
+def test_a_commit_that_is_quicker_than_any_retry_is_not_looked_at(watch: RetryWatch, time: Time) -> None:
+    client = Client(watch, time, {})
+    assert not repeated(watch, client, time.takes(0.19))
+    assert time.now == pytest.approx(100.19), "nothing was waited for"
+
+
+def test_a_slow_commit_without_a_retry_costs_a_wait_for_statistics_only(watch: RetryWatch, time: Time) -> None:
+    client = Client(watch, time, {})
+    assert not repeated(watch, client, time.takes(SLOW))
+    assert 101 <= time.now < 102
+
+
+def test_a_retry_during_a_slow_commit_is_seen(watch: RetryWatch, time: Time) -> None:
+    assert repeated(watch, Client(watch, time, {100.1: 1}), time.takes(SLOW))
+
+
+def test_retries_of_earlier_commits_do_not_count_again(watch: RetryWatch, time: Time) -> None:
+    client = Client(watch, time, {100.1: 1})
+    assert repeated(watch, client, time.takes(SLOW))
+    assert not repeated(watch, client, time.takes(SLOW))
+
+
+def test_statistics_from_before_the_end_of_the_commit_prove_nothing(watch: RetryWatch, time: Time) -> None:
+    client = Client(watch, time, {100.3: 1})
+
+    def call() -> None:
+        client.report(100.2)
+        time.now += SLOW
+
+    assert repeated(watch, client, call)
+
+
+@pytest.mark.parametrize("config", [{"statistics.interval.ms": "0"}, {"statistics.interval.ms": "3600000"}])
+def test_without_statistics_a_slow_commit_counts_as_repeated(watch: RetryWatch, time: Time, config: Any) -> None:
+    client = Client(watch, time, {}, **config)
+    client.is_silent = True
+    assert repeated(watch, client, time.takes(SLOW))
+
+
+@pytest.mark.parametrize(
+    ("config", "seconds"),
+    [
+        ({"retry.backoff.ms": "1000"}, 0.79),
+        ({"retry.backoff.ms": "10"}, 0.007),
+        ({"retry.backoff.ms": "2000", "retry.backoff.max.ms": 1_000}, 0.99),
+    ],
+)
+def test_what_counts_as_slow_follows_from_the_client_s_options(
+    watch: RetryWatch, time: Time, config: Any, seconds: float
+) -> None:
+    client = Client(watch, time, {0: 1}, **config)
+    assert not repeated(watch, client, time.takes(seconds))
+    assert repeated(watch, client, time.takes(seconds + 0.02))
+
+
+def test_an_unconfigured_watch_takes_every_commit_for_repeated_that_could_be(watch: RetryWatch, time: Time) -> None:
+    assert not repeated(watch, None, time.takes(0.079))
+    assert repeated(watch, None, time.takes(0.081))
+
+
+def test_the_statistics_still_reach_whoever_asked_for_them(watch: RetryWatch, time: Time) -> None:
+    client = Client(watch, time, {})
+    client.poll(1.0)
+    assert len(client.reports) == 1
+
+
+def test_the_statistics_of_a_producer_that_was_replaced_are_not_taken_for_the_new_one_s(
+    watch: RetryWatch, time: Time
+) -> None:
+    old = Client(watch, time, {100.0: 5})
+    time.now += 10
+    new = Client(watch, time, {})
+    old.report(time.now)
+    assert not repeated(watch, new, time.takes(SLOW))
+
+
+def test_what_a_commit_raises_passes(watch: RetryWatch, time: Time) -> None:
+    def call() -> None:
+        raise RuntimeError("refused")
+
+    with pytest.raises(RuntimeError, match="refused"):
+        repeated(watch, Client(watch, time, {}), call)
