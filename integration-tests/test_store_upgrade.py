@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
 import fastavro
+import psutil
 import pytest
 from confluent_kafka import Producer
+from faults.points import VARIABLE, Action, Armed, Armory, Point
 from job_process import PYTHON_PATH
 from own_topics import settings_of
 from topic_reading import Decoder, fold, parse, read_topic
@@ -68,7 +72,7 @@ class Settings:
 LOGIC = """
 from dish_prices.model import Answer, Price
 from forebay.processor import Processor
-from forebay.stores import KeyValueStore, VersionedKeyValueStore
+from forebay.stores import KeyValueStore, TimestampedKeyValueStore, VersionedKeyValueStore
 
 
 class Prices(Processor):
@@ -90,6 +94,12 @@ PLAIN = LOGIC.format(
     put="self.prices.put(ctx.key, Price(event.cents))",
     get="self.prices.get(ctx.key)",
     cents="found.cents",
+)
+TIMESTAMPED = LOGIC.format(
+    declared='TimestampedKeyValueStore("prices", Price)',
+    put="self.prices.put(ctx.key, Price(event.cents), event.timestamp)",
+    get="self.prices.get(ctx.key)",
+    cents="found.value.cents",
 )
 VERSIONED = LOGIC.format(
     declared=f'VersionedKeyValueStore("prices", Price, history_retention_ms={HOUR})',
@@ -144,18 +154,41 @@ class Dishes:
         (self.folder / "dish_prices" / "logic.py").write_text(logic)
 
     def forebay(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "forebay.cli.main", *arguments, *self._connection],
-            env={
-                **os.environ,
-                "PYTHONPATH": os.pathsep.join([str(self.folder), PYTHON_PATH]),
-                "PYTHONDONTWRITEBYTECODE": "1",
-                "FOREBAY_SERVICES": "dish_prices.service",
-            },
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        command, environment = self._command(*arguments), self._environment()
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    def upgrade_killed_before_its_snapshot(self) -> None:
+        """Convert the rows, and kill all processes once that is committed, before the snapshot is written."""
+        armory = Armory(self.folder / "armory")
+        armory.directory.mkdir(exist_ok=True)
+        armory.arm(Armed(Point.BEFORE_SNAPSHOT, Action.STALL, seconds=600.0))
+        here = Path(__file__).parent
+        hooks = {VARIABLE: str(armory.directory), "PYTHONPATH": os.pathsep.join([str(here / "faults/hook"), str(here)])}
+        command = self._command("store", "upgrade", "dish-prices")
+        with (self.folder / "killed.log").open("wb") as log:
+            driver = psutil.Popen(command, env=self._environment(hooks), stdout=log, stderr=log)
+        deadline = time.monotonic() + 150
+        while armory.fired_at() is None:
+            assert driver.poll() is None, (self.folder / "killed.log").read_text()
+            assert time.monotonic() < deadline, "it does not come to its snapshot"
+            time.sleep(0.05)
+        for process in [driver, *driver.children(recursive=True)]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        driver.wait(30)
+
+    def _command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "forebay.cli.main", *arguments, *self._connection]
+
+    def _environment(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
+        more = more or {}
+        return {
+            **os.environ,
+            **more,
+            "PYTHONPATH": os.pathsep.join([*filter(None, [more.get("PYTHONPATH", "")]), str(self.folder), PYTHON_PATH]),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "FOREBAY_SERVICES": "dish_prices.service",
+        }
 
     def succeed(self, *arguments: str) -> list[str]:
         done = self.forebay(*arguments)
@@ -257,3 +290,24 @@ def test_a_plain_store_becomes_a_versioned_one_and_a_plain_one_again(dishes: Dis
     dishes.run()
     assert dishes.answers() == [*as_of, {"cents": 150, "as_of": 7_000}, {"cents": 200, "as_of": 1}]
     assert dishes.succeed("store", "upgrade", "dish-prices") == ["nothing was converted"]
+
+
+@pytest.mark.timeout(900)
+def test_killed_between_its_commit_and_its_snapshot_an_upgrade_leaves_readable_rows(dishes: Dishes) -> None:
+    dishes.send(("soup", 100, 1_000), ("stew", 200, 2_000))
+    dishes.run()
+
+    dishes.release(TIMESTAMPED)
+    dishes.send(("soup", 150, 5_000))
+    dishes.upgrade_killed_before_its_snapshot()
+    dishes.send(("soup", 0, 6_000), ("stew", 0, 7_000))
+    dishes.run()
+    first = [{"cents": 150, "as_of": 6_000}, {"cents": 200, "as_of": 7_000}]
+    assert dishes.answers() == first
+
+    dishes.release(PLAIN)
+    dishes.upgrade_killed_before_its_snapshot()
+    assert dishes.succeed("store", "upgrade", "dish-prices") == ["nothing was converted"]
+    dishes.send(("soup", 0, 8_000), ("stew", 0, 9_000))
+    dishes.run()
+    assert dishes.answers() == [*first, {"cents": 150, "as_of": 8_000}, {"cents": 200, "as_of": 9_000}]

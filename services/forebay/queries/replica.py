@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any, TypeVar
 
-from forebay.codec import Codec
+from forebay.codec import Codec, Unavailable
 from forebay.queries.entries import Entry, changed_entry
 from forebay.queries.kept import Mark, mark_of, stores_of
 from forebay.queries.reads import Bounds, reads_of
@@ -18,9 +18,11 @@ from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.stage_log import StageLog
 from forebay.stores.binding import Store, TaskStores
 from forebay.stores.copies import CopyTable
+from forebay.stores.kinds import recorded_kind
 from forebay.stores.memory import MemoryTable
 from forebay.stores.rows import Journal
 from forebay.stores.table import Table, prefix_end
+from forebay.stores.upgrade import is_of_kind
 
 T = TypeVar("T")
 
@@ -111,7 +113,8 @@ class TaskReplica(FollowedTask):
             self._position = found
             self._table.apply(changes.items(), self._tag(ends))
             self._stand_at(found)
-            self._publish(changes)
+            if all(self._misread(store) is None for store in self._stores):
+                self._publish(changes)
         self.is_current = True
         return self.batch
 
@@ -139,6 +142,16 @@ class TaskReplica(FollowedTask):
             with self._lock:
                 self._table.apply((), self._tag(ends))
 
+    def _misread(self, store: str) -> Unavailable | None:
+        """Return why a store's rows can't be read: the job wrote them as another kind than is declared here."""
+        declared, recorded = self._stores[store], recorded_kind(self._table, store)
+        if not recorded or is_of_kind(declared, recorded):
+            return None
+        return Unavailable(
+            f"store {store} holds rows of the kind {recorded!r}, but this query server's release declares "
+            f"{declared.kind!r}: run `forebay store upgrade`, or start the release of the query server that the job has"
+        )
+
     def get(
         self, store: str, key: str, bounds: Bounds, limit: int, codec: Codec[Any] | None = None
     ) -> tuple[int, list[Entry]]:
@@ -152,6 +165,9 @@ class TaskReplica(FollowedTask):
     def subscribe(self, subscription: Subscription, snapshot: bool) -> list[Change]:
         """Tell a subscription of changes from now on; give the rows as they are now, if those are wanted."""
         with self._lock:
+            misread = self._misread(subscription.store)
+            if misread is not None:
+                raise misread
             self._subscriptions.append(subscription)
             if not snapshot:
                 return []
@@ -176,6 +192,9 @@ class TaskReplica(FollowedTask):
         self, store: str, read: Callable[[Store[Any]], islice[Entry]], codec: Codec[Any] | None
     ) -> tuple[int, list[Entry]]:
         with self._lock:
+            misread = self._misread(store)
+            if misread is not None:
+                raise misread
             opened = TaskStores(self._table, Journal(), self._clock)
             bound = self._stores[store].bind(opened, codec or self._codecs[store])
             return self.batch, list(read(bound))

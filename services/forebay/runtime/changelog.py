@@ -92,10 +92,16 @@ class ChangelogRows:
         for store, topic in topics.items():
             self._prefixes[topic] = store.encode() + b"\0", formats.get(store) in STAMPED
         self.topics = tuple(self._prefixes)
+        """The changelogs, the internal one first."""
+        self.stores = tuple(topics)
 
-    def of_kinds(self, recorded: Mapping[str, RowValue]) -> ChangelogRows:
-        """Return the same for rows that were written as these kinds, by store; as declared where none is given."""
+    def of_formats(self, recorded: Mapping[str, RowValue]) -> ChangelogRows:
+        """Return the same for rows in other formats, by store; a store that is missing keeps its format."""
         return ChangelogRows(self._topics, self.internal, {**self._formats, **recorded})
+
+    def reads_like(self, other: ChangelogRows) -> bool:
+        """Return whether the same records give the same rows."""
+        return self._prefixes == other._prefixes
 
     def form(self, topic: str) -> tuple[bytes, bool]:
         """Return what the keys of a topic's rows begin with, and whether their values begin with the record's time."""

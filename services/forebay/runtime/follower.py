@@ -26,7 +26,6 @@ from forebay.runtime.errors import Unavailable
 from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.runtime.stage_log import StageLog
 from forebay.runtime.tombstones import TombstoneWatch, kept_seconds
-from forebay.stores.table import Change
 
 _FETCH = 10_000
 _POLL_SECONDS = 0.2
@@ -37,6 +36,9 @@ _QUEUED_KB = 16_384
 """Read ahead by the client: memory that a process with millions of rows shall not need."""
 _AGAIN_SECONDS = 0.01
 """When to look again for what a transaction held back: the transactions of a live job end within milliseconds."""
+
+_Waiting = tuple[int, bytes, bytes | None, int]
+"""Offset, key, value and timestamp (ms) of a record."""
 
 Offsets = Mapping[str, int]
 """Ends by topic, of one task's partition."""
@@ -57,7 +59,7 @@ class FollowedTask(abc.ABC):
         self.internal = rows.internal
         self.topics = rows.topics
         self._rows = rows
-        self._waiting: dict[str, deque[tuple[int, Change]]] = {topic: deque() for topic in rows.topics}
+        self._waiting: dict[str, deque[_Waiting]] = {topic: deque() for topic in rows.topics}
         self._positions: deque[tuple[int, bytes, int]] = deque()
         self.committed_ms = -1
         """When the newest batch that was applied was written, in ms; -1: none was."""
@@ -72,7 +74,7 @@ class FollowedTask(abc.ABC):
     def take(self, topic: str, offset: int, key: bytes, value: bytes | None, timestamp: int) -> None:
         """Take a record; each topic's in order of offset. `timestamp` in ms."""
         if topic != self.internal or key != POSITION:
-            self._waiting[topic].append((offset, self._rows.row(topic, key, value, timestamp)))
+            self._waiting[topic].append((offset, key, value, timestamp))
         elif value is not None:
             self._positions.append((offset, value, timestamp))
 
@@ -101,10 +103,17 @@ class FollowedTask(abc.ABC):
         changes: dict[bytes, bytes | None] = {}
         for topic, waiting in self._waiting.items():
             while waiting and waiting[0][0] < until[topic]:
-                key, value = waiting.popleft()[1]
-                changes.pop(key, None)
-                changes[key] = value
+                _, key, value, timestamp = waiting.popleft()
+                row, data = self._rows.row(topic, key, value, timestamp)
+                changes.pop(row, None)
+                changes[row] = data
+            if topic == self.internal:
+                self._rows = self._rows_after(changes)
         return changes
+
+    def _rows_after(self, changes: Mapping[bytes, bytes | None]) -> ChangelogRows:
+        """Return what turns records into rows, once these changes of the task's own rows are made."""
+        return self._rows
 
 
 class Follower:

@@ -28,8 +28,11 @@ from forebay.runtime.stage_log import StageLog, stage_logs
 from forebay.runtime.staging import MAX_BYTES, Record, Staging
 from forebay.runtime.task.tail import Tail
 from forebay.runtime.worker.tails import read_tails
+from forebay.stores.kinds import recorded_kind
 from forebay.stores.memory import MemoryTable
 from forebay.stores.spread import Spreader
+from forebay.stores.table import Table
+from forebay.stores.upgrade import described
 
 
 class Rescale:
@@ -126,6 +129,8 @@ class Rescale:
         tables = [MemoryTable() for _ in range(self._before)]
         tails = [Tail(f"{name}-{stage}-{task}", rows, task, table, {}) for task, table in enumerate(tables)]
         read_tails(f"{name}-{stage}", tails, lambda: Consumer(self._kafka.consumer(**group)))
+        for tail in tails:
+            refuse_other_kinds(tail.name, tail.table, log, self._service.name)
         return tables, [tail.position for tail in tails]
 
     def _stage_records(
@@ -143,6 +148,24 @@ class Rescale:
             for topic, key, value, at in log.router(task).route(sorted(rows.items()), time):
                 yield Record(topic, task, key, value, at)
             yield Record(internal, task, POSITION, position.to_json(), time)
+
+
+def refuse_other_kinds(name: str, table: Table, log: StageLog, service: str) -> None:
+    """Refuse rows of stores that are declared differently now: they would be written as what they are not.
+
+    Args:
+        name: of the task.
+
+    Raises:
+        StateConflict.
+    """
+    for store in log.stores:
+        recorded = recorded_kind(table, store.name)
+        if recorded and recorded != described(store):
+            raise StateConflict(
+                f"{name}: store {store.name} holds rows of the kind {recorded!r}, but is declared as "
+                f"{described(store)!r}: nothing was changed. Convert them first with `forebay store upgrade {service}`"
+            )
 
 
 def merged(

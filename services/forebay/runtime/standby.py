@@ -13,6 +13,8 @@ from forebay.runtime.changelog import ChangelogRows
 from forebay.runtime.follower import FollowedTask, Follower, Offsets, count_followed, follower_of
 from forebay.runtime.stage_log import stage_logs
 from forebay.stores.copies import CopyTable, copy_file
+from forebay.stores.kinds import PREFIX
+from forebay.stores.upgrade import row_value_of
 
 
 class TaskCopy(FollowedTask):
@@ -29,6 +31,19 @@ class TaskCopy(FollowedTask):
     @property
     def row_count(self) -> int:
         return len(self.table)
+
+    def _rows_after(self, changes: Mapping[bytes, bytes | None]) -> ChangelogRows:
+        """Read a store's records in the format that its job wrote: a standby may be of another release.
+
+        A conversion writes all rows again in one commit, so records before it don't count.
+        """
+        return self._rows.of_formats(
+            {
+                store: row_value_of(kind.decode())
+                for store in self._rows.stores
+                if (kind := changes.get(PREFIX + store.encode()))
+            }
+        )
 
     def batches_end(self, ends: Offsets) -> int:
         """Apply what is committed up to `ends`."""

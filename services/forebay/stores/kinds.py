@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
 from forebay.codec import Codec
-from forebay.stores.binding import Store, TaskStores
+from forebay.stores.binding import RowValue, Store, TaskStores
 from forebay.stores.rows import Rows
-from forebay.stores.table import Change, Table, prefix_end
-from forebay.stores.upgrade import Conversion, Way, convert, described, way_to
+from forebay.stores.table import Change, Table
+from forebay.stores.upgrade import Conversion, Way, convert, described, row_value_of, way_to
 
 PREFIX = b"\x01kind\0"
 
@@ -26,10 +26,15 @@ class KindChanged(Exception):
     """A store is declared otherwise than its rows were written; the message names both and the remedy."""
 
 
-def recorded_kinds(table: Table) -> dict[str, str]:
-    """Return as what each store's rows were written, by store; nothing for stores that have none recorded."""
-    found = table.scan(PREFIX, prefix_end(PREFIX))
-    return {key[len(PREFIX) :].decode(): value.decode() for key, value in found}
+def recorded_kind(table: Table, store: str) -> str:
+    """Return the declaration that wrote a store's rows; "" if none is recorded."""
+    return (table.get(PREFIX + store.encode()) or b"").decode()
+
+
+def recorded_formats(table: Table, stores: Iterable[str]) -> dict[str, RowValue]:
+    """Return what the rows of each store consist of; nothing for stores whose declaration is not recorded."""
+    found = {store: recorded_kind(table, store) for store in stores}
+    return {store: row_value_of(recorded) for store, recorded in found.items() if recorded}
 
 
 class Kinds:
@@ -75,12 +80,11 @@ class Kinds:
         self._old.clear()
         self.conversions.clear()
         for name, store in self._stores.items():
-            row = table.get(PREFIX + name.encode())
-            recorded = None if row is None else row.decode()
+            recorded = recorded_kind(table, name)
             if recorded == described(store):
                 continue
             self._unwritten[name] = None
-            if recorded is None:
+            if not recorded:
                 continue
             self._check(store, recorded)
             done, old = convert(store, recorded, self._lent, self._codecs[name], stream_time)

@@ -108,6 +108,11 @@ def convert(
     return Conversion(store.name, recorded, described(store), len(entries), _count(own[0])), others
 
 
+def is_of_kind(store: Store[Any], recorded: str) -> bool:
+    """Return whether rows written under the description `recorded` are of a store's kind, whatever their settings."""
+    return _parsed(recorded)[0] == store.kind
+
+
 def row_value_of(recorded: str) -> RowValue:
     """Tell what the values of rows written under the description `recorded` consist of."""
     return _row_values().get(_parsed(recorded)[0], RowValue.PLAIN)

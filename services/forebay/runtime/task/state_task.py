@@ -22,10 +22,9 @@ from forebay.runtime.task.commit import TaskCommit
 from forebay.runtime.task.error_rate import check_error_rate
 from forebay.runtime.task.figures import TaskFigures
 from forebay.runtime.task.inputs import TaskInput
-from forebay.stores.kinds import KindChanged, recorded_kinds
+from forebay.stores.kinds import KindChanged, recorded_formats
 from forebay.stores.materialized import purge, store_of, unlogged
 from forebay.stores.table import Table
-from forebay.stores.upgrade import row_value_of
 
 _KEY = itemgetter(0)
 _TOLD_UNNOTED = 10_000
@@ -98,9 +97,8 @@ class StateTask:
         self._noted = 0
 
     def rows_as_written(self) -> ChangelogRows:
-        """Return what turns changelog records into rows, of the kinds the table's rows have been written as so far."""
-        recorded = {name: row_value_of(kind) for name, kind in recorded_kinds(self.table).items()}
-        return self.changelog_rows.of_kinds(recorded)
+        """Return what turns changelog records into rows, in the formats that the table records."""
+        return self.changelog_rows.of_formats(recorded_formats(self.table, self.changelog_rows.stores))
 
     def stand_at(self, position: TaskPosition, inputs: TaskInput) -> None:
         """Start over from the table, which holds what was committed up to `position`.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from forebay.runtime.changelog import ChangelogRows
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.protocol.position import POSITION, TaskPosition
+from forebay.stores.kinds import recorded_formats
 from forebay.stores.table import Table
 
 FETCH = 10_000
@@ -58,6 +59,18 @@ class Tail:
             self.table.apply(self.waiting.items(), _READING)
             self.keys.update(dict.fromkeys(self.waiting))
             self.waiting.clear()
+
+    def corrects_formats(self) -> bool:
+        """Return whether records were read in another format than the rows have; from now on they are read in theirs.
+
+        A record of a store does not say its format, and a conversion changes the format in the middle of a changelog.
+        The converting commit writes every row of the store again, or deletes it, and records the new declaration. So
+        the declaration that is recorded last is the format of every record that counts in the end, and the records
+        before the conversion are overwritten whatever they are taken for.
+        """
+        read = self.rows
+        self.rows = read.of_formats(recorded_formats(self.table, read.stores))
+        return not self.rows.reads_like(read)
 
     def finish(self) -> None:
         """Apply what is left; say where the task stands."""

@@ -39,8 +39,15 @@ def read_tails(
         StateConflict: a changelog lacks what is asked for. Unavailable.
     """
     consumer = new_consumer()
+    begins = [dict(tail.offsets) for tail in tails]
     try:
         _Reading(name, tails, consumer, telling, stall_seconds).run()
+        mistaken = [(tail, begin) for tail, begin in zip(tails, begins, strict=True) if tail.corrects_formats()]
+        if mistaken:
+            for tail, begin in mistaken:
+                tail.offsets = begin
+            log.info("%s: stores were converted meanwhile: reading their changelogs in their new format", name)
+            _Reading(name, [tail for tail, _ in mistaken], consumer, telling, stall_seconds).run()
     except KafkaException as error:
         raise Unavailable(f"can't read the changelogs: {error}") from error
     finally:
