@@ -66,7 +66,7 @@ class Tail:
         A record of a store does not say its format, and a conversion changes the format in the middle of a changelog.
         The converting commit writes every row of the store again, or deletes it, and records the new declaration. So
         the declaration that is recorded last is the format of every record that counts in the end, and the records
-        before the conversion are overwritten whatever they are taken for.
+        before the conversion are overwritten, in any format they are read in.
         """
         read = self.rows
         self.rows = read.of_formats(recorded_formats(self.table, read.stores))

@@ -21,7 +21,7 @@ _PATIENCE_SECONDS = 1.0
 
 
 class RetryWatch:
-    """Tells whether the current producer repeated a request during a call.
+    """Decides whether the current producer repeated a request during a call.
 
     librdkafka reports retries only in its statistics, which are periodic: they come too late for most commits. So time
     decides first. Every request that librdkafka sends again waits for `retry.backoff.ms` (less 20 % of jitter) before

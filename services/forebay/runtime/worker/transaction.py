@@ -35,10 +35,10 @@ class GroupProducer:
 
     **A commit that the client repeated is the last one of its producer epoch.** If the connection is lost, librdkafka
     sends EndTxn again. The first copy may still be on its way, and librdkafka speaks transaction protocol v1, in which
-    the broker can't tell to which transaction of a producer epoch an EndTxn belongs (KAFKA-17754, librdkafka issue
+    the broker does not know to which transaction of a producer epoch an EndTxn belongs (KAFKA-17754, librdkafka issue
     5423): the late copy would commit what was sent of the next transaction so far. A new epoch closes this: until
     `init_transactions` the coordinator has no open transaction, so the late copy changes nothing, and afterwards it
-    refuses the old epoch. So after such a commit `is_open` is False, and whoever uses this opens the group again
+    refuses the old epoch. So after such a commit `is_open` is False, and the loop opens the group again
     (`TaskGroup.open`). Taking a new epoch here, without looking at the changelogs, would not be safe: it would also
     fence off a worker that has taken over and committed meanwhile.
 
