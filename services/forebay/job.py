@@ -66,6 +66,7 @@ class SubTopology:
             records of one time theirs come first.
         nullable: inputs and repartitions whose records may have neither key nor value.
         global_tables: inputs of which every task reads every partition; their records move no time.
+        state_name: what its state is known by, if that is not one of its inputs' names.
     """
 
     name: str
@@ -76,6 +77,16 @@ class SubTopology:
     tables: frozenset[str] = frozenset()
     nullable: frozenset[str] = frozenset()
     global_tables: frozenset[str] = frozenset()
+    state_name: str = ""
+
+    @property
+    def identity(self) -> str:
+        """What its positions, timers and senders are known by, in whatever order sub-topologies are declared.
+
+        It is the first of its repartitions, or else of its topics, in alphabetical order.
+        """
+        own = self.inputs.keys() - self.global_tables
+        return self.state_name or min(self.repartitions or own or self.inputs, default=self.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,10 +59,13 @@ class CompiledSubTopology(Processor[Any, Any]):
         if node.is_global:
             store = copy.copy(store)
             store.is_global = True
-            store.name = f"{store.name}-{self.component.name}" if self.component.name else store.name
+            store.name = self._name_of_global(node, store)
         self._attributes[f"{node.is_global} {store.name}"] = attribute = f"store{len(self._attributes)}"
         self._of_store[store.name] = node
         setattr(self, attribute, store)
+
+    def _name_of_global(self, node: Node, store: Store[Any]) -> str:
+        return store.name if node in self.component.owned else f"{store.name}-{self.component.state_name}"
 
     def opened(self) -> None:
         flows: dict[Node, Flow] = {}
@@ -124,7 +127,8 @@ class CompiledSubTopology(Processor[Any, Any]):
 
     def store(self, declared: S) -> S:
         """Return the task's store of that declaration."""
-        for place in (f"False {declared.name}", f"True {declared.name}", f"True {declared.name}-{self.component.name}"):
+        copied = f"True {declared.name}-{self.component.state_name}"
+        for place in (f"False {declared.name}", f"True {declared.name}", copied):
             if place in self._attributes:
                 bound = getattr(self, self._attributes[place])
                 assert isinstance(bound, type(declared))

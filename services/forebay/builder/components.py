@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from forebay.builder.graph import Graph, Kind, Node, TopologyError
 
@@ -16,11 +16,17 @@ class Component:
         name: "" for the first.
         nodes: each after its parents; repartitions it sends to among them.
         reads: repartitions it reads.
+        state_name: what its state is known by: the first of its repartitions, or else of its sources, in alphabetical
+            order. So statements can be added, removed and reordered.
+        owned: global tables whose stores have their declared names here. Other sub-topologies keep copies, whose
+            names end with theirs.
     """
 
     name: str
     nodes: tuple[Node, ...]
     reads: tuple[Node, ...]
+    state_name: str
+    owned: frozenset[Node] = frozenset()
 
     def of_kind(self, kind: Kind) -> list[Node]:
         """Return the nodes of a kind."""
@@ -31,7 +37,13 @@ def components(graph: Graph) -> tuple[Component, ...]:
     """Return the sub-topologies. Raises TopologyError where they send to each other in a circle."""
     graph.settle()
     found = _ordered(_groups(graph).found())
-    return tuple(_component(graph, number, members) for number, members in enumerate(found))
+    made = [_component(graph, number, members) for number, members in enumerate(found)]
+    owners: dict[Node, Component] = {}
+    for each in sorted(made, key=lambda component: component.state_name):
+        for node in each.nodes:
+            if _is_shared(node):
+                owners.setdefault(node, each)
+    return tuple(replace(each, owned=frozenset(n for n, owner in owners.items() if owner is each)) for each in made)
 
 
 def can_meet(graph: Graph, nodes: Sequence[Node]) -> bool:
@@ -142,6 +154,10 @@ def _first_of(source: Node) -> str:
     return source.name if source.pattern else source.topics[0]
 
 
+def _names_of(source: Node) -> tuple[str, ...]:
+    return (source.name,) if source.pattern else source.topics
+
+
 def _component(graph: Graph, number: int, members: Members) -> Component:
     nodes, reads = members
     shared: set[Node] = set()
@@ -151,4 +167,6 @@ def _component(graph: Graph, number: int, members: Members) -> Component:
                 shared |= {table, *table.parents}
     kept = tuple(node for node in graph.nodes if node in shared or node in nodes)
     name = "" if number == 0 else reads[0].name if reads else next(_first_of(n) for n in kept if n.kind is Kind.SOURCE)
-    return Component(name, kept, tuple(reads))
+    sources = [node for node in nodes if node.kind is Kind.SOURCE]
+    anchors = [node.name for node in reads] or [name for node in sources for name in _names_of(node)]
+    return Component(name, kept, tuple(reads), min(anchors, default=name))

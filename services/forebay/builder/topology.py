@@ -267,6 +267,7 @@ def _sub_topology(part: Component, logic: Logic) -> SubTopology:
         nullable=frozenset(topic for node in sources if node.is_nullable for topic in node.topics)
         | {node.name for node in part.reads},
         global_tables=frozenset(topic for node in sources if node.is_global for topic in node.topics),
+        state_name=part.state_name,
     )
 
 

@@ -19,6 +19,7 @@ from forebay.kafka.groups import delete_groups
 from forebay.kafka.identities import control_group, marker_group, rescale_topic
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import TopicDescription, spec_of
+from forebay.runtime.changelog import former_topics
 from forebay.runtime.checkpoint import held_checkpoint
 from forebay.runtime.running import refuse_running
 
@@ -82,15 +83,18 @@ def _reset(
     found = admin.describe([*(topic.name for topic in (*changelogs, *others)), rescale_topic(app)])
     click.echo(f"deletes the checkpoint {place}")
     click.echo(f"deletes the groups {control_group(app)} and {marker_group(app)}")
+    former = former_topics(app, service.stages, admin.names())
     for name in found:
         click.echo(f"empties the topic {name}")
+    for name in former:
+        click.echo(f"deletes the topic {name}: the job no longer has its sub-topology")
     if not yes:
         click.confirm("Go on?", abort=True)
     try:
         delete_groups(settings, (control_group(app), marker_group(app)))
     except KafkaRefused as error:
         raise click.ClickException(f"{error}: stop the job first") from error
-    admin.delete(found)
+    admin.delete([*found, *former])
     anew = [*(changelogs if tasks else _as_found(changelogs, found)), *_as_found(others, found)]
     admin.create(spec_of(topic) for topic in anew if topic.name in found)
     shutil.rmtree(place, ignore_errors=True)

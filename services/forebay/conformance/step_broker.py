@@ -122,6 +122,9 @@ class StepSurroundings:
     def read_tails(self, tails: list[Tail]) -> None:
         return
 
+    def former(self, number: int) -> list[Tail]:
+        return []
+
     def ends(self, places: Iterable[Place]) -> dict[Place, int]:
         return dict.fromkeys(places, 0)
 

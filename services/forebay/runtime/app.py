@@ -35,7 +35,7 @@ from forebay.runtime.matched import find_matches
 from forebay.runtime.metrics import JobMetrics
 from forebay.runtime.plan import Plan
 from forebay.runtime.positions import committed_positions
-from forebay.runtime.prepare import check_topics, count_tasks, register_contracts
+from forebay.runtime.prepare import check_topics, count_tasks, find_former, register_contracts
 from forebay.runtime.query import JobRunner
 from forebay.runtime.restore import Restore, prepare_restore, refuse_without_positions
 from forebay.runtime.rights import JobRights
@@ -177,6 +177,7 @@ class JobApplication:
             limits = read_topic_limits(options.kafka, written)
             check_compacted_inputs(options.kafka, service, options.max_downtime_ms)
             check_broker(options.kafka, service, self._application, needs_of(options.engine))
+            former = find_former(options.kafka, service, self._application)
             restore = self._restores(tasks)
         except Exception as error:
             self.health.failing(str(error))
@@ -195,6 +196,7 @@ class JobApplication:
             restore=restore,
             restore_only=options.restore is Restore.ONLY,
             matched=matched,
+            former=former,
             run=uuid.uuid4().hex[:8],
             **options.engine,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
@@ -123,6 +124,18 @@ def changelog_topic(application: str, store: str) -> str:
 def internal_topic(application: str, stage: int) -> str:
     """Return the name of a stage's internal changelog topic."""
     return f"{application}-{stage}-task"
+
+
+def former_topics(application: str, stages: int, existing: Iterable[str]) -> tuple[str, ...]:
+    """Return the internal changelogs of an application that has fewer sub-topologies now than it once had.
+
+    Args:
+        stages: number of sub-topologies now.
+        existing: names of the topics that there are.
+    """
+    numbered = re.compile(rf"{re.escape(application)}-(\d+)-task")
+    numbers = sorted(int(match[1]) for name in existing if (match := numbered.fullmatch(name)))
+    return tuple(internal_topic(application, number) for number in numbers if number >= stages)
 
 
 def repartition_topic(application: str, name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Mapping
 
 from forebay.catalog import Service, Topic
@@ -13,9 +14,11 @@ from forebay.kafka.codecs import register_contract
 from forebay.kafka.identities import rescale_topic
 from forebay.kafka.registry import SchemaRegistry
 from forebay.kafka.settings import KafkaSettings
-from forebay.runtime.changelog import internal_topic
+from forebay.runtime.changelog import former_topics, internal_topic
 from forebay.runtime.errors import StopJob
 from forebay.serde.subjects import connect
+
+log = logging.getLogger(__name__)
 
 _ANSWER_SECONDS = 8.0
 
@@ -75,6 +78,19 @@ def check_topics(kafka: KafkaSettings, service: Service, application: str, tasks
                 f"the changelog {topic.name} has {partitions} partitions, the job {tasks} tasks: one partition "
                 "belongs to each task. Use the old number of tasks; `forebay rescale` gives the job another"
             )
+
+
+def find_former(kafka: KafkaSettings, service: Service, application: str) -> tuple[str, ...]:
+    """Return the internal changelogs of sub-topologies that the job had once, and log that they are kept."""
+    former = former_topics(application, service.stages, TopicAdmin(kafka, _ANSWER_SECONDS).names())
+    if former:
+        log.warning(
+            "%s: the job had more sub-topologies once: what %s hold is kept, so that statements that are put back "
+            "continue from it; `forebay reset` deletes it",
+            application,
+            ", ".join(former),
+        )
+    return former
 
 
 def _create(service: Service, application: str, tasks: int) -> str:

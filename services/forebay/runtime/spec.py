@@ -58,6 +58,7 @@ class JobSpec:
         matched: topics by the pattern that they matched as the job started.
         tombstone_ms: how long the changelogs keep deletes.
         topics: the broker's names of inputs and outputs, where the service declares others.
+        former: internal changelogs that belong to no sub-topology any more: of an earlier form of the topology.
         run: identity of the driver's process: figures that an earlier one's workers told are none of its own.
     """
 
@@ -91,6 +92,7 @@ class JobSpec:
     tombstone_ms: int = 86_400_000
     matched: Mapping[str, Sequence[str]] = field(default_factory=dict)
     topics: Mapping[str, str] = field(default_factory=dict)
+    former: Sequence[str] = ()
     run: str = ""
 
     @property

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from forebay.job import Job
 from forebay.partitioner import Partitioner
 from forebay.processor.messages import Headers
+from forebay.runtime.changelog import ChangelogRows, internal_topic
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.task.commit import Destinations, TaskCommit, send
@@ -15,6 +16,7 @@ from forebay.runtime.task.partition_queue import InputPartition
 from forebay.runtime.task.reads import task_input
 from forebay.runtime.task.repartition_queue import RepartitionPartition
 from forebay.runtime.task.tail import Tail
+from forebay.stores.memory import MemoryTable
 from forebay.testing.shown import Sink
 from forebay.testing.topics import Partition, Place, Topics
 
@@ -167,6 +169,11 @@ class MemorySurroundings:
                 tail.offsets[topic] = changelog.end
             tail.position = self._topics.positions.get((tail.rows.internal, tail.number))
             tail.apply()
+
+    def former(self, number: int) -> list[Tail]:
+        known = {internal_topic(self._application, place) for place in range(len(self._job.topology))}
+        topics = sorted({topic for topic, _ in self._topics.positions} - known)
+        return [Tail(topic, ChangelogRows({}, topic), number, MemoryTable(), {}) for topic in topics]
 
     def ends(self, places: Iterable[Place]) -> dict[Place, int]:
         return {place: self._topics.changelog(*place).end for place in places}

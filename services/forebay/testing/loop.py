@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from forebay.job import Job
 from forebay.partitioner import Partitioner
+from forebay.runtime.changelog import INTERNAL, internal_topic
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.task.commit import Destinations
@@ -163,20 +164,29 @@ class Loop:
         self._begin()
 
     def restore(self, tasks: Mapping[tuple[int, int], Left]) -> None:
-        """Begin again from what another job's tasks left, as one that is rescaled does.
+        """Begin again from what another job's tasks left, as one that is rescaled, or whose topology changed, does.
 
         Args:
             tasks: by sub-topology and number.
         """
-        for task in self._group.tasks:
-            left = tasks.get(task.place)
-            if left is not None:
-                rows, position = left
-                number = task.changelogs.partition
-                for topic, key, value, at in task.changelogs.route(list(rows), max(position.stream_time, 0)):
-                    self.topics.changelog(topic, number).append(key, value, at)
-                known = replace(position, ends=task.input.ends, senders=())
-                self.topics.positions[task.changelogs.internal, number] = known
+        reached = {end[:2]: end[2] for task in self._group.tasks for end in task.input.ends}
+        for (place, number), (rows, position) in tasks.items():
+            left, at, internal = list(rows), max(position.stream_time, 0), internal_topic(self._application, place)
+            for task in self._group.tasks:
+                if task.changelogs.partition == number:
+                    own = [row for row in left if not row[0].startswith(INTERNAL)]
+                    for topic, key, value, when in task.changelogs.route(own, at):
+                        self.topics.changelog(topic, number).append(key, value, when)
+            for key, value in left:
+                if key.startswith(INTERNAL):
+                    self.topics.changelog(internal, number).append(key, value, at)
+            # Offsets are those of this driver's topics: the other one's had other records.
+            same = [task for task in self._group.tasks if task.place == (place, number) and task.was_left(position)]
+            ends = {end[:2]: reached.get(end[:2], 0) for end in position.ends}
+            ends |= {end[:2]: end[2] for task in same for end in task.input.ends}
+            self.topics.positions[internal, number] = replace(
+                position, ends=tuple((*at, end) for at, end in ends.items()), senders=()
+            )
         self.restart()
 
 

@@ -91,7 +91,9 @@ class StageTasks:
                     logged.router(number),
                     rows,
                     Announcer(_TELLING_SECONDS, self._monotonic),
-                    TaskSettings(name, self._number, number, tuple(sorted(self.part.sends))),
+                    TaskSettings(
+                        name, self._number, number, tuple(sorted(self.part.sends)), sub_topology=self.part.identity
+                    ),
                     NoFigures(self._number, number),
                 )
             )

@@ -23,6 +23,17 @@ def test_run(seed: int) -> None:
     assert found == []
 
 
+@pytest.mark.parametrize("seed", range(RUNS))
+def test_releases_that_change_places_in_the_topology_change_no_result(seed: int) -> None:
+    topology = ("sum", "windows", "chain", "global")[seed % 4]
+    groups = 1 + seed // 4 % 2
+    world, found = faults(
+        Setup(topology, 5, 2, groups, records=80, trouble=(0.0, 0.01, 0.03)[seed % 3] or 1e-9, turns=200, edits=2), seed
+    )
+    assert found == []
+    assert world.seen["edits"] == 2
+
+
 @pytest.mark.parametrize("topology", ["sum", "windows", "chain", "global"])
 def test_an_undisturbed_run_commits_something(topology: str) -> None:
     world, found = faults(Setup(topology, records=40), 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from forebay.job import Job, Stage, SubTopology
 from forebay.operators import Emission, WindowAggregate, WindowResult
@@ -21,6 +21,8 @@ INPUT = "numbers"
 FACTORS = "factors"
 """A global table: all of it is there before the job starts."""
 FACTOR_PARTITIONS = 3
+OTHERS = "others"
+"""An input of some releases, without records."""
 OUTPUT = "results"
 APPLICATION = "app"
 
@@ -65,6 +67,13 @@ class Sum(_Anonymous):
 
     def on_timer(self, timer: Timer, ctx: Context[Number]) -> None:
         ctx.forward(Number(-1, timer.due))
+
+
+class Watch(_Anonymous):
+    """Looks at records, and keeps nothing."""
+
+    def process(self, event: Number, ctx: Context[Number]) -> None:
+        return
 
 
 class Spread(_Anonymous):
@@ -181,6 +190,12 @@ JOBS = {
     "global": _with_global_table(),
     "chain": _job(Spread, ("grouped", Windows), ("closed", Collect)),
 }
+
+
+def with_another_before(job: Job) -> Job:
+    """Return a job with one more sub-topology in front of the others, which reads a topic without records."""
+    before = SubTopology("", lambda _: Watch(), {OTHERS: Number})
+    return replace(job, inputs={OTHERS: Number, **job.inputs}, then=(), graph=(before, *job.topology))
 
 
 def topics(job: Job, partitions: int, tasks: int) -> dict[str, int]:

@@ -10,7 +10,7 @@ from forebay.job import Job
 from forebay.partitioner import Partitioner
 from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings
-from forebay.runtime.changelog import repartition_topic
+from forebay.runtime.changelog import former_topics, repartition_topic
 from forebay.runtime.errors import GroupFenced, Unavailable
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.stage_log import StageLog, stage_log
@@ -63,6 +63,8 @@ class MemorySurroundings(GroupSurroundings):
     def __init__(self, environment: Environment, at: Callable[[str], None]) -> None:
         consumer = MemoryConsumer(environment.broker, at, environment.wait)
         spec: Any = SimpleNamespace(application=APPLICATION)
+        topics = {topic for topic, _ in environment.broker.partitions}
+        spec.former = former_topics(APPLICATION, len(environment.job.topology), topics)
         super().__init__(spec, environment.job, consumer, MemoryAdmin(environment.broker, at))  # type: ignore[arg-type]
         self._environment = environment
         self._at = at
@@ -90,10 +92,10 @@ def build(environment: Environment, lease: Lease, storage: GroupStorage, at: Cal
             task = _task(environment, part, number, log, lease)
             stored = storage.read(task.place)
             writer = SnapshotWriter(task, stored)
-            writer.load(storage.blocks(task.place), 1 << 62)
+            is_loaded = writer.load(storage.blocks(task.place), 1 << 62) is not None
             tasks.append(task)
             writers[task.place] = writer
-            snapshots.append(stored)
+            snapshots.append(stored if is_loaded else None)
     consumer: Any = MemoryConsumer(broker, at, environment.wait)
     admin: Any = MemoryAdmin(broker, at)
     repartitions = {name: repartition_topic(APPLICATION, name) for part in job.topology for name in part.repartitions}
@@ -128,7 +130,14 @@ def _task(environment: Environment, part: int, number: int, log: StageLog, lease
         log.router(number),
         log.rows(),
         Announcer(1.0, environment.monotonic),
-        TaskSettings(name, part, number, tuple(sorted(topology.sends)), groups=lease.groups),
+        TaskSettings(
+            name,
+            part,
+            number,
+            tuple(sorted(topology.sends)),
+            groups=lease.groups,
+            sub_topology=topology.identity,
+        ),
     )
 
 

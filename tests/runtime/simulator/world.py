@@ -19,10 +19,12 @@ from tests.runtime.simulator.topologies import (
     FACTORS,
     INPUT,
     JOBS,
+    OTHERS,
     external,
     factors,
     records,
     topics,
+    with_another_before,
 )
 from tests.runtime.simulator.worker import TOMBSTONE_SECONDS, Crashed, Loop, Worker, logs
 
@@ -43,6 +45,7 @@ class Setup:
         turns: during which it may.
         loses_checkpoint: whether the checkpoint is lost once, and the state restored from the changelogs.
         read_ahead: records that a group queues, beside the nine that a commit takes.
+        edits: how often a release adds a sub-topology in front of the others, or takes it away again.
     """
 
     topology: str = "sum"
@@ -55,6 +58,7 @@ class Setup:
     turns: int = 250
     loses_checkpoint: bool = False
     read_ahead: int = 30
+    edits: int = 0
 
 
 class World:
@@ -99,6 +103,8 @@ class World:
         for turn in range(self.setup.turns if self._trouble else 0):
             if self.setup.loses_checkpoint and turn == self.setup.turns // 2:
                 self._lose_checkpoint()
+            if self.setup.edits and turn % (self.setup.turns // self.setup.edits) == 20:
+                self._edit_topology()
             self.turn()
         self._trouble = 0.0
         for _ in range(CALM_TURNS):
@@ -274,8 +280,18 @@ class World:
         """Have the query start again from its last committed batch, with workers that live on or new ones."""
         self._holdings.clear()
         if is_hard:
-            for worker in self._workers:
+            for worker in list(self._workers):
                 self._end(worker)
+
+    def _edit_topology(self) -> None:
+        """Release a topology with one more sub-topology before the others, or without it again."""
+        self._restart(is_hard=True)
+        self.job = JOBS[self.setup.topology] if OTHERS in self.job.inputs else with_another_before(self.job)
+        self.seen["edits"] += 1
+        for topic in (OTHERS, *(topic for log in logs(self.job) for topic in log.rows().topics)):
+            if (topic, 0) not in self.broker.partitions:
+                self.broker.create(topic, self.setup.tasks)
+                self.changelogs += [topic] if topic != OTHERS else []
 
     def _hand_over(self) -> None:
         """Have another worker do a group's batch, while the one before does not know it."""

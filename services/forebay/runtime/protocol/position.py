@@ -52,6 +52,8 @@ class TaskPosition:
         senders: of its repartitions.
         recent: how many of the latest records failed.
         groups: number of groups the job had.
+        sub_topology: the task's sub-topology, by its name (see `SubTopology.identity`); "" if a release wrote it that
+            knew sub-topologies by their number only.
         handed_to: in positions of releases that handed records over through Spark: tasks that were handed any.
     """
 
@@ -65,11 +67,12 @@ class TaskPosition:
     recent: ErrorCount = NO_ERRORS
     groups: int = 0
     handed_to: int = 0
+    sub_topology: str = ""
 
     @property
     def tag(self) -> bytes:
         """What a table that stands here is marked with."""
-        return tag_of(self.checkpoint, self.n)
+        return tag_of(self.checkpoint, self.n, self.sub_topology)
 
     def to_json(self) -> bytes:
         """Return the record's value."""
@@ -84,6 +87,7 @@ class TaskPosition:
             "senders": [(s.topic, s.sender, s.next_offset, s.stream_time, int(s.caught_up)) for s in self.senders],
             "recent": (self.recent.records, self.recent.errors),
             "groups": self.groups,
+            "part": self.sub_topology,
         }
         return json.dumps(fields, separators=(",", ":")).encode()
 
@@ -104,6 +108,7 @@ class TaskPosition:
                 senders=tuple(SenderTime(t, s, o, time, bool(c)) for t, s, o, time, c in fields["senders"]),
                 recent=ErrorCount(*fields["recent"]),
                 groups=fields["groups"],
+                sub_topology=fields.get("part", ""),
             )
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise StateConflict(
@@ -138,19 +143,19 @@ def owner(metadata: str) -> tuple[str, int]:
         ) from error
 
 
-def tag_of(checkpoint: str, n: int) -> bytes:
-    """Return the tag of a table that holds a task's first `n` commits under a checkpoint."""
-    return n.to_bytes(8, "big") + _digest(checkpoint)
+def tag_of(checkpoint: str, n: int, sub_topology: str = "") -> bytes:
+    """Return the tag of a table that holds the first `n` commits of a sub-topology's task under a checkpoint."""
+    return n.to_bytes(8, "big") + _digest(f"{checkpoint} {sub_topology}" if sub_topology else checkpoint)
 
 
 @cache
-def _digest(checkpoint: str) -> bytes:
-    return hashlib.blake2b(checkpoint.encode(), digest_size=8).digest()
+def _digest(owner: str) -> bytes:
+    return hashlib.blake2b(owner.encode(), digest_size=8).digest()
 
 
-def commits_in(tag: bytes, checkpoint: str) -> int:
-    """Return how many commits a table marked with `tag` holds; -1 where it is of another checkpoint or not filled."""
-    if len(tag) != 16 or tag != tag_of(checkpoint, int.from_bytes(tag[:8], "big")):
+def commits_in(tag: bytes, checkpoint: str, sub_topology: str = "") -> int:
+    """Return how many commits a table marked with `tag` holds; -1 if it is not filled, or its owner is another."""
+    if len(tag) != 16 or tag != tag_of(checkpoint, int.from_bytes(tag[:8], "big"), sub_topology):
         return -1
     return int.from_bytes(tag[:8], "big")
 

@@ -38,9 +38,13 @@ class TaskTime:
         return cls(stream_time, bool(caught_up), idle_ms, done)
 
 
-def sender_name(part: int, task: int) -> str:
-    """Return what names a sender: its sub-topology's number and the task's."""
-    return f"{part}-{task}"
+def sender_name(sub_topology: str | int, task: int) -> str:
+    """Return what names a sender: its sub-topology and the task's number.
+
+    Args:
+        sub_topology: its name (see `SubTopology.identity`); its number in records that release 0.2 wrote.
+    """
+    return f"{sub_topology}-{task}"
 
 
 def data_headers(sender: str) -> Headers:

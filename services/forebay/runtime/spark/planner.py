@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -59,12 +59,9 @@ class LeasePlanner:
                 f"the checkpoint has {begin.tasks} tasks, the changelogs {self.spec.tasks}: it is from before the "
                 "number changed. Move it away, and `forebay restore` makes one from the changelogs"
             )
-        topics = {topic.name for topic in self.spec.entry.inputs}
-        if not begin.start.keys() <= topics:
-            raise StateConflict(
-                f"the checkpoint reads {', '.join(sorted(begin.start))}, the job {', '.join(sorted(topics))}: start "
-                "it with the same --topic as before, or start over with `forebay reset`"
-            )
+        removed = sorted(begin.start.keys() - {topic.name for topic in self.spec.entry.inputs})
+        if removed:
+            begin = self._without(begin, removed)
         if begin.groups > self.spec.groups:
             raise StateConflict(
                 f"the checkpoint has {begin.groups} task groups, but there are slots for {self.spec.groups}: start "
@@ -87,6 +84,26 @@ class LeasePlanner:
                 close_until=close_until,
             )
         ).to_json()
+
+    def _without(self, begin: LeaseOffset, removed: Sequence[str]) -> LeaseOffset:
+        """Return an offset without the topics that the job no longer reads.
+
+        Raises:
+            StateConflict: it still reads them, by another name.
+        """
+        new = [topic for topic in self.spec.entry.inputs if topic.name not in begin.start]
+        renamed = [topic.name for topic in new if topic.alias or topic.declared in removed]
+        if renamed:
+            raise StateConflict(
+                f"the checkpoint reads {', '.join(removed)}, the job {', '.join(renamed)}: start it with the same "
+                "--topic as before, or start over with `forebay reset`"
+            )
+        log.warning(
+            "%s: no longer reads %s: the offsets are kept, and reading continues there if a later release reads them",
+            self.spec.application,
+            ", ".join(removed),
+        )
+        return replace(begin, start={topic: ends for topic, ends in begin.start.items() if topic not in removed})
 
     def check_topics(self, offset: LeaseOffset) -> dict[str, str]:
         """Return the ids of inputs and own topics, the same as `offset` knows them; one it does not know is new.

@@ -16,9 +16,10 @@ from forebay.runtime.task.commit import TaskCommit
 from forebay.runtime.task.gathering import Gathering
 from forebay.runtime.task.idleness import Idleness
 from forebay.runtime.task.inputs import TaskInput
+from forebay.runtime.task.moving import PlannedMove, log_moves, planned_moves, without_lost_globals
 from forebay.runtime.task.pacing import Pacing
 from forebay.runtime.task.ports import Committer, Reader, Surroundings
-from forebay.runtime.task.reads import refuse_moved
+from forebay.runtime.task.reads import refuse_unknown
 from forebay.runtime.task.shares import fair_shares
 from forebay.runtime.task.snapshot import Place, SnapshotWriter
 from forebay.runtime.task.state_task import StateTask
@@ -245,24 +246,39 @@ class TaskGroup:
             )
         if too_old:
             log.warning("%s: the snapshot is older than deletes are kept: reading all changelogs", self.settings.name)
+        former = [tail for number in lease.numbers for tail in self._surroundings.former(number)]
         begun = self._monotonic()
-        self._surroundings.read_tails(tails)
+        self._surroundings.read_tails([*tails, *former])
         seconds = self._monotonic() - begun
-        stand = {task.place: tail.position or task.position for task, tail in zip(self.tasks, tails, strict=True)}
-        refuse_moved(self.settings.name, inputs, stand, marked)
+        known = [task.position for task in self.tasks] + [tail.position for tail in (*tails, *former) if tail.position]
+        refuse_unknown(self.settings.name, inputs.values(), known, marked)
+        moves = planned_moves(self.tasks, inputs, tails, former)
+        for move in moves:
+            move.tail.position = move.move.position
         positions = {}
         for task, tail in zip(self.tasks, tails, strict=True):
-            known = task.position if task.position.n else None
-            found = completed(task.settings.name, tail, known, lease.checkpoint, lease.restore)
+            snapshot = task.position if task.position.n else None
+            found = completed(task.settings.name, tail, snapshot, lease.checkpoint, lease.restore)
+            if found is not None:
+                found = without_lost_globals(task, inputs[task.place], found)
             positions[task.place] = found
             task.dirty.update(tail.keys)
             self._offsets[task.place] = tail.offsets
             task.table.apply((), b"" if found is None else found.tag)
-            if tail.keys and not known:
+            if tail.keys and not snapshot:
                 task.figures.restored_rows = len(task.table)
                 task.figures.restore_seconds = seconds
+        if moves:
+            self._move(moves)
         self.known_at = self._clock()
         return positions
+
+    def _move(self, moves: list[PlannedMove]) -> None:
+        """Commit at once what belongs to other places now: a kill leaves all of it here or there."""
+        log_moves(self.settings.name, moves)
+        self._producer.commit([move.commit for move in moves])
+        for move in moves:
+            move.apply()
 
     def _compute(self, task: StateTask, lease: Lease, most: int) -> TaskCommit | None:
         idle_ms = self._idleness.of(task, may_idle=self.settings.idle and lease.until is None)

@@ -33,6 +33,8 @@ class TaskInput:
         self._streams = sorted(streams, key=lambda stream: stream.order)
         self.parts: tuple[InputPartition | RepartitionPartition, ...] = (*self.partitions, *self.repartitions)
         """All partitions."""
+        self.unread: Ends = ()
+        """Offsets of partitions that are no longer read: if a later release reads them, it continues from there."""
         self.merges = len(self._streams) > 1
         """Whether there is more than one stream."""
 
@@ -115,8 +117,8 @@ class TaskInput:
 
     @property
     def ends(self) -> Ends:
-        """Offsets from which a reader must go on."""
-        return tuple((item.topic, item.partition, item.resume) for item in self.parts)
+        """Offsets from which a reader must continue."""
+        return (*[(item.topic, item.partition, item.resume) for item in self.parts], *self.unread)
 
     @property
     def senders(self) -> tuple[SenderTime, ...]:

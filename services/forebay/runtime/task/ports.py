@@ -56,6 +56,10 @@ class Surroundings(Protocol):
         """Read tails: see `tail.read_tails`."""
         ...
 
+    def former(self, number: int) -> list[Tail]:
+        """Return the tails of internal changelogs that belong to no sub-topology any more, of a task's number."""
+        ...
+
     def ends(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
         """Return the last stable offsets. Raises Unavailable."""
         ...

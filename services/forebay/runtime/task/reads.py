@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 
 from forebay.job import Job
@@ -43,9 +43,9 @@ def task_input(
     for name in sorted(topology.inputs):
         topic = names.get(name, name)
         start = lease.start[topic]
-        is_global = name in topology.global_tables
-        rank = GLOBAL if is_global else 0 if name in topology.tables else 1
-        for partition in range(len(start)) if is_global else range(number, len(start), lease.tasks):
+        is_whole = name in topology.global_tables
+        rank = GLOBAL if is_whole else 0 if name in topology.tables else 1
+        for partition in range(len(start)) if is_whole else range(number, len(start), lease.tasks):
             begin = ends.get((topic, partition), start[partition])
             stop = until[topic][partition] if topic in until else -1
             last = max(stop, begin) if stop >= 0 else -1
@@ -53,46 +53,48 @@ def task_input(
     repartitions = []
     for name in sorted(topology.repartitions):
         topic = repartition_topic(application, name)
-        parts = [at for at, sending in enumerate(job.topology) if name in sending.sends]
-        senders = [sender_name(at, task) for at in parts for task in range(lease.tasks)]
+        parts = [(at, sending.identity) for at, sending in enumerate(job.topology) if name in sending.sends]
+        tasks = range(lease.tasks)
+        senders = [sender_name(identity, task) for _, identity in parts for task in tasks]
+        # Release 0.2 named senders by their sub-topology's number.
+        earlier = {sender_name(at, task): sender_name(identity, task) for at, identity in parts for task in tasks}
         begin = ends.get((topic, number), 0)
         rank = 0 if name in topology.tables else 1
-        repartitions.append(RepartitionPartition(topic, number, senders, position.senders, begin, rank))
-    return TaskInput(partitions, repartitions)
+        repartitions.append(RepartitionPartition(topic, number, senders, position.senders, begin, rank, earlier))
+    item = TaskInput(partitions, repartitions)
+    read = {(part.topic, part.partition) for part in item.parts}
+    item.unread = tuple(end for end in position.ends if end[:2] not in read)
+    return item
 
 
-def refuse_moved(
+def refuse_unknown(
     group: str,
-    inputs: Mapping[tuple[int, int], TaskInput],
-    positions: Mapping[tuple[int, int], TaskPosition],
-    marked: Collection[tuple[str, int]] = (),
+    inputs: Iterable[TaskInput],
+    positions: Iterable[TaskPosition],
+    marked: Collection[tuple[str, int]],
 ) -> None:
-    """Refuse partitions that another sub-topology has read so far: this one would read them again from their beginning.
-
-    A position is known by its sub-topology's number, which is that of its declaration; Kafka Streams knows it by topic
-    and partition, and so may be declared in another order.
+    """Refuse partitions that the job has read, but of which no position knows how far: they would be read again.
 
     Args:
-        inputs: of a group's tasks, by sub-topology and number.
-        positions: where they stand, of those that ever committed.
+        inputs: of a group's tasks.
+        positions: all that their internal changelogs hold.
         marked: partitions that the job has read, as the marker group knows.
 
     Raises:
         StateConflict: says which topic, and what to do.
     """
-    readers: dict[tuple[str, int], list[int]] = {at: [] for at in marked}
-    for (part, _), position in positions.items():
-        for topic, partition, _ in position.ends:
-            readers.setdefault((topic, partition), []).append(part)
-    for (part, _), item in inputs.items():
+    known = {(topic, partition) for position in positions for topic, partition, _ in position.ends}
+    for item in inputs:
         for each in item.parts:
-            before = readers.get((each.topic, each.partition))
-            if before is None or part in before or (isinstance(each, InputPartition) and each.order[0] == GLOBAL):
-                continue
-            was = f"sub-topology {before[0]}" if before else "a sub-topology that is gone"
-            raise StateConflict(
-                f"{group}: {each.topic} was read by {was}, and would be by sub-topology {part}, from its "
-                "beginning: sub-topologies are counted in the order they are declared in. Declare what there was in "
-                "its old order and apart as before, what is new after it (`forebay topology` shows them); or start "
-                "over with `forebay reset`"
-            )
+            at = each.topic, each.partition
+            if at in marked and at not in known and not is_global(each):
+                raise StateConflict(
+                    f"{group}: {each.topic}-{each.partition} was read by this job before, but no position is left that "
+                    "says how far: the internal changelog of the sub-topology that read it was deleted. Put that topic "
+                    "back, or start over with `forebay reset`"
+                )
+
+
+def is_global(part: InputPartition | RepartitionPartition) -> bool:
+    """Return whether a partition is one of a global table, which every task reads."""
+    return isinstance(part, InputPartition) and part.order[0] == GLOBAL

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from forebay.processor.messages import Message
 from forebay.runtime.protocol.position import SenderTime
@@ -69,10 +70,18 @@ class RepartitionPartition:
         known: what the reader's position says of them.
         start: offset to read from.
         rank: 0 for one that is kept as a table: at equal timestamps tables come first (semantics.md).
+        earlier: senders by the names that they have in records of earlier releases.
     """
 
     def __init__(
-        self, topic: str, partition: int, senders: Iterable[str], known: Iterable[SenderTime], start: int, rank: int = 1
+        self,
+        topic: str,
+        partition: int,
+        senders: Iterable[str],
+        known: Iterable[SenderTime],
+        start: int,
+        rank: int = 1,
+        earlier: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.topic = topic
         self.partition = partition
@@ -80,8 +89,10 @@ class RepartitionPartition:
         self.next = start
         self.end = UNKNOWN
         self.at_end = False
-        told = {time.sender: time for time in known if time.topic == topic}
+        told = {earlier.get(time.sender, time.sender): time for time in known if time.topic == topic}
         self.senders = {name.encode(): SenderStream(self, name, told.get(name)) for name in senders}
+        renamed = {before.encode(): self.senders[name.encode()] for before, name in earlier.items()}
+        self._by_name = renamed | self.senders
 
     def take(self, message: Message, offset: int) -> None:
         """Queue a record, or learn its sender's time, unless it was used before."""
@@ -89,7 +100,7 @@ class RepartitionPartition:
             self.next = offset + 1
         self.at_end = False
         headers = message.headers()
-        stream = self.senders.get(headers[0][1] or b"") if headers else None
+        stream = self._by_name.get(headers[0][1] or b"") if headers else None
         if stream is None or offset < stream.next or stream.cut >= 0:
             return
         assert headers is not None

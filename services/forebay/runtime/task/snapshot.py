@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,6 +14,8 @@ from forebay.stores.blocklog import BlockStorage, Rewriting, append, blocks_of, 
 from forebay.stores.checksum import DamagedBlock
 from forebay.stores.directory import Directory
 from forebay.stores.table import Change
+
+log = logging.getLogger(__name__)
 
 Place = tuple[int, int]
 
@@ -62,14 +65,21 @@ class SnapshotWriter:
             position_n: commits that the table may hold at most.
 
         Returns:
-            Where the snapshot stands; None where there is none.
+            Where the snapshot stands; None if there is none, or it was written before the topology changed.
         """
         table, stored = self._task.table, self._stored
+        if stored is not None and not self._is_of_task(stored):
+            log.warning(
+                "%s: the snapshot is of another sub-topology, or of other stores: restoring from the changelogs",
+                self._task.settings.name,
+            )
+            table.clear()
+            return None
         if stored is None:
             if commits_in(table.tag, "") < 0:
                 table.clear()
             return None
-        held = commits_in(table.tag, stored.position.checkpoint)
+        held = commits_in(table.tag, stored.position.checkpoint, stored.position.sub_topology)
         # As far as the snapshot is not enough: a copy may lack rows of its last commit, which only a tail gives again.
         if not stored.position.n < held <= position_n:
             try:
@@ -77,6 +87,10 @@ class SnapshotWriter:
             except DamagedBlock as error:
                 raise StateConflict(f"{self._task.settings.name}: {error}") from error
         return stored.position
+
+    def _is_of_task(self, stored: TaskSnapshot) -> bool:
+        """Return whether a snapshot was written for the sub-topology that has this place now, with these stores."""
+        return self._task.was_left(stored.position) and stored.offsets.keys() <= set(self._task.changelog_rows.topics)
 
     def renew(self, stored: TaskSnapshot | None) -> bool:
         """Take in what a new lease finds in Spark's state; False where the group has to be built from that anew.

@@ -44,6 +44,7 @@ class TaskSettings:
         groups: number of the job's groups.
         max_state_bytes: bytes of the task's state above which the job stops.
         max_error_rate: share of the latest records that may fail; 0: none; 1: any.
+        sub_topology: name of the task's sub-topology (see `SubTopology.identity`).
     """
 
     name: str
@@ -54,6 +55,7 @@ class TaskSettings:
     groups: int = 1
     max_state_bytes: int = 4_000_000_000
     max_error_rate: float = 1.0
+    sub_topology: str = ""
 
 
 class StateTask:
@@ -95,6 +97,10 @@ class StateTask:
         self._punctuated_at = 0
         self._is_new = True
         self._noted = 0
+
+    def was_left(self, position: TaskPosition) -> bool:
+        """Return whether a position is of this task's sub-topology, or of a release that did not name it."""
+        return position.sub_topology in ("", self.settings.sub_topology)
 
     def rows_as_written(self) -> ChangelogRows:
         """Return what turns changelog records into rows, in the formats that the table records."""
@@ -151,11 +157,12 @@ class StateTask:
             senders=self.input.senders,
             recent=recent.faded(),
             groups=self.settings.groups,
+            sub_topology=self.settings.sub_topology,
         )
         if result.is_empty and not times and not self._moves(position):
             return None
         check_error_rate(self.settings.name, position.n, recent, result, self.settings.max_error_rate)
-        sender = sender_name(self.settings.part, self.settings.number)
+        sender = sender_name(self.settings.sub_topology or self.settings.part, self.settings.number)
         return TaskCommit(self.settings.name, sender, result, position, self.changelogs, times)
 
     def committed(self, commit: TaskCommit) -> None:

@@ -72,10 +72,10 @@ def build_group(spec: JobSpec, lease: Lease, storage: GroupStorage) -> GroupRunn
         task = _task(spec, service, job, place, lease)
         stored = storage.read(place)
         writer = SnapshotWriter(task, stored)
-        writer.load(storage.blocks(place), _ANY)
+        is_loaded = writer.load(storage.blocks(place), _ANY) is not None
         tasks.append(task)
         writers[place] = writer
-        snapshots.append(stored)
+        snapshots.append(stored if is_loaded else None)
     return _runner(spec, service, job, lease, tasks, writers, snapshots)
 
 
@@ -163,6 +163,7 @@ def _task(spec: JobSpec, service: Service, job: Job, place: Place, lease: Lease)
         lease.groups,
         spec.max_state_bytes or state_bytes(memory_bytes(), spec.tables is Tables.PERSISTENT),
         spec.max_error_rate,
+        topology.identity,
     )
     return StateTask(
         engine, table, logged.router(number), logged.rows(), Announcer(idle_interval(lease.tasks)), settings

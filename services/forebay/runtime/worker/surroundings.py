@@ -13,6 +13,7 @@ from confluent_kafka.admin import AdminClient
 from forebay.job import Job
 from forebay.kafka.errors import failed
 from forebay.runtime.broker import BrokerView, check_same
+from forebay.runtime.changelog import ChangelogRows
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.spec import JobSpec
@@ -21,6 +22,7 @@ from forebay.runtime.task.reads import task_input
 from forebay.runtime.task.tail import Tail
 from forebay.runtime.worker.ends import last_stable
 from forebay.runtime.worker.tails import read_tails
+from forebay.stores.memory import MemoryTable
 
 log = logging.getLogger(__name__)
 
@@ -81,6 +83,9 @@ class GroupSurroundings:
         group = {"group.id": self._spec.restore_group, **_RESTORING}
         name = self._spec.application
         read_tails(name, tails, lambda: Consumer(self._spec.kafka.consumer(**group)), telling=True)
+
+    def former(self, number: int) -> list[Tail]:
+        return [Tail(topic, ChangelogRows({}, topic), number, MemoryTable(), {}) for topic in self._spec.former]
 
     def ends(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
         return last_stable(self._admin, places)

@@ -1,0 +1,193 @@
+"""Positions, timers and formats of sub-topologies that have another place in the topology now.
+
+A task's internal changelog is numbered by its sub-topology's place in the topology. Statements that are added, removed
+or reordered change places. So what an internal changelog holds is known by name: offsets by their partition, a store's
+format by the store, timers and event ids by the sub-topology that wrote them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from forebay.processor.timers import PREFIX as TIMERS
+from forebay.runtime.changelog import INTERNAL
+from forebay.runtime.protocol.position import Ends, TaskPosition
+from forebay.stores.kinds import PREFIX as FORMATS
+from forebay.stores.table import Change
+
+Partition = tuple[str, int]
+"""A topic, and the number of one of its partitions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a task of the topology as it is declared reads and keeps.
+
+    Args:
+        identity: of its sub-topology.
+        partitions: those it reads, without those of global tables.
+        whole: topics of the global tables that it reads.
+        stores: names of its stores.
+    """
+
+    identity: str
+    partitions: frozenset[Partition]
+    whole: frozenset[str]
+    stores: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What an internal changelog holds.
+
+    Args:
+        position: the last one; None: there is none.
+        scan: gives the internal rows whose keys begin with a prefix.
+    """
+
+    position: TaskPosition | None
+    scan: Callable[[bytes], Iterable[tuple[bytes, bytes]]]
+
+    @property
+    def ends(self) -> dict[Partition, int]:
+        """The offsets of its position."""
+        return {} if self.position is None else {(topic, number): end for topic, number, end in self.position.ends}
+
+    @property
+    def name(self) -> str:
+        """Name of the sub-topology that wrote it; "" if that is not known."""
+        return "" if self.position is None else self.position.sub_topology
+
+
+@dataclass(slots=True)
+class Move:
+    """What has to be committed for one place.
+
+    Args:
+        position: where its task stands from now on.
+        origins: places that it comes from.
+        changes: of its internal rows.
+    """
+
+    position: TaskPosition
+    origins: tuple[int, ...] = ()
+    changes: list[Change] = field(default_factory=list)
+
+
+def plan_moves(wanted: Sequence[Wanted], written: Sequence[Written]) -> dict[int, Move]:
+    """Return what has to be committed, by place, so that each task finds what it needs; nothing if nothing moved.
+
+    Offsets that nobody reads any more stay where they are, so that a statement that is put back continues from them.
+
+    Args:
+        wanted: by place in the topology.
+        written: by place, followed by the places that the topology no longer has.
+    """
+    plan = _Plan(wanted, written)
+    return plan.moves() if plan.is_needed else {}
+
+
+class _Plan:
+    def __init__(self, wanted: Sequence[Wanted], written: Sequence[Written]) -> None:
+        self._wanted, self._written = wanted, written
+        self._global = frozenset(topic for task in wanted for topic in task.whole)
+        self._holders = self._find_holders()
+        self._origins = [self._find_origins(task) for task in wanted]
+        self._heirs = [
+            [place for place, origins in enumerate(self._origins) if origin in origins]
+            for origin in range(len(written))
+        ]
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether anything is not where its task looks for it."""
+        for place, (task, origins) in enumerate(zip(self._wanted, self._origins, strict=True)):
+            if any(origin != place for origin in origins) or self._written[place].name not in ("", task.identity):
+                return True
+        formats = ((place, key) for place, each in enumerate(self._written) for key, _ in each.scan(FORMATS))
+        return any(self._targets(key, place) != [place] for place, key in formats)
+
+    def moves(self) -> dict[int, Move]:
+        """Return the moves of the places that change."""
+        moves = {place: self._position(place) for place in range(len(self._written)) if self._is_used(place)}
+        for origin in sorted(moves):
+            for key, value in self._written[origin].scan(INTERNAL):
+                targets = self._targets(key, origin)
+                if origin not in targets:
+                    moves[origin].changes.append((key, None))
+                for target in targets:
+                    if target != origin:
+                        moves[target].changes.append((key, value))
+        return {place: move for place, move in moves.items() if self._changes(place, move)}
+
+    def _find_holders(self) -> dict[Partition, int]:
+        """Return the place that holds the offset of each partition: the largest, should there be two."""
+        held = [(end, place, at) for place, each in enumerate(self._written) for at, end in each.ends.items()]
+        return {at: place for _, place, at in sorted(held) if at[0] not in self._global}
+
+    def _find_origins(self, task: Wanted) -> list[int]:
+        """Return the places that hold offsets of what a task reads, or were written for its sub-topology."""
+        held = {self._holders[partition] for partition in task.partitions if partition in self._holders}
+        named = {place for place, each in enumerate(self._written) if each.name and each.name == task.identity}
+        return sorted(held | named)
+
+    def _is_used(self, place: int) -> bool:
+        """Return whether a place belongs to the topology, or one that belongs to it takes over from there."""
+        return place < len(self._wanted) or bool(self._heirs[place])
+
+    def _position(self, place: int) -> Move:
+        """Return where a place stands: each offset is kept at the one place that reads it."""
+        newest = max((each.position for each in self._written if each.position is not None), key=lambda one: one.n)
+        readers = {partition: at for at, task in enumerate(self._wanted) for partition in task.partitions}
+        ends = {at: end for at, end in self._ends().items() if readers.get(at, self._holders[at]) == place}
+        if place >= len(self._wanted):
+            before = self._written[place].position or newest
+            return Move(replace(before, n=newest.n + 1, ends=_sorted(ends), senders=(), sub_topology=""))
+        task, origins = self._wanted[place], self._origins[place]
+        known = [position for origin in origins if (position := self._written[origin].position) is not None]
+        named = [origin for origin in origins if self._written[origin].name == task.identity or origins == [place]]
+        for each in [self._written[origin] for origin in named]:
+            ends |= {at: end for at, end in each.ends.items() if at[0] in task.whole}
+        topics = {topic for topic, _ in task.partitions}
+        position = replace(
+            known[0] if known else newest,
+            n=newest.n + 1,
+            stream_time=max((each.stream_time for each in known), default=-1),
+            closing_time=max((each.closing_time for each in known), default=-1),
+            ends=_sorted(ends),
+            senders=tuple(time for each in known for time in each.senders if time.topic in topics),
+            sub_topology=task.identity,
+        )
+        return Move(position, tuple(origins))
+
+    def _ends(self) -> dict[Partition, int]:
+        return {at: self._written[place].ends[at] for at, place in self._holders.items()}
+
+    def _changes(self, place: int, move: Move) -> bool:
+        """Return whether a move changes more than a commit's number."""
+        before = self._written[place].position
+        if move.changes or before is None:
+            return True
+        same = replace(move.position, n=before.n, sub_topology=before.sub_topology)
+        return _sorted(dict(self._written[place].ends)) != same.ends or replace(same, ends=before.ends) != before
+
+    def _targets(self, key: bytes, origin: int) -> list[int]:
+        """Return the places that need an internal row."""
+        if key.startswith(FORMATS):
+            store = key[len(FORMATS) :].decode()
+            # The changelog of a store that is gone is still in its format: what says so stays.
+            return [place for place, task in enumerate(self._wanted) if store in task.stores] or [origin]
+        heirs = self._heirs[origin]
+        if len(heirs) < 2 or not key.startswith(TIMERS):
+            return heirs
+        timer = key[len(TIMERS) :].decode().partition("\0")[0]
+        return [max(heirs, key=lambda place: self._named_in(timer, place))]
+
+    def _named_in(self, timer: str, place: int) -> int:
+        """Return the length of the longest store's name in a timer's; operators name their timers by their stores."""
+        return max((len(store) for store in self._wanted[place].stores if store in timer), default=0)
+
+
+def _sorted(ends: dict[Partition, int]) -> Ends:
+    return tuple((*partition, end) for partition, end in sorted(ends.items()))

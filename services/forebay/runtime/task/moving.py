@@ -1,0 +1,115 @@
+"""Finds what a group's tasks keep under another place of the topology, and commits it where it belongs now."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from forebay.processor.batch import BatchResult
+from forebay.processor.declared import declared_stores
+from forebay.runtime.changelog import ChangelogRouter
+from forebay.runtime.protocol.position import TaskPosition
+from forebay.runtime.task.commit import TaskCommit
+from forebay.runtime.task.inputs import TaskInput
+from forebay.runtime.task.moves import Move, Wanted, Written, plan_moves
+from forebay.runtime.task.reads import is_global
+from forebay.runtime.task.snapshot import Place
+from forebay.runtime.task.state_task import StateTask
+from forebay.runtime.task.tail import Tail
+from forebay.stores.kinds import PREFIX as FORMATS
+from forebay.stores.table import Table, prefix_end
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedMove:
+    """One place that changes.
+
+    Args:
+        tail: of its internal changelog.
+        task: None for a place that the topology no longer has.
+    """
+
+    tail: Tail
+    task: StateTask | None
+    move: Move
+
+    @property
+    def commit(self) -> TaskCommit:
+        """What goes into the transaction that moves a group's tasks."""
+        router = ChangelogRouter({}, self.tail.rows.internal, self.tail.number)
+        return TaskCommit(self.tail.name, "", BatchResult(changes=self.move.changes), self.move.position, router)
+
+    def apply(self) -> None:
+        """Change the task's table as the commit changed its internal changelog."""
+        if self.task is not None:
+            self.task.table.apply(self.move.changes, self.move.position.tag)
+            self.task.dirty.update(dict.fromkeys(key for key, _ in self.move.changes))
+
+
+def planned_moves(
+    tasks: Sequence[StateTask], inputs: Mapping[Place, TaskInput], tails: Sequence[Tail], former: Sequence[Tail]
+) -> list[PlannedMove]:
+    """Return what moves, once the tails were read; nothing if the topology is as it was.
+
+    Args:
+        tasks: of a group, by sub-topology and number.
+        inputs: of the tasks, by place.
+        tails: of the tasks, in their order.
+        former: of internal changelogs that belong to no sub-topology any more.
+    """
+    found = []
+    for number in sorted({tail.number for tail in tails}):
+        mine: list[tuple[Tail, StateTask | None]] = [
+            (tail, task) for tail, task in zip(tails, tasks, strict=True) if tail.number == number
+        ]
+        mine += [(tail, None) for tail in former if tail.number == number]
+        wanted = [_wanted(task, inputs[task.place]) for _, task in mine if task is not None]
+        written = [Written(_position(tail, task), _scan(tail.table)) for tail, task in mine]
+        found += [PlannedMove(*mine[place], move) for place, move in plan_moves(wanted, written).items()]
+    return found
+
+
+def log_moves(group: str, moves: Iterable[PlannedMove]) -> None:
+    """Log which sub-topologies continue from which internal changelogs."""
+    for each in moves:
+        if each.task is not None:
+            log.warning(
+                "%s: the topology changed: sub-topology %s, task %d, continues at %d offsets; %d timers, event ids and "
+                "store formats moved",
+                group,
+                each.task.settings.sub_topology,
+                each.tail.number,
+                len(each.move.position.ends),
+                len(each.move.changes),
+            )
+
+
+def without_lost_globals(task: StateTask, item: TaskInput, position: TaskPosition) -> TaskPosition:
+    """Return a position that reads global tables again whose rows are not there: their store has another name now."""
+    whole = {part.topic for part in item.parts if is_global(part)}
+    stores = [store.name for _, store in declared_stores(task.engine.processor) if store.is_global]
+    if all(task.table.get(FORMATS + name.encode()) is not None for name in stores):
+        return position
+    return replace(position, ends=tuple(end for end in position.ends if end[0] not in whole))
+
+
+def _position(tail: Tail, task: StateTask | None) -> TaskPosition | None:
+    if tail.position is not None or task is None:
+        return tail.position
+    return task.position if task.position.n else None
+
+
+def _wanted(task: StateTask, item: TaskInput) -> Wanted:
+    return Wanted(
+        task.settings.sub_topology,
+        frozenset((part.topic, part.partition) for part in item.parts if not is_global(part)),
+        frozenset(part.topic for part in item.parts if is_global(part)),
+        frozenset(store.name for _, store in declared_stores(task.engine.processor)),
+    )
+
+
+def _scan(table: Table) -> Callable[[bytes], Iterable[tuple[bytes, bytes]]]:
+    return lambda prefix: table.scan(prefix, prefix_end(prefix))
