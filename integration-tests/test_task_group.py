@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,13 +13,19 @@ from confluent_kafka.admin import AdminClient
 from loop_worker import LoopWorker, Snapshots
 from replays import check
 from service_bench import PARTITIONS, ServiceBench
+from topic_reading import read_topic
 
 from forebay.codec import Unavailable
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.topics import spec_of
 from forebay.platform import Platform
+from forebay.processor import Context
 from forebay.producing.base import FIXED_START_MS, Options
 from forebay.runtime.errors import OffsetsLost, StateConflict
+from forebay.runtime.task import turns
+from forebay.runtime.task.pacing import Limits
+from user_sessions.logic import UserSessions
+from user_sessions.model import UserActivity, UserSessionStats
 
 OTHER = {"checkpoint": "checkpoint-2"}
 
@@ -170,6 +177,52 @@ def test_lost_input_stops_the_job_and_nothing_of_it_is_committed(bench: Bench) -
     with pytest.raises(OffsetsLost, match=f"{INPUT}-0: offset 0 is wanted, but the topic holds 2 to"):
         worker.read_everything()
     assert bench.outputs()[0] == []
+
+
+def test_a_record_that_runs_out_of_memory_goes_to_errors_and_nothing_else_does(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process, poison = UserSessions.process, b"poison-key"
+
+    def hungry(self: UserSessions, event: UserActivity, ctx: Context[UserSessionStats]) -> None:
+        process(self, event, ctx)
+        if ctx.key == poison.decode():
+            raise MemoryError
+
+    monkeypatch.setattr(UserSessions, "process", hungry)
+    feed(bench, 1, 200)
+    good = next(message.value() for messages in read_topic(bench.settings, INPUT).values() for message in messages)
+    bench.send((poison, good, {}))
+    feed(bench, 2, 200)
+    worker, failures = LoopWorker(bench).open(), 0
+    while not bench.has_read_everything():
+        try:
+            worker.read_everything()
+        except MemoryError:
+            failures += 1
+            worker.group.abandon()
+            worker.open()
+    assert failures <= 1, "the records before it are committed first, then it is committed alone"
+    reports = [dict(message.headers() or []) for message in bench.errors() if message.key() == poison]
+    assert [report["error.class"] for report in reports] == [b"MemoryError"]
+    assert poison.decode() not in {key for outputs in bench.outputs().values() for key, _, _ in outputs}
+    assert sum(map(len, bench.outputs().values())) > 300
+
+
+def test_slow_logic_is_committed_in_pieces_and_nothing_is_lost(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    process = UserSessions.process
+
+    def slow(self: UserSessions, event: UserActivity, ctx: Context[UserSessionStats]) -> None:
+        time.sleep(0.003)
+        process(self, event, ctx)
+
+    monkeypatch.setattr(UserSessions, "process", slow)
+    monkeypatch.setattr(turns, "PROCESSING_SECONDS", 0.2)
+    feed(bench, 1)
+    worker = LoopWorker(bench, limits=Limits(max_records=50_000)).open()
+    worker.read_everything()
+    assert max(task.position.n for task in worker.group.tasks) > 5
+    bench.check()
 
 
 @pytest.mark.timeout(300)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from forebay.runtime.task.pacing import BACKLOG_SECONDS, READ_AHEAD, Limits, Pacing
@@ -154,7 +156,13 @@ def test_what_the_last_commit_could_not_take_is_due_at_once(pacing: Pacing) -> N
     assert not pacing.is_due(0), "it was given up, and nothing is there"
 
 
-def test_commits_that_were_too_large_stay_half_as_large(pacing: Pacing) -> None:
+def committed(pacing: Pacing, times: int) -> None:
+    for _ in range(times):
+        pacing.committed()
+        pacing.begin(0)
+
+
+def test_after_a_commit_that_was_too_large_the_next_is_half_as_large(pacing: Pacing) -> None:
     assert pacing.halve() == 2_500
     pacing.committed()
     pacing.begin(0)
@@ -162,3 +170,41 @@ def test_commits_that_were_too_large_stay_half_as_large(pacing: Pacing) -> None:
     for _ in range(20):
         pacing.halve()
     assert pacing.most == 1
+
+
+def test_failures_in_a_row_reach_a_single_record_soon(pacing: Pacing) -> None:
+    """Each costs a restore."""
+    assert [pacing.halve() for _ in range(4)] == [2_500, 625, 39, 1]
+
+
+def test_commits_grow_again_to_their_limits_after_success(pacing: Pacing) -> None:
+    for _ in range(20):
+        pacing.halve()
+    sizes = []
+    for _ in range(100):
+        committed(pacing, 1)
+        sizes.append(pacing.most)
+    assert sizes == sorted(sizes)
+    assert max(after / before for before, after in itertools.pairwise(sizes)) < 2.5
+    assert pacing.most == 5_000
+    pacing.took(1, 999)
+    assert not pacing.is_full
+    pacing.took(1, 1)
+    assert pacing.is_full
+
+
+def test_where_larger_commits_fail_at_once_they_are_tried_less_and_less_often(pacing: Pacing) -> None:
+    needed = []
+    for _ in range(10):
+        pacing.halve()
+        count = 0
+        while pacing.most < 5_000:
+            committed(pacing, 1)
+            count += 1
+        needed.append(count)
+    assert needed[:5] == [4, 8, 16, 32, 64]
+    assert needed[-1] == 256
+    committed(pacing, 300)
+    pacing.halve()
+    committed(pacing, 4)
+    assert pacing.most == 5_000, "what was large for long counts as one that fits"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from operator import length_hint
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -28,7 +29,7 @@ class Arrival(NamedTuple):
     key: str | None
     event: Any
     timestamp: int
-    failure: DecodeError | None = None
+    failure: Exception | None = None
     ident_of: Callable[[Any], str | None] | None = None
 
 
@@ -60,28 +61,55 @@ _made = tuple.__new__
 """Makes a named tuple of all its fields: its own way there costs three times as much."""
 
 
-def arrivals(
-    streams: Sequence[Iterable[Message]], plan: Plan, times: EventTimes, counts: dict[str, int]
-) -> Iterator[Arrival]:
+class Streams:
+    """The records of one commit, and how many of each stream were processed.
+
+    Args:
+        streams: one per input partition, each of one topic, sorted by (topic, partition).
+        blames_memory: whether a MemoryError while a record is decoded is the record's fault.
+    """
+
+    def __init__(self, streams: Sequence[Iterable[Message]], *, blames_memory: bool = False) -> None:
+        self.iterators = [iter(stream) for stream in streams]
+        self.blames_memory = blames_memory
+        self.ended: set[int] = set()
+        """Streams of which every record was processed, by index."""
+        self._lengths = [length_hint(each) for each in self.iterators]
+
+    def processed(self) -> list[int]:
+        """Return how many records of each stream were processed, when `arrivals` is left before its end.
+
+        One record of each stream that has not ended is decoded and waits for its turn.
+        """
+        left = [length_hint(each) for each in self.iterators]
+        return [
+            length if index in self.ended else max(0, length - left[index] - 1)
+            for index, length in enumerate(self._lengths)
+        ]
+
+
+def arrivals(given: Streams, plan: Plan, times: EventTimes, counts: dict[str, int]) -> Iterator[Arrival]:
     """Yield the records of all streams by event time (semantics.md, order of processing).
 
     Of equal times tables come first, then the order of the streams counts. A record that can't be used comes right
     after its predecessor in its own stream.
 
     Args:
-        streams: one per input partition, each of one topic, sorted by (topic, partition).
         times: event times outside of them are failures.
         counts: records read are added here by topic, once their stream ends.
     """
+    streams, ended, blames_memory = given.iterators, given.ended, given.blames_memory
     if len(streams) == 1:
-        yield from _decoded(streams[0], plan, times, counts)
+        yield from _decoded(streams[0], plan, times, counts, blames_memory)
         return
     heap: list[tuple[int, bool, int, Arrival, Iterator[Arrival]]] = []
     last = [-1] * len(streams)
     for index, stream in enumerate(streams):
-        records = _decoded(stream, plan, times, counts)
+        records = _decoded(stream, plan, times, counts, blames_memory)
         first = next(records, None)
-        if first is not None:
+        if first is None:
+            ended.add(index)
+        else:
             heap.append((first.timestamp, _name(first.message, plan) not in plan.tables, index, first, records))
     heapq.heapify(heap)
     while heap:
@@ -91,12 +119,15 @@ def arrivals(
         following = next(records, None)
         if following is None:
             heapq.heappop(heap)
+            ended.add(index)
         else:
             at = following.timestamp if following.failure is None else last[index]
             heapq.heapreplace(heap, (at, rank, index, following, records))
 
 
-def _decoded(stream: Iterable[Message], plan: Plan, times: EventTimes, counts: dict[str, int]) -> Iterator[Arrival]:
+def _decoded(
+    stream: Iterable[Message], plan: Plan, times: EventTimes, counts: dict[str, int], blames_memory: bool
+) -> Iterator[Arrival]:
     first, last = times.first, times.last
     topic, name, decode, read, timestamp_of, ident_of, extract = "", "", None, 0, None, None, None
     key_of: Callable[[bytes], str] = bytes.decode
@@ -117,29 +148,34 @@ def _decoded(stream: Iterable[Message], plan: Plan, times: EventTimes, counts: d
                 raise DecodeError("the record's key is null" if key is None else "the record's value is null")
             text = None if key is None else key_of(key)
             event = None if value is None else decode(value)
-        except UnicodeDecodeError as error:
-            yield Arrival(message, None, None, -1, DecodeError(f"the record's key is not UTF-8: {error}"))
-            continue
-        except DecodeError as error:
-            yield Arrival(message, None, None, -1, error)
+        except Exception as error:
+            yield Arrival(message, None, None, -1, _refusal(error, "the record can't be decoded", blames_memory))
             continue
         try:
             timestamp = message.timestamp()[1] if timestamp_of is None or event is None else timestamp_of(event)
             timestamp = timestamp if extract is None else extract(message, text, event)
             if timestamp.__class__ is not int or not first <= timestamp <= last:
                 raise DecodeError(_unusable_time(timestamp, times))
-        except (Unavailable, MemoryError):
-            raise
-        except DecodeError as error:
-            yield Arrival(message, None, None, -1, error)
         except Exception as error:
-            failure = DecodeError(f"the record's event time can't be told: {type(error).__name__}: {error}")
-            yield Arrival(message, None, None, -1, failure)
+            yield Arrival(
+                message, None, None, -1, _refusal(error, "the record's event time can't be told", blames_memory)
+            )
         else:
             at, ident = -1 if timeless else timestamp, None if event is None else ident_of
             yield _made(Arrival, (message, text, event, at, None, ident))
     if read:
         counts[name] = counts.get(name, 0) + read
+
+
+def _refusal(error: Exception, what: str, blames_memory: bool) -> DecodeError:
+    """Return why a record can't be used. Raises an error that is not the record's fault."""
+    if isinstance(error, DecodeError):
+        return error
+    if isinstance(error, Unavailable) or (isinstance(error, MemoryError) and not blames_memory):
+        raise error
+    if isinstance(error, UnicodeDecodeError):
+        return DecodeError(f"the record's key is not UTF-8: {error}")
+    return DecodeError(f"{what}: {type(error).__name__}: {error}")
 
 
 def _name(message: Message, plan: Plan) -> str:

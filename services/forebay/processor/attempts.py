@@ -13,12 +13,15 @@ from forebay.stores.rows import StoreEncodeError
 log = logging.getLogger(__name__)
 
 
-def compute(name: str, engine: TaskEngine, attempt: Callable[[StateEncoding], BatchResult]) -> BatchResult:
+def compute(
+    name: str, engine: TaskEngine, attempt: Callable[[StateEncoding], BatchResult], *, blames_memory: bool = False
+) -> BatchResult:
     """Return a batch's result; a record or timer that put what can't be written is among its errors.
 
     Args:
         name: of the task, for the log.
         attempt: runs the batch on `engine` from its input on, and finishes it.
+        blames_memory: whether a row that takes too much memory to be encoded is the fault of what put it.
 
     Raises:
         StoreEncodeError: what can't be written was put by no record and no timer of this batch.
@@ -26,7 +29,9 @@ def compute(name: str, engine: TaskEngine, attempt: Callable[[StateEncoding], Ba
     position = engine.position
     try:
         return attempt(StateEncoding.AT_END)
-    except StoreEncodeError as error:
-        log.warning("%s: %s: looking for the record", name, error)
+    except (StoreEncodeError, MemoryError) as error:
+        if isinstance(error, MemoryError) and not blames_memory:
+            raise
+        log.warning("%s: %s: looking for the record", name, str(error) or "MemoryError")
         engine.load(position)
         return attempt(StateEncoding.EACH)

@@ -39,3 +39,9 @@ class BatchResult:
     def is_empty(self) -> bool:
         """Whether nothing happened that must be kept."""
         return not (self.records_by_topic or self.outputs or self.onward or self.errors or self.late or self.changes)
+
+
+def latest(outputs: list[Output], tables: frozenset[str]) -> list[Output]:
+    """Return the outputs without the rows of `tables` that a later one of their key replaces."""
+    last = {(output.target, output.key): index for index, output in enumerate(outputs) if output.target in tables}
+    return [o for i, o in enumerate(outputs) if o.target not in tables or last[o.target, o.key] == i]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from forebay.codec import Codec
-from forebay.formats import Format
+from forebay.formats import Format, key_reader, key_writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +46,13 @@ class Codecs:
     def targets(self) -> Mapping[str, Codec[Any]]:
         """Whatever can be forwarded to, the default first."""
         return {**self.repartitions, **self.outputs}
+
+
+def key_readers(keys: Mapping[str, Format[Any]]) -> dict[str, Callable[[bytes], str]]:
+    """Return what makes a key's row text of its bytes, by topic; of keys that are UTF-8, nothing."""
+    return {name: key_reader(kind) for name, kind in keys.items() if not kind.is_text}
+
+
+def key_writers(keys: Mapping[str, Format[Any]]) -> dict[str, Callable[[str], bytes]]:
+    """Return what makes a key's bytes of its row text, by topic; of keys that are UTF-8, nothing."""
+    return {name: key_writer(kind) for name, kind in keys.items() if not kind.is_text}

@@ -8,6 +8,7 @@ from typing import Any
 
 from forebay.codec import Codec, EncodeError
 from forebay.processor.api import NO_KEY, NoKey
+from forebay.processor.engine_settings import OUTPUT_BYTES
 from forebay.processor.messages import Headers, Message, Output
 from forebay.processor.timers import NEVER
 from forebay.room import HEADER_BYTES, Room
@@ -30,6 +31,7 @@ class TaskContext:
         targets: codec of each output topic and of the next stage, by name, and what it takes.
         default: the target of what is forwarded without one; "": there is none.
         max_bytes: largest output value.
+        max_output_bytes: what the outputs of one record or timer may take together.
         timers: what the topic of the task's timers takes.
         write_key: what makes a key's bytes of its row text, by target; UTF-8 unless named.
         names: by topic, where its records are known by another.
@@ -39,6 +41,7 @@ class TaskContext:
         "_default",
         "_default_target",
         "_max_bytes",
+        "_max_output_bytes",
         "_names",
         "_targets",
         "_timers",
@@ -48,6 +51,7 @@ class TaskContext:
         "key",
         "late_by",
         "message",
+        "output_bytes_left",
         "outputs",
         "stream_time",
         "timer_ops",
@@ -59,6 +63,7 @@ class TaskContext:
         targets: Mapping[str, Target],
         default: str,
         max_bytes: int,
+        max_output_bytes: int,
         timers: Room,
         write_key: Mapping[str, Callable[[str], bytes]] = MappingProxyType({}),
         names: Mapping[str, str] = MappingProxyType({}),
@@ -67,6 +72,7 @@ class TaskContext:
         self._default = default
         self._default_target = targets.get(default)
         self._max_bytes = max_bytes
+        self._max_output_bytes = max_output_bytes
         self._timers = timers
         self._write_key = write_key
         self._names = names
@@ -78,6 +84,8 @@ class TaskContext:
         self.closing_time = -1
         self.late_by = IN_TIME
         self.outputs: list[Output] = []
+        self.output_bytes_left = max_output_bytes
+        """What the outputs of the record or timer in hand may still take."""
         self.timer_ops: list[tuple[str, str, int | None]] = []
 
     @property
@@ -140,6 +148,13 @@ class TaskContext:
             size += sum(len(name) + len(text or b"") + HEADER_BYTES for name, text in headers)
         if size > room.most or at.__class__ is not int or not room.first <= at <= room.last:
             room.check(f"an output to {to} (key of {0 if raw is None else len(raw)} bytes)", size, at)
+        self.output_bytes_left -= size + OUTPUT_BYTES
+        if self.output_bytes_left < 0:
+            raise EncodeError(
+                f"the outputs of one record or timer take more than {self._max_output_bytes} bytes (max_output_bytes; "
+                f"each output counts as {OUTPUT_BYTES} bytes and its key, value and headers): bound what the logic "
+                "forwards, or raise the limit"
+            )
         self.outputs.append(_made(Output, (raw, data, at, to, headers, partition)))
 
     def partitions_of(self, target: str) -> int:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from forebay.codec import EncodeError, Unavailable
-from forebay.formats import Format, key_reader, key_writer
 from forebay.processor.api import AnyProcessor, LateRecord, Timer
-from forebay.processor.arrivals import Plan, TimerMessage, arrivals
-from forebay.processor.batch import BatchResult, Position
-from forebay.processor.codecs import Codecs
+from forebay.processor.arrivals import Plan, Streams, TimerMessage, arrivals
+from forebay.processor.batch import BatchResult, Position, latest
+from forebay.processor.codecs import Codecs, key_readers, key_writers
 from forebay.processor.context import IN_TIME, TaskContext
 from forebay.processor.declared import bind_stores
 from forebay.processor.dedupe import Dedupe
-from forebay.processor.engine_settings import Emit, EngineSettings, StateEncoding
+from forebay.processor.effects import Effects
+from forebay.processor.engine_settings import UNBOUNDED, Bounds, Emit, EngineSettings, StateEncoding
 from forebay.processor.messages import ErrorStage, Message, Output
 from forebay.processor.side_topics import error_record, late_record
 from forebay.processor.timers import Timers
@@ -23,6 +24,12 @@ from forebay.stores.binding import TaskStores
 from forebay.stores.kinds import Kinds
 from forebay.stores.rows import Journal
 from forebay.stores.table import Table
+
+_FAILURES = (Exception, SystemExit)
+"""What logic may raise. A call of `sys.exit` ends the record, not the worker."""
+
+_MOST_FIRED_OUTPUTS = 100_000
+"""Outputs of a commit above which its timers wait for the next commit."""
 
 
 class TaskEngine:
@@ -49,9 +56,15 @@ class TaskEngine:
             name: (codec, rooms.onward(name) if name in codecs.repartitions else rooms.output(name))
             for name, codec in targets.items()
         }
-        write_keys, read_keys = _key_writers(codecs.keys), _key_readers(codecs.keys)
+        write_keys, read_keys = key_writers(codecs.keys), key_readers(codecs.keys)
         self._context = TaskContext(
-            fitted, next(iter(targets), ""), settings.max_record_bytes, rooms.internal, write_keys, codecs.names
+            fitted,
+            next(iter(targets), ""),
+            settings.max_record_bytes,
+            settings.max_output_bytes,
+            rooms.internal,
+            write_keys,
+            codecs.names,
         )
         self._plan = Plan(
             codecs.inputs,
@@ -72,7 +85,9 @@ class TaskEngine:
         self.dedupe = Dedupe(settings.dedupe_retention_ms)
         self.position = Position()
         self._result = BatchResult()
-        self._encoding = StateEncoding.AT_END
+        self._encoding, self._bounds, self._given = StateEncoding.AT_END, UNBOUNDED, Streams(())
+        self._most_output_bytes = settings.max_output_bytes
+        self._effects = Effects(self._context, self._journal, self.timers)
 
     @property
     def footprint_bytes(self) -> int:
@@ -110,29 +125,39 @@ class TaskEngine:
         streams: Sequence[Iterable[Message]],
         clock: int,
         encoding: StateEncoding = StateEncoding.AT_END,
-    ) -> None:
+        bounds: Bounds = UNBOUNDED,
+    ) -> list[int] | None:
         """Process a batch's records.
 
         Args:
             streams: one per input partition, each in offset order, sorted by (topic, partition); they are
-                merged by event time (see `arrivals`).
+                merged by event time (see `arrivals`). Lists, if the time is bounded.
             clock: the batch's clock (ms); event times beyond clock + max_future_ms, or that the changelogs don't take,
                 are errors.
 
+        Returns:
+            None if all records were processed. If the time was over before, how many of each stream were.
+
         Raises:
-            Unavailable: the batch can't be computed now.
+            Unavailable: the batch can't be computed now. MemoryError: see `taken`.
         """
         result = self._result = BatchResult(outputs=self._reset_context(clock))
-        self._encoding = encoding
+        self._encoding, self._bounds = encoding, bounds
         self._rooms.begin(clock)
         times = self._rooms.event_times(clock, self.settings.max_future_ms)
         seen, digest = self.dedupe.seen, self.dedupe.digest
         stream_time = self.position.stream_time
         context, deduping = self._context, self.settings.dedupe_retention_ms > 0
         timers, attempt = self.timers, self._attempt
+        given = self._given = Streams(streams, blames_memory=bounds.blames_memory)
+        # At least one record is processed, or else a slow record would never be committed.
+        over, until, monotonic = math.inf, bounds.until, bounds.monotonic
         for message, key, event, timestamp, failure, ident_of in arrivals(
-            streams, self._plan, times, result.records_by_topic
+            given, self._plan, times, result.records_by_topic
         ):
+            if monotonic() > over:
+                return self._cut(streams, stream_time)
+            over = until
             if failure is not None:
                 self._report(message, failure, clock, ErrorStage.DECODE)
                 continue
@@ -141,34 +166,62 @@ class TaskEngine:
             if deduping and ident_of is not None:
                 try:
                     identity = None if (name := ident_of(event)) is None else digest(name)
-                except (Unavailable, MemoryError):
-                    raise
-                except Exception as error:
+                except _FAILURES as error:
+                    self._raise_unless_blamed(error)
                     self._report(message, error, clock)
                     continue
                 if identity is not None and seen(identity, now):
                     result.duplicates += 1
                     continue
-            stream_time = now
             context.stream_time = now
             if now > context.closing_time:
                 context.closing_time = now
-            if timers.first <= context.closing_time:
-                self._fire(clock)
+            if timers.first <= context.closing_time and not self._fire(clock):
+                return self._cut(streams, stream_time)
+            stream_time = now
             context.key, context.timestamp, context.message = key, timestamp, message
             if attempt(message, event, clock) and identity is not None:
                 self.dedupe.add(identity, now)
         self.position = Position(stream_time, self.position.closing_time)
+        return None
 
-    def close(self, until: int, clock: int) -> None:
-        """Move the closing time on to `until` (ms), if it is not there yet, and fire what is due by then."""
+    def taken(self) -> int:
+        """Return how many records were processed before the one at which `run` raised MemoryError."""
+        return sum(self._given.processed())
+
+    @property
+    def progress(self) -> object:
+        """What differs whenever a record, a timer or an output was added since it was last looked at."""
+        context = self._context
+        return context.message, context.key, len(context.outputs)
+
+    def _cut(self, streams: Sequence[Iterable[Message]], stream_time: int) -> list[int]:
+        """End a run before the record in hand; return how many records of each stream were processed."""
+        self.position = Position(stream_time, self.position.closing_time)
+        given, counts, names = self._given, self._result.records_by_topic, self._codecs.names
+        processed = given.processed()
+        for index, count in enumerate(processed):
+            if count and index not in given.ended:
+                topic: str = streams[index][0].topic()  # type: ignore[index]
+                name = names.get(topic, topic)
+                counts[name] = counts.get(name, 0) + count
+        return processed
+
+    def close(self, until: int, clock: int) -> bool:
+        """Move the closing time on to `until` (ms), if it is not there yet, and fire what is due by then.
+
+        Returns:
+            Whether everything due was fired: if the time was over before, the closing time stays.
+        """
         stream_time, closing_time = self.position.stream_time, max(self.position.closing_time, until)
         if stream_time < 0 or closing_time == self.position.closing_time:
-            return
+            return True
         self._context.stream_time = stream_time
         self._context.closing_time = max(stream_time, closing_time)
-        self._fire(clock)
+        if not self._fire(clock):
+            return False
         self.position = Position(stream_time, closing_time)
+        return True
 
     def tick(self, idle_ms: int, clock: int) -> None:
         """Let idle time pass: move the closing time on (see `Processor.idle`) and fire what is due by then.
@@ -181,7 +234,9 @@ class TaskEngine:
         idle_until = self._idle_until(idle_ms)
         self._context.stream_time = stream_time
         self._context.closing_time = max(closing_time, idle_until)
-        if self._fire(clock):
+        fired = self._result.timers_fired
+        self._fire(clock)
+        if self._result.timers_fired > fired:
             self.position = Position(stream_time, max(closing_time, idle_until))
 
     def is_due(self, idle_ms: int) -> bool:
@@ -192,18 +247,18 @@ class TaskEngine:
         """Call the processor's `on_wall_clock` at `now` (ms); a failure goes to .errors and undoes what it did."""
         context = self._context
         context.key, context.timestamp, context.message = "", now, None
+        context.output_bytes_left = self.settings.max_output_bytes
         mark = len(context.outputs)
         try:
             self.processor.on_wall_clock(now, context)
             if self._encoding is StateEncoding.EACH:
-                self._check_puts()
-        except (Unavailable, MemoryError):
-            raise
-        except Exception as error:
-            self._undo(mark)
+                self._effects.check_puts()
+        except _FAILURES as error:
+            self._effects.undo(mark)
+            self._raise_unless_blamed(error)
             self._report(TimerMessage(Timer(now, "wall clock", "")), error, now)
         else:
-            self._keep()
+            self._effects.keep()
 
     def _idle_until(self, idle_ms: int) -> int:
         idle = self.processor.idle
@@ -218,7 +273,7 @@ class TaskEngine:
             result.onward = [output for output in result.outputs if output.target in self._repartitions]
             result.outputs = [output for output in result.outputs if output.target not in self._repartitions]
         if self._cached_outputs:
-            result.outputs = _latest(result.outputs, self._cached_outputs)
+            result.outputs = latest(result.outputs, self._cached_outputs)
         changes = result.changes = []
         for rows in self._stores:
             changes.extend(rows.changes())
@@ -241,6 +296,7 @@ class TaskEngine:
 
     def _attempt(self, message: Message, event: Any, clock: int) -> bool:
         context = self._context
+        context.output_bytes_left = self._most_output_bytes
         mark = len(context.outputs)
         try:
             if event is None:
@@ -248,50 +304,66 @@ class TaskEngine:
             else:
                 self.processor.process(event, context)
             if self._encoding is StateEncoding.EACH:
-                self._check_puts()
-        except (Unavailable, MemoryError):
-            raise
+                self._effects.check_puts()
         except LateRecord as late:
-            self._undo(mark)
+            self._effects.undo(mark)
             self._report_late(message, late.by_ms, clock)
             return False
-        except Exception as error:
-            self._undo(mark)
+        except _FAILURES as error:
+            self._effects.undo(mark)
+            self._raise_unless_blamed(error)
             self._report(message, error, clock)
             return False
         if context.late_by != IN_TIME:
             self._report_late(message, context.late_by, clock)
             context.late_by = IN_TIME
-        # As _keep does, without the call: most records set no timer.
+        # As `Effects.keep` does, without the call: most records set no timer.
         self._journal.entries.clear()
         if context.timer_ops:
-            self._keep()
+            self._effects.keep()
         return True
 
-    def _fire(self, clock: int) -> int:
-        context, fired = self._context, 0
-        context.message = None
-        while (timer := self.timers.pop_due(context.closing_time)) is not None:
-            fired += 1
-            context.key, context.timestamp = timer.key, timer.due
-            mark = len(context.outputs)
-            try:
-                self.processor.on_timer(timer, context)
-                if context.late_by != IN_TIME:
-                    raise RuntimeError("a timer has no record that could be late: call ctx.late() in process() only")
-                if self._encoding is StateEncoding.EACH:
-                    self._check_puts()
-            except (Unavailable, MemoryError):
-                raise
-            except Exception as error:
-                self._undo(mark)
-                self._report(TimerMessage(timer), error, clock)
-            else:
-                self._keep()
-        self._result.timers_fired += fired
-        return fired
+    def _fire(self, clock: int) -> bool:
+        """Fire the timers due by the context's closing time; return whether that were all of them.
 
-    def _report(self, message: Message, error: Exception, clock: int, stage: str = ErrorStage.PROCESS) -> None:
+        If the time is over, or if what was fired makes a commit too large, the others fire with the next commit.
+        """
+        context, fired, bounds = self._context, 0, self._bounds
+        context.message = None
+        try:
+            while (timer := self.timers.pop_due(context.closing_time)) is not None:
+                fired += 1
+                context.key, context.timestamp = timer.key, timer.due
+                context.output_bytes_left = self._most_output_bytes
+                mark = len(context.outputs)
+                try:
+                    self.processor.on_timer(timer, context)
+                    if context.late_by != IN_TIME:
+                        raise RuntimeError(
+                            "a timer has no record that could be late: call ctx.late() in process() only"
+                        )
+                    if self._encoding is StateEncoding.EACH:
+                        self._effects.check_puts()
+                except _FAILURES as error:
+                    self._effects.undo(mark)
+                    self._raise_unless_blamed(error)
+                    self._report(TimerMessage(timer), error, clock)
+                else:
+                    self._effects.keep()
+                if bounds is not UNBOUNDED and (
+                    bounds.monotonic() > bounds.until or len(context.outputs) > _MOST_FIRED_OUTPUTS
+                ):
+                    return self.timers.first > context.closing_time
+        finally:
+            self._result.timers_fired += fired
+        return True
+
+    def _raise_unless_blamed(self, error: BaseException) -> None:
+        """Raise a failure again that is not the fault of the record or timer in hand."""
+        if isinstance(error, Unavailable) or (isinstance(error, MemoryError) and not self._bounds.blames_memory):
+            raise error
+
+    def _report(self, message: Message, error: BaseException, clock: int, stage: str = ErrorStage.PROCESS) -> None:
         if isinstance(error, EncodeError):
             stage = ErrorStage.ENCODE
         service, room = self.settings.service, self._rooms.errors
@@ -300,38 +372,3 @@ class TaskEngine:
     def _report_late(self, message: Message, by_ms: int, clock: int) -> None:
         stream_time, room = self._context.stream_time, self._rooms.late
         self._result.late.append(late_record(message, by_ms, stream_time, clock, room))
-
-    def _check_puts(self) -> None:
-        for rows, key, _, _ in self._journal.entries:
-            rows.check(key)
-
-    def _keep(self) -> None:
-        self._journal.entries.clear()
-        ops = self._context.timer_ops
-        if ops:
-            for name, key, due in ops:
-                if due is None:
-                    self.timers.cancel(name, key)
-                else:
-                    self.timers.schedule(name, key, due)
-            ops.clear()
-
-    def _undo(self, mark: int) -> None:
-        self._journal.roll_back()
-        self._context.timer_ops.clear()
-        self._context.late_by = IN_TIME
-        del self._context.outputs[mark:]
-
-
-def _key_readers(keys: Mapping[str, Format[Any]]) -> dict[str, Callable[[bytes], str]]:
-    return {name: key_reader(kind) for name, kind in keys.items() if not kind.is_text}
-
-
-def _key_writers(keys: Mapping[str, Format[Any]]) -> dict[str, Callable[[str], bytes]]:
-    return {name: key_writer(kind) for name, kind in keys.items() if not kind.is_text}
-
-
-def _latest(outputs: list[Output], tables: frozenset[str]) -> list[Output]:
-    """Leave out the rows of `tables` that a later one of their key replaces."""
-    last = {(output.target, output.key): index for index, output in enumerate(outputs) if output.target in tables}
-    return [o for i, o in enumerate(outputs) if o.target not in tables or last[o.target, o.key] == i]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -28,6 +31,28 @@ class StateEncoding(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Bounds:
+    """What one commit of a task may take.
+
+    Args:
+        until: time, by `monotonic` (seconds), after which no further record or timer is begun.
+        blames_memory: whether a MemoryError is the fault of the record or timer in hand. In a commit of many records it
+            is not: each of them takes memory. In a commit of one record nothing else is left to blame.
+    """
+
+    until: float = math.inf
+    blames_memory: bool = False
+    monotonic: Callable[[], float] = time.monotonic
+
+
+UNBOUNDED = Bounds()
+
+MAX_OUTPUT_BYTES = 128 << 20
+OUTPUT_BYTES = 200
+"""Memory that an output takes in addition to its key, value and headers."""
+
+
+@dataclass(frozen=True, slots=True)
 class EngineSettings:
     """How a task treats its records.
 
@@ -37,6 +62,8 @@ class EngineSettings:
         dedupe_retention_ms: stream time for which event ids are remembered; 0 switches it off.
         max_future_ms: how far an event time may lie ahead of the batch's clock.
         max_record_bytes: largest output value.
+        max_output_bytes: what the outputs of one record or timer may take together, `OUTPUT_BYTES` each included, so
+            that it bounds their number too.
         limits: what the topics take that the task writes to: larger is refused, on the record that caused it.
         cached_objects: decoded rows kept per store from batch to batch.
         on_change: what to do with a store's rows when it is declared otherwise than they were written.
@@ -47,6 +74,7 @@ class EngineSettings:
     dedupe_retention_ms: int = 600_000
     max_future_ms: int = 3_600_000
     max_record_bytes: int = 1_000_000
+    max_output_bytes: int = MAX_OUTPUT_BYTES
     limits: TaskLimits = field(default_factory=TaskLimits)
     cached_objects: int = 50_000
     on_change: OnChange = OnChange.REFUSE

@@ -14,7 +14,7 @@ _LONGEST_TEXT = 2_000
 
 
 def error_record(
-    message: Message, service: str, stage: str, error: Exception, clock: int, room: Room | None = None
+    message: Message, service: str, stage: str, error: BaseException, clock: int, room: Room | None = None
 ) -> SideRecord:
     """Return the record that tells of `error`: key, value and headers unchanged, error.* headers added.
 
@@ -98,10 +98,12 @@ def _original_headers(message: Message) -> Headers | None:
         return None
 
 
-def _said(error: Exception) -> str:
+def _said(error: BaseException) -> str:
     """Return an error's text, not too long a one; an error whose text can't be made is no reason to stop."""
     try:
         text = str(error)
     except Exception as failure:
         return f"(its text can't be made: {type(failure).__name__})"
+    if not text and isinstance(error, MemoryError):
+        return "the memory did not suffice, though nothing else was in this commit: bound what this record makes"
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}... ({len(text)} characters)"

@@ -15,6 +15,9 @@ SHARE_OF_MEMORY = 16
 SHARE_OF_STATE = 2
 """The other half is the JVM's, and that of what a batch takes."""
 
+_MOST_OUTPUT_BYTES = 128 << 20
+_SHARE_OF_OUTPUTS = 8
+
 _DISK_STATE_BYTES = 4_000_000_000
 
 _YOUNG_OBJECTS = 400_000
@@ -48,6 +51,11 @@ def memory_bytes(limits: Iterable[Path] = _LIMITS) -> int:
 def batch_bytes(memory: int) -> int:
     """Return the default limit of a batch's records where there is that much memory (bytes)."""
     return min(MOST_BATCH_BYTES, memory // SHARE_OF_MEMORY)
+
+
+def output_bytes(memory: int) -> int:
+    """Return the default limit of one record's outputs where there is that much memory (bytes)."""
+    return min(_MOST_OUTPUT_BYTES, memory // _SHARE_OF_OUTPUTS)
 
 
 def state_bytes(memory: int, on_disk: bool) -> int:

@@ -48,6 +48,7 @@ class JobSpec:
         schema_ids: registered id of each contract written, by topic.
         topic_limits: what the topics written take, by name, as the brokers said at the start.
         code_version: of library, logic and settings.
+        max_output_bytes: of the outputs of one record; 0: what the worker's memory allows.
         max_state_bytes: of a task's state; 0: what the worker's memory allows.
         tables: where tables are kept; `table_directory` for persistent ones.
         standby_directory: where a standby keeps warm copies of tables on this machine; "" for none.
@@ -74,6 +75,7 @@ class JobSpec:
     dedupe_retention_ms: int = 600_000
     max_future_ms: int = 3_600_000
     max_record_bytes: int = 1_000_000
+    max_output_bytes: int = 0
     max_state_bytes: int = 0
     max_error_rate: float = 0.5
     topic_limits: Mapping[str, TopicLimits] = field(default_factory=dict)

@@ -20,10 +20,10 @@ from forebay.runtime.task.moving import PlannedMove, log_moves, planned_moves, w
 from forebay.runtime.task.pacing import Pacing
 from forebay.runtime.task.ports import Committer, Reader, Surroundings
 from forebay.runtime.task.reads import refuse_unknown
-from forebay.runtime.task.shares import fair_shares
 from forebay.runtime.task.snapshot import Place, SnapshotWriter
 from forebay.runtime.task.state_task import StateTask
 from forebay.runtime.task.tail import Tail, completed, foreign
+from forebay.runtime.task.turns import Turns
 
 log = logging.getLogger(__name__)
 
@@ -75,11 +75,11 @@ class TaskGroup:
         self._pacing = pacing
         self._gathering = Gathering(tasks, reader, pacing, monotonic)
         self._idleness = Idleness(tasks, reader, monotonic)
+        self._turns = Turns(tasks, self._idleness, clock, monotonic, may_idle=settings.idle)
+        self.progress = self._turns.progress
         self._clock = clock
         self._monotonic = monotonic
         self._offsets: dict[Place, dict[str, int]] = {task.place: {} for task in tasks}
-        self._goes_on = False
-        """Whether more waits than the last commit could take."""
         self.known_at = clock()
         """When the offsets were learnt that the changelogs complete the tables from, wall clock in ms."""
         self._marked_at = self._committed_at = float("-inf")
@@ -109,7 +109,7 @@ class TaskGroup:
             task.stand_at(found, self._surroundings.inputs(task.place, lease, found))
             task.figures.stand(task.table)
             self._idleness.begin(task)
-        self._goes_on = False
+        self._turns.goes_on = False
         self._gathering.open()
         self._marked_at = float("-inf")
         self._committed_at = self._monotonic()
@@ -125,15 +125,12 @@ class TaskGroup:
             StopJob: the job must not go on.
         """
         try:
-            most = self._gathering.gather(seconds, goes_on=self._goes_on)
+            most = self._gathering.gather(seconds, goes_on=self._turns.goes_on)
         except OffsetsLost:
             # Whoever took the group over has used these records, and had them purged: then this commit fails.
             self._tell_markers([task.position for task in self.tasks if task.position.n])
             raise
-        waiting = [task.input.waiting for task in self.tasks]
-        shares = zip(self.tasks, fair_shares(most, waiting), strict=True)
-        commits = [commit for task, share in shares if (commit := self._compute(task, lease, share)) is not None]
-        self._goes_on = bool(commits) and sum(waiting) > most
+        commits = self._turns.compute(lease, most)
         self._reader.balance(task.input for task in self.tasks)
         if not commits:
             if self._monotonic() - self._marked_at >= _MARK_SECONDS:
@@ -279,11 +276,6 @@ class TaskGroup:
         self._producer.commit([move.commit for move in moves])
         for move in moves:
             move.apply()
-
-    def _compute(self, task: StateTask, lease: Lease, most: int) -> TaskCommit | None:
-        idle_ms = self._idleness.of(task, may_idle=self.settings.idle and lease.until is None)
-        with task.figures.timed("process"):
-            return task.compute(lease, self._clock(), idle_ms, most)
 
     def _commit(self, commits: list[TaskCommit]) -> None:
         begun = time.perf_counter()

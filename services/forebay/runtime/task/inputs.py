@@ -88,6 +88,12 @@ class TaskInput:
                 floor = min(floor, stream.promise())
         return taken
 
+    def give_back(self, taken: list[list[Message]], processed: list[int]) -> list[list[Message]]:
+        """Queue again what `ready` returned, except the first `processed` records of each stream; return those."""
+        for stream, messages, count in zip(self._streams, taken, processed, strict=True):
+            stream.queue.extendleft(reversed(messages[count:]))
+        return [messages[:count] for messages, count in zip(taken, processed, strict=True)]
+
     @property
     def is_read(self) -> bool:
         """Whether everything that was there at the last look is queued or used."""

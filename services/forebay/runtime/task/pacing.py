@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from forebay.runtime.task.commit_size import CommitSize
+
 BACKLOG_SECONDS = 1.0
 READ_AHEAD = 10_000
 """Records that are queued where a commit takes fewer.
@@ -51,7 +53,7 @@ class Pacing:
         self._limits = limits
         self._clock = clock
         self._read_ahead = read_ahead
-        self._most_records, self._most_bytes = limits.max_records, limits.max_bytes
+        self._size = CommitSize(limits.max_records)
         self._record_bytes = 1
         self._gathered_at = float("-inf")
         self._due = float("-inf")
@@ -112,7 +114,7 @@ class Pacing:
     @property
     def is_full(self) -> bool:
         """Whether a commit can't take more."""
-        return self._goes_on or self._records >= self._most_records or 0 < self._most_bytes <= self._bytes
+        return self._goes_on or self._records >= self.most or 0 < self._most_bytes <= self._bytes
 
     @property
     def is_spent(self) -> bool:
@@ -123,12 +125,16 @@ class Pacing:
     def room(self) -> int:
         """Records that may be read at once: those of this commit, and where it is small some ahead."""
         ahead = min(self._read_ahead, _AHEAD_BYTES // self._record_bytes) - self._waiting
-        return max(1, max(self._most_records, ahead) - self._records)
+        return max(1, max(self.most, ahead) - self._records)
 
     @property
     def most(self) -> int:
         """Records this commit may have."""
-        return self._most_records
+        return self._size.share_of(self._limits.max_records)
+
+    @property
+    def _most_bytes(self) -> int:
+        return self._size.share_of(self._limits.max_bytes) if self._limits.max_bytes else 0
 
     def committed(self) -> None:
         """Note that a commit is through: the next is due an interval after this one was, but half a one after its end.
@@ -140,8 +146,9 @@ class Pacing:
         self._patience = BACKLOG_SECONDS
         self._due = max(self._gathered_at + interval, self._clock() + interval / 2)
 
+        self._size.committed()
+
     def halve(self) -> int:
-        """Make commits half as large, for good; return how many records they may have now."""
-        self._most_records = max(1, self._most_records // 2)
-        self._most_bytes //= 2
-        return self._most_records
+        """Make commits smaller, until they succeed again; return how many records they may have now."""
+        self._size.failed()
+        return self.most

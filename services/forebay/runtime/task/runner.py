@@ -29,8 +29,8 @@ ANSWER_SECONDS = 15.0
 groups would end because this one's lease holds up the next."""
 
 STUCK_SECONDS = 150.0
-"""A commit that fails, its abort and the search for the cause take up to 130 s, whatever the broker does: a loop that
-went round longer ago does not come back from a call to the client library."""
+"""A commit that fails, its abort and the search for the cause take up to 130 s, whatever the broker does. A loop that
+has neither gone round nor processed a record for longer does not come back from a call to the client library."""
 
 _CONFIRM_SECONDS = 2.0
 """How long a loop whose lease is over may have nothing to commit before it looks whether others have taken over: longer
@@ -57,6 +57,7 @@ class GroupRunner:
 
     Args:
         seconds: how long a lease lasts.
+        progress: what differs once the running commit has processed more.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class GroupRunner:
         pacing: Pacing,
         seconds: float,
         monotonic: Callable[[], float] = time.monotonic,
+        progress: Callable[[], object] = lambda: None,
     ) -> None:
         self.group = group
         self._pacing = pacing
@@ -81,9 +83,9 @@ class GroupRunner:
         self.failure: BaseException | None = None
         self.trouble = ""
         """What the loop waits for, such as the broker."""
-        self.beat_ms = now_ms()
-        """When the loop last went round, wall clock in ms."""
+        self._beat_ms = now_ms()
         self._turned_at = 0.0
+        self._progress, self._progress_before = progress, progress()
         self._is_held = False
         self._reopens = False
 
@@ -99,8 +101,22 @@ class GroupRunner:
 
     @property
     def is_stuck(self) -> bool:
-        """Whether the loop runs, but has not gone round for longer than any of its calls may take."""
+        """Whether the loop runs, but has made no progress for longer than any of its calls may take."""
+        self._look()
         return self.is_alive and self._monotonic() - self._turned_at > STUCK_SECONDS
+
+    @property
+    def beat_ms(self) -> int:
+        """When the loop last went round, or made progress within a commit, wall clock in ms."""
+        self._look()
+        return self._beat_ms
+
+    def _look(self) -> None:
+        """Note whether the running commit has made progress: slow logic is not a loop that is stuck."""
+        progress = self._progress()
+        if progress != self._progress_before:
+            self._progress_before = progress
+            self._beat_ms, self._turned_at = now_ms(), self._monotonic()
 
     def start(self, lease: Lease) -> None:
         """Open the group and begin to work under a lease. Raises what `TaskGroup.open` raises."""
@@ -201,7 +217,7 @@ class GroupRunner:
         failures = 0
         while not self._ending.is_set():
             self._answer()
-            self.beat_ms, self._turned_at = now_ms(), self._monotonic()
+            self._beat_ms, self._turned_at = now_ms(), self._monotonic()
             lease = self._lease
             assert lease is not None
             if self._monotonic() > self._deadline:

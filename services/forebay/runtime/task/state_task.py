@@ -10,7 +10,7 @@ from forebay.processor.attempts import compute
 from forebay.processor.batch import BatchResult, Position
 from forebay.processor.declared import declared_stores
 from forebay.processor.engine import TaskEngine
-from forebay.processor.engine_settings import StateEncoding
+from forebay.processor.engine_settings import UNBOUNDED, Bounds, StateEncoding
 from forebay.processor.messages import Message
 from forebay.runtime.changelog import ChangelogRouter, ChangelogRows
 from forebay.runtime.errors import StoreChanged, TaskTooLarge
@@ -22,6 +22,7 @@ from forebay.runtime.task.commit import TaskCommit
 from forebay.runtime.task.error_rate import check_error_rate
 from forebay.runtime.task.figures import TaskFigures
 from forebay.runtime.task.inputs import TaskInput
+from forebay.runtime.task.suspicion import Suspicion
 from forebay.stores.kinds import KindChanged, recorded_formats
 from forebay.stores.materialized import purge, store_of, unlogged
 from forebay.stores.table import Table
@@ -90,6 +91,9 @@ class StateTask:
         self.input = TaskInput(())
         self.dirty: dict[bytes, None] = {}
         """Keys of rows that changed since they were last put into Spark's state."""
+        self.suspicion = Suspicion()
+        self.was_cut = False
+        """Whether the time of the last commit was over before everything was done."""
         self._announcer = announcer
         self._lease = 0
         self._is_closed = False
@@ -122,17 +126,21 @@ class StateTask:
         self._announcer.forget()
         self._is_new, self._noted, self._is_closed = True, inputs.passed, False
 
-    def compute(self, lease: Lease, clock: int, idle_ms: int, most: int) -> TaskCommit | None:
+    def compute(
+        self, lease: Lease, clock: int, idle_ms: int, most: int, bounds: Bounds = UNBOUNDED
+    ) -> TaskCommit | None:
         """Process the records whose turn has come; return what has to be committed, None where nothing has.
 
         Args:
             clock: wall clock, ms.
             idle_ms: how long nothing has come and nothing waits; 0: not idle, or not to be noticed.
             most: records to process, about.
+            bounds: of the commit. Records that are not processed within its time wait for the next commit.
 
         Raises:
-            TooManyErrors, Unavailable.
+            TooManyErrors, Unavailable. MemoryError: see `Suspicion`.
         """
+        most = self.suspicion.limit(most)
         streams = self.input.ready(most)
         if lease.number != self._lease:
             self._lease, self._is_closed = lease.number, False
@@ -141,8 +149,14 @@ class StateTask:
         if not (any(streams) or closes or due or self._has_work(lease, idle_ms)):
             return None
         self._is_new = False
-        result = self._computed(streams, clock, idle_ms, lease.close_until if closes else -1)
-        self._is_closed = self._is_closed or closes
+        turn = _Turn(streams, clock, idle_ms, lease.close_until if closes else -1, bounds)
+        try:
+            result = self._computed(turn)
+        except MemoryError:
+            self.suspicion.arose(self.engine.taken())
+            raise
+        self.was_cut = turn.was_cut
+        self._is_closed = self._is_closed or (closes and not turn.was_cut)
         if due:
             self._punctuated_at = clock
         times = self._times(lease, idle_ms)
@@ -167,6 +181,7 @@ class StateTask:
 
     def committed(self, commit: TaskCommit) -> None:
         """Take in that a commit is through. Raises TaskTooLarge."""
+        self.suspicion.committed()
         self.table.apply(commit.result.changes, commit.position.tag)
         self.engine.settle(commit.position.n)
         changed: Iterable[bytes] = map(_KEY, commit.result.changes)
@@ -233,22 +248,40 @@ class StateTask:
         )
         return tuple((name, time) for name in self.settings.sends) if self._announcer.is_due(time) else ()
 
-    def _computed(self, streams: list[list[Message]], clock: int, idle_ms: int, close_until: int) -> BatchResult:
+    def _computed(self, turn: _Turn) -> BatchResult:
         return compute(
             f"{self.settings.name}: after {self.position.n} commits",
             self.engine,
-            lambda encoding: self._attempt(streams, clock, idle_ms, close_until, encoding),
+            lambda encoding: self._attempt(turn, encoding),
+            blames_memory=turn.bounds.blames_memory,
         )
 
-    def _attempt(
-        self, streams: list[list[Message]], clock: int, idle_ms: int, close_until: int, encoding: StateEncoding
-    ) -> BatchResult:
-        engine = self.engine
-        engine.run(streams, clock, encoding)
+    def _attempt(self, turn: _Turn, encoding: StateEncoding) -> BatchResult:
+        engine, clock = self.engine, turn.clock
+        processed = engine.run(turn.streams, clock, encoding, turn.bounds)
+        if processed is not None:
+            turn.streams, turn.was_cut = self.input.give_back(turn.streams, processed), True
         if self._punctuated_at and clock >= self._punctuated_at + engine.processor.wall_clock_interval_ms:
             engine.punctuate(clock)
-        if close_until >= 0:
-            engine.close(close_until, clock)
-        elif idle_ms > 0:
-            engine.tick(idle_ms, clock)
+        if not turn.was_cut:
+            if turn.close_until >= 0:
+                turn.was_cut = not engine.close(turn.close_until, clock)
+            elif turn.idle_ms > 0:
+                engine.tick(turn.idle_ms, clock)
         return engine.finish(self.position.n + 1)
+
+
+@dataclass(slots=True)
+class _Turn:
+    """What one commit of a task is computed of.
+
+    Args:
+        was_cut: whether the time was over before everything was done.
+    """
+
+    streams: list[list[Message]]
+    clock: int
+    idle_ms: int
+    close_until: int
+    bounds: Bounds
+    was_cut: bool = False

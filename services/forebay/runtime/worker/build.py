@@ -23,7 +23,7 @@ from forebay.processor.engine import TaskEngine
 from forebay.processor.engine_settings import EngineSettings
 from forebay.renaming import actual_names
 from forebay.runtime.changelog import changelog_topic
-from forebay.runtime.memory import memory_bytes, state_bytes
+from forebay.runtime.memory import memory_bytes, output_bytes, state_bytes
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spec import JobSpec, Tables
 from forebay.runtime.stage_log import stage_log
@@ -121,7 +121,7 @@ def _runner(
         GroupSettings(name, spec.tombstone_ms, spec.limits.idle),
     )
     group.begin_with(snapshots)
-    return GroupRunner(group, pacing, spec.limits.checkpoint_interval_ms / 1000)
+    return GroupRunner(group, pacing, spec.limits.checkpoint_interval_ms / 1000, progress=group.progress)
 
 
 _READING = {"fetch.wait.max.ms": 100, "queued.max.messages.kbytes": 65_536, "queued.min.messages": 10_000}
@@ -147,6 +147,7 @@ def _task(spec: JobSpec, service: Service, job: Job, place: Place, lease: Lease)
             dedupe_retention_ms=spec.dedupe_retention_ms,
             max_future_ms=spec.max_future_ms,
             max_record_bytes=spec.max_record_bytes,
+            max_output_bytes=spec.max_output_bytes or output_bytes(memory_bytes()),
             limits=task_limits(service, spec.application, part, spec.topic_limits),
             # However many tasks a worker has, it keeps no more decoded rows than four of them would.
             cached_objects=min(spec.cached_objects, 4 * spec.cached_objects // tasks),

@@ -30,6 +30,10 @@ from forebay.sql.types import (
 
 Convert = Callable[[Any], Any]
 
+_LONG_DIGITS = 19
+_PLAIN_DIGITS = 400
+"""Zeros that a number in a text column is written out with: more than any double has."""
+
 
 def reader(kind: SqlType, *, raw: bool = False) -> Convert:
     """Return what makes a value of JSON's (None: null). Raises DecodeError where they don't fit.
@@ -101,7 +105,11 @@ def _map(value: Any) -> Any:
 def _whole(value: Any, bits: int) -> int:
     if isinstance(value, bool):
         raise TypeError("a boolean is no number")
-    found = int(_number(value))
+    number = _number(value)
+    if isinstance(number, Decimal) and number.is_finite() and number.adjusted() > _LONG_DIGITS and number:
+        # Before it is written out: `1e999999999` has as many digits.
+        raise ValueError(f"a number of {number.adjusted() + 1} digits needs more than {bits} bits")
+    found = int(number)
     if not -(1 << bits - 1) <= found < 1 << bits - 1:
         raise ValueError(f"{value} needs more than {bits} bits")
     return found
@@ -123,7 +131,8 @@ def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, Decimal):
-        return f"{value:f}" if value.as_tuple().exponent else str(value)
+        exponent = value.as_tuple().exponent
+        return f"{value:f}" if exponent and abs(int(exponent)) <= _PLAIN_DIGITS else str(value)
     if isinstance(value, dict | list):
         return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=float)
     return ("true" if value else "false") if isinstance(value, bool) else str(value)

@@ -16,6 +16,8 @@ from forebay.sql.types import DATE, TIME, TIMESTAMP, ArrayType, DecimalType, Map
 
 Convert = Callable[[Any], Any]
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
+_DECIMAL_BYTES = 64
+"""Of 154 digits: a column holds 64 at most."""
 
 
 def field_of(message: Descriptor, name: str) -> FieldDescriptor | None:
@@ -60,9 +62,7 @@ def _value_reader(field: FieldDescriptor, kind: SqlType) -> Convert:
         case StructType(fields):
             return row_reader(message, fields)
         case DecimalType(precision, scale):
-            return lambda value: decimal_of(
-                Decimal(int.from_bytes(value.value, "big", signed=True)).scaleb(-value.scale), precision, scale
-            )
+            return lambda value: decimal_of(_decimal(value.value).scaleb(-value.scale), precision, scale)
     if kind == TIMESTAMP:
         return lambda value: value.seconds * 1_000 + value.nanos // 1_000_000
     if kind == DATE:
@@ -70,6 +70,14 @@ def _value_reader(field: FieldDescriptor, kind: SqlType) -> Convert:
     if kind == TIME:
         return lambda v: ((v.hours * 60 + v.minutes) * 60 + v.seconds) * 1_000 + v.nanos // 1_000_000
     raise TypeError(f"the field {field.name} is a message {message.full_name}, declared is {kind}")
+
+
+def _decimal(data: bytes) -> Decimal:
+    """Return the whole number that a decimal's bytes are. Raises ValueError."""
+    if len(data) > _DECIMAL_BYTES:
+        # Before it is converted, which takes seconds for 100,000 bytes.
+        raise ValueError(f"a decimal of {len(data)} bytes has more digits than any column holds")
+    return Decimal(int.from_bytes(data, "big", signed=True))
 
 
 def _scalar(kind: SqlType) -> Convert:
