@@ -78,9 +78,9 @@ REFUSED = {
         "4:91",
         "can't advance by more than its SIZE, records would lie between: write ADVANCE BY less",
     ),
-    "CREATE STREAM a WITH (TIMESTAMP='area', TIMESTAMP_FORMAT='q') AS SELECT id, area FROM s;": (
+    "CREATE STREAM a WITH (TIMESTAMP='area', TIMESTAMP_FORMAT='l') AS SELECT id, area FROM s;": (
         "4:41",
-        "the letter q means nothing in the pattern 'q': write one such as yyyy-MM-dd",
+        "the letter l means nothing in the pattern 'l': write one such as yyyy-MM-dd",
     ),
     "CREATE STREAM a AS SELECT id, NULL AS x FROM s;": ("4:31", "write CAST(NULL AS STRING)"),
     "CREATE STREAM a AS SELECT id, ARRAY[NULL] AS x FROM s;": ("4:31", "which type X has (ARRAY<NULL>)"),

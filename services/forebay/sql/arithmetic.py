@@ -5,7 +5,11 @@ from __future__ import annotations
 import math
 from decimal import ROUND_HALF_UP, Context, Decimal
 
-_EXACT = Context(prec=100, rounding=ROUND_HALF_UP)
+_MOST_DIGITS = 20_000
+EXACT = Context(prec=_MOST_DIGITS, rounding=ROUND_HALF_UP)
+"""Calculates without rounding: no DECIMAL has so many digits."""
+_FEW_DIGITS = 60
+_QUOTIENT = Context(prec=200, rounding=ROUND_HALF_UP)
 
 
 def wrapped_int(value: int) -> int:
@@ -16,6 +20,13 @@ def wrapped_int(value: int) -> int:
 def wrapped_long(value: int) -> int:
     """Return a whole number as 64 bits hold it."""
     return value if -(1 << 63) <= value < 1 << 63 else (value + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def within_bits(value: int, bits: int) -> int:
+    """Return a whole number that so many bits hold. Raises OverflowError for others."""
+    if not -(1 << bits - 1) <= value < 1 << bits - 1:
+        raise OverflowError(f"a whole number needs more than {bits} bits")
+    return value
 
 
 def whole_quotient(one: int, other: int) -> int:
@@ -46,35 +57,55 @@ def remainder(one: float, other: float) -> float:
 def decimal_of(value: Decimal | float, precision: int, scale: int) -> Decimal:
     """Return a number with so many digits behind the point, rounded half up. Raises ArithmeticError."""
     made = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
-    found = made.quantize(Decimal(1).scaleb(-scale), context=_EXACT)
-    if len(found.as_tuple().digits) > precision and abs(found) >= Decimal(10) ** (precision - scale):
-        raise ArithmeticError(f"{value} needs more than DECIMAL({precision}, {scale}) holds")
+    if not made.is_finite() or made.adjusted() > precision - scale:
+        raise ArithmeticError(f"a value needs more than DECIMAL({precision}, {scale}) holds")
+    found = made.quantize(Decimal(1).scaleb(-scale), context=EXACT)
+    if not found:
+        return found.copy_abs()  # Java's zero has no sign
+    if found.adjusted() >= precision - scale:
+        raise ArithmeticError(f"a value needs more than DECIMAL({precision}, {scale}) holds")
     return found
+
+
+def decimal_negative(value: Decimal) -> Decimal:
+    """Return the number with the other sign; zero has none."""
+    return value.copy_negate() if value else value
 
 
 def decimal_sum(one: Decimal, other: Decimal) -> Decimal:
     """Return the exact sum."""
-    return _EXACT.add(Decimal(one), Decimal(other))
+    return EXACT.add(Decimal(one), Decimal(other))
 
 
 def decimal_difference(one: Decimal, other: Decimal) -> Decimal:
     """Return the exact difference."""
-    return _EXACT.subtract(Decimal(one), Decimal(other))
+    return EXACT.subtract(Decimal(one), Decimal(other))
 
 
 def decimal_product(one: Decimal, other: Decimal) -> Decimal:
     """Return the exact product."""
-    return _EXACT.multiply(Decimal(one), Decimal(other))
+    return EXACT.multiply(Decimal(one), Decimal(other))
 
 
 def decimal_quotient(one: Decimal, other: Decimal) -> Decimal:
-    """Return the quotient to a hundred digits. Raises decimal.DivisionByZero."""
-    return _EXACT.divide(Decimal(one), Decimal(other))
+    """Return the quotient, with more digits than any result type shows. Raises decimal.DivisionByZero."""
+    left, right = Decimal(one), Decimal(other)
+    digits = len(left.as_tuple().digits) + 2 * len(right.as_tuple().digits)
+    context = _QUOTIENT if digits <= _FEW_DIGITS else Context(prec=140 + digits, rounding=ROUND_HALF_UP)
+    return context.divide(left, right)
 
 
 def decimal_remainder(one: Decimal, other: Decimal) -> Decimal:
     """Return the remainder. Raises decimal.InvalidOperation."""
-    return _EXACT.remainder(Decimal(one), Decimal(other))
+    return EXACT.remainder(Decimal(one), Decimal(other))
+
+
+def saturated(value: float, bits: int) -> int:
+    """Return a double without what is behind the point, as Java casts it: NaN is 0, what is too large the limit."""
+    if value != value:  # noqa: PLR0124 (only NaN is not itself)
+        return 0
+    limit = 1 << bits - 1
+    return limit - 1 if value >= limit else -limit if value <= -limit else int(value)
 
 
 def text_of_double(value: float) -> str:

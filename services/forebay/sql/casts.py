@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
-from decimal import Decimal
 from typing import Any
 
 from forebay.sql import instants
-from forebay.sql.arithmetic import decimal_of, text_of_double, wrapped_int, wrapped_long
+from forebay.sql.arithmetic import decimal_of, saturated, text_of_double, wrapped_int, wrapped_long
+from forebay.sql.number_texts import decimal_of_text, double_of_text, whole_of
 from forebay.sql.types import (
     BIGINT,
     BOOLEAN,
@@ -98,7 +99,7 @@ def _to_decimal(one: SqlType, other: DecimalType) -> Caster:
     if is_number(one):
         return lambda value: decimal_of(value, precision, scale)
     if one == STRING:
-        return lambda value: decimal_of(Decimal(value.strip()), precision, scale)
+        return lambda value: decimal_of(decimal_of_text(value), precision, scale)
     raise TypeError(f"{one} can't be cast to {other}")
 
 
@@ -111,6 +112,9 @@ def _to_struct(one: StructType, other: StructType) -> Caster:
 
 
 def _of_number(one: SqlType, other: SqlType) -> Caster:
+    if other in (INT, BIGINT) and one == DOUBLE:
+        bits = 32 if other == INT else 64
+        return lambda value: saturated(value, bits)
     if other == INT:
         return lambda value: wrapped_int(int(value))
     if other == BIGINT:
@@ -122,11 +126,13 @@ def _of_number(one: SqlType, other: SqlType) -> Caster:
 
 def _of_text(other: SqlType) -> Caster:
     if other == INT:
-        return lambda value: _in_bits(int(value.strip()), 32)
+        return lambda value: whole_of(value, 32)
     if other == BIGINT:
-        return lambda value: _in_bits(int(value.strip()), 64)
+        return lambda value: whole_of(value, 64)
     if other == DOUBLE:
-        return lambda value: float(value.strip())
+        return double_of_text
+    if other == BYTES:
+        return lambda value: base64.b64decode(value.strip(), validate=True)
     if other == BOOLEAN:
         return lambda text: boolean_of(text) or False
     readers: dict[SqlType, Caster] = {
@@ -147,12 +153,6 @@ def boolean_of(text: str) -> bool | None:
     if "true".startswith(begin) or "yes".startswith(begin):
         return True
     return False if "false".startswith(begin) or "no".startswith(begin) else None
-
-
-def _in_bits(value: int, bits: int) -> int:
-    if not -(1 << bits - 1) <= value < 1 << bits - 1:
-        raise ValueError(f"{value} needs more than {bits} bits")
-    return value
 
 
 def texter(kind: SqlType) -> Caster:

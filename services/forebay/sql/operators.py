@@ -156,31 +156,45 @@ def _calculated(make: Generator, call: Call) -> Typed:
         kind = decimal_result(call.name, one, other)
         function = make.constant(_DECIMALS[call.name])
         shaped = make.constant(arithmetic.decimal_of)
-        return make.applied(f"{shaped}({function}({{0}}, {{1}}), {kind.precision}, {kind.scale})", [left, right], kind)
+        return _arithmetic(
+            make, f"{shaped}({function}({{0}}, {{1}}), {kind.precision}, {kind.scale})", [left, right], kind
+        )
     return _wholes(make, call, [left, right])
 
 
 def _doubles(make: Generator, call: Call, sides: Sequence[Typed]) -> Typed:
     if call.name in "+-*":
-        return make.applied(f"({{0}} {call.name} {{1}})", sides, DOUBLE)
+        return _arithmetic(make, f"({{0}} {call.name} {{1}})", sides, DOUBLE)
     function = arithmetic.quotient if call.name == "/" else arithmetic.remainder
-    return make.applied(f"{make.constant(function)}({{0}}, {{1}})", sides, DOUBLE)
+    return _arithmetic(make, f"{make.constant(function)}({{0}}, {{1}})", sides, DOUBLE)
 
 
 def _wholes(make: Generator, call: Call, sides: Sequence[Typed]) -> Typed:
     kind = BIGINT if BIGINT in (sides[0].type, sides[1].type) else INT
     wrap = make.constant(arithmetic.wrapped_int if kind == INT else arithmetic.wrapped_long)
     if call.name in "+-*":
-        return make.applied(f"{wrap}({{0}} {call.name} {{1}})", sides, kind)
+        return _arithmetic(make, f"{wrap}({{0}} {call.name} {{1}})", sides, kind)
     function = arithmetic.whole_quotient if call.name == "/" else arithmetic.whole_remainder
-    return make.applied(f"{wrap}({make.constant(function)}({{0}}, {{1}}))", sides, kind)
+    return _arithmetic(make, f"{wrap}({make.constant(function)}({{0}}, {{1}}))", sides, kind)
 
 
 def _negative(make: Generator, call: Call) -> Typed:
     value = make.of(call.arguments[0])
     if not is_number(value.type):
         raise SqlError(call.place, f"{value.type} can't be negative: give a number")
-    return make.applied("(-{0})", [value], value.type)
+    if isinstance(value.type, DecimalType):
+        return _arithmetic(make, f"{make.constant(arithmetic.decimal_negative)}({{0}})", [value], value.type)
+    if value.type == DOUBLE:
+        return _arithmetic(make, "(-{0})", [value], value.type)
+    wrap = make.constant(arithmetic.wrapped_int if value.type == INT else arithmetic.wrapped_long)
+    return _arithmetic(make, f"{wrap}(-{{0}})", [value], value.type)
+
+
+def _arithmetic(make: Generator, template: str, sides: Sequence[Typed], kind: SqlType) -> Typed:
+    """Return a calculation: null if a side is; in a lambda it fails then, and with it what calls the lambda."""
+    if make.in_lambda:
+        return _typed(template.format(*(each.source for each in sides)), kind)
+    return make.applied(template, sides, kind)
 
 
 def decimal_result(sign: str, one: DecimalType, other: DecimalType) -> DecimalType:

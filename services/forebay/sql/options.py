@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from forebay.names import IllegalName, check_name
 from forebay.sql.catalog import NAMED, Encoding, Header, Named, Source, Wanted, Windowing
+from forebay.sql.datetimes.read import reader_of
 from forebay.sql.errors import Place, SqlError
 from forebay.sql.option_values import with_values
-from forebay.sql.patterns import parts_of
 from forebay.sql.schemas.inference import Asked, Lookup, chosen, completed
 from forebay.sql.schemas.lookup import ask
 from forebay.sql.syntax import CreateAs, CreateSource, Options
@@ -250,7 +250,7 @@ def _timestamp(given: Options, columns: tuple[Named, ...], place: Place) -> tupl
     if found.type not in (BIGINT, TIMESTAMP) and not (found.type == STRING and pattern):
         raise SqlError(place, f"TIMESTAMP {found}: give a BIGINT (ms), a TIMESTAMP, or a STRING with TIMESTAMP_FORMAT")
     try:
-        parts_of(pattern)
+        reader_of(pattern)
     except ValueError as error:
         raise SqlError(
             given.place_of("TIMESTAMP_FORMAT", place),

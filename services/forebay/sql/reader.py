@@ -21,6 +21,7 @@ _UNITS = {
 }
 _MAX_DIGITS = 38
 _LONG_MAX = (1 << 63) - 1
+_LONGEST_NUMBER = 1_000
 
 
 class Reader:
@@ -181,6 +182,8 @@ class Reader:
 
 def number(text: str, place: Place) -> Literal:
     """Return a number that is written down: DOUBLE with an exponent, DECIMAL with a point, else a whole number."""
+    if len(text) > _LONGEST_NUMBER:
+        raise SqlError(place, f"a number of {len(text)} digits: write {_LONGEST_NUMBER} at most")
     if "E" in text.upper():
         double = float(text)
         if math.isinf(double):

@@ -85,7 +85,7 @@ def time_reader(source: Source) -> Callable[[Any], int]:
     if at is None:
         raise TypeError(f"TIMESTAMP names the key column {name}: give a column of the value")
     if source.values[at].type == STRING:
-        from forebay.sql.patterns import parser  # noqa: PLC0415 (only texts need it)
+        from forebay.sql.datetimes.read import parser  # noqa: PLC0415 (only texts need it)
 
         parse = parser(pattern)
         return lambda row: _checked(name, None if row[at] is None else parse(row[at]))

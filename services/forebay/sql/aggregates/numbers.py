@@ -129,13 +129,22 @@ def average(arguments: Sequence[Argument]) -> Aggregate:
     kind = _number(arguments, "AVG")
     doubles = kind == DOUBLE
 
+    is_decimal = isinstance(kind, DecimalType)
+
+    negative = arithmetic.decimal_negative if is_decimal else int.__neg__
+
+    def together(one: Any, other: Any) -> Any:
+        return arithmetic.decimal_sum(one, other) if is_decimal else one + other
+
     def add(kept: Any, x: Any, sign: int = 1) -> Any:
         if x is None:
             return kept
-        return kept[0] + sign, (grown(kept[1], sign * x) if doubles else kept[1] + sign * x)
+        return kept[0] + sign, (
+            grown(kept[1], sign * x) if doubles else together(kept[1], x if sign > 0 else negative(x))
+        )
 
     def merge(one: Any, other: Any) -> Any:
-        return one[0] + other[0], (_grown_by(one[1], other[1]) if doubles else one[1] + other[1])
+        return one[0] + other[0], (_grown_by(one[1], other[1]) if doubles else together(one[1], other[1]))
 
     def result(kept: Any) -> float:
         n, summed = kept
@@ -153,14 +162,21 @@ def _extreme(name: str, better: Callable[[Any, Any], Any]) -> None:
             given = ", ".join(str(each.type) for each in arguments)
             raise TypeError(f"{name}({given}) does not exist: write {name}(a number, text, date or time)")
 
+        choose = _DOUBLES[name] if kind == DOUBLE else better
+
         def add(kept: Any, x: Any) -> Any:
-            return kept if x is None else x if kept is None else better(kept, x)
+            return kept if x is None else x if kept is None else choose(kept, x)
 
         return Aggregate(kind, hint_of(kind), None, add, same, add)
 
     aggregate(name)(make)
 
 
+_DOUBLES: dict[str, Callable[[float, float], float]] = {
+    "MIN": lambda kept, x: x if x < kept or kept != kept else kept,  # noqa: PLR0124
+    "MAX": lambda kept, x: x if x > kept or x != x else kept,  # noqa: PLR0124
+}
+"""Extremes of doubles, of which NaN is the largest, in whatever order they come."""
 _extreme("MIN", min)
 _extreme("MAX", max)
 

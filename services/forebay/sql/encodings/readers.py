@@ -11,6 +11,7 @@ from typing import Any
 
 from forebay.codec import DecodeError
 from forebay.sql.arithmetic import decimal_of, text_of_double
+from forebay.sql.number_texts import decimal_of_text, whole_of, whole_part
 from forebay.sql.types import (
     BIGINT,
     BOOLEAN,
@@ -29,8 +30,6 @@ from forebay.sql.types import (
 )
 
 Convert = Callable[[Any], Any]
-
-_LONG_DIGITS = 19
 _PLAIN_DIGITS = 400
 """Zeros that a number in a text column is written out with: more than any double has."""
 
@@ -72,7 +71,7 @@ def _reader(kind: SqlType, raw: bool) -> Convert:
     return {
         INT: lambda value: _whole(value, 32),
         BIGINT: lambda value: _whole(value, 64),
-        DOUBLE: lambda value: float(_number(value)),
+        DOUBLE: _double,
         BOOLEAN: _boolean,
         STRING: _text,
         BYTES: lambda value: base64.b64decode(value, validate=True),
@@ -105,20 +104,19 @@ def _map(value: Any) -> Any:
 def _whole(value: Any, bits: int) -> int:
     if isinstance(value, bool):
         raise TypeError("a boolean is no number")
-    number = _number(value)
-    if isinstance(number, Decimal) and number.is_finite() and number.adjusted() > _LONG_DIGITS and number:
-        # Before it is written out: `1e999999999` has as many digits.
-        raise ValueError(f"a number of {number.adjusted() + 1} digits needs more than {bits} bits")
-    found = int(number)
-    if not -(1 << bits - 1) <= found < 1 << bits - 1:
-        raise ValueError(f"{value} needs more than {bits} bits")
-    return found
+    return whole_of(value, bits) if isinstance(value, str) else whole_part(_number(value), bits)
 
 
 def _number(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
         raise TypeError(f"{value!r} is no number")
-    return Decimal(value) if isinstance(value, str) else value
+    return decimal_of_text(value) if isinstance(value, str) else value
+
+
+def _double(value: Any) -> float:
+    if isinstance(value, str) and value in ("NaN", "Infinity", "-Infinity"):  # as they are written
+        return float(value)
+    return float(_number(value))
 
 
 def _boolean(value: Any) -> bool:
@@ -152,7 +150,7 @@ def writer(kind: SqlType) -> Convert:
             return lambda value: (
                 None if value is None else {n: w(part) for (n, w), part in zip(parts, value, strict=True)}
             )
-    return _double if kind == DOUBLE else _same
+    return _shown_double if kind == DOUBLE else _same
 
 
 def key_text(key: Any) -> str:
@@ -160,7 +158,7 @@ def key_text(key: Any) -> str:
     return "null" if key is None else str(key)
 
 
-def _double(value: float | None) -> float | str | None:
+def _shown_double(value: float | None) -> float | str | None:
     return value if value is None or math.isfinite(value) else text_of_double(value)
 
 

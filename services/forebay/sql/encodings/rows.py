@@ -66,7 +66,7 @@ class JsonRow:
 
     def decode(self, data: bytes) -> Any:
         try:
-            found = json.loads(data, parse_float=Decimal if self._as_decimals else None)
+            found = json.loads(data, parse_float=Decimal if self._as_decimals else None, parse_constant=_no_constant)
         except (ValueError, RecursionError) as error:
             raise DecodeError(f"{len(data)} bytes are no JSON: {error}") from error
         if not self._wraps:
@@ -81,6 +81,10 @@ class JsonRow:
         if not self._wraps:
             return encode_json(self._parts[0][3](record[0]))
         return encode_json({name: write(part) for (name, _, _, write), part in zip(self._parts, record, strict=True)})
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
 
 
 class DelimitedRow:

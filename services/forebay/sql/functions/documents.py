@@ -1,123 +1,228 @@
-"""Functions of texts that hold JSON or URLs."""
+"""Functions of texts that hold JSON."""
 
 from __future__ import annotations
 
+import base64
 import json
+import math
 import re
+from collections.abc import Callable
+from decimal import Decimal
+from functools import lru_cache
 from typing import Any
-from urllib.parse import quote_plus, unquote_plus, urlsplit
 
-from forebay.sql.encodings.readers import writer
-from forebay.sql.encodings.rows import encode_json
+from forebay.sql import instants
+from forebay.sql.arithmetic import text_of_double
+from forebay.sql.encodings.readers import key_text
 from forebay.sql.functions.registry import function, special
 from forebay.sql.generate import Generator, Typed
+from forebay.sql.limits import check_letters
 from forebay.sql.syntax import Call
-from forebay.sql.types import BOOLEAN, INT, STRING, ArrayType, MapType
+from forebay.sql.types import (
+    BOOLEAN,
+    BYTES,
+    DATE,
+    DOUBLE,
+    INT,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    ArrayType,
+    DecimalType,
+    MapType,
+    SqlType,
+    StructType,
+)
 
-_STEP = re.compile(r"\.([A-Za-z_@$][\w@$-]*)|\[(\d+)\]|\['([^']*)'\]")
+_STEP = re.compile(r"\.([\w:@$-]+)|\[(\w+)\]|\[\"((?:[^\"\\]|\\[\"\\])*)\"\]|\['([^']*)'\]")
+_BLANKS = " \t\n\r"
 _MISSING = object()
 
 
-def extracted(text: str, path: str) -> str | None:
-    """Return the part of a JSON text that a path such as $.a.b[0] names; None: there is none."""
-    try:
-        found = json.loads(text)
-    except ValueError:
-        return None
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+_DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=_no_constant)
+
+
+def loaded(text: str) -> Any:
+    """Return the JSON that a text begins with; `_MISSING` of blanks only. Raises ValueError: it is none."""
+    plain = text.lstrip(_BLANKS)
+    return _DECODER.raw_decode(plain)[0] if plain else _MISSING
+
+
+def dumped(value: Any, *, plain: bool = False) -> str:
+    """Return JSON as text, its numbers with the digits they came with.
+
+    Args:
+        plain: whether numbers are written without exponents.
+    """
+    match value:
+        case Decimal():
+            return f"{value:f}" if plain and abs(value.adjusted()) < _MOST_ZEROS else str(value)
+        case dict():
+            return "{" + ",".join(f"{_quoted(name)}:{dumped(part, plain=plain)}" for name, part in value.items()) + "}"
+        case list():
+            return f"[{','.join(dumped(part, plain=plain) for part in value)}]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+_MOST_ZEROS = 1_000
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else dumped(value)
+
+
+@lru_cache(1024)
+def steps_of(path: str) -> tuple[str, ...]:
+    """Return the names and numbers of a path such as $.a.b[0]. Raises ValueError: it is none."""
+    steps: list[str] = []
     at = 1
     while at < len(path):
         step = _STEP.match(path, at)
         if step is None:
-            raise ValueError(f"{path!r} is no path: write $.field[0].field")
+            break
+        name = next(each for each in step.groups() if each is not None)
+        steps.append(re.sub(r"\\(.)", r"\1", name))
         at = step.end()
-        name = step[1] or step[3]
-        try:
-            found = found[int(step[2])] if name is None else found[name]
-        except (KeyError, IndexError, TypeError):
+    if not path.startswith("$") or at < len(path):
+        raise ValueError(f"{path!r} is no path: write $.field[0].field")
+    return tuple(steps)
+
+
+def extract(text: str, path: str) -> str | None:
+    """Return the part of a JSON text that a path such as $.a.b[0] names; None: there is none. Raises ValueError."""
+    found = loaded(text)
+    for step in steps_of(path):
+        if isinstance(found, list):
+            if not step.isdecimal() or int(step) >= len(found):
+                return None
+            found = found[int(step)]
+        elif isinstance(found, dict) and step in found:
+            found = found[step]
+        else:
             return None
-    return _text(found)
-
-
-def _text(found: Any) -> str | None:
-    if found is None or isinstance(found, str):
-        return found
-    return json.dumps(found, separators=(",", ":"), ensure_ascii=False)
-
-
-def _loaded(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return _MISSING
+    return None if found is _MISSING else _as_text(found)
 
 
 def is_json(text: str | None) -> bool:
     """Tell whether a text is JSON."""
-    return bool(text) and _loaded(text or "") is not _MISSING
+    try:
+        return text is not None and loaded(text) is not _MISSING
+    except (ValueError, ArithmeticError, RecursionError):
+        return False
 
 
 def keys(text: str) -> tuple[str, ...] | None:
-    """Return the fields of a JSON object; None: it is none."""
-    found = _loaded(text)
+    """Return the fields of a JSON object; None: it is none. Raises ValueError."""
+    found = loaded(text)
     return tuple(found) if isinstance(found, dict) else None
 
 
-def records(text: str) -> dict[str, str | None] | None:
-    """Return the fields of a JSON object with their values as text; None: it is none."""
-    found = _loaded(text)
-    return {name: _text(value) for name, value in found.items()} if isinstance(found, dict) else None
+def records(text: str) -> dict[str, str] | None:
+    """Return the fields of a JSON object with their values as text; None: it is none. Raises ValueError."""
+    found = loaded(text)
+    return {name: _as_text(value) for name, value in found.items()} if isinstance(found, dict) else None
 
 
-def items(text: str) -> tuple[str | None, ...]:
+def items(text: str) -> tuple[str, ...]:
     """Return the items of a JSON array as texts. Raises ValueError: it is none."""
-    found = json.loads(text)
+    found = loaded(text)
     if not isinstance(found, list):
-        raise TypeError(f"{text!r} is no array")
-    return tuple(json.dumps(each, separators=(",", ":")) for each in found)
+        raise TypeError("the text is no array")
+    return tuple(map(dumped, found))
 
 
 def contains(text: str | None, sought: Any) -> bool:
-    """Tell whether a JSON array has a value."""
-    found = None if text is None else _loaded(text)
-    return isinstance(found, list) and any(type(each) is type(sought) and each == sought for each in found)
+    """Tell whether a JSON array has a value of the same kind: a DOUBLE is none of its whole numbers."""
+    try:
+        found = None if text is None else loaded(text)
+    except (ValueError, ArithmeticError, RecursionError):
+        return False
+    if not isinstance(found, list) or isinstance(sought, Decimal):
+        return False
+    values = (float(each) if isinstance(each, Decimal) else each for each in found)
+    return any(type(each) is type(sought) and each == sought for each in values)
 
 
 def length(text: str) -> int | None:
-    """Return how many items a JSON array has; None: it is none."""
-    found = _loaded(text)
+    """Return how many items a JSON array has; None: it is none. Raises ValueError."""
+    found = loaded(text)
     return len(found) if isinstance(found, list) else None
+
+
+def concat(*texts: str) -> str | None:
+    """Return JSON objects as one, or other JSON as one array. Raises ValueError, LimitReached."""
+    check_letters(sum(map(len, texts)), "JSON_CONCAT")
+    found = [loaded(text) for text in texts]
+    if _MISSING in found:
+        return None
+    if all(isinstance(each, dict) for each in found):
+        return dumped({name: value for each in found for name, value in each.items()}, plain=True)
+    if len(found) == 1:
+        return dumped(found[0], plain=True)
+    return dumped([item for each in found for item in (each if isinstance(each, list) else [each])], plain=True)
+
+
+def json_writer(kind: SqlType) -> Callable[[Any], str]:
+    """Return what writes a value (None: null) as JSON: fields by name, dates and times as texts."""
+    write = _json_writer(kind)
+    return lambda value: "null" if value is None else write(value)
+
+
+def _json_writer(kind: SqlType) -> Callable[[Any], str]:
+    match kind:
+        case DecimalType():
+            return lambda value: f"{value:f}"
+        case ArrayType(item):
+            each = json_writer(item)
+            return lambda values: f"[{','.join(map(each, values))}]"
+        case MapType(_, inner):
+            one = json_writer(inner)
+            return lambda values: _object(sorted((key_text(key), one(value)) for key, value in values.items()))
+        case StructType(fields):
+            parts = sorted((name, at, json_writer(part)) for at, (name, part) in enumerate(fields))
+            return lambda value: _object([(name, write(value[at])) for name, at, write in parts])
+    times: dict[SqlType, Callable[[Any], str]] = {
+        TIMESTAMP: instants.text_of_timestamp,
+        DATE: instants.text_of_date,
+        TIME: instants.text_of_time,
+        BYTES: lambda value: base64.b64encode(value).decode(),
+    }
+    if kind in times:
+        shown = times[kind]
+        return lambda value: _quoted(shown(value))
+    if kind == DOUBLE:
+        return lambda value: text_of_double(value) if math.isfinite(value) else _quoted(text_of_double(value))
+    return lambda value: json.dumps(value, ensure_ascii=False)
+
+
+def _object(fields: list[tuple[str, str]]) -> str:
+    return "{" + ",".join(f"{_quoted(name)}:{value}" for name, value in fields) + "}"
 
 
 @special("TO_JSON_STRING", 1, 1)
 def _to_json(make: Generator, call: Call) -> Typed:
     value = make.of(call.arguments[0])
-    name, write = make.constant(encode_json), make.constant(writer(value.type))
-    return Typed(f"{name}({write}({value.source})).decode()", STRING)
+    return Typed(f"{make.constant(json_writer(value.type))}({value.source})", STRING)
 
 
-def _url(part: str) -> Any:
-    def of(text: str) -> Any:
-        found = getattr(urlsplit(text), part)
-        return found or None
-
-    return of
+def _check_path(_text: object, path: object) -> None:
+    if isinstance(path, str):
+        steps_of(path)
 
 
-function("EXTRACTJSONFIELD", "s s", STRING, extracted)
+function("EXTRACTJSONFIELD", "s s", STRING, extract, check=_check_path)
 function("IS_JSON_STRING", "s", BOOLEAN, is_json, takes_null=True)
 function("JSON_KEYS", "s", ArrayType(STRING), keys)
 function("JSON_RECORDS", "s", MapType(STRING, STRING), records)
 function("JSON_ITEMS", "s", ArrayType(STRING), items)
 function("JSON_ARRAY_CONTAINS", "s *", BOOLEAN, contains, takes_null=True)
 function("JSON_ARRAY_LENGTH", "s", INT, length)
-function("URL_ENCODE_PARAM", "s", STRING, quote_plus)
-function("URL_DECODE_PARAM", "s", STRING, unquote_plus)
-for _name, _part in (
-    ("FRAGMENT", "fragment"),
-    ("HOST", "hostname"),
-    ("PATH", "path"),
-    ("PROTOCOL", "scheme"),
-    ("QUERY", "query"),
-):
-    function(f"URL_EXTRACT_{_name}", "s", STRING, _url(_part))
-function("URL_EXTRACT_PORT", "s", INT, _url("port"))
+function("JSON_CONCAT", "s+", STRING, concat)

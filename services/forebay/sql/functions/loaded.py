@@ -13,8 +13,9 @@ from forebay.sql.functions import (
     regexes,
     texts,
     times,
+    urls,
 )
 from forebay.sql.functions.registry import Registry
 
 REGISTRY = Registry()
-MODULES = (choices, collections, documents, encodings, lambdas, masks, numbers, regexes, texts, times)
+MODULES = (choices, collections, documents, encodings, lambdas, masks, numbers, regexes, texts, times, urls)

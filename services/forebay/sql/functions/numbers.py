@@ -1,60 +1,118 @@
-"""Functions of numbers."""
+"""Functions of numbers, with the results of Java's `Math` for what is infinite, NaN or out of range."""
 
 from __future__ import annotations
 
 import math
 import random
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
+from collections.abc import Callable
+from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_DOWN, ROUND_HALF_UP, Decimal
 from typing import Any
 
+from forebay.sql.arithmetic import EXACT, saturated, wrapped_int, wrapped_long
 from forebay.sql.functions.registry import first, function, special
 from forebay.sql.generate import Generator, Typed
+from forebay.sql.order import rank
 from forebay.sql.syntax import Call
 from forebay.sql.types import BIGINT, DOUBLE, INT, NULL, DecimalType, SqlType
 
+_MOST_PLACES = 10_000
+_MILES = ("mi", "mile", "miles")
+_KILOMETERS = ("km", "kilometer", "kilometers", "kilometre", "kilometres")
 
-def rounded(value: float) -> int:
-    """Return the nearest whole number, half up."""
-    return math.floor(value + 0.5)
+
+def java_double(call: Callable[..., float]) -> Callable[..., float]:
+    """Return a function of doubles that is infinite or NaN where Python's raises an error."""
+
+    def computed(*values: float) -> float:
+        try:
+            return float(call(*values))
+        except OverflowError:
+            return math.inf
+        except ValueError:
+            return math.nan
+
+    return computed
 
 
-def rounded_to(value: Any, digits: int) -> Any:
-    """Return a number with so many digits behind the point, half up; it keeps its type."""
-    made = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
-    scale = made.as_tuple().exponent
-    found = made.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
-    return float(found) if isinstance(value, float) else found.quantize(Decimal(1).scaleb(int(scale)))
+def nearest(value: float) -> int:
+    """Return the nearest whole number of 64 bits, half up; NaN is 0."""
+    if not math.isfinite(value):
+        return saturated(value, 64)
+    low = math.floor(value)
+    return saturated(float(low), 64) if abs(value) >= 1 << 53 else low + (value - low >= 0.5)
+
+
+def rounded_to(value: Decimal, places: int) -> Decimal:
+    """Return a number with so many digits behind the point: the nearest one, a half in the direction of infinity."""
+    return _to_places(value, places, ROUND_HALF_UP if value > 0 else ROUND_HALF_DOWN)
+
+
+def cut_to(value: Decimal, places: int) -> Decimal:
+    """Return a number with so many digits behind the point, the others cut off."""
+    return _to_places(value, places, ROUND_DOWN)
+
+
+def _to_places(value: Decimal, places: int, rounding: str) -> Decimal:
+    if abs(places) > _MOST_PLACES:
+        raise ValueError(f"{places} digits behind the point are too many")
+    found = value.quantize(Decimal(1).scaleb(-places), rounding, EXACT)
+    return found if found else found.copy_abs()
+
+
+def _fitting(kind: SqlType, value: Decimal) -> Decimal:
+    """Return a number with the digits of its type. Raises ArithmeticError: it needs more."""
+    assert isinstance(kind, DecimalType)
+    if value and value.adjusted() >= kind.precision - kind.scale:
+        raise ArithmeticError(f"{value} needs more than {kind} holds")
+    return value.quantize(Decimal(1).scaleb(-kind.scale), context=EXACT)
 
 
 def logarithm(base: float, value: float | None = None) -> float:
     """Return the natural logarithm, or that of a base; NaN or infinite as Java has it."""
     if value is None:
-        return -math.inf if base == 0 else math.log(base) if base > 0 else math.nan
-    if base <= 0 or base == 1 or value <= 0:
-        return math.nan if base <= 0 or base == 1 or value < 0 else -math.inf
-    return math.log(value) / math.log(base)
+        return -math.inf if base == 0 else math.nan if base < 0 else math.log(base)
+    if base <= 0 or base == 1:
+        return math.nan
+    return logarithm(value) / logarithm(base)
 
 
-def square_root(value: float) -> float:
-    """Return the square root; NaN of a negative number."""
-    return math.sqrt(value) if value >= 0 else math.nan
+def power(base: float, exponent: float) -> float:
+    """Return a power, infinite or NaN as Java has it."""
+    try:
+        return math.pow(base, exponent)
+    except OverflowError:
+        return -math.inf if base < 0 and exponent % 2 == 1 else math.inf
+    except ValueError:
+        if base == 0:
+            return math.copysign(math.inf, base) if exponent % 2 == 1 else math.inf
+        return math.nan
+
+
+def cotangent(value: float) -> float:
+    """Return the cotangent: infinite at 0."""
+    tangent = math.tan(value)
+    return 1 / tangent if tangent else math.copysign(math.inf, value)
 
 
 def sign(value: Any) -> int:
-    """Return -1, 0 or 1."""
+    """Return -1, 0 or 1; 0 of NaN."""
     return int(value > 0) - int(value < 0)
 
 
-def geo_distance(one_lat: float, one_lon: float, lat: float, lon: float, unit: str = "KM") -> float:
+def geo_distance(one_lat: float, one_lon: float, lat: float, lon: float, unit: str | None = "KM") -> float | None:
     """Return the great-circle distance of two points in km or miles. Raises ValueError."""
+    if None in (one_lat, one_lon, lat, lon):
+        return None
     if not (abs(one_lat) <= 90 and abs(lat) <= 90 and abs(one_lon) <= 180 and abs(lon) <= 180):
         raise ValueError("latitudes are -90 to 90, longitudes -180 to 180")
-    radius = 3959 if unit.upper().startswith("MI") else 6371
+    name = "km" if unit is None else unit.lower()
+    if name not in _MILES + _KILOMETERS:
+        raise ValueError(f"{unit!r} is none of {', '.join(_MILES + _KILOMETERS)}")
     up, along = math.radians(lat - one_lat), math.radians(lon - one_lon)
     part = math.sin(up / 2) ** 2 + math.sin(along / 2) ** 2 * math.cos(math.radians(one_lat)) * math.cos(
         math.radians(lat)
     )
-    return 2 * radius * math.asin(math.sqrt(part))
+    return 2 * (3959 if name in _MILES else 6371) * math.asin(math.sqrt(part))
 
 
 @special("GREATEST LEAST", 1)
@@ -66,51 +124,69 @@ def _extreme(make: Generator, call: Call) -> Typed:
 
 def greatest(*values: Any) -> Any:
     """Return the largest that is not null."""
-    return max((value for value in values if value is not None), default=None)
+    return max((value for value in values if value is not None), key=rank, default=None)
 
 
 def least(*values: Any) -> Any:
     """Return the smallest that is not null."""
-    return min((value for value in values if value is not None), default=None)
+    return min((value for value in values if value is not None), key=rank, default=None)
 
 
-def _whole_decimal(types: list[SqlType]) -> SqlType:
+def _without_places(types: list[SqlType]) -> SqlType:
     kind = types[0]
-    return kind if isinstance(kind, DecimalType) else NULL
+    return DecimalType(max(1, kind.precision - kind.scale), 0) if isinstance(kind, DecimalType) else NULL
 
 
-def _towards(rounding: str) -> Any:
-    return lambda value: value.quantize(Decimal(1), rounding).quantize(Decimal(1).scaleb(value.as_tuple().exponent))
+def _of_decimal(step: Callable[[Decimal, int], Decimal]) -> Callable[[SqlType], Callable[..., Decimal]]:
+    """Return what makes a function of DECIMALs for its result's type; what that can't hold is an error."""
+    return lambda kind: lambda value, places=0: _fitting(kind, step(value, places))
 
 
-function("ABS", "n", first, abs)
-for _name, _double, _rounding in (("CEIL", math.ceil, ROUND_CEILING), ("FLOOR", math.floor, ROUND_FLOOR)):
+def _of_double(step: Callable[[Decimal, int], Decimal]) -> Callable[[float, int], float]:
+    def rounded(value: float, places: int) -> float:
+        return float(step(Decimal(repr(value)), places))
+
+    return rounded
+
+
+def _of_whole(step: Callable[[Decimal, int], Decimal]) -> Callable[[int, int], int]:
+    return lambda value, places: int(step(Decimal(value), min(places, 0)))
+
+
+def _to_integer(whole: Callable[[float], int]) -> Callable[[float], float]:
+    return lambda value: float(whole(value)) if math.isfinite(value) else value
+
+
+function("ABS", "i", INT, lambda value: wrapped_int(abs(value)))
+function("ABS", "l", BIGINT, lambda value: wrapped_long(abs(value)))
+function("ABS", "c", first, Decimal.copy_abs)
+function("ABS", "d", DOUBLE, abs)
+for _name, _step, _rounding in (("CEIL", math.ceil, ROUND_CEILING), ("FLOOR", math.floor, ROUND_FLOOR)):
     for _letter in "il":
         function(_name, _letter, first, lambda value: value)
-    function(_name, "c", _whole_decimal, _towards(_rounding))
-    function(_name, "d", DOUBLE, lambda value, whole=_double: float(whole(value)))
-for _letter in "il":
-    function("ROUND", _letter, BIGINT, lambda value: value)
-    function("ROUND", f"{_letter} i", first, rounded_to)
-function(
-    "ROUND",
-    "c",
-    lambda types: DecimalType(types[0].precision - types[0].scale + 1, 0),  # type: ignore[union-attr]
-    lambda value: value.quantize(Decimal(1), ROUND_HALF_UP),
-)
-function("ROUND", "c i", first, rounded_to)
-function("ROUND", "d", BIGINT, rounded)
-function("ROUND", "d i", DOUBLE, rounded_to)
+    function(_name, "d", DOUBLE, _to_integer(_step))
+    _whole = _of_decimal(lambda value, places, how=_rounding: _to_places(value, places, how))  # type: ignore[misc]
+    function(_name, "c", first, _whole, typed=True)
+for _name, _places in (("ROUND", rounded_to), ("TRUNC", cut_to)):
+    for _letter in "il":
+        function(_name, _letter, BIGINT if _name == "ROUND" else first, lambda value: value)
+        function(_name, f"{_letter} i", first, _of_whole(_places))
+    function(_name, "d i", DOUBLE, _of_double(_places))
+    function(_name, "c", _without_places, _of_decimal(_places), typed=True)
+    function(_name, "c i", first, _of_decimal(_places), typed=True)
+function("ROUND", "d", BIGINT, nearest)
+function("TRUNC", "d", BIGINT, lambda value: saturated(value, 64))
 function("SIGN", "n", INT, sign)
 function("RANDOM", "", DOUBLE, random.random)
-function("GEO_DISTANCE", "d d d d s?", DOUBLE, geo_distance)
+function("GEO_DISTANCE", "d d d d s?", DOUBLE, geo_distance, takes_null=True)
 function("LN", "d", DOUBLE, logarithm)
 function("LOG", "d d?", DOUBLE, logarithm)
-function("SQRT", "d", DOUBLE, square_root)
-function("POWER POW", "d d", DOUBLE, lambda base, exponent: float(math.pow(base, exponent)))
+function("POWER POW", "d d", DOUBLE, power)
 function("PI", "", DOUBLE, lambda: math.pi)
-function("CBRT", "d", DOUBLE, math.cbrt)
-function("COT", "d", DOUBLE, lambda value: 1 / math.tan(value) if value else math.inf)
-for _name in ("exp", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "degrees", "radians"):
-    function(_name.upper(), "d", DOUBLE, getattr(math, _name))
-function("ATAN2", "d d", DOUBLE, math.atan2)
+function("COT", "d", DOUBLE, java_double(cotangent))
+for _name in (
+    *("exp", "sin", "cos", "tan", "asin", "acos", "atan", "cosh", "tanh", "degrees", "radians", "sqrt", "cbrt"),
+    "atan2",
+):
+    function(_name.upper(), "d d" if _name == "atan2" else "d", DOUBLE, java_double(getattr(math, _name)))
+function("SINH", "d", DOUBLE, lambda value: math.copysign(java_double(math.sinh)(abs(value)), value))

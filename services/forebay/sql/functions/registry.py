@@ -65,6 +65,7 @@ class Signature:
         check: called once, with the arguments that are written down (None: others); raises ValueError for what can
             never work.
         takes_time: whether one call may take any time, so that it is limited.
+        typed: whether `call` gives what computes it, for the type of the result.
     """
 
     parameters: tuple[str, ...]
@@ -73,6 +74,7 @@ class Signature:
     takes_null: bool = False
     check: Callable[..., None] | None = None
     takes_time: bool = False
+    typed: bool = False
 
     def fits(self, types: Sequence[SqlType], *, exactly: bool) -> list[SqlType] | None:
         """Return the types that arguments are given as; None: they don't fit."""
@@ -117,9 +119,10 @@ def function(
     takes_null: bool = False,
     check: Callable[..., None] | None = None,
     takes_time: bool = False,
+    typed: bool = False,
 ) -> None:
     """Declare a signature of a function, under one name or several with blanks between (see `Signature`)."""
-    made = Signature(tuple(parameters.split()), result, call, takes_null, check, takes_time)
+    made = Signature(tuple(parameters.split()), result, call, takes_null, check, takes_time, typed)
     for name in names.split():
         SIGNATURES.setdefault(name, []).append(made)
 
@@ -180,7 +183,7 @@ def _called(make: Generator, call: Call, signature: Signature, arguments: list[T
             raise SqlError(_first_text(call), f"{call.name}: {error}") from error
     if signature.takes_time:
         make.limit_time()
-    name = make.constant(signature.call)
+    name = make.constant(signature.call(result) if signature.typed else signature.call)
     if signature.takes_null:
         return Typed(f"{name}({', '.join(each.source for each in given)})", result)
     return make.applied(f"{name}({', '.join(f'{{{at}}}' for at in range(len(given)))})", given, result)

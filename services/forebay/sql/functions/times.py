@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import time
 
-from forebay.sql import patterns
+from forebay.sql.arithmetic import within_bits
+from forebay.sql.datetimes import read, write
+from forebay.sql.datetimes.patterns import parts_of
+from forebay.sql.datetimes.zones import zone_of
 from forebay.sql.errors import SqlError
 from forebay.sql.functions.registry import function, special
 from forebay.sql.generate import Generator, Typed
@@ -35,34 +38,52 @@ def _moved(make: Generator, call: Call) -> Typed:
         raise SqlError(call.place, usage)
     step = -unit if call.name.endswith("SUB") else unit
     number, value = make.of(call.arguments[1]), make.cast(make.of(call.arguments[2]), kind, call)
-    if kind == DATE:
-        return make.applied(f"{{1}} + {{0}} * {step} // {DAY_MS}", [number, value], DATE)
     if kind == TIME:
         return make.applied(f"({{1}} + {{0}} * {step}) % {DAY_MS}", [number, value], TIME)
-    return make.applied(f"({{1}} + {{0}} * {step})", [number, value], TIMESTAMP)
+    moved = make.constant(_moved_date if kind == DATE else _moved_timestamp)
+    return make.applied(f"{moved}({{1}}, {{0}} * {step})", [number, value], kind)
 
 
-def converted(value: int, source: str, target: str) -> int:
-    """Return the timestamp that shows the same clock in another time zone."""
-    moment = patterns.formatted(value, "yyyy-MM-dd HH:mm:ss.SSS", target)
-    del source
-    return patterns.parsed(moment, "yyyy-MM-dd HH:mm:ss.SSS")
+def _moved_date(days: int, ms: int) -> int:
+    """Return a date that is so many ms later. Raises OverflowError: no DATE holds it."""
+    return within_bits(days + ms // DAY_MS, 32)
 
 
-function("TIMESTAMPTOSTRING", "l s s?", STRING, patterns.formatted)
-function("FORMAT_TIMESTAMP", "S s s?", STRING, patterns.formatted)
-function("STRINGTOTIMESTAMP", "s s s?", BIGINT, patterns.parsed)
-function("PARSE_TIMESTAMP", "s s s?", TIMESTAMP, patterns.parsed)
-function("FORMAT_DATE", "D s", STRING, lambda value, pattern: patterns.formatted(value * DAY_MS, pattern))
-function("DATETOSTRING", "i s", STRING, lambda value, pattern: patterns.formatted(value * DAY_MS, pattern))
-function("PARSE_DATE", "s s", DATE, lambda text, pattern: patterns.parsed(text, pattern) // DAY_MS)
-function("STRINGTODATE", "s s", INT, lambda text, pattern: patterns.parsed(text, pattern) // DAY_MS)
-function("FORMAT_TIME", "T s", STRING, patterns.formatted)
-function("PARSE_TIME", "s s", TIME, lambda text, pattern: patterns.parsed(text, pattern) % DAY_MS)
+def _moved_timestamp(at: int, ms: int) -> int:
+    """Return a timestamp that is so many ms later. Raises OverflowError: no TIMESTAMP holds it."""
+    return within_bits(at + ms, 64)
+
+
+def convert(value: int, source: str, target: str) -> int:
+    """Return the timestamp moved by the difference between two time zones at that time. Raises ValueError."""
+    seconds = zone_of(target).offset_at(value) - zone_of(source).offset_at(value)
+    return within_bits(value + seconds * 1000, 64)
+
+
+def _check(_value: object, pattern: object, *_zone: object) -> None:
+    """Refuse a pattern that means nothing. Raises ValueError."""
+    if isinstance(pattern, str):
+        parts_of(pattern)
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
+
+
+function("TIMESTAMPTOSTRING", "l s s?", STRING, write.formatted, check=_check)
+function("FORMAT_TIMESTAMP", "S s s?", STRING, write.formatted, check=_check)
+function("FORMAT_DATE", "D s", STRING, write.formatted_date, check=_check)
+function("DATETOSTRING", "i s", STRING, write.formatted_date, check=_check)
+function("FORMAT_TIME", "T s", STRING, write.formatted_time, check=_check)
+function("STRINGTOTIMESTAMP", "s s s?", BIGINT, read.parsed, check=_check)
+function("PARSE_TIMESTAMP", "s s s?", TIMESTAMP, read.parsed, check=_check)
+function("PARSE_DATE", "s s", DATE, read.parsed_date, check=_check)
+function("STRINGTODATE", "s s", INT, read.parsed_day, check=_check)
+function("PARSE_TIME", "s s", TIME, read.parsed_time, check=_check)
 function("FROM_UNIXTIME", "l", TIMESTAMP, lambda value: value)
 function("FROM_DAYS", "i", DATE, lambda value: value)
-function("UNIX_TIMESTAMP", "", BIGINT, lambda: time.time_ns() // 1_000_000)
+function("UNIX_TIMESTAMP", "", BIGINT, _now)
 function("UNIX_TIMESTAMP", "S", BIGINT, lambda value: value)
-function("UNIX_DATE", "", INT, lambda: time.time_ns() // (DAY_MS * 1_000_000))
+function("UNIX_DATE", "", INT, lambda: _now() // DAY_MS)
 function("UNIX_DATE", "D", INT, lambda value: value)
-function("CONVERT_TZ", "S s s", TIMESTAMP, converted)
+function("CONVERT_TZ", "S s s", TIMESTAMP, convert)

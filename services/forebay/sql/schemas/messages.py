@@ -9,7 +9,7 @@ from typing import Any
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-from forebay.sql.arithmetic import decimal_of
+from forebay.sql.arithmetic import EXACT, decimal_of
 from forebay.sql.encodings.readers import key_text, reader
 from forebay.sql.schemas.protobuf import is_map, is_wrapper
 from forebay.sql.types import DATE, TIME, TIMESTAMP, ArrayType, DecimalType, MapType, SqlType, StructType
@@ -62,7 +62,7 @@ def _value_reader(field: FieldDescriptor, kind: SqlType) -> Convert:
         case StructType(fields):
             return row_reader(message, fields)
         case DecimalType(precision, scale):
-            return lambda value: decimal_of(_decimal(value.value).scaleb(-value.scale), precision, scale)
+            return lambda value: decimal_of(EXACT.scaleb(_decimal(value.value), -value.scale), precision, scale)
     if kind == TIMESTAMP:
         return lambda value: value.seconds * 1_000 + value.nanos // 1_000_000
     if kind == DATE:

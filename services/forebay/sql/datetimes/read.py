@@ -1,0 +1,245 @@
+"""Texts become times by Java's patterns: a text that a pattern does not allow is none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from forebay.sql.datetimes.days import DAY_MS
+from forebay.sql.datetimes.patterns import (
+    DATE_LETTERS,
+    DAYS,
+    MONTHS,
+    TIME_LETTERS,
+    Field,
+    Part,
+    Section,
+    Text,
+    letters_of,
+    parts_of,
+)
+from forebay.sql.datetimes.resolve import date_of, ms_of_day, resolved
+from forebay.sql.datetimes.zones import UTC_ZONE, zone_of
+
+_MOST_DIGITS = 19
+_OFFSETS = {
+    1: r"[+-]\d\d(?:\d\d)?",
+    2: r"[+-]\d{4}",
+    3: r"[+-]\d\d:\d\d",
+    4: r"[+-]\d{4}(?:\d\d)?",
+    5: r"[+-]\d\d:\d\d(?::\d\d)?",
+}
+_GMT = r"GMT(?:[+-]\d\d:\d\d(?::\d\d)?)?"
+_SHORT_GMT = r"GMT(?:[+-]\d{1,2}(?::\d\d(?::\d\d)?)?)?"
+_ZONE = (
+    r"[+-]\d\d(?::?\d\d(?::?\d\d)?)?|(?:UTC|GMT|UT)[+-]\d\d(?::?\d\d(?::?\d\d)?)?|"
+    r"(?!(?:UTC|GMT|UT)[+-])[A-Za-z][A-Za-z0-9~/._-]*+(?:\+\d+)?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A pattern as a regular expression.
+
+    Args:
+        fields: what its groups hold, in their order.
+        is_strict: whether nothing may follow.
+    """
+
+    regex: re.Pattern[str]
+    fields: tuple[Field, ...]
+    is_strict: bool
+
+    def fields_of(self, text: str) -> dict[str, str]:
+        """Return the texts of the fields by their letters; words as numbers. Raises ValueError: the text has none."""
+        match = self.regex.fullmatch(text) if self.is_strict else self.regex.match(text)
+        if match is None:
+            raise ValueError(f"{text!r} does not have the pattern")
+        made: dict[str, str] = {}
+        for field, value in zip(self.fields, match.groups(), strict=True):
+            if value is None:
+                continue
+            letter, shown = _normal(field, value)
+            if made.setdefault(letter, shown) != shown and made[letter].lstrip("0") != shown.lstrip("0"):
+                raise ValueError(f"{text!r} has two values for {field.letter}")
+        return made
+
+
+def parsed(text: str, pattern: str, zone: str = "UTC") -> int:
+    """Return the timestamp (ms) that a text stands for; what it leaves out is as of 1970. Raises ValueError."""
+    return resolved(reader_of(pattern).fields_of(text), UTC_ZONE if zone == "UTC" else zone_of(zone))
+
+
+def parsed_day(text: str, pattern: str) -> int:
+    """Return the days since 1970 of a text that has year, month and day. Raises ValueError."""
+    found = date_of(reader_of(pattern).fields_of(text))
+    if found is None:
+        raise ValueError(f"{text!r} leaves the year, the month or the day out")
+    return found
+
+
+def parsed_date(text: str, pattern: str) -> int:
+    """Return the days since 1970 that a text stands for. Raises ValueError.
+
+    As with Java's `SimpleDateFormat`, numbers need no zeros in front, names may be short or in full, and other text
+    may follow.
+    """
+    ms = resolved(_reader(pattern, False).fields_of(text), UTC_ZONE)
+    if ms % DAY_MS:
+        raise ValueError(f"{text!r} has a time of day")
+    return ms // DAY_MS
+
+
+def parsed_time(text: str, pattern: str) -> int:
+    """Return the time of day in ms that a text stands for. Raises ValueError: it has a date, or no hour."""
+    if letters_of(parts_of(pattern)) & DATE_LETTERS:
+        raise ValueError(f"the pattern {pattern!r} has a date")
+    fields = reader_of(pattern).fields_of(text)
+    if not fields.keys() & {"H", "h", "N", "A"}:
+        raise ValueError(f"{text!r} has no hour")
+    return ms_of_day(fields)[0]
+
+
+def reader_of(pattern: str) -> Reader:
+    """Return what reads texts of a pattern. Raises ValueError for a pattern that means nothing."""
+    return _reader(pattern, True)
+
+
+def parser(pattern: str) -> Callable[[str], int]:
+    """Return what reads timestamps in a pattern. Raises ValueError for a pattern that means nothing."""
+    reader_of(pattern)
+    return lambda text: parsed(text, pattern)
+
+
+@lru_cache(1024)
+def _reader(pattern: str, strict: bool) -> Reader:
+    fields: list[Field] = []
+    regex = _expected(parts_of(pattern), fields, strict)
+    return Reader(re.compile(regex, re.IGNORECASE | re.ASCII), tuple(fields), strict)
+
+
+def _expected(parts: tuple[Part, ...], fields: list[Field], strict: bool) -> str:
+    made = ""
+    for at, part in enumerate(parts):
+        match part:
+            case Text(text):
+                made += re.escape(text)
+            case Section(inside):
+                made += f"(?:{_expected(inside, fields, strict)})?"
+            case Field():
+                fields.append(part)
+                made += f"({_field(part, _digits_behind(parts, at + 1), strict)})"
+    return made
+
+
+def _digits_behind(parts: tuple[Part, ...], at: int) -> int | None:
+    """Return how many digits the fields of fixed width take that follow at once; None: no number follows."""
+    reserved = 0
+    for part in parts[at:]:
+        if not isinstance(part, Field) or part.is_text or part.letter not in DATE_LETTERS | TIME_LETTERS:
+            break
+        is_fixed = part.count == (3 if part.letter == "D" else 2) or part.letter == "S"
+        if not is_fixed:
+            return reserved
+        reserved += part.count
+    return reserved or None
+
+
+def _field(field: Field, behind: int | None, strict: bool) -> str:
+    """Return what a field may look like. A number takes all digits but those of fixed width that follow at once."""
+    letter, count = field.letter, field.count
+    match letter:
+        case "V" | "z":
+            return _ZONE
+        case "O":
+            return _SHORT_GMT if count == 1 else _GMT
+        case "Z":
+            return _GMT if count == 4 else f"Z|{_OFFSETS[5]}" if count == 5 else _OFFSETS[2]
+        case "X":
+            return f"Z|{_OFFSETS[count]}"
+        case "x":
+            return _OFFSETS[count]
+        case "a":
+            return "AM|PM"
+        case "S":
+            return rf"\d{{{count}}}" if strict else r"\d{1,9}"
+    if field.is_text:
+        return _word(letter, count if strict else 0)
+    if not strict and behind is None:
+        return rf"-?\d{{1,{_MOST_DIGITS}}}+" if letter in "yuY" else rf"\d{{1,{_MOST_DIGITS}}}+"
+    end = rf"(?=\d{{{behind}}}(?!\d))" if behind else r"(?!\d)"
+    if letter in "yuY":
+        return _year(count, end)
+    if count == 1 or letter in "nNA":
+        return rf"\d{{{count},{_MOST_DIGITS}}}{end}"
+    return rf"\d{{{count},3}}{end}" if letter == "D" and count == 2 else rf"\d{{{count}}}"
+
+
+def _year(count: int, end: str) -> str:
+    if count == 2:
+        return r"\d\d"
+    if count < 4:
+        return rf"-?\d{{{count},{_MOST_DIGITS}}}{end}"
+    longer = rf"|[+-]\d{{{count + 1},{_MOST_DIGITS}}}{end}" if count < _MOST_DIGITS else ""
+    return rf"-?\d{{{count}}}{end}{longer}"
+
+
+def _word(letter: str, count: int) -> str:
+    """Return the words of a field: short, in full (4), their first letters (5), or short and in full (0)."""
+    match letter:
+        case "M" | "L":
+            return "|".join(_cut(MONTHS, count))
+        case "E" | "e" | "c":
+            return "|".join(_cut(DAYS, count))
+        case "G":
+            return {4: "Before Christ|Anno Domini", 5: "B|A"}.get(count, "BC|AD")
+    return r"Q[1-4]" if count == 3 else r"1st quarter|2nd quarter|3rd quarter|4th quarter" if count == 4 else "[1-4]"
+
+
+def _cut(words: tuple[str, ...], count: int) -> list[str]:
+    if count == 0:
+        return [*words, *(word[:3] for word in words)]
+    return [word if count == 4 else word[0] if count == 5 else word[:3] for word in words]
+
+
+def _normal(field: Field, value: str) -> tuple[str, str]:
+    """Return one letter for those that mean the same, and the value as a number if it is a word."""
+    letter, count = field.letter, field.count
+    same = _SAME.get(letter, letter)
+    match letter:
+        case "M" | "L" if count > 2:
+            return same, str(_index(MONTHS, value) + 1)
+        case "E" | "e" | "c" if field.is_text:
+            return same, str(_index(DAYS, value) + 1)
+        case "e" | "c":
+            return same, str((_within(value, 1, 7) + 5) % 7 + 1)
+        case "a":
+            return same, "0" if value[0] in "aA" else "1"
+        case "G":
+            return same, "0" if value[0] in "bB" else "1"
+        case "Y" | "y" | "u" if count == 2 and len(value) == 2:
+            return same, str(2000 + int(value))
+        case "k":
+            return same, str(_within(value, 0, 24) % 24)
+        case "h" | "K":
+            return same, str(_within(value, 0, 12 if letter == "h" else 11) % 12)
+        case "S":
+            return same, value.ljust(9, "0")
+    return same, value
+
+
+_SAME = {"L": "M", "e": "E", "c": "E", "k": "H", "K": "h", "S": "n", "q": "Q", "z": "V", "O": "X", "x": "X", "Z": "X"}
+
+
+def _index(words: tuple[str, ...], value: str) -> int:
+    """Return the place of a word or its beginning; of letters that several words share, the last one, as Java does."""
+    return max(at for at, word in enumerate(words) if word.lower().startswith(value.lower()))
+
+
+def _within(value: str, low: int, high: int) -> int:
+    number = int(value)
+    if not low <= number <= high:
+        raise ValueError(f"{value} is not within {low} and {high}")
+    return number

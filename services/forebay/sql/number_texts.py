@@ -1,0 +1,45 @@
+"""Texts that are numbers, as Java parses them; they are bounded before they are expanded."""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+
+from forebay.sql.arithmetic import within_bits
+
+_WHOLE = re.compile(r"[+-]?\d+")
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,10})?")
+_MOST_LETTERS = 4_000
+_BLANKS = "".join(map(chr, range(0x21)))
+
+
+def whole_of(text: str, bits: int) -> int:
+    """Return the whole number of so many bits that a text is. Raises ValueError, OverflowError."""
+    plain = text.strip(_BLANKS)
+    if len(plain) > _MOST_LETTERS or not _WHOLE.fullmatch(plain):
+        raise ValueError(f"{plain[:50]!r} is no whole number")
+    return within_bits(int(plain), bits)
+
+
+def decimal_of_text(text: str) -> Decimal:
+    """Return the exact number that a text is. Raises ValueError for anything else, NaN and infinity among them."""
+    plain = text.strip(_BLANKS)
+    if len(plain) > _MOST_LETTERS or not _NUMBER.fullmatch(plain):
+        raise ValueError(f"{plain[:50]!r} is no number")
+    return Decimal(plain)
+
+
+def double_of_text(text: str) -> float:
+    """Return the double that a text is. Raises ValueError for anything else, and beyond all doubles."""
+    found = float(decimal_of_text(text))
+    if math.isinf(found):
+        raise ValueError(f"{text[:50]!r} is beyond what a double holds")
+    return found
+
+
+def whole_part(value: Decimal | float, bits: int) -> int:
+    """Return a number without what is behind the point, if so many bits hold it. Raises ValueError, OverflowError."""
+    if isinstance(value, Decimal) and value and (not value.is_finite() or value.adjusted() > bits):
+        raise OverflowError(f"a whole number of {bits} bits can't hold it")
+    return within_bits(int(value), bits)
