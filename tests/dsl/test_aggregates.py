@@ -98,7 +98,7 @@ def test_sessions_take_back_what_they_absorb() -> None:
         (at("k", 18, 18), "0+b", 18),
         (at("k", 10, 10), None, 10),
         (at("k", 18, 18), None, 18),
-        (at("k", 10, 18), "0+a&0+b+c", 18),
+        (at("k", 10, 18), "0&0+a&0+b+c", 18),
     ]
 
 

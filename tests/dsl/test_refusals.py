@@ -13,7 +13,7 @@ from forebay.operators import Emission, Fold, UntilTimeLimit, UntilWindowCloses
 from forebay.processor import Context, Processor
 from forebay.stores import TimestampedKeyValueStore
 from forebay.testing import TestDriver
-from forebay.time import SessionWindows, SlidingWindows, UnlimitedWindows, tumbling, within
+from forebay.time import SessionWindows, UnlimitedWindows, tumbling, within
 from tests.dsl.driving import Nothing
 
 NO_SUBTRACT: Fold[str, int] = Fold(lambda: 0, lambda _, __, a: a + 1)
@@ -133,16 +133,6 @@ REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
     "finals of an unlimited window": (
         lambda t: grouped(t).windowed_by(UnlimitedWindows(), Emission.FINAL).count(store="u"),
         "store u: an unlimited window never closes; give its updates: emit=Emission.UPDATES",
-    ),
-    "sliding windows of several streams": (
-        lambda t: (
-            grouped(t)
-            .cogroup(NO_SUBTRACT)
-            .cogroup(t.stream("more", str).group_by_key(), NO_SUBTRACT)
-            .windowed_by(SlidingWindows(5))
-            .aggregate(int, store="w")
-        ),
-        "store w: several streams can't share sliding windows; use windows of time",
     ),
     "a topic read twice": (
         lambda t: (words(t), words(t)),

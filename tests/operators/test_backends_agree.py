@@ -59,10 +59,9 @@ def session(bench: Bench) -> Process:
 
 
 def sliding(bench: Bench) -> Process:
-    records = bench.open(WindowStore("r", Cell, size_ms=10, retention_ms=27, duplicates=Duplicates.KEEP))
     store = bench.open(WindowStore("w", Cell, size_ms=10, retention_ms=27))
     windows = SlidingWindows(10, 5)
-    aggregate = SlidingAggregate(records, store, windows, initial=empty, add=append, emission=Emission.BOTH)
+    aggregate = SlidingAggregate(store, windows, initial=empty, add=append, emission=Emission.BOTH)
     return lambda _, key, value, ts, now: aggregate.process(key, value, ts, now)
 
 

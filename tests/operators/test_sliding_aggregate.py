@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forebay.operators import Emission, SlidingAggregate
-from forebay.stores.window import Duplicates, WindowStore
+from forebay.stores.window import WindowStore
 from forebay.testing.bench import Backend, Bench, open_bench
 from forebay.testing.cell import Cell
 from forebay.time import SlidingWindows, Window
@@ -16,11 +16,8 @@ from tests.operators.cells import append, empty
 
 def aggregate(bench: Bench, windows: SlidingWindows, emission: Emission) -> SlidingAggregate[Cell, Cell]:
     keep = windows.retention_ms
-    records = WindowStore("r", Cell, size_ms=1, retention_ms=keep, duplicates=Duplicates.KEEP)
     results = WindowStore("w", Cell, size_ms=1, retention_ms=keep)
-    return SlidingAggregate(
-        bench.open(records), bench.open(results), windows, initial=empty, add=append, emission=emission
-    )
+    return SlidingAggregate(bench.open(results), windows, initial=empty, add=append, emission=emission)
 
 
 SMALL_INPUT = [("1", 10), ("2", 10), ("3", 14), ("4", 15), ("5", 20), ("6", 22), ("7", 30)]
@@ -82,14 +79,21 @@ def test_a_record_that_no_open_window_can_hold_is_late(bench: Bench) -> None:
     assert (outcome.updates, outcome.refused, outcome.late_by_ms) == ((), 1, 1)
 
 
-def test_stores_that_keep_too_little_are_refused() -> None:
+def test_a_store_that_keeps_too_little_is_refused() -> None:
     windows = SlidingWindows(10, grace_ms=1)
-    records = WindowStore("r", Cell, size_ms=1, retention_ms=23, duplicates=Duplicates.KEEP)
     results = WindowStore("w", Cell, size_ms=1, retention_ms=22)
     with pytest.raises(ValueError, match=r"store w: .* at least 23 ms"):
-        SlidingAggregate(records, results, windows, initial=empty, add=append)
-    with pytest.raises(ValueError, match=r"store w: .*KEEP"):
-        SlidingAggregate(results, results, windows, initial=empty, add=append)
+        SlidingAggregate(results, windows, initial=empty, add=append)
+
+
+def test_records_are_added_in_the_order_of_arrival(bench: Bench) -> None:
+    """As in Kafka Streams, where a window begins with the aggregate of the one beside it."""
+    sums = aggregate(bench, SlidingWindows(5, 100), Emission.UPDATES)
+    newest: dict[int, str] = {}
+    for value, ts in (("1", 0), ("2", 2), ("3", 4), ("4", 0), ("5", 2), ("6", 2), ("7", 0), ("8", 7)):
+        for result in sums.process("A", Cell(value), ts, 7).updates:
+            newest[result.window.start] = result.value.json if result.value else ""
+    assert newest == {0: "1234567", 1: "2356", 2: "23568", 3: "38", 5: "8"}
 
 
 @settings(deadline=None, max_examples=150)

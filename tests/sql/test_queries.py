@@ -18,7 +18,7 @@ from forebay.runtime.http import MAX_BODY, Answer, HttpServer, Request
 from forebay.sql.queryable import queryable
 from forebay.stores.values import Stamped
 from forebay.testing.contents import contents
-from forebay.time.windows import Window
+from forebay.time.base import Window
 from tests.sql.driven import Driven, stream
 
 STATEMENTS = stream("id STRING KEY, n INT") + (

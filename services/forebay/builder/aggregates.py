@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
+from forebay.builder.deferral import pass_all
 from forebay.builder.graph import Bound, Flow, Kind, Made, Node, TopologyError
-from forebay.builder.keys import row_of, session_windowed, windowed
+from forebay.builder.keys import row_of, session_windowed, windowed_by_start
 from forebay.builder.views import InSessions, InWindows
 from forebay.formats import Format
 from forebay.operators.closing import Closing
@@ -18,14 +19,14 @@ from forebay.operators.stream import StreamAggregate
 from forebay.operators.table import Change
 from forebay.operators.window import WindowAggregate
 from forebay.processor.api import Context, Timer
-from forebay.stores.materialized import beside
 from forebay.stores.session import SessionStore
 from forebay.stores.timestamped import TimestampedKeyValueStore
-from forebay.stores.window import Duplicates, WindowStore
+from forebay.stores.window import WindowStore
+from forebay.time.base import Windows
 from forebay.time.sessions import SessionWindows
-from forebay.time.windows import SlidingWindows, TimeWindows, UnlimitedWindows
+from forebay.time.windows import SlidingWindows, UnlimitedWindows
 
-Windows = TimeWindows | SlidingWindows | SessionWindows | UnlimitedWindows
+AnyWindows = Windows | SlidingWindows | SessionWindows
 AnyFold = Fold[Any, Any]
 
 
@@ -70,7 +71,7 @@ def _folding(operator: StreamAggregate[Any, Any], out: Flow) -> Flow:
 
 def windowed_aggregate(
     parents: Sequence[Node],
-    windows: Windows,
+    windows: AnyWindows,
     folds: Sequence[AnyFold],
     into: Format[Any],
     store: str,
@@ -83,40 +84,33 @@ def windowed_aggregate(
     if isinstance(windows, SessionWindows) and any(fold.merge is None for fold in folds):
         raise TopologyError(f"store {store}: sessions merge, but the fold has no merge: give it one")
     retention = retention_ms or windows.retention_ms
-    inner, values = parents[0].key, parents[0].value
+    inner, is_final = parents[0].key, emission is Emission.FINAL
     declared: WindowStore[Any] | SessionStore[Any]
-    kept: WindowStore[Any] | None = None
     if isinstance(windows, SessionWindows):
         declared, key = SessionStore(store, into, retention_ms=retention), session_windowed(inner)
         horizon = windows.retention_ms + 1
-    elif isinstance(windows, SlidingWindows):
-        size = max(1, windows.difference_ms)
-        declared = WindowStore(store, into, size_ms=size, retention_ms=max(size, retention))
-        if len(parents) > 1:
-            raise TopologyError(f"store {store}: several streams can't share sliding windows; use windows of time")
-        kept = WindowStore(
-            beside(store, "records"), values, size_ms=1, retention_ms=windows.retention_ms, duplicates=Duplicates.KEEP
-        )
-        key, horizon = windowed(inner, windows.difference_ms), windows.retention_ms
     else:
-        declared = WindowStore(store, into, size_ms=windows.size_ms, retention_ms=retention)
-        key = windowed(inner, windows.size_ms)
+        size = max(1, windows.difference_ms) if isinstance(windows, SlidingWindows) else windows.size_ms
+        declared = WindowStore(
+            store, into, size_ms=size, retention_ms=max(size, retention), window_from=windows.window_from
+        )
+        key = windowed_by_start(inner, windows.window_from)
         horizon = 0 if isinstance(windows, UnlimitedWindows) else windows.retention_ms
     for fold in folds:
-        _operator(declared, kept, windows, fold, emission)
+        _operator(declared, windows, fold, emission)
 
     def make(bound: Bound, out: Flow) -> Made:
         own = bound.store(declared)
-        records = None if kept is None else bound.store(kept)
-        operators = [_operator(own, records, windows, fold, emission) for fold in folds]
+        operators = [_operator(own, windows, fold, emission) for fold in folds]
         closing = Closing(own.marks, f"close: {store}")
         first = operators[0]
 
         def on_timer(_timer: Timer, ctx: Context[Any]) -> None:
-            _give(first.close(ctx.closing_time), (), out, ctx)
+            _give_finals(first.close(ctx.closing_time), emission, out, ctx)
             closing.fired(ctx, first.next_close())
 
-        return Made(tuple(_folding_in_windows(each, closing, out) for each in operators), closing.timer, on_timer)
+        flows = tuple(_folding_in_windows(each, closing, emission, out) for each in operators)
+        return Made(flows, closing.timer, on_timer)
 
     return Node(
         Kind.STEP,
@@ -124,16 +118,18 @@ def windowed_aggregate(
         key,
         into,
         tuple(parents),
-        stores=(declared,) if kept is None else (declared, kept),
+        stores=(declared,),
         make=make,
-        view=lambda bound: _view(bound.store(declared)),
+        view=lambda bound: _view(bound.store(declared), is_final),
         asks_old=False,
+        # A session that a record lies in is deleted, and put again.
+        changes_rows_again=isinstance(windows, SessionWindows),
         gives_rows=True,
         horizon_ms=horizon,
     )
 
 
-def _folding_in_windows(operator: _Aggregate, closing: Closing, out: Flow) -> Flow:
+def _folding_in_windows(operator: _Aggregate, closing: Closing, emission: Emission, out: Flow) -> Flow:
     def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
         if key is None or value is None:
             return
@@ -143,32 +139,42 @@ def _folding_in_windows(operator: _Aggregate, closing: Closing, out: Flow) -> Fl
         if outcome.closes_at is not None:
             closing.watch(ctx, outcome.closes_at)
         _give(outcome.updates, outcome.before, out, ctx)
-        _give(outcome.finals, (), out, ctx)
+        _give_finals(outcome.finals, emission, out, ctx)
 
     return flow
 
 
+def _give_finals(finals: Sequence[WindowResult[Any]], emission: Emission, out: Flow, ctx: Context[Any]) -> None:
+    """Pass final results on: what was given as an update before changes nothing."""
+    _give(finals, [each.value for each in finals] if emission is Emission.BOTH else (), out, ctx)
+
+
 def _give(results: Iterable[WindowResult[Any]], before: Sequence[Any], out: Flow, ctx: Context[Any]) -> None:
+    pass_all(out, _changes(results, before), ctx)
+
+
+def _changes(results: Iterable[WindowResult[Any]], before: Sequence[Any]) -> Iterator[tuple[str, Change[Any], int]]:
     for index, (key, window, value, timestamp) in enumerate(results):
         row = row_of(key, window)
-        out(row, Change(row, value, before[index] if before else None, timestamp), timestamp, ctx)
+        yield row, Change(row, value, before[index] if before else None, timestamp), timestamp
 
 
 def check_windows(windows: object) -> None:
     """Refuse what is no kind of windows. Raises TopologyError."""
-    if not isinstance(windows, Windows):
+    if not isinstance(windows, AnyWindows):
         raise TopologyError(
             f"windowed_by({windows!r:.60}): give tumbling(size_ms), hopping(size_ms, advance_ms), SlidingWindows, "
-            "SessionWindows or UnlimitedWindows"
+            "SessionWindows or UnlimitedWindows, or windows of your own derived from forebay.time.Windows"
+        )
+    size = windows.size_ms if isinstance(windows, Windows) and hasattr(windows, "size_ms") else None
+    if isinstance(windows, Windows) and not (isinstance(size, int) and size > 0):
+        raise TopologyError(
+            f"windowed_by({windows!r:.60}): size_ms is {size!r}: give the length of its longest window in ms"
         )
 
 
 def _operator(
-    store: WindowStore[Any] | SessionStore[Any],
-    records: WindowStore[Any] | None,
-    windows: Windows,
-    fold: AnyFold,
-    emission: Emission,
+    store: WindowStore[Any] | SessionStore[Any], windows: AnyWindows, fold: AnyFold, emission: Emission
 ) -> _Aggregate:
     if isinstance(store, SessionStore):
         assert isinstance(windows, SessionWindows)
@@ -176,19 +182,20 @@ def _operator(
         closed = Closed.KEEP if emission is Emission.FINAL else Closed.MERGE
         return SessionAggregate(store, windows, fold.initial, fold.add, fold.merge, emission=emission, closed=closed)
     if isinstance(windows, SlidingWindows):
-        assert records is not None
-        return SlidingAggregate(records, store, windows, initial=fold.initial, add=fold.add, emission=emission)
+        return SlidingAggregate(store, windows, initial=fold.initial, add=fold.add, emission=emission)
     assert not isinstance(windows, SessionWindows)
     return WindowAggregate(store, windows, fold.initial, fold.add, emission=emission)
 
 
-def _view(store: WindowStore[Any] | SessionStore[Any]) -> InWindows | InSessions:
-    return InSessions(store) if isinstance(store, SessionStore) else InWindows(store)
+def _view(store: WindowStore[Any] | SessionStore[Any], is_final: bool) -> InWindows | InSessions:
+    if isinstance(store, SessionStore):
+        return InSessions(store, is_final=is_final)
+    return InWindows(store, is_final=is_final)
 
 
-def _word(windows: Windows) -> str:
+def _word(windows: AnyWindows) -> str:
     if isinstance(windows, SessionWindows):
         return "session"
     if isinstance(windows, SlidingWindows):
         return "sliding window"
-    return "window" if isinstance(windows, TimeWindows) else "unlimited window"
+    return "unlimited window" if isinstance(windows, UnlimitedWindows) else "window"

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from forebay.builder.components import Component
 from forebay.builder.contexts import Punctuation
+from forebay.builder.deferral import Branching, Deferral, deferred
 from forebay.builder.foreign import Subscription, owner_of_subscription
-from forebay.builder.graph import Flow, History, Kind, Made, Node, Partitioner, S
+from forebay.builder.graph import Flow, History, Kind, Made, Node, S
 from forebay.builder.read_back import receiving
+from forebay.builder.sending import sending
 from forebay.formats import owner_of
 from forebay.operators.table import TableView
-from forebay.processor.api import NO_KEY, Context, IdleClose, Processor, Reading, Timer
+from forebay.processor.api import Context, IdleClose, Processor, Reading, Timer
 from forebay.stores.binding import Store
 from forebay.stores.keys import split_key
 from forebay.stores.spread import NotSpreadable
@@ -46,6 +49,8 @@ class CompiledSubTopology(Processor[Any, Any]):
         for node in self.nodes:
             for side, parent in enumerate(node.parents):
                 self._children.setdefault(parent, []).append((node, side))
+        self._deferred = deferred(self.nodes, self._children)
+        self._deferrals: dict[Node, Deferral] = {}
         self._made: dict[Node, Made] = {}
         self._views: dict[Node, TableView[Any]] = {}
         self._timers: list[tuple[str, Node]] = []
@@ -53,6 +58,7 @@ class CompiledSubTopology(Processor[Any, Any]):
         self._entries: dict[str, Flow] = {}
         self._readings: dict[str, Reading[Any]] = {}
         self._passed: dict[str, _Passed] = {}
+        self._after: list[Callable[[Context[Any]], None]] = []
 
     def _declare(self, node: Node, store: Store[Any]) -> None:
         """Declare a node's store; a global table's is another one in each sub-topology."""
@@ -89,7 +95,11 @@ class CompiledSubTopology(Processor[Any, Any]):
             return _nowhere
         out = self._fan_out(node)
         if node.make is not None:
-            self._made[node] = node.make(self, out)
+            made = node.make(self, out)
+            if any(node in joins for joins in self._deferred.values()):
+                deferral = self._deferrals[node] = Deferral(made)
+                made = replace(made, flows=tuple(deferral.flow(side) for side in range(len(made.flows))))
+            self._made[node] = made
         return out
 
     def _fan_out(self, node: Node) -> Flow:
@@ -97,14 +107,9 @@ class CompiledSubTopology(Processor[Any, Any]):
         if self.sends_history(node):
             wanted = [self._wants_history(child) for child, _ in self._children[node]]
             targets = tuple(t if wants else _latest(t) for t, wants in zip(targets, wanted, strict=True))
-        if len(targets) == 1:
-            return targets[0]
-
-        def every(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
-            for target in targets:
-                target(key, value, timestamp, ctx)
-
-        return every if targets else _nowhere
+        flow = _to_all(targets)
+        joins = self._deferred.get(node)
+        return flow if joins is None else Branching(flow, [self._deferrals[join] for join in joins])
 
     def _counted(self, parent: Node, node: Node, side: int) -> Flow:
         """Return what takes the elements of a step's arrow; those of topics and repartitions are counted there."""
@@ -121,9 +126,7 @@ class CompiledSubTopology(Processor[Any, Any]):
     def _receiver(self, node: Node, side: int) -> Flow:
         if node.kind is Kind.STEP:
             return self._made[node].flows[side]
-        if node.partitioner is not None:
-            return _sending_by_partitioner(node, node.partitioner)
-        return _sending(node) if node.choose is None else _sending_by_record(node.choose)
+        return sending(node)
 
     def store(self, declared: S) -> S:
         """Return the task's store of that declaration."""
@@ -157,6 +160,13 @@ class CompiledSubTopology(Processor[Any, Any]):
     def sends_old(self, node: Node) -> bool:
         """Tell whether somebody behind a table's node asks for old values."""
         return any(child.asks_old for child, _ in self._children.get(node, ()))
+
+    def after_record(self, action: Callable[[Context[Any]], None], ctx: Context[Any]) -> bool:
+        """Have an action follow the record for which a timer fires; return False if there is no such record."""
+        task: Any = ctx
+        if task.record_follows:
+            self._after.append(action)
+        return bool(task.record_follows)
 
     def figures(self) -> Mapping[str, float]:
         return self._figures()
@@ -211,9 +221,19 @@ class CompiledSubTopology(Processor[Any, Any]):
 
     def process(self, event: Any, ctx: Context[Any]) -> None:
         self._entries[ctx.topic](ctx.key, event, ctx.timestamp, ctx)
+        if self._after:
+            self._finish(ctx)
 
     def removed(self, topic: str, ctx: Context[Any]) -> None:
         self._entries[topic](ctx.key, None, ctx.timestamp, ctx)
+        if self._after:
+            self._finish(ctx)
+
+    def _finish(self, ctx: Context[Any]) -> None:
+        """Do what was to follow the record; what a failed record left is done now, too."""
+        actions, self._after = self._after, []
+        for action in dict.fromkeys(actions):
+            action(ctx)
 
     def on_wall_clock(self, now: int, ctx: Context[Any]) -> None:
         for punctuation, node in self._punctuated:
@@ -248,6 +268,17 @@ class _Passed:
         return flow
 
 
+def _to_all(targets: Sequence[Flow]) -> Flow:
+    if len(targets) == 1:
+        return targets[0]
+
+    def every(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+        for target in targets:
+            target(key, value, timestamp, ctx)
+
+    return every if targets else _nowhere
+
+
 def _nowhere(_key: Any, _value: Any, _timestamp: int, _ctx: Context[Any]) -> None:
     """Take an element that nobody follows."""
 
@@ -258,41 +289,5 @@ def _latest(target: Flow) -> Flow:
     def flow(key: Any, change: Any, timestamp: int, ctx: Context[Any]) -> None:
         if change.is_latest:
             target(key, change, timestamp, ctx)
-
-    return flow
-
-
-def _sending(node: Node) -> Flow:
-    topic = node.topics[0] if node.topics else node.name
-
-    def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
-        ctx.forward(value, NO_KEY if key is None else key, timestamp, topic, ctx.headers or None)
-
-    return flow
-
-
-def _sending_by_record(choose: Callable[[Any, Any], str]) -> Flow:
-    def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
-        ctx.forward(value, NO_KEY if key is None else key, timestamp, choose(key, value), ctx.headers or None)
-
-    return flow
-
-
-def _sending_by_partitioner(node: Node, partitioner: Partitioner) -> Flow:
-    name, choose, is_sink = (node.topics or (node.name,))[0], node.choose, node.kind is Kind.SINK
-
-    def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
-        task: Any = ctx
-        target = name if choose is None else choose(key, value)
-        number = partitioner(key, value)
-        if number is not None:
-            if number.__class__ is not int or number < 0:
-                raise ValueError(f"the partitioner of {node.name} gave {number!r}: give a whole number from 0")
-            if is_sink and 0 < (most := task.partitions_of(target)) <= number:
-                raise ValueError(
-                    f"the partitioner of {node.name} gave {number}, but {target} has {most} partitions: give one of 0 "
-                    f"to {most - 1}, or add partitions and start again"
-                )
-        task.forward(value, NO_KEY if key is None else key, timestamp, target, ctx.headers or None, partition=number)
 
     return flow

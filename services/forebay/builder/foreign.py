@@ -3,6 +3,9 @@
 The left rows subscribe at the task of their foreign key, where the right table is. Each answer goes to the task of the
 left row's own key, where the joined table is kept. It carries the version of the left row it is for: an answer of a
 foreign key that the row no longer has comes too late, and is not taken.
+
+A row without a foreign key belongs to no right row. In a left join it is joined with none (KIP-962): its subscription
+has no key, is answered at once, and is not kept.
 """
 
 from __future__ import annotations
@@ -73,23 +76,30 @@ def subscriptions(values: Format[Any]) -> Format[Any]:
     )
 
 
-def subscribing(left: Node, key_of: Callable[[str, Any], str | None], right_key: Format[Any], store: str) -> Node:
+def subscribing(
+    left: Node, key_of: Callable[[str, Any], str | None], right_key: Format[Any], kind: Join, store: str
+) -> Node:
     """Return the node that sends each left row to its foreign key."""
     versions: KeyValueStore[int] = KeyValueStore(f"{store}-versions", LONG)
+    is_left = kind is Join.LEFT
 
     def make(bound: Bound, out: Flow) -> Made:
         own = bound.store(versions)
 
         def flow(row: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
-            old = None if change.old is None else key_of(row, change.old)
-            new = None if change.new is None else key_of(row, change.new)
-            if old is None and new is None:
+            was_sent, is_sent = change.old is not None, change.new is not None
+            old = key_of(row, change.old) if was_sent else None
+            new = key_of(row, change.new) if is_sent else None
+            if not is_left:
+                was_sent, is_sent = old is not None, new is not None
+            if not (was_sent or is_sent):
                 return
             version = (own.get(row) or 0) + 1
             own.put(row, version)
-            if old is not None and old != new:
-                out(old, Subscription(row, version, None, new is None), timestamp, ctx)
-            if new is not None:
+            # Nothing is kept of a row without a foreign key, so there it need only be taken back if that is the answer.
+            if was_sent and (not is_sent or (old is not None and old != new)):
+                out(old, Subscription(row, version, None, not is_sent), timestamp, ctx)
+            if is_sent:
                 out(new, Subscription(row, version, change.new, True), timestamp, ctx)
 
         return Made((flow,))
@@ -119,14 +129,13 @@ def answering(
             out(found.row, Subscription(found.row, found.version, value, True), timestamp, ctx)
 
         def on_subscription(key: Any, found: Subscription, timestamp: int, ctx: Context[Any]) -> None:
-            place = join_key(key, found.row)
+            if key is not None:
+                own.put(join_key(key, found.row), None if found.value is None else found, timestamp)
             if found.value is None:
-                own.put(place, None, timestamp)
                 if found.answers:
                     out(found.row, Subscription(found.row, found.version, None, True), timestamp, ctx)
                 return
-            own.put(place, found, timestamp)
-            other = rows.get(key)
+            other = None if key is None else rows.get(key)
             answer(
                 found,
                 None if other is None else other.value,

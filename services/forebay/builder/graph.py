@@ -22,10 +22,7 @@ Flow = Callable[[Any, Any, int, Context[Any]], None]
 """Takes one element: row text of the key (or None), value (of a table: its change), timestamp in ms."""
 
 Partitioner = Callable[[Any, Any], int | None]
-"""Gives a number of a record's key (row text) and value; None: as the key's hash says.
-
-Of a topic it is the partition, of a repartition its rest by the number of tasks is.
-"""
+"""Gives the partition of a record's key (row text) and value, None: by its hash; of a repartition modulo the tasks."""
 
 
 class Spreading(NamedTuple):
@@ -33,7 +30,7 @@ class Spreading(NamedTuple):
 
     Args:
         numbers: gives the number that a record's partition is made of.
-        words: tell one way from others: what is spread in different ways can't be joined.
+        words: name the way: streams that are spread in different ways can't be joined.
     """
 
     numbers: Partitioner
@@ -68,12 +65,14 @@ class Made:
         flows: one per parent.
         timer: name of the timer it uses, if it uses one; a processor's timers begin with it.
         on_wall_clock: called every `Node.wall_clock_ms`.
+        join_all: of a join of tables: takes all that one element did to its sides (see deferral.py).
     """
 
     flows: tuple[Flow, ...]
     timer: str = ""
     on_timer: Callable[[Timer, Context[Any]], None] | None = None
     on_wall_clock: Callable[[int, Context[Any]], None] | None = None
+    join_all: Callable[[Sequence[Any]], None] | None = None
 
 
 class Bound(Protocol):
@@ -92,11 +91,15 @@ class Bound(Protocol):
         ...
 
     def sends_history(self, node: Node) -> bool:
-        """Tell whether changes that are not the latest of their key are wanted behind a table's node."""
+        """Return whether changes that are not the latest of their key are wanted behind a table's node."""
         ...
 
     def sends_old(self, node: Node) -> bool:
         """Tell whether somebody behind a table's node asks for old values."""
+        ...
+
+    def after_record(self, action: Callable[[Context[Any]], None], ctx: Context[Any]) -> bool:
+        """Have an action follow the record for which a timer fires; return False if there is no such record."""
         ...
 
 
@@ -114,15 +117,14 @@ class Node:
         view: gives where its table's rows are looked up.
         asks_old: whether it needs the old values of the table before it.
         history: what it does with changes that are not the latest of their key.
+        waits_for_sides, changes_rows_again: see deferral.py.
         gives_rows: whether what it gives are rows of a table: the last one of a key stands for those before.
         topics: of a source or a sink; of a source with a pattern: those that match, once they are known.
         pattern: of a source: what the names of its topics match as a whole.
         choose: of a sink to several topics: gives the topic of a record.
-        reading: of a source.
         is_global: whether every task has it whole.
         horizon_ms: how far past stream time it must be taken for all it holds to be given, in ms.
-        partitioner: of a repartition or sink: gives the number that a record's partition is made of; None: the key's
-            hash.
+        partitioner: of a repartition or sink; None: the hash of the key.
         wall_clock_ms: how often its processor is called by the wall clock, in ms; 0: never.
         where: file and line that made it.
     """
@@ -137,6 +139,8 @@ class Node:
     make: Callable[[Bound, Flow], Made] | None = None
     view: Callable[[Bound], TableView[Any]] | None = None
     asks_old: bool = True
+    waits_for_sides: bool = False
+    changes_rows_again: bool = False
     gives_rows: bool = False
     history: History = History.IGNORES
     topics: tuple[str, ...] = ()
@@ -206,8 +210,7 @@ class Graph:
                     f"store {store.name}: the name is used at {other.where} already; give each store its own, or have "
                     f"a processor work on that one: process(..., stores=[{store.name!r}])"
                 )
-        if node.kind is Kind.STEP and node.name.startswith("process "):
-            self._check_process(node)
+        self._check_process(node)
         for topic in node.topics:
             self._check_topic(topic, node)
         self.nodes.append(node)
@@ -255,7 +258,7 @@ class Graph:
 
     def _check_process(self, node: Node) -> None:
         for other in self.nodes:
-            if other.name == node.name:
+            if other.name == node.name and node.name.startswith("process "):
                 raise TopologyError(
                     f"{node.name}: the name is used at {other.where} already: it is before the processor's timers; "
                     "give each its own name="

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from forebay.builder import aggregates
-from forebay.builder.aggregates import AnyFold, Windows, check_windows
+from forebay.builder.aggregates import AnyFold, AnyWindows, check_windows
 from forebay.builder.graph import Graph, Node
 from forebay.builder.joining import check_keys
 from forebay.builder.keys import Windowed, on_keys
@@ -52,7 +52,7 @@ class GroupedStream(Generic[K, V]):
         """Fold the records of each key."""
         return self.cogroup(fold).aggregate(into, store=store)
 
-    def windowed_by(self, windows: Windows, emit: Emission = Emission.UPDATES) -> WindowedStream[K, V]:
+    def windowed_by(self, windows: AnyWindows, emit: Emission = Emission.UPDATES) -> WindowedStream[K, V]:
         """Cut the records of each key into windows of time, sliding windows, sessions, or one without an end.
 
         Args:
@@ -73,7 +73,7 @@ class GroupedStream(Generic[K, V]):
 class WindowedStream(Generic[K, V]):
     """Records by key and window. The result is a table by key and window."""
 
-    def __init__(self, stream: GroupedStream[K, V], windows: Windows, emit: Emission) -> None:
+    def __init__(self, stream: GroupedStream[K, V], windows: AnyWindows, emit: Emission) -> None:
         self._stream = stream
         self._windows = windows
         self._emit = emit
@@ -106,7 +106,7 @@ class CogroupedStream(Generic[K, A]):
         """Fold another stream in."""
         return CogroupedStream([*self._sides, (stream, fold)])
 
-    def windowed_by(self, windows: Windows, emit: Emission = Emission.UPDATES) -> WindowedCogroup[K, A]:
+    def windowed_by(self, windows: AnyWindows, emit: Emission = Emission.UPDATES) -> WindowedCogroup[K, A]:
         """Cut the aggregate into windows."""
         check_windows(windows)
         return WindowedCogroup(self, windows, emit)
@@ -142,7 +142,7 @@ class CogroupedStream(Generic[K, A]):
 class WindowedCogroup(Generic[K, A]):
     """Streams that are folded into one aggregate by key and window."""
 
-    def __init__(self, cogrouped: CogroupedStream[K, A], windows: Windows, emit: Emission) -> None:
+    def __init__(self, cogrouped: CogroupedStream[K, A], windows: AnyWindows, emit: Emission) -> None:
         self._cogrouped = cogrouped
         self._windows = windows
         self._emit = emit

@@ -70,6 +70,7 @@ def with_table(
         (table,),
         stores=() if buffer is None else (buffer,),
         make=make,
+        waits_for_sides=True,
         horizon_ms=grace_ms,
     )
 

@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from forebay.codec import Codec, registering
 from forebay.formats import Format, key_reader, key_writer, owner_of
 from forebay.stores.keys import join_key, split_key
-from forebay.time.windows import Window
+from forebay.time.base import Window
 
 K = TypeVar("K")
 O = TypeVar("O")  # noqa: E741
@@ -72,6 +72,15 @@ def split_row(row: str) -> tuple[str, Window]:
 
 def windowed(inner: Format[K], size_ms: int) -> Format[Windowed[K]]:
     """Return the format of keys with windows of one size: the key's bytes, then the start (TimeWindowedSerializer)."""
+    return windowed_by_start(inner, lambda start: Window(start, start + size_ms))
+
+
+def windowed_by_start(inner: Format[K], window_from: Callable[[int], Window]) -> Format[Windowed[K]]:
+    """Return the format of keys with windows, written as the key's bytes and the window's start.
+
+    Args:
+        window_from: gives the window that starts at a time (ms).
+    """
 
     class Codec_:
         def __init__(self, keys: Codec[K]) -> None:
@@ -83,7 +92,7 @@ def windowed(inner: Format[K], size_ms: int) -> Format[Windowed[K]]:
 
         def decode(self, data: bytes) -> Windowed[K]:
             (start,) = _TIME.unpack(data[-8:])
-            return Windowed(self._keys.decode(data[:-8]), Window(start, start + size_ms))
+            return Windowed(self._keys.decode(data[:-8]), window_from(start))
 
     return _with_window(f"windowed {inner}", inner, Codec_)
 

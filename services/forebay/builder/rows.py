@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from forebay.builder.changes import Moved, moved
+from forebay.builder.deferral import Element
 from forebay.builder.graph import Bound, Flow, History, Kind, Made, Node, TopologyError
 from forebay.builder.views import Filtered, Mapped, Timeless
 from forebay.formats import Format
@@ -146,7 +147,13 @@ def joined(left: Node, right: Node, joiner: Callable[[Any, Any], Any], into: For
             if found is not None:
                 out(key, found, found.timestamp, ctx)
 
-        return Made((on_left, on_right))
+        def on_both(elements: Sequence[Element]) -> None:
+            for key, (sides, ctx) in _by_key(elements).items():
+                found = join.on_both(*sides)
+                if found is not None:
+                    out(key, found, found.timestamp, ctx)
+
+        return Made((on_left, on_right), join_all=on_both)
 
     return Node(
         Kind.STEP,
@@ -156,8 +163,20 @@ def joined(left: Node, right: Node, joiner: Callable[[Any, Any], Any], into: For
         (left, right),
         make=make,
         view=lambda bound: JoinedTable(bound.view(left), bound.view(right), kind, joiner),
+        waits_for_sides=True,
         gives_rows=True,
     )
+
+
+def _by_key(elements: Sequence[Element]) -> dict[Any, tuple[list[Change[Any] | None], Context[Any]]]:
+    """Return each key's change of the left and of the right side, from the first old value to the last new one."""
+    found: dict[Any, tuple[list[Change[Any] | None], Context[Any]]] = {}
+    for side, key, change, _, ctx in elements:
+        sides: list[Change[Any] | None] = found[key][0] if key in found else [None, None]
+        before = sides[side]
+        sides[side] = change if before is None else change._replace(old=before.old)
+        found[key] = sides, ctx
+    return found
 
 
 def kept(parent: Node, store: str) -> Node:

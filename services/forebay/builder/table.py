@@ -19,6 +19,7 @@ from forebay.operators.folds import Fold, reducing
 from forebay.operators.results import Join, Tombstones
 from forebay.operators.suppress import Until, UntilWindowCloses, WhenFull
 from forebay.stores.materialized import Materialized, beside
+from forebay.time.windows import UnlimitedWindows
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -105,7 +106,7 @@ class Table(Generic[K, V]):
         """Join each row with the other table's row of a key made of it; both may change and be deleted.
 
         Args:
-            foreign_key: None: the row belongs to none.
+            foreign_key: gives the other table's key of a row; None: the row has none, and the join has no row for it.
             store: of the joined rows; begins the names of the repartitions.
             tombstones: which deletions are sent on.
         """
@@ -121,7 +122,7 @@ class Table(Generic[K, V]):
         store: str,
         tombstones: Tombstones = Tombstones.OF_ROWS,
     ) -> Table[K, O]:
-        """Join as `join_by_foreign_key` does; a row whose key the other table has no row of comes alone."""
+        """Join as `join_by_foreign_key` does; a row without a row in the other table, or a foreign key, comes alone."""
         return self._join_foreign(other, foreign_key, joiner, into, Join.LEFT, store, tombstones)
 
     def group_by(self, key_of: Callable[[K, V], G | None], key: Spec[G]) -> GroupedTable[G, V]:
@@ -162,6 +163,8 @@ class Table(Generic[K, V]):
                 f"{self.name}: updates without a window can't wait until it closes; use UntilTimeLimit, or aggregate "
                 "with windowed_by() before"
             )
+        if isinstance(until, UntilWindowCloses) and isinstance(until.windows, UnlimitedWindows):
+            raise TopologyError(f"{self.name}: an unlimited window never closes; use UntilTimeLimit")
         node = held.suppressed(self.node, until, store, max_records, max_bytes, when_full)
         return Table(self.graph, self.graph.add(node), knows_old=in_windows)
 
@@ -203,7 +206,7 @@ class Table(Generic[K, V]):
         left = self._with_old("join_by_foreign_key")
 
         def subscribed_to(trial: Graph, table: Node) -> tuple[Node, Node]:
-            subscribing = trial.add(foreign.subscribing(left, key_of, table.key, store))
+            subscribing = trial.add(foreign.subscribing(left, key_of, table.key, kind, store))
             return trial.repartition(subscribing, f"{store}-subscriptions"), table
 
         def to_copy(trial: Graph) -> tuple[Node, Node]:

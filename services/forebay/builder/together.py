@@ -10,11 +10,15 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
+from zlib import crc32
 
 from forebay.builder import rows
 from forebay.builder.components import can_meet
 from forebay.builder.graph import Graph, History, Kind, Node
 from forebay.builder.joins import versions_of
+
+_LONGEST = 150
+"""A store's name may have 200 letters, and names of repartitions get suffixes."""
 
 Plan = Callable[[Graph], tuple[Node, ...]]
 """Adds to a graph what it needs, and gives the nodes that are to meet."""
@@ -31,10 +35,14 @@ class Side(NamedTuple):
     name: str
     is_table: bool = False
 
-    def along(self, graph: Graph) -> Node:
-        """Return the same records, or rows, behind a repartition by their key."""
+    def along(self, graph: Graph, *, is_own: bool) -> Node:
+        """Return the same records, or rows, behind a repartition by their key.
+
+        Args:
+            is_own: whether it must be another copy of a table than the one that others meet.
+        """
         if self.is_table:
-            return table_along(graph, self.node, self.name)
+            return table_along(graph, self.node, self.name, is_own=is_own)
         if self.node.kind is Kind.REPARTITION:
             return self.node
         return graph.repartition(self.node, graph.unused_name(self.name))
@@ -55,17 +63,23 @@ def bring_together(graph: Graph, sides: Sequence[Side]) -> tuple[Node, ...]:
     numbers = range(len(sides))
     ways: list[tuple[int, ...]] = [(), *((number,) for number in numbers), tuple(numbers)]
 
-    def planned(way: tuple[int, ...]) -> Plan:
+    def planned(way: tuple[int, ...], *, is_own: bool) -> Plan:
         return lambda trial: tuple(
-            side.along(trial) if number in way else side.node for number, side in enumerate(sides)
+            side.along(trial, is_own=is_own) if number in way else side.node for number, side in enumerate(sides)
         )
 
-    return first_that_runs(graph, [planned(way) for way in ways])
+    # The copy of a table that there is may run before what it is to meet; another one can run behind that.
+    plans = [planned(way, is_own=is_own) for is_own in (False, True) for way in ways]
+    return first_that_runs(graph, plans)
 
 
-def table_along(graph: Graph, table: Node, name: str) -> Node:
-    """Return a copy of a table behind a repartition, with the history it has: one for all who need it there."""
-    found = graph.copies.get(table)
+def table_along(graph: Graph, table: Node, name: str, *, is_own: bool = False) -> Node:
+    """Return a copy of a table behind a repartition, with the history it has.
+
+    Args:
+        is_own: whether to make another copy if there is one; if not, all share one.
+    """
+    found = None if is_own else graph.copies.get(table)
     if found is None:
         versions = versions_of(table)
         stream = rows.to_stream(table)
@@ -73,13 +87,18 @@ def table_along(graph: Graph, table: Node, name: str) -> Node:
             stream = replace(stream, history=History.KEEPS)
         sent = graph.repartition(graph.add(stream), graph.unused_name(name))
         kept = rows.table(sent, sent.name, None if versions is None else versions.history_retention_ms)
-        found = graph.copies[table] = graph.add(kept)
+        found = graph.add(kept)
+        graph.copies.setdefault(table, found)
     return found
 
 
 def topic_part(name: str) -> str:
-    """Return a name as a part of a topic's: a table without a store is called by what it does."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-")
+    """Return a name as a part of a topic's: a table without a store is called by what it does.
+
+    The name of a join of joins contains the names of all its sides; a long one is cut, and ends with its checksum.
+    """
+    part = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-")
+    return part if len(part) <= _LONGEST else f"{part[: _LONGEST - 9]}-{crc32(part.encode()):08x}"
 
 
 def _are_alike(nodes: Sequence[Node]) -> bool:

@@ -6,7 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from forebay.builder.keys import split_row
+from forebay.operators.session import OPEN_FROM
 from forebay.operators.table import TableView
+from forebay.operators.window import CLOSED
+from forebay.stores.keys import FOREVER
 from forebay.stores.keyvalue import KeyValueStore
 from forebay.stores.session import SessionStore
 from forebay.stores.values import Stamped
@@ -38,29 +41,45 @@ class Mapped:
 
     def get(self, key: str) -> Stamped[Any] | None:
         found = self._rows.get(key)
-        return None if found is None else Stamped(self._mapper(key, found.value), found.timestamp)
+        value = None if found is None else self._mapper(key, found.value)
+        # A mapper that gives None deletes the row.
+        return None if found is None or value is None else Stamped(value, found.timestamp)
 
 
 class InWindows:
-    """Rows of a window store, by key and window."""
+    """Rows of a window store, by key and window.
 
-    def __init__(self, store: WindowStore[Any]) -> None:
+    Args:
+        is_final: whether a row is there only once its window has given its final result.
+    """
+
+    def __init__(self, store: WindowStore[Any], *, is_final: bool = False) -> None:
         self._store = store
+        self._is_final = is_final
 
     def get(self, key: str) -> Stamped[Any] | None:
         text, window = split_row(key)
+        if self._is_final and window.start > self._store.marks.get(CLOSED):
+            return None
         found = self._store.fetch_one(text, window.start)
         return None if found is None else Stamped(found.value, found.timestamp)
 
 
 class InSessions:
-    """Rows of a session store, by key and session."""
+    """Rows of a session store, by key and session.
 
-    def __init__(self, store: SessionStore[Any]) -> None:
+    Args:
+        is_final: whether a row is there only once its session has given its final result.
+    """
+
+    def __init__(self, store: SessionStore[Any], *, is_final: bool = False) -> None:
         self._store = store
+        self._is_final = is_final
 
     def get(self, key: str) -> Stamped[Any] | None:
         text, window = split_row(key)
+        if self._is_final and window.end >= self._store.marks.get(OPEN_FROM, FOREVER):
+            return None
         found = self._store.fetch_session(text, window.start, window.end)
         return None if found is None else Stamped(found, window.end)
 

@@ -17,8 +17,9 @@ from forebay.stores.buffers import SuppressBuffer, Suppressed
 from forebay.stores.session import SessionStore
 from forebay.stores.window import WindowStore
 from forebay.testing.cell import Cell, Json, cell, plain
+from forebay.time.base import Window
 from forebay.time.sessions import SessionWindows
-from forebay.time.windows import TimeWindows, Window
+from forebay.time.windows import TimeWindows
 
 _EMITS = {"update": Emission.UPDATES, "final": Emission.FINAL, "suppress_until_window_closes": Emission.UPDATES}
 _KEPT_FOR_GOOD = 1 << 60

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from forebay.builder.aggregates import Windows
+from forebay.builder.aggregates import AnyWindows
 from forebay.builder.table import Table
 from forebay.ksml.build import Build
 from forebay.ksml.document import Node
@@ -40,13 +40,13 @@ def in_sessions(node: Node, piece: GroupedPiece) -> GroupedPiece:
     return _in(node, piece, SessionWindows(_needed(node, "inactivityGap"), duration(node, "grace", 0) or 0))
 
 
-def _in(node: Node, piece: GroupedPiece, windows: Windows) -> GroupedPiece:
+def _in(node: Node, piece: GroupedPiece, windows: AnyWindows) -> GroupedPiece:
     if piece.windows is not None:
         raise node.refuse("the stream is cut into windows already: keep one of them")
     return GroupedPiece(piece.key, piece.value, piece.grouped, windows, piece.cogrouped, piece.fold)
 
 
-def _time_windows(node: Node) -> Windows:
+def _time_windows(node: Node) -> AnyWindows:
     grace, kind = duration(node, "grace", 0) or 0, node.string("windowType")
     if kind == "sliding":
         return SlidingWindows(_needed(node, "timeDifference"), grace)
@@ -122,7 +122,7 @@ def _folded(
     return _table(build, piece, store, windowed.aggregate(fold, kind, store=store.name, retention_ms=retention), result)
 
 
-def _retention(windows: Windows, store: StoreSpec) -> int:
+def _retention(windows: AnyWindows, store: StoreSpec) -> int:
     """Return how long windows are kept, in ms: as the store says, but at least as long as they may change."""
     return max(store.retention_ms, windows.retention_ms)
 

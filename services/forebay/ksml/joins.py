@@ -75,9 +75,13 @@ def _with_global(build: Build, node: Node, piece: StreamPiece, other: GlobalPiec
     source = build.function(mapper, "keyValueMapper")
     call = build.keyed_call(source, piece.key, piece.value)
     change = converter(source.result, other.key, build.formats)
-    key_of = call if change is None else lambda key, value: change(call(key, value))
+    key_of = call if change is None else lambda key, value: _unless_null(change, call(key, value))
     verb = getattr(piece.stream, _VERBS[node.string("type")])
     return _called(build, node, piece, other, verb(other.table, Pair, _pairs(build, node, piece, other), key_of=key_of))
+
+
+def _unless_null(change: Callable[[Any], Any], key: Any) -> Any:
+    return None if key is None else change(key)
 
 
 def _called(build: Build, node: Node, piece: Piece, other: Piece, pairs: Stream[Any, Any]) -> StreamPiece:
@@ -128,7 +132,7 @@ def _tables(build: Build, node: Node, piece: TablePiece, other: TablePiece) -> T
         store = store_of(build, node, "store", "foreign-join")
         table = getattr(piece.table, f"{verb}_by_foreign_key")(
             other.table,
-            (lambda _, value: call(value)) if change is None else (lambda _, value: change(call(value))),
+            (lambda _, value: call(value)) if change is None else (lambda _, value: _unless_null(change, call(value))),
             Pair,
             pairs,
             store=store.name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from forebay.builder.aggregates import Windows
+from forebay.builder.aggregates import AnyWindows
 from forebay.builder.grouped import CogroupedStream, GroupedStream
 from forebay.builder.stream import Stream
 from forebay.builder.table import GlobalTable, GroupedTable, Table
@@ -33,7 +33,7 @@ class TablePiece(Piece):
     """A table; `windows` are those its keys have."""
 
     table: Table[Any, Any]
-    windows: Windows | None = None
+    windows: AnyWindows | None = None
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class GroupedPiece(Piece):
     """A stream by groups, in windows if there are any; `folds` are those of cogroup."""
 
     grouped: GroupedStream[Any, Any]
-    windows: Windows | None = None
+    windows: AnyWindows | None = None
     cogrouped: CogroupedStream[Any, Any] | None = None
     fold: Fold[Any, Any] | None = None
 

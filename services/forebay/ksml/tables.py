@@ -16,7 +16,6 @@ from forebay.ksml.pieces import GroupedTablePiece, StreamPiece, TablePiece
 from forebay.ksml.types import ANY, LONG, Type
 from forebay.operators.folds import Fold
 from forebay.operators.suppress import UntilTimeLimit, UntilWindowCloses, WhenFull
-from forebay.time.windows import SlidingWindows, UnlimitedWindows
 
 
 def filtered(build: Build, node: Node, piece: TablePiece, *, passes: bool) -> TablePiece:
@@ -130,8 +129,6 @@ def suppressed(build: Build, node: Node, piece: TablePiece) -> TablePiece:
         windows = piece.windows
         if windows is None:
             raise node.refuse("until: windowCloses needs windows: put windowByTime or windowBySession before")
-        if isinstance(windows, SlidingWindows | UnlimitedWindows):
-            raise node.refuse("sliding windows can't be suppressed until they close: write until: timeLimit")
         made = piece.table.suppress(UntilWindowCloses(windows), store=store, **limits)
     return TablePiece(piece.key, piece.value, made, piece.windows)
 

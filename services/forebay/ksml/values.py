@@ -10,7 +10,7 @@ import msgspec
 
 from forebay.builder.keys import Windowed
 from forebay.ksml.types import Type
-from forebay.time.windows import Window
+from forebay.time.base import Window
 
 Taker = Callable[[Any], Any]
 

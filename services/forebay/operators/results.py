@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Generic, NamedTuple, TypeVar
 
-from forebay.time.windows import Window
+from forebay.time.base import Window
 
 R = TypeVar("R")
 

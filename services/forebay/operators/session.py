@@ -9,13 +9,14 @@ from typing import Generic, TypeVar
 from forebay.operators.results import Emission, Outcome, WindowResult
 from forebay.stores.keys import FOREVER
 from forebay.stores.session import SessionStore
+from forebay.time.base import Window
 from forebay.time.sessions import SessionWindows
-from forebay.time.windows import Window
 
 V = TypeVar("V")
 A = TypeVar("A")
 
-_OPEN_FROM = b"open-from"
+OPEN_FROM = b"open-from"
+"""Mark of a session store: sessions that end before it have given their final result."""
 
 
 class Closed(Enum):
@@ -37,8 +38,9 @@ class SessionAggregate(Generic[V, A]):
     Args:
         store: holds one aggregate per key and session; its retention must cover gap plus grace.
         initial: the aggregate of no records.
-        add: gives the aggregate with one more record; called with key, value, aggregate.
-        merger: gives the aggregate of two sessions; called with key, and both in order of time.
+        add: gives the aggregate with one more record; called with key, value, aggregate. None deletes the row.
+        merger: gives the aggregate of two sessions; called with key, and both in order of time: first with the initial
+            one and that of the earliest session.
     """
 
     def __init__(
@@ -79,32 +81,35 @@ class SessionAggregate(Generic[V, A]):
         if end < open_from:
             return Outcome((), finals, 1, open_from - end)
         merged = Window(start, end)
-        aggregate = found[0].value if found else self._initial()
-        for entry in found[1:]:
+        aggregate = self._initial()
+        for entry in found:
             aggregate = self._merger(key, aggregate, entry.value)
         updates: list[WindowResult[A]] = []
-        before = [] if start == end else [each.value for each in found]
+        before: list[A | None] = [each.value for each in found]
         if start != end:
             updates += [WindowResult(key, Window(each.start, each.end), None, each.end) for each in found]
-        aggregate = self._add(key, value, aggregate)
-        self.store.merge(key, found, start, end, aggregate, open_from)
+            before.append(None)
+        elif not found:
+            before.append(None)
+        result = self._add(key, value, aggregate)
+        self.store.merge(key, found, start, end, result, open_from)
         if self._emission is Emission.UPDATES:
-            updates.append(WindowResult(key, merged, aggregate, end))
-            return Outcome(tuple(updates), before=(*before, None))
-        if end < self.store.marks.get(_OPEN_FROM, FOREVER):
-            self.store.marks.set(_OPEN_FROM, end)
+            updates.append(WindowResult(key, merged, result, end))
+            return Outcome(tuple(updates), before=tuple(before))
+        if end < self.store.marks.get(OPEN_FROM, FOREVER):
+            self.store.marks.set(OPEN_FROM, end)
         if self._emission is Emission.FINAL:
             return Outcome((), finals, closes_at=self.sessions.closes_at(merged))
-        updates.append(WindowResult(key, merged, aggregate, end))
+        updates.append(WindowResult(key, merged, result, end))
         closes_at = self.sessions.closes_at(merged)
-        return Outcome(tuple(updates), finals, closes_at=closes_at, before=(*before, None))
+        return Outcome(tuple(updates), finals, closes_at=closes_at, before=tuple(before))
 
     def close(self, now: int) -> list[WindowResult[A]]:
         """Return the sessions that became final by closing time `now`, each once: by end, start, key.
 
         Sessions that end before the store's mark were given; the rest end at it or later.
         """
-        given, open_from = self.store.marks.get(_OPEN_FROM, FOREVER), self.sessions.open_from(now)
+        given, open_from = self.store.marks.get(OPEN_FROM, FOREVER), self.sessions.open_from(now)
         if self._emission is Emission.UPDATES or open_from <= given:
             return []
         finals = [
@@ -112,7 +117,7 @@ class SessionAggregate(Generic[V, A]):
             for entry in self.store.find_sessions_by_end(given, open_from - 1, given)
         ]
         first_open = self.store.first_end(open_from)
-        self.store.marks.set(_OPEN_FROM, FOREVER if first_open is None else first_open)
+        self.store.marks.set(OPEN_FROM, FOREVER if first_open is None else first_open)
         return finals
 
     def next_close(self) -> int | None:
@@ -120,5 +125,5 @@ class SessionAggregate(Generic[V, A]):
 
         Right after `close` it is exactly when the earliest open session closes, unless that one grows.
         """
-        first_open = self.store.marks.get(_OPEN_FROM, FOREVER)
+        first_open = self.store.marks.get(OPEN_FROM, FOREVER)
         return None if first_open == FOREVER else self.sessions.closes_at(Window(first_open, first_open))

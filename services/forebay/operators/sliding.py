@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from forebay.operators.results import Emission, Outcome, WindowResult
-from forebay.stores.window import Duplicates, WindowEntry, WindowStore
-from forebay.time.windows import SlidingWindows, Window
+from forebay.operators.window import CLOSED
+from forebay.stores.window import WindowEntry, WindowStore
+from forebay.time.base import Window
+from forebay.time.windows import SlidingWindows
 
 V = TypeVar("V")
 A = TypeVar("A")
-
-_CLOSED = b"closed-start"
 
 
 class SlidingAggregate(Generic[V, A]):
     """Folds records into Kafka Streams' sliding windows: see SlidingWindows for which there are.
 
-    A record is added to every window of the key that it lies in and that still accepts records; new windows start
-    from the records already there. Times are in ms; `now` is the task's closing time.
+    A record is added, in order of arrival, to every window of its key that it lies in and that still accepts records. A
+    new window begins with the aggregate of the window beside it that holds the same records (KStreamSlidingWindow-
+    Aggregate), so the records themselves are not kept. Times are in ms; `now` is the task's closing time.
 
     Args:
-        records: holds the records, with Duplicates.KEEP.
         store: holds one aggregate per key and window, by the window's start.
         initial, add: as in WindowAggregate.
     """
 
     def __init__(
         self,
-        records: WindowStore[V],
         store: WindowStore[A],
         windows: SlidingWindows,
         *,
@@ -37,15 +36,11 @@ class SlidingAggregate(Generic[V, A]):
         add: Callable[[str, V, A], A],
         emission: Emission = Emission.UPDATES,
     ) -> None:
-        if records.duplicates is not Duplicates.KEEP:
-            raise ValueError(f"store {records.name}: records must all be kept; give it duplicates=Duplicates.KEEP")
-        for each in (records, store):
-            if each.retention_ms < windows.retention_ms:
-                raise ValueError(
-                    f"store {each.name}: retention_ms {each.retention_ms} is shorter than two windows and the grace; "
-                    f"give at least {windows.retention_ms} ms"
-                )
-        self._records = records
+        if store.retention_ms < windows.retention_ms:
+            raise ValueError(
+                f"store {store.name}: retention_ms {store.retention_ms} is shorter than two windows and the grace; "
+                f"give at least {windows.retention_ms} ms"
+            )
         self.store = store
         self.windows = windows
         self._initial = store.with_read_back(initial)
@@ -56,25 +51,20 @@ class SlidingAggregate(Generic[V, A]):
         """Fold one record in; give results by window, then finals."""
         now = max(now, timestamp)
         finals = tuple(self.close(now))
-        if timestamp + self.windows.difference_ms + self.windows.grace_ms < now:
-            late_by = now - self.windows.grace_ms - self.windows.difference_ms - timestamp
-            return Outcome((), finals, 1, late_by)
-        self._records.put(key, value, timestamp)
-        found = {entry.start: entry.value for entry in self._entries(key, timestamp)}
+        until = self.windows.closed_until(now)
+        if timestamp + self.windows.difference_ms <= until:
+            return Outcome((), finals, 1, until + 1 - self.windows.difference_ms - timestamp)
         updates: list[WindowResult[A]] = []
         before: list[A | None] = []
         refused = late_by = 0
-        for start in sorted({*found, *self._new(key, timestamp, found)}):
+        for start, (beginning, is_added) in sorted(self._changed(key, timestamp).items()):
             window = self.windows.window_from(start)
-            if self.windows.is_closed(window, now):
-                if start <= timestamp:
-                    refused, late_by = refused + 1, now - self.windows.grace_ms - window.end
-            elif start in found:
-                updates.append(self._put(key, window, self._add(key, value, found[start]), timestamp))
-                before.append(found[start])
-            else:
-                updates.append(self._open(key, window))
-                before.append(None)
+            if window.end <= until:
+                refused, late_by = refused + is_added, until + 1 - window.end
+                continue
+            found = beginning if beginning is not None and beginning.start == start else None
+            before.append(None if found is None else found.value)
+            updates.append(self._put(key, window, value if is_added else None, beginning, timestamp))
         if self._emission is Emission.UPDATES:
             return Outcome(tuple(updates), (), refused, late_by, None, tuple(before))
         closes_at = self.windows.closes_at(updates[0].window) if updates else None
@@ -84,11 +74,11 @@ class SlidingAggregate(Generic[V, A]):
 
     def close(self, now: int) -> list[WindowResult[A]]:
         """Return the windows that became final by closing time `now`, each once: by start, then key."""
-        last = now - self.windows.grace_ms - self.windows.difference_ms - 1
-        done = self.store.marks.get(_CLOSED)
+        last = self.windows.closed_until(now) - self.windows.difference_ms
+        done = self.store.marks.get(CLOSED)
         if self._emission is Emission.UPDATES or last <= done:
             return []
-        self.store.marks.set(_CLOSED, last)
+        self.store.marks.set(CLOSED, last)
         return [
             WindowResult(entry.key, self.windows.window_from(entry.start), entry.value, entry.timestamp)
             for entry in self.store.fetch_all(done + 1, last)
@@ -98,34 +88,50 @@ class SlidingAggregate(Generic[V, A]):
         """Return the closing time at which the first window `close` has not given becomes final; None: none."""
         if self._emission is Emission.UPDATES:
             return None
-        start = self.store.first_start(self.store.marks.get(_CLOSED) + 1)
+        start = self.store.first_start(self.store.marks.get(CLOSED) + 1)
         return None if start is None else self.windows.closes_at(self.windows.window_from(start))
 
-    def _entries(self, key: str, timestamp: int) -> Iterator[WindowEntry[A]]:
-        return self.store.fetch(key, max(0, timestamp - self.windows.difference_ms), timestamp)
+    def _changed(self, key: str, timestamp: int) -> dict[int, tuple[WindowEntry[A] | None, bool]]:
+        """Return the windows that a record changes or opens, by start.
 
-    def _new(self, key: str, timestamp: int, found: Mapping[int, A]) -> Iterator[int]:
-        """Yield the starts of the windows that the record makes: its own, one behind it, one behind its predecessor."""
+        Each with the window whose aggregate it begins with (itself, or one that holds the same records; None: it has
+        no records yet), and whether the record is added to it.
+        """
         difference = self.windows.difference_ms
-        own = self.windows.window_ending(timestamp).start
+        own = max(0, timestamp - difference)
+        found: dict[int, tuple[WindowEntry[A] | None, bool]] = {}
+        left: WindowEntry[A] | None = None
+        right: WindowEntry[A] | None = None
+        previous: int | None = None
+        has_right = False
+        for entry in self.store.fetch(key, max(0, timestamp - 2 * difference), timestamp + 1):
+            if entry.start > timestamp:
+                has_right = True
+            elif entry.start + difference < timestamp:
+                left, previous = entry, entry.timestamp
+            else:
+                found[entry.start] = entry, True
+                if entry.start == own and entry.timestamp < timestamp:
+                    previous = entry.timestamp
+                if entry.start + difference > timestamp:
+                    right = entry
+        if previous is not None and timestamp <= previous + 1 + difference:
+            found.setdefault(previous + 1, (None, True))
         if own not in found:
-            yield own
-        behind = timestamp + 1
-        later = self._records.fetch(key, behind, behind + difference)
-        if next(later, None) is not None and self.store.fetch_one(key, behind) is None:
-            yield behind
-        earlier = self._records.backward_fetch(key, max(0, timestamp - difference - 1), timestamp - 1)
-        previous = next(earlier, None)
-        if previous is not None and previous.start + 1 not in found:
-            yield previous.start + 1
+            is_left = previous is not None and previous >= own
+            found[own] = left if is_left else None, True
+        if not has_right and right is not None and right.timestamp > timestamp:
+            found[timestamp + 1] = right, False
+        return found
 
-    def _open(self, key: str, window: Window) -> WindowResult[A]:
-        aggregate, newest = self._initial(), -1
-        for entry in self._records.fetch(key, window.start, window.end):
-            aggregate, newest = self._add(key, entry.value, aggregate), entry.start
-        return self._put(key, window, aggregate, newest)
-
-    def _put(self, key: str, window: Window, aggregate: A, timestamp: int) -> WindowResult[A]:
+    def _put(
+        self, key: str, window: Window, value: V | None, beginning: WindowEntry[A] | None, timestamp: int
+    ) -> WindowResult[A]:
+        aggregate: A | None = self._initial() if beginning is None else beginning.value
+        if value is not None:
+            aggregate = self._add(key, value, self._initial() if aggregate is None else aggregate)
+        elif beginning is not None:
+            timestamp = beginning.timestamp
         stamped = self.store.update(key, window.start, timestamp, lambda _: aggregate)
         assert stamped is not None, "the store keeps every window that accepts records"
-        return WindowResult(key, window, aggregate, stamped.timestamp)
+        return WindowResult(key, window, stamped.value, stamped.timestamp)

@@ -9,7 +9,8 @@ from typing import Generic, TypeVar
 from forebay.operators.results import Alone, Join, Result
 from forebay.stores.buffers import JoinBuffer
 from forebay.stores.window import Duplicates, WindowEntry, WindowStore
-from forebay.time.windows import JoinWindows, Window
+from forebay.time.base import Window
+from forebay.time.windows import JoinWindows
 
 L = TypeVar("L")
 R = TypeVar("R")

@@ -8,8 +8,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from forebay.operators.table import Table
 from forebay.stores.buffers import SuppressBuffer, Suppressed
-from forebay.time.sessions import SessionWindows
-from forebay.time.windows import TimeWindows, Window
+from forebay.time.base import Window
 
 V = TypeVar("V")
 
@@ -63,11 +62,23 @@ class UntilTimeLimit:
         return time + self.limit_ms
 
 
+class Closing(Protocol):
+    """Windows of any kind, or sessions: when they are final."""
+
+    def closed_until(self, now: int) -> int:
+        """Return the last end of a closed window when the closing time is `now`."""
+        ...
+
+    def closes_at(self, window: Window, /) -> int:
+        """Return the closing time at which the window is final."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class UntilWindowCloses:
     """Until the update's window or session is final: exactly one result for each."""
 
-    windows: TimeWindows | SessionWindows
+    windows: Closing
     drops_tombstones: bool = True
 
     def time(self, window: Window | None, timestamp: int) -> int:
@@ -76,8 +87,6 @@ class UntilWindowCloses:
         return window.end
 
     def due(self, now: int) -> int:
-        if isinstance(self.windows, SessionWindows):
-            return self.windows.open_from(now) - 1
         return self.windows.closed_until(now)
 
     def closes_at(self, time: int) -> int:

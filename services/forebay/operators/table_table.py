@@ -48,6 +48,19 @@ class TableTableJoin(Generic[L, R, O]):
             change, other, alone, self._kind is not Join.INNER, lambda mine, others: self._joiner(others, mine)
         )
 
+    def on_both(self, left: Change[L] | None, right: Change[R] | None) -> Change[O] | None:
+        """Follow what one record did to either or both tables; None: nothing to send.
+
+        The old value is the row as it was before the record on both sides, the new one as it is after it.
+        """
+        if left is None or right is None:
+            return self.on_right(right) if left is None else self.on_left(left)
+        new = joined_value(self._kind, self._joiner, left.new, right.new)
+        old = joined_value(self._kind, self._joiner, left.old, right.old)
+        if new is None and old is None:
+            return None
+        return Change(left.key, new, old, max(left.timestamp, right.timestamp))
+
     def _follow(
         self,
         change: Change[L] | Change[R],
@@ -84,12 +97,19 @@ class JoinedTable(Generic[L, R, O]):
     def get(self, key: str) -> Stamped[O] | None:
         """Return the joined value of `key` and the larger of both timestamps, or None."""
         left, right = self._left.get(key), self._right.get(key)
-        if left is None and (right is None or self._kind is not Join.OUTER):
+        value = joined_value(
+            self._kind, self._joiner, None if left is None else left.value, None if right is None else right.value
+        )
+        if value is None:
             return None
-        if right is None and self._kind is Join.INNER:
-            return None
-        value = self._joiner(None if left is None else left.value, None if right is None else right.value)
         return Stamped(value, max(side.timestamp for side in (left, right) if side is not None))
+
+
+def joined_value(kind: Join, joiner: Joiner[L, R, O], left: L | None, right: R | None) -> O | None:
+    """Return the joined row of a left and a right row (None: there is none), or None if the join has none."""
+    if left is None and (right is None or kind is not Join.OUTER):
+        return None
+    return None if right is None and kind is Join.INNER else joiner(left, right)
 
 
 def result_of(change: Change[O] | None) -> list[Result[O]]:

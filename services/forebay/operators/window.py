@@ -1,4 +1,4 @@
-"""Aggregates over tumbling and hopping windows."""
+"""Aggregates over windows of time: tumbling, hopping, unlimited, and windows of your own."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from forebay.operators.results import Emission, Outcome, WindowResult
+from forebay.stores.keys import FOREVER
 from forebay.stores.window import WindowStore
-from forebay.time.windows import TimeWindows, UnlimitedWindows, Window
+from forebay.time.base import Window, Windows
 
 V = TypeVar("V")
 A = TypeVar("A")
 
-_CLOSED = b"closed-start"
+CLOSED = b"closed-start"
+"""Mark of a window store: the last start of a window whose final result was given."""
+
+_NEXT_CLOSE = b"next-close"
 
 
 class WindowAggregate(Generic[V, A]):
@@ -23,13 +27,13 @@ class WindowAggregate(Generic[V, A]):
     Args:
         store: holds one aggregate per key and window; its retention must cover size plus grace.
         initial: the aggregate of no records.
-        add: gives the aggregate with one more record; called with key, value, aggregate.
+        add: gives the aggregate with one more record; called with key, value, aggregate. None deletes the row.
     """
 
     def __init__(
         self,
         store: WindowStore[A],
-        windows: TimeWindows | UnlimitedWindows,
+        windows: Windows,
         initial: Callable[[], A],
         add: Callable[[str, V, A], A],
         *,
@@ -64,33 +68,37 @@ class WindowAggregate(Generic[V, A]):
         if self._emission is Emission.UPDATES:
             return Outcome(tuple(updates), (), refused, late_by, None, tuple(before))
         closes_at = self.windows.closes_at(updates[0].window) if updates else None
+        if closes_at is not None and closes_at < self.store.marks.get(_NEXT_CLOSE, FOREVER):
+            self.store.marks.set(_NEXT_CLOSE, closes_at)
         shown = () if self._emission is Emission.FINAL else tuple(updates)
         return Outcome(shown, tuple(finals), refused, late_by, closes_at, tuple(before) if shown else ())
 
     def close(self, now: int) -> list[WindowResult[A]]:
         """Return the windows that became final by closing time `now`, each once: by start, then key."""
-        if self._emission is Emission.UPDATES:
+        if self._emission is Emission.UPDATES or now < self.store.marks.get(_NEXT_CLOSE, 0):
             return []
-        size, advance = self.windows.size_ms, self.windows.advance_ms
-        last = (self.windows.closed_until(now) - size) // advance * advance
-        done = self.store.marks.get(_CLOSED)
-        if last <= done:
-            return []
-        self.store.marks.set(_CLOSED, last)
-        return [
-            WindowResult(entry.key, Window(entry.start, entry.start + size), entry.value, entry.timestamp)
-            for entry in self.store.fetch_all(done + 1, last)
-        ]
+        finals: list[WindowResult[A]] = []
+        until, done, next_close = self.windows.closed_until(now), self.store.marks.get(CLOSED), FOREVER
+        for entry in self.store.fetch_all(done + 1, FOREVER):
+            window = self.windows.window_from(entry.start)
+            if window.end > until:
+                next_close = self.windows.closes_at(window)
+                break
+            finals.append(WindowResult(entry.key, window, entry.value, entry.timestamp))
+        if finals:
+            self.store.marks.set(CLOSED, finals[-1].window.start)
+        self.store.marks.set(_NEXT_CLOSE, next_close)
+        return finals
 
     def next_close(self) -> int | None:
         """Return the closing time at which the first window `close` has not given becomes final; None: none."""
         if self._emission is Emission.UPDATES:
             return None
-        start = self.store.first_start(self.store.marks.get(_CLOSED) + 1)
-        return None if start is None else self.windows.closes_at(Window(start, start + self.windows.size_ms))
+        start = self.store.first_start(self.store.marks.get(CLOSED) + 1)
+        return None if start is None else self.windows.closes_at(self.windows.window_from(start))
 
     def _fold(self, key: str, value: V, timestamp: int, window: Window, before: list[A | None]) -> WindowResult[A]:
-        def added(found: A | None) -> A:
+        def added(found: A | None) -> A | None:
             before.append(found)
             return self._add(key, value, self._initial() if found is None else found)
 

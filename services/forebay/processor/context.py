@@ -53,6 +53,7 @@ class TaskContext:
         "message",
         "output_bytes_left",
         "outputs",
+        "record_follows",
         "stream_time",
         "timer_ops",
         "timestamp",
@@ -83,6 +84,7 @@ class TaskContext:
         self.current_system_time = 0
         self.closing_time = -1
         self.late_by = IN_TIME
+        self.record_follows = False  # whether timers fire because of a record that is processed next
         self.outputs: list[Output] = []
         self.output_bytes_left = max_output_bytes
         """What the outputs of the record or timer in hand may still take."""

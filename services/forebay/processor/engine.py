@@ -176,8 +176,12 @@ class TaskEngine:
             context.stream_time = now
             if now > context.closing_time:
                 context.closing_time = now
-            if timers.first <= context.closing_time and not self._fire(clock):
-                return self._cut(streams, stream_time)
+            if timers.first <= context.closing_time:
+                context.record_follows = True
+                is_done = self._fire(clock)
+                context.record_follows = False
+                if not is_done:
+                    return self._cut(streams, stream_time)
             stream_time = now
             context.key, context.timestamp, context.message = key, timestamp, message
             if attempt(message, event, clock) and identity is not None:
@@ -290,6 +294,7 @@ class TaskEngine:
         context.outputs = []
         context.timer_ops.clear()
         context.late_by = IN_TIME
+        context.record_follows = False
         context.stream_time = self.position.stream_time
         context.closing_time = max(self.position.stream_time, self.position.closing_time)
         return context.outputs

@@ -28,7 +28,7 @@ from forebay.sql.readable import Readable
 from forebay.sql.reading import HIGHEST, LOWEST, Reading, reading_of
 from forebay.sql.statements import parse
 from forebay.sql.syntax import Command, Select, SetProperty, Statement
-from forebay.time.windows import Window
+from forebay.time.base import Window
 
 LONGEST_SECONDS = 10
 """That a pull may take to make its rows."""

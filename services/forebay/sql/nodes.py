@@ -14,7 +14,7 @@ from forebay.operators.table import Change, TableView
 from forebay.processor.api import Context
 from forebay.sql.values import row_format
 from forebay.stores.values import Stamped
-from forebay.time.windows import Window
+from forebay.time.base import Window
 
 Rows = Stream[Any, Any] | Table[Any, Any]
 MakeRow = Callable[[Any, Any, int, Any], Any]

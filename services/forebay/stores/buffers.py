@@ -13,7 +13,7 @@ from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, sp
 from forebay.stores.layout import BEHIND_A_TIME, OWN
 from forebay.stores.rows import Rows
 from forebay.stores.values import Held, HeldCodec, NumberCodec, Stamped, StampedCodec
-from forebay.time.windows import Window
+from forebay.time.base import Window
 
 V = TypeVar("V")
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import struct
 
 from forebay.stores.table import prefix_end
-from forebay.time import windows
+from forebay.time import base
 
 _PART = struct.Struct(">Q")
 _OFFSET = 1 << 63
 _LARGEST = (1 << 64) - 1
-FOREVER = windows.FOREVER
+FOREVER = base.FOREVER
 """A time (ms) after every record's."""
 
 _TERMINATOR = b"\0\x01"

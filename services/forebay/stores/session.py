@@ -91,28 +91,38 @@ class SessionStore(Store[V]):
         return True
 
     def merge(
-        self, key: str, absorbed: Sequence[SessionEntry[V]], start: int, end: int, value: V, open_from: int = FOREVER
+        self,
+        key: str,
+        absorbed: Sequence[SessionEntry[V]],
+        start: int,
+        end: int,
+        value: V | None,
+        open_from: int = FOREVER,
     ) -> bool:
         """Put one session of `key` in place of those it absorbs, which must be there; `open_from` as in `put`.
+
+        If the value is None, those it absorbs are removed.
 
         Returns:
             Whether it was accepted; if not, nothing changes.
         """
         if not self._accepts(end, open_from):
             return False
-        self._check_value(value)
+        if value is not None:
+            self._check_value(value)
         prefix, bounds = terminated(encode_key(self.name, key)), pack_time(end) + pack_time(start)
-        is_new = True
+        is_new = value is not None
         for entry in absorbed:
             old = pack_time(entry.end) + pack_time(entry.start)
-            if old == bounds:
+            if old == bounds and value is not None:
                 is_new = False
             else:
                 self._rows.put(prefix + old, None)
                 self._by_end.put(old + prefix, None)
         if is_new:
             self._by_end.put(bounds + prefix, PRESENT)
-        self._rows.put(prefix + bounds, value)
+        if value is not None:
+            self._rows.put(prefix + bounds, value)
         self._purge_expired()
         return True
 

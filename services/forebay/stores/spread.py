@@ -24,7 +24,7 @@ _TIMER = b"\x01timer\0"
 _KIND = b"\x01kind\0"
 _MARKS = "marks"
 
-_LEAST = (b"first-time", b"first-due", b"close-due", b"open-from", b"purge-due")
+_LEAST = (b"first-time", b"first-due", b"close-due", b"open-from", b"purge-due", b"next-close")
 _MOST = (b"latest", b"stream-time", b"puts", b"closed-start", b"closed-before")
 
 

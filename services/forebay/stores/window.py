@@ -16,6 +16,7 @@ from forebay.stores.purge import Purge, step_of
 from forebay.stores.rows import Rows
 from forebay.stores.scans import key_bounds
 from forebay.stores.values import PRESENT, BytesCodec, Stamped, StampedCodec
+from forebay.time.base import Window
 
 V = TypeVar("V")
 
@@ -50,8 +51,9 @@ class WindowStore(Store[V]):
     Args:
         name: names the changelog topic: `<application>-<name>-changelog`.
         value: the record held.
-        size_ms: length of a window.
+        size_ms: length of a window, or of the longest.
         retention_ms: at least the window's size.
+        window_from: gives the window that starts at a time (ms); by default one of `size_ms`.
     """
 
     row_value = RowValue.STAMPED
@@ -68,6 +70,7 @@ class WindowStore(Store[V]):
         size_ms: int,
         retention_ms: int,
         duplicates: Duplicates = Duplicates.REPLACE,
+        window_from: Callable[[int], Window] | None = None,
     ) -> None:
         super().__init__(name, value)
         check_duration(name, "size_ms", size_ms, 1)
@@ -79,6 +82,7 @@ class WindowStore(Store[V]):
         self.size_ms = size_ms
         self.retention_ms = retention_ms
         self.duplicates = duplicates
+        self.window_from = window_from or (lambda start: Window(start, start + size_ms))
         self.dropped_total = 0
         self._rows: Rows[Stamped[V]] = self._unbound()
         self._by_start: Rows[bytes] = self._unbound()
@@ -117,10 +121,12 @@ class WindowStore(Store[V]):
         self._purge.run(latest - self.retention_ms)
         return True
 
-    def update(self, key: str, start: int, timestamp: int, change: Callable[[V | None], V]) -> Stamped[V] | None:
+    def update(
+        self, key: str, start: int, timestamp: int, change: Callable[[V | None], V | None]
+    ) -> Stamped[V | None] | None:
         """Set the entry of `key` and `start` to what `change` gives for its value (None: there is no entry).
 
-        It keeps the largest timestamp it was updated with.
+        It keeps the largest timestamp it was updated with. If `change` gives None, the entry is removed.
 
         Returns:
             The entry's value and timestamp; None if it was refused.
@@ -136,15 +142,19 @@ class WindowStore(Store[V]):
         prefix, at = terminated(encode_key(self.name, key)), pack_time(start)
         row = prefix + at + _ONLY
         found = self._rows.get(row)
-        if found is None:
-            updated = Stamped(change(None), timestamp)
-            self._by_start.put(at + prefix + _ONLY, PRESENT)
-        else:
-            updated = Stamped(change(found.value), timestamp if timestamp > found.timestamp else found.timestamp)
-        self._check_value(updated.value)
-        self._rows.put(row, updated)
+        value = change(None if found is None else found.value)
+        if found is not None and found.timestamp > timestamp:
+            timestamp = found.timestamp
+        if value is not None:
+            self._check_value(value)
+            if found is None:
+                self._by_start.put(at + prefix + _ONLY, PRESENT)
+            self._rows.put(row, Stamped(value, timestamp))
+        elif found is not None:
+            self._rows.put(row, None)
+            self._by_start.put(at + prefix + _ONLY, None)
         self._purge.run(latest - self.retention_ms)
-        return updated
+        return Stamped(value, timestamp)
 
     def adapt(self) -> None:
         self._purge.restart()

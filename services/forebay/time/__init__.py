@@ -1,12 +1,12 @@
 """Arithmetic of windows and sessions: pure functions of timestamps, in ms."""
 
+from forebay.time.base import Window, Windows
 from forebay.time.sessions import SessionWindows, merge
 from forebay.time.windows import (
     JoinWindows,
     SlidingWindows,
     TimeWindows,
     UnlimitedWindows,
-    Window,
     hopping,
     tumbling,
     within,
@@ -19,6 +19,7 @@ __all__ = [
     "TimeWindows",
     "UnlimitedWindows",
     "Window",
+    "Windows",
     "hopping",
     "merge",
     "tumbling",

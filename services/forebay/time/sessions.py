@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from forebay.time.windows import Window, check_grace
+from forebay.time.base import Window, check_grace
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,10 @@ class SessionWindows:
     def open_from(self, now: int) -> int:
         """Return the first end of a session that is not closed when the closing time is `now`."""
         return now - self.grace_ms - self.gap_ms
+
+    def closed_until(self, now: int) -> int:
+        """Return the last end of a closed session when the closing time is `now`."""
+        return self.open_from(now) - 1
 
     def is_closed(self, session: Window, now: int) -> bool:
         """Tell whether the session is final when the closing time is `now`; a record that would give it is late."""

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
-FOREVER = (1 << 62) - 1
-"""A time (ms) after every record's."""
-
-
-class Window(NamedTuple):
-    """An interval of time in ms; whether `end` belongs to it is its kind's affair."""
-
-    start: int
-    end: int
+from forebay.time.base import FOREVER, Window, Windows, check_grace
 
 
 @dataclass(frozen=True, slots=True)
-class TimeWindows:
+class TimeWindows(Windows):
     """Windows [start, start + size_ms) whose starts are the multiples of `advance_ms`.
 
     Args:
@@ -38,11 +29,6 @@ class TimeWindows:
             )
         check_grace(self.grace_ms)
 
-    @property
-    def retention_ms(self) -> int:
-        """Shortest retention of a store that holds these windows."""
-        return self.size_ms + self.grace_ms
-
     def windows_for(self, ts: int) -> list[Window]:
         """Return the windows a record at `ts` belongs to, by start. Raises ValueError for a negative time."""
         if ts < 0:
@@ -51,21 +37,8 @@ class TimeWindows:
         first = max(0, ts - size + advance) // advance * advance
         return [Window(start, start + size) for start in range(first, ts + 1, advance)]
 
-    def accepts(self, window: Window, now: int) -> bool:
-        """Tell whether a record may still change the window when the closing time is `now`."""
-        return window.end > now - self.grace_ms
-
-    def is_closed(self, window: Window, now: int) -> bool:
-        """Tell whether the window's result is final when the closing time is `now`."""
-        return window.end <= now - self.grace_ms
-
-    def closed_until(self, now: int) -> int:
-        """Return the last end of a closed window when the closing time is `now`."""
-        return now - self.grace_ms
-
-    def closes_at(self, window: Window) -> int:
-        """Return the closing time at which the window's result becomes final."""
-        return window.end + self.grace_ms
+    def window_from(self, start: int) -> Window:
+        return Window(start, start + self.size_ms)
 
 
 def tumbling(size_ms: int, grace_ms: int = 0) -> TimeWindows:
@@ -79,7 +52,7 @@ def hopping(size_ms: int, advance_ms: int, grace_ms: int = 0) -> TimeWindows:
 
 
 @dataclass(frozen=True, slots=True)
-class UnlimitedWindows:
+class UnlimitedWindows(Windows):
     """One window without an end, which never closes.
 
     Args:
@@ -99,14 +72,12 @@ class UnlimitedWindows:
         """Length of the window."""
         return FOREVER
 
-    @property
-    def advance_ms(self) -> int:
-        """Distance to a next window, which never comes."""
-        return FOREVER
-
     def windows_for(self, ts: int) -> list[Window]:
         """Return the window if a record at `ts` belongs to it."""
         return [Window(self.start_ms, FOREVER)] if ts >= self.start_ms else []
+
+    def window_from(self, start: int) -> Window:
+        return Window(start, FOREVER)
 
     def closed_until(self, now: int) -> int:
         """Return the last end of a closed window when the closing time is `now`."""
@@ -145,6 +116,10 @@ class SlidingWindows:
     def window_from(self, start: int) -> Window:
         """Return the window that starts at `start`."""
         return Window(start, start + self.difference_ms)
+
+    def closed_until(self, now: int) -> int:
+        """Return the last end of a closed window when the closing time is `now`."""
+        return now - self.grace_ms - 1
 
     def closes_at(self, window: Window) -> int:
         """Return the closing time at which the window becomes final."""
@@ -198,9 +173,3 @@ def within(difference_ms: int, grace_ms: int = 0) -> JoinWindows:
     if difference_ms < 0:
         raise ValueError(f"a time difference of {difference_ms} ms: give at least 0 ms")
     return JoinWindows(difference_ms, difference_ms, grace_ms)
-
-
-def check_grace(grace_ms: int) -> None:
-    """Refuse a negative grace."""
-    if grace_ms < 0:
-        raise ValueError(f"a grace of {grace_ms} ms: give at least 0 ms")

@@ -1,0 +1,140 @@
+"""Joins whose sides can change by one element: they join once the element has reached both sides.
+
+An element that a node passes on reaches its children one after the other. If two ways lead to a join, the first side
+would be joined with the other side as it happens to be at that moment: with its own store not yet updated, or, if its
+rows are computed from a store that both sides share, already changed. The change that the join emits would then begin
+or end with a row that never existed, and whatever subtracts old values behind it would be wrong for good.
+
+A node says `waits_for_sides` if it is such a join, with a table on one side or both. It says `changes_rows_again` if
+one element may change a row of its table twice: its store has the last row when the first change is passed on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from forebay.builder.graph import Flow, Made, Node
+from forebay.processor.api import Context
+
+
+class Element(NamedTuple):
+    """An element that reached a node: key, value (of a table: its change), timestamp in ms."""
+
+    side: int
+    key: Any
+    value: Any
+    timestamp: int
+    ctx: Context[Any]
+
+
+class Deferral:
+    """Keeps what reaches one join until no branching before it is passing an element on.
+
+    Args:
+        made: the join's operator.
+    """
+
+    __slots__ = ("_elements", "_join", "depth")
+
+    def __init__(self, made: Made) -> None:
+        self._join = made.join_all or _one_by_one(made)
+        self._elements: list[Element] = []
+        self.depth = 0
+        """Number of branchings before the join that are passing an element on."""
+
+    def flow(self, side: int) -> Flow:
+        """Return what takes the elements of a side."""
+
+        def take(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            element = Element(side, key, value, timestamp, ctx)
+            if self.depth:
+                self._elements.append(element)
+            else:
+                self._join((element,))
+
+        return take
+
+    def leave(self) -> None:
+        """Count a branching that has passed its element on; join once there is no other."""
+        self.depth -= 1
+        if self._elements and self.depth <= 0:
+            elements, self._elements = self._elements, []
+            self._join(elements)
+
+    def forget(self) -> None:
+        """Drop the elements of a record that failed."""
+        self.depth, self._elements = 0, []
+
+
+class Branching:
+    """A flow that has joins wait while it passes elements on.
+
+    Args:
+        deferrals: of the joins, in the order of the graph: one may be a side of a later one.
+    """
+
+    def __init__(self, flow: Flow, deferrals: Sequence[Deferral]) -> None:
+        self._flow = flow
+        self._deferrals = deferrals
+
+    def __call__(self, key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+        self.pass_all(((key, value, timestamp),), ctx)
+
+    def pass_all(self, elements: Iterable[tuple[Any, Any, int]], ctx: Context[Any]) -> None:
+        """Pass on the elements (key, value, timestamp) that one element became: joins see them all at once."""
+        for deferral in self._deferrals:
+            deferral.depth = max(deferral.depth, 0) + 1
+        try:
+            for key, value, timestamp in elements:
+                self._flow(key, value, timestamp, ctx)
+            for deferral in self._deferrals:
+                deferral.leave()
+        except BaseException:
+            for deferral in self._deferrals:
+                deferral.forget()
+            raise
+
+
+def pass_all(out: Flow, elements: Iterable[tuple[Any, Any, int]], ctx: Context[Any]) -> None:
+    """Pass on what one element became: keys, values, timestamps."""
+    if isinstance(out, Branching):
+        out.pass_all(elements, ctx)
+        return
+    for key, value, timestamp in elements:
+        out(key, value, timestamp, ctx)
+
+
+def deferred(
+    nodes: Sequence[Node], children: Mapping[Node, Sequence[tuple[Node, int]]]
+) -> dict[Node, tuple[Node, ...]]:
+    """Return the joins that have to wait, in the order of the graph, by the nodes at which ways to both sides part."""
+    before: dict[Node, frozenset[Node]] = {}
+    for node in nodes:
+        before[node] = frozenset((node,)).union(*(before.get(each, (each,)) for each in node.parents))
+    found: dict[Node, tuple[Node, ...]] = {}
+    for node in nodes:
+        if node.waits_for_sides:
+            one, other = (before.get(side, frozenset((side,))) for side in (*node.parents, *node.looked_up))
+            for parting in one & other:
+                if parting.changes_rows_again or _parts(children.get(parting, ()), node, one, other):
+                    found[parting] = (*found.get(parting, ()), node)
+    return found
+
+
+def _parts(arrows: Sequence[tuple[Node, int]], join: Node, one: frozenset[Node], other: frozenset[Node]) -> bool:
+    """Tell whether an element reaches the sides of a join through more than one of the arrows, in a harmful order."""
+    to_one = [number for number, (child, side) in enumerate(arrows) if child in one or (child is join and side == 0)]
+    to_other = [number for number, (child, side) in enumerate(arrows) if child in other or (child is join and side)]
+    if join.looked_up:
+        # A stream that meets a table: nothing is wrong if the table always changes first.
+        return bool(to_one and to_other) and to_one[0] < to_other[-1]
+    return len({*to_one, *to_other}) > 1
+
+
+def _one_by_one(made: Made) -> Callable[[Sequence[Element]], None]:
+    def join(elements: Sequence[Element]) -> None:
+        for side, key, value, timestamp, ctx in elements:
+            made.flows[side](key, value, timestamp, ctx)
+
+    return join

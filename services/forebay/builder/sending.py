@@ -1,0 +1,52 @@
+"""Sinks and repartitions: elements leave a sub-topology as records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from forebay.builder.graph import Flow, Kind, Node, Partitioner
+from forebay.processor.api import NO_KEY, Context
+
+
+def sending(node: Node) -> Flow:
+    """Return the flow that forwards elements to the topics of a sink, or to a repartition."""
+    if node.partitioner is not None:
+        return _by_partitioner(node, node.partitioner)
+    return _by_key(node) if node.choose is None else _by_record(node.choose)
+
+
+def _by_key(node: Node) -> Flow:
+    topic = node.topics[0] if node.topics else node.name
+
+    def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+        ctx.forward(value, NO_KEY if key is None else key, timestamp, topic, ctx.headers or None)
+
+    return flow
+
+
+def _by_record(choose: Callable[[Any, Any], str]) -> Flow:
+    def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+        ctx.forward(value, NO_KEY if key is None else key, timestamp, choose(key, value), ctx.headers or None)
+
+    return flow
+
+
+def _by_partitioner(node: Node, partitioner: Partitioner) -> Flow:
+    name, choose, is_sink = (node.topics or (node.name,))[0], node.choose, node.kind is Kind.SINK
+
+    def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+        task: Any = ctx
+        target = name if choose is None else choose(key, value)
+        number = partitioner(key, value)
+        if number is not None:
+            if number.__class__ is not int or number < 0:
+                raise ValueError(f"the partitioner of {node.name} gave {number!r}: give a whole number from 0")
+            if is_sink and 0 < (most := task.partitions_of(target)) <= number:
+                raise ValueError(
+                    f"the partitioner of {node.name} gave {number}, but {target} has {most} partitions: give one of 0 "
+                    f"to {most - 1}, or add partitions and start again"
+                )
+        task.forward(value, NO_KEY if key is None else key, timestamp, target, ctx.headers or None, partition=number)
+
+    return flow

@@ -1,0 +1,108 @@
+"""A case in the DSL, on the test driver."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forebay.builder import Table, Topology
+from forebay.builder.grouped import GroupedStream
+from forebay.operators import Emission, Fold, UntilTimeLimit, UntilWindowCloses
+from forebay.testing import TestDriver
+from forebay.time import SessionWindows, SlidingWindows, hopping, tumbling
+from tests.relational import model
+from tests.relational.graphs import WINDOWS, Case, Results, Step, Verb, results_of
+
+_GRACE = 1_000
+_WINDOWS: dict[Verb, Any] = {
+    Verb.TUMBLING: tumbling(5, _GRACE),
+    Verb.HOPPING: hopping(6, 3, _GRACE),
+    Verb.SLIDING: SlidingWindows(5, _GRACE),
+    Verb.SESSIONS: SessionWindows(3, _GRACE),
+}
+_ROWS: Fold[int, int] = Fold(
+    lambda: None,  # type: ignore[arg-type, return-value]
+    lambda _key, value, total: model.added(total, value),
+    lambda _key, value, total: model.subtracted(total, value),  # type: ignore[arg-type, return-value]
+)
+
+
+def topology_of(case: Case) -> Topology:
+    """Return the topology of a case; each step's changes go to the topic of its number."""
+    topology = Topology()
+    made: list[Table[str, int]] = []
+    for at, step in enumerate(case.steps):
+        made.append(_of_topic(topology, at, step, made) if step.topic else _of_tables(at, step, made))
+        made[-1].to_stream().to(f"out-{at}")
+    return topology
+
+
+def driver_of(case: Case) -> TestDriver:
+    """Return the driver of a case."""
+    return TestDriver(topology_of(case), tasks=case.tasks)
+
+
+def _of_topic(topology: Topology, at: int, step: Step, made: list[Table[str, int]]) -> Table[str, int]:
+    store = f"s{at}"
+    if step.verb is Verb.TABLE:
+        return topology.table(step.topic, int, store=store)
+    if step.verb is Verb.VERSIONED:
+        return topology.table(step.topic, int, store=store, history_retention_ms=100)
+    stream = topology.stream(step.topic, int)
+    if step.verb is Verb.ENRICH:
+        stream = stream.left_join(made[step.of[0]], model.joined, int)
+    grouped = stream.group_by_key()
+    if step.verb not in WINDOWS:
+        return grouped.reduce(lambda one, other: one + other, store=store)
+    counts = _counts(grouped, step, store)
+    passing = counts.filter(lambda _, count: model.passes(step.number, count))
+    return _by_text(counts.left_join(passing, model.joined, int), f"{store}-rows")
+
+
+def _counts(grouped: GroupedStream[str, int], step: Step, store: str) -> Table[Any, int]:
+    windows = _WINDOWS[step.verb]
+    match results_of(step):
+        case Results.SUPPRESSED:
+            counts = grouped.windowed_by(windows).count(store=store)
+            return counts.suppress(UntilWindowCloses(windows), store=f"{store}-buffer").materialized(f"{store}-kept")
+        case Results.FINAL:
+            return grouped.windowed_by(windows, Emission.FINAL).count(store=store)
+        case Results.BOTH:
+            return grouped.windowed_by(windows, Emission.BOTH).count(store=store)
+    return grouped.windowed_by(windows).count(store=store)
+
+
+def _by_text(windowed: Table[Any, int], store: str) -> Table[str, int]:
+    return windowed.group_by(lambda key, _: model.window_row(key.key, *key.window), str).aggregate(
+        _ROWS, int, store=store
+    )
+
+
+def _of_tables(at: int, step: Step, made: list[Table[str, int]]) -> Table[str, int]:
+    one, number = made[step.of[0]], step.number
+    match step.verb:
+        case Verb.FILTER:
+            return one.filter(lambda _, value: model.passes(number, value))
+        case Verb.MAP:
+            return one.map_values(lambda _, value: model.changed(number, value), int)
+        case Verb.KEEP:
+            return one.materialized(f"s{at}")
+        case Verb.SUPPRESS:
+            return one.suppress(UntilTimeLimit(number), store=f"s{at}-buffer").materialized(f"s{at}")
+        case Verb.GROUP:
+            grouped = one.group_by(lambda _, value: model.group(number, value), str)
+            return grouped.aggregate(_ROWS, int, store=f"s{at}")
+    other = made[step.of[1]]
+    match step.verb:
+        case Verb.JOIN:
+            return one.join(other, model.joined, int)
+        case Verb.LEFT_JOIN:
+            return one.left_join(other, model.joined, int)
+        case Verb.OUTER_JOIN:
+            return one.outer_join(other, model.joined, int)
+        case Verb.FOREIGN:
+            return one.join_by_foreign_key(
+                other, lambda _, value: model.foreign_key(value), model.joined, int, store=f"s{at}"
+            )
+    return one.left_join_by_foreign_key(
+        other, lambda _, value: model.foreign_key(value), model.joined, int, store=f"s{at}"
+    )

@@ -1,0 +1,161 @@
+"""The tables of a graph, computed from all records at once: no stores, no changes, no order of operators."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from tests.relational.graphs import KEYS, WINDOWS, Sent, Step, Verb
+
+Rows = dict[str, int]
+
+
+def passes(number: int, value: int) -> bool:
+    """What a filter lets through."""
+    return value % 3 != number % 3
+
+
+def changed(number: int, value: int) -> int:
+    """What a map makes of a value."""
+    return (value * 7 + number) % 97
+
+
+def joined(one: int | None, other: int | None) -> int:
+    """What a join makes of two values."""
+    return ((7 if one is None else one) * 3 + (5 if other is None else other) * 5) % 97
+
+
+def foreign_key(value: int) -> str | None:
+    """The key of the other table's row."""
+    return None if value % 4 == 0 else KEYS[value % 3]
+
+
+def group(number: int, value: int) -> str:
+    """The group of a row: one of three, or of one."""
+    return KEYS[value % 3] if number % 2 else KEYS[0]
+
+
+def added(total: int | None, value: int) -> int:
+    """Count and sum in one number, with one row more."""
+    return (total or 0) + 1_000 + value
+
+
+def subtracted(total: int, value: int) -> int | None:
+    """Count and sum with one row less; None: no row is left."""
+    return total - 1_000 - value or None
+
+
+def window_row(key: str, start: int, end: int) -> str:
+    """The text key of a window's row."""
+    return f"{key}@{start}-{end}"
+
+
+def tables(steps: Sequence[Step], records: Sequence[Sent]) -> list[Rows]:
+    """Return the rows of each step after all records."""
+    found: list[Rows] = []
+    for step in steps:
+        own = [each for each in records if each.topic == step.topic]
+        if step.verb is Verb.ENRICH:
+            found.append(_enriched(steps, step, records))
+        elif step.topic:
+            found.append(_of_topic(step, own))
+        else:
+            found.append(_of_tables(step, [found[at] for at in step.of]))
+    return found
+
+
+def _of_topic(step: Step, own: Sequence[Sent]) -> Rows:
+    if step.verb in WINDOWS:
+        return _windowed(step, own)
+    rows: dict[str, int | None] = {}
+    if step.verb is Verb.SUM:
+        for each in own:
+            if each.value is not None:
+                rows[each.key] = (rows.get(each.key) or 0) + each.value
+    else:
+        for each in own if step.verb is Verb.TABLE else sorted(own, key=lambda each: each.time):
+            rows[each.key] = each.value
+    return {key: value for key, value in rows.items() if value is not None}
+
+
+def _enriched(steps: Sequence[Step], step: Step, records: Sequence[Sent]) -> Rows:
+    """Each record meets the table as it is after that record."""
+    rows: Rows = {}
+    for at, each in enumerate(records):
+        if each.topic == step.topic and each.value is not None:
+            before = steps[: step.of[0] + 1]
+            other = tables(before, records[: at + 1])[step.of[0]].get(each.key)
+            rows[each.key] = rows.get(each.key, 0) + joined(each.value, other)
+    return rows
+
+
+def _windowed(step: Step, own: Sequence[Sent]) -> Rows:
+    """Counts of windows, joined with those that pass the filter, as one row per window."""
+    counts: Counter[tuple[str, int, int]] = Counter()
+    for key in KEYS:
+        times = [each.time for each in own if each.key == key and each.value is not None]
+        for start, end in _WINDOWS[step.verb](times):
+            is_open = step.verb in (Verb.TUMBLING, Verb.HOPPING)
+            counts[key, start, end] = sum(start <= time < end if is_open else start <= time <= end for time in times)
+    rows: Rows = {}
+    for (key, start, end), count in counts.items():
+        other = count if passes(step.number, count) else None
+        rows[window_row(key, start, end)] = added(None, joined(count, other))
+    return rows
+
+
+def _hopping(times: Sequence[int]) -> set[tuple[int, int]]:
+    return {(start, start + 6) for time in times for start in range(0, time + 1, 3) if start + 6 > time}
+
+
+def _sliding(times: Sequence[int]) -> set[tuple[int, int]]:
+    """One that ends with each record, and one right behind each record if there is a record in it."""
+    own = {max(0, time - 5) for time in times}
+    behind = {time + 1 for time in times if any(time + 1 <= other <= time + 6 for other in times)}
+    return {(start, start + 5) for start in own | behind}
+
+
+def _sessions(times: Sequence[int]) -> set[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    for time in sorted(times):
+        if found and time - found[-1][1] <= 3:
+            found[-1] = (found[-1][0], time)
+        else:
+            found.append((time, time))
+    return set(found)
+
+
+_WINDOWS: dict[Verb, Callable[[Sequence[int]], set[tuple[int, int]]]] = {
+    Verb.TUMBLING: lambda times: {(time // 5 * 5, time // 5 * 5 + 5) for time in times},
+    Verb.HOPPING: _hopping,
+    Verb.SLIDING: _sliding,
+    Verb.SESSIONS: _sessions,
+}
+
+
+def _of_tables(step: Step, sides: Sequence[Rows]) -> Rows:
+    rows = sides[0]
+    match step.verb:
+        case Verb.FILTER:
+            return {key: value for key, value in rows.items() if passes(step.number, value)}
+        case Verb.MAP:
+            return {key: changed(step.number, value) for key, value in rows.items()}
+        case Verb.GROUP:
+            totals: Rows = {}
+            for value in rows.values():
+                name = group(step.number, value)
+                totals[name] = added(totals.get(name), value)
+            return totals
+        case Verb.FOREIGN | Verb.LEFT_FOREIGN:
+            others = {key: sides[1].get(foreign_key(value) or "") for key, value in rows.items()}
+            is_left = step.verb is Verb.LEFT_FOREIGN
+            return {
+                key: joined(value, others[key]) for key, value in rows.items() if is_left or others[key] is not None
+            }
+        case Verb.JOIN | Verb.LEFT_JOIN | Verb.OUTER_JOIN:
+            keys = {Verb.JOIN: rows.keys() & sides[1].keys(), Verb.LEFT_JOIN: rows.keys()}
+            return {
+                key: joined(rows.get(key), sides[1].get(key))
+                for key in keys.get(step.verb, rows.keys() | sides[1].keys())
+            }
+    return rows

@@ -1,0 +1,92 @@
+"""Runs cases and compares them with the model; a case that differs is made smaller before it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from forebay.testing import TestDriver
+from tests.relational import model
+from tests.relational.graphs import Case, Step, is_final_only
+
+Make = Callable[[Case], TestDriver]
+
+
+def difference(case: Case, make: Make, send: Callable[[TestDriver, Case, int], None]) -> str:
+    """Return how the tables differ from the model's, at the first record after which they do; "": they don't."""
+    driver, rows = make(case), [dict[str, int]() for _ in case.steps]
+    shown, final_only = 0, is_final_only(case.steps)
+    for number in range(len(case.records) + final_only):
+        if number < len(case.records):
+            send(driver, case, number)
+        else:
+            driver.advance_stream_time(10_000)
+        if number in case.restarts:
+            driver.restart()
+        for output in driver.outputs[shown:]:
+            _take(rows[int(output.topic.rpartition("-")[2])], output.key, output.value)
+        shown = len(driver.outputs)
+        if driver.errors:
+            return f"record {number} failed: {driver.errors[0].headers.get('error.message')}"
+        if final_only and number < len(case.records):
+            continue
+        for at, right in enumerate(model.tables(case.steps, case.records[: number + 1])):
+            if rows[at] != right:
+                return f"step {at} after record {number}: {rows[at]}, right is {right}"
+    return ""
+
+
+def send_number(driver: TestDriver, case: Case, number: int) -> None:
+    """Pipe one of a case's records."""
+    sent = case.records[number]
+    driver.pipe(sent.key, sent.value, sent.topic, sent.time)
+
+
+def _take(rows: dict[str, int], key: str, value: int | None) -> None:
+    if value is None:
+        rows.pop(key, None)
+    else:
+        rows[key] = value
+
+
+def failures(cases: Iterator[Case], differs: Callable[[Case], str]) -> list[str]:
+    """Return a text for each case that differs from the model: the first as small as it can be made."""
+    found: list[str] = []
+    for case in cases:
+        if differs(case):
+            small = smaller(case, differs) if not found else case
+            found.append(f"{differs(small)}\n{small}")
+    return found
+
+
+def smaller(case: Case, differs: Callable[[Case], str]) -> Case:
+    """Return the case without the records and steps that it differs without as well."""
+    while True:
+        for candidate in _candidates(case):
+            if differs(candidate):
+                case = candidate
+                break
+        else:
+            return case
+
+
+def _candidates(case: Case) -> Iterator[Case]:
+    for at in range(len(case.records)):
+        yield replace(case, records=case.records[:at] + case.records[at + 1 :])
+    for at in reversed(range(len(case.steps))):
+        if len(case.steps) > 1 and not any(at in step.of for step in case.steps):
+            yield _without(case, at)
+    if case.restarts:
+        yield replace(case, restarts=frozenset())
+    if case.tasks > 1:
+        yield replace(case, tasks=1)
+
+
+def _without(case: Case, at: int) -> Case:
+    gone = case.steps[at]
+    steps = tuple(_moved(step, at) for step in case.steps[:at] + case.steps[at + 1 :])
+    return replace(case, steps=steps, records=tuple(each for each in case.records if each.topic != gone.topic))
+
+
+def _moved(step: Step, at: int) -> Step:
+    return replace(step, of=tuple(each - (each > at) for each in step.of))
