@@ -39,6 +39,8 @@ class Format(Generic[T]):
         of_row: gives the key of a row text.
         is_contract: whether topics of this format need a contract in a registry.
         owner: gives the key whose hash says which task has a row text; None: the key itself.
+        layout: names and types of the columns, if values are written by their columns' places and not by name: a
+            store records it with its rows.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Format(Generic[T]):
     of_row: Callable[[str], T] | None = None
     is_contract: bool = False
     owner: Callable[[str], str | bytes] | None = None
+    layout: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.name

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from operator import attrgetter
 from typing import Any, TypeVar, overload
 
 from forebay.builder import rows
-from forebay.builder.compiled import CompiledSubTopology
-from forebay.builder.components import Component, components
+from forebay.builder.built import BuiltTopology
+from forebay.builder.components import Component
 from forebay.builder.graph import Graph, Kind, Node, TopologyError
 from forebay.builder.shown import Shown
 from forebay.builder.specs import Spec, format_or_refuse
@@ -20,7 +21,7 @@ from forebay.builder.together import topic_part
 from forebay.formats import TEXT, Format, contract_of
 from forebay.job import Job, Logic, SubTopology, TopicFormat
 from forebay.names import check_pattern
-from forebay.processor.api import AnyProcessor, Reading
+from forebay.processor.api import Reading
 from forebay.processor.messages import Message
 from forebay.records import fields_of, is_record_type
 
@@ -220,38 +221,25 @@ def job(settings: type[S], build: Callable[[S], Topology], *, may_end: bool = Fa
 def _matched(
     settings: type[S], build: Callable[[S], Topology], may_end: bool, found: Mapping[str, Sequence[str]]
 ) -> Job:
-    graph = _built(build, settings(), found).graph
+    built = BuiltTopology(build, found)
+    graph = built.topology(settings()).graph
     sources, sinks = graph.of_kind(Kind.SOURCE), graph.of_kind(Kind.SINK)
     if not sources or not (sinks or may_end):
         raise TopologyError("the topology reads no topic: begin with stream() or table()" if not sources else _NO_SINK)
-    parts = components(graph)
+    parts = built.components(settings())
     return Job(
         inputs=_records(sources),
         outputs=_records(sinks),
         settings=settings,
-        processor=_logic(build, 0, found),
+        processor=partial(built.processor, 0),
         tables=frozenset(topic for node in sources if node.is_table for topic in node.topics),
         table_outputs=_outputs_where(sinks, lambda node: node.gives_rows and _caching(node) is not False),
         cached_outputs=_outputs_where(sinks, lambda node: node.gives_rows and _caching(node) is True),
-        graph=tuple(_sub_topology(part, _logic(build, number, found)) for number, part in enumerate(parts)),
+        graph=tuple(_sub_topology(part, partial(built.processor, number)) for number, part in enumerate(parts)),
         formats=_formats(graph.nodes),
         patterns={node.pattern: contract_of(node.value) for node in sources if node.pattern},
         matched=lambda topics: _matched(settings, build, may_end, topics),
     )
-
-
-def _built(build: Callable[[S], Topology], settings: S, found: Mapping[str, Sequence[str]]) -> Topology:
-    topology = build(settings)
-    topology.graph.match(found)
-    return topology
-
-
-def _logic(build: Callable[[S], Topology], number: int, found: Mapping[str, Sequence[str]]) -> Logic:
-    def make(settings: Any) -> AnyProcessor:
-        topology = _built(build, settings, found)
-        return CompiledSubTopology(components(topology.graph)[number], topology.close_idle_after_ms, topology.figures)
-
-    return make
 
 
 def _sub_topology(part: Component, logic: Logic) -> SubTopology:

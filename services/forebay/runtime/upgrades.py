@@ -15,7 +15,8 @@ from forebay.kafka.topics import COMPACTION_LAG
 from forebay.runtime.changelog import ChangelogRows
 from forebay.runtime.stage_log import stage_logs
 from forebay.stores.binding import RowValue, Store, TaskStores
-from forebay.stores.kinds import PREFIX, KindChanged, Kinds, OnChange
+from forebay.stores.kinds import PREFIX, Kinds, OnChange
+from forebay.stores.layouts import DeclarationChanged
 from forebay.stores.memory import MemoryTable
 from forebay.stores.rows import Journal
 from forebay.stores.upgrade import described, row_value_of
@@ -175,7 +176,7 @@ def _outcome(table: MemoryTable, store: Store[Any], recorded: str, rows: int) ->
     kinds = Kinds("", [raw.bind(lent, _RawCodec())], lent, {store.name: _RawCodec()}, OnChange.CONVERT)
     try:
         kinds.load(table, 0)
-    except KindChanged:
+    except DeclarationChanged:
         return (
             True,
             "there is no conversion between the two: declare it as it was, name the new store otherwise, or reset",

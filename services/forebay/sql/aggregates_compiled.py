@@ -32,7 +32,7 @@ def aggregated(compiler: Compiler, step: Aggregated, name: str) -> Any:
     make_key, make_row = row_of(grouped.keys, windowed=windowed), row_of(codes, windowed=windowed)
     store = compiler.name(name)
     compiler.stores[id(step)] = store
-    kept = state_format(step.aggregates, step.names)
+    kept = state_format(step.aggregates, step.names, [f"{code.shown} {code.type}" for code in grouped.keys])
     key = key_format(grouped.into, grouped.format)
     types = tuple(code.type for code in codes)
     if isinstance(rows, Stream):
@@ -56,7 +56,8 @@ def aggregated(compiler: Compiler, step: Aggregated, name: str) -> Any:
     else:
         table = _of_table(rows, (make_key, make_row), (grouped, types), step, kept, store)
     results = results_of(step.aggregates)
-    return mapped(table, "results", tuple(each.type for each in step.aggregates), lambda k, v, _t, _c: results(v))
+    types = tuple(each.type for each in step.aggregates)
+    return mapped(table, "results", types, lambda k, v, _t, _c: results(v), step.names)
 
 
 def _of_table(

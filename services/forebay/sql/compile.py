@@ -187,12 +187,19 @@ class Compiler:
             case Projected(parent, columns, into):
                 rows = self.step(parent, name)
                 make = row_of(columns, windowed=is_windowed(rows))
-                return mapped(rows, "select", tuple(each.type for each in into), lambda k, v, _t, _c: make(k, v))
+                return mapped(
+                    rows,
+                    "select",
+                    tuple(each.type for each in into),
+                    lambda k, v, _t, _c: make(k, v),
+                    [each.name for each in into],
+                )
 
     def _scan(self, step: Scan) -> Rows:
         rows = self.rows_of(step.source)
         make = sources.row_maker(step.source, step.slots, windowed=is_windowed(rows))
-        return mapped(rows, f"columns of {step.source.name}", tuple(slot.type for slot in step.slots), make)
+        names = [slot.name for slot in step.slots]
+        return mapped(rows, f"columns of {step.source.name}", tuple(slot.type for slot in step.slots), make, names)
 
     def _rekeyed(self, step: Rekeyed, name: str) -> Rows:
         rows = self.step(step.parent, name)

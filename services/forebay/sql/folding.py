@@ -12,10 +12,16 @@ from forebay.sql.compiled import GENERATED
 from forebay.sql.values import Row, format_of_hints
 
 
-def state_format(aggregates: Sequence[Aggregate], names: Sequence[str]) -> Format[Any]:
-    """Return the format of what is kept."""
-    shown = ", ".join(f"{name} {aggregate.type}" for name, aggregate in zip(names, aggregates, strict=True))
-    return format_of_hints(f"totals of {shown or 'nothing'}", [aggregate.hint for aggregate in aggregates])
+def state_format(aggregates: Sequence[Aggregate], names: Sequence[str], keys: Sequence[str]) -> Format[Any]:
+    """Return the format of what is kept.
+
+    Args:
+        names: of the aggregates, as they are written.
+        keys: columns of the groups, with their types.
+    """
+    shown = [f"{name} {aggregate.type}" for name, aggregate in zip(names, aggregates, strict=True)]
+    layout = (*(f"group {key}" for key in keys), *shown)
+    return format_of_hints(f"totals of {', '.join(shown) or 'nothing'}", [each.hint for each in aggregates], layout)
 
 
 def fold_of(aggregates: Sequence[Aggregate], start: int) -> Fold[Row, Row]:

@@ -72,4 +72,5 @@ def _beside(left: Any, right: Any) -> Any:
         assert isinstance(other, RowCodec)
         return one.widened(other.hints)
 
-    return Format(f"{left.name} and {right.name}", tuple, codec)
+    layout = (*(f"left {each}" for each in left.layout), *(f"right {each}" for each in right.layout))
+    return Format(f"{left.name} and {right.name}", tuple, codec, layout=layout)

@@ -178,9 +178,14 @@ def stamped(parent: Node, time_of: Callable[[Any, Any], int]) -> Node:
     return Node(Kind.STEP, "event time", parent.key, parent.value, (parent,), make=make, gives_rows=parent.gives_rows)
 
 
-def mapped(rows: Rows, name: str, into: Sequence[Any], make: Callable[..., Any]) -> Rows:
-    """Return rows made anew, of a stream or a table."""
-    kind = row_format(tuple(into))
+def mapped(rows: Rows, name: str, into: Sequence[Any], make: Callable[..., Any], names: Sequence[str] = ()) -> Rows:
+    """Return other rows for those of a stream or a table.
+
+    Args:
+        into: types of the columns.
+        names: of the columns, if a store may hold them.
+    """
+    kind = row_format(tuple(into), tuple(names))
     if isinstance(rows, Stream):
         return Stream(rows.graph, rows.graph.add(rows_of_stream(rows.node, name, kind, make)), rows.is_rekeyed)
     return Table(rows.graph, rows.graph.add(rows_of_table(rows.node, name, kind, make)))

@@ -50,7 +50,7 @@ def widened(rows: Format[Any], more: Sequence[SqlType]) -> Format[Any]:
         assert isinstance(inner, RowCodec)
         return inner.widened([hint_of(each) for each in more])
 
-    return Format(f"{rows.name} and {', '.join(map(str, more))}", tuple, codec)
+    return Format(f"{rows.name} and {', '.join(map(str, more))}", tuple, codec, layout=rows.layout)
 
 
 class Sources:

@@ -111,20 +111,30 @@ class RowCodec:
             raise DecodeError(f"{len(data)} bytes are no row: {error}") from error
 
 
-def format_of_hints(name: str, hints: Sequence[Any]) -> Format[Any]:
-    """Return the format of rows whose columns have these Python types."""
+def format_of_hints(name: str, hints: Sequence[Any], layout: tuple[str, ...] = ()) -> Format[Any]:
+    """Return the format of rows whose columns have these Python types.
+
+    Args:
+        layout: the columns' names and types, which stores record.
+    """
     hint = tuple_of(hints)
 
     def codec(_contracts: Contracts) -> Codec[Any]:
         return RowCodec(hint)
 
-    return Format(name, tuple, codec)
+    return Format(name, tuple, codec, layout=layout)
 
 
 @lru_cache(4096)
-def row_format(columns: tuple[SqlType, ...]) -> Format[Any]:
-    """Return the format of rows with columns of these types, as stores and repartitions hold them."""
-    return format_of_hints(f"row of {', '.join(map(str, columns)) or 'nothing'}", [hint_of(each) for each in columns])
+def row_format(columns: tuple[SqlType, ...], names: tuple[str, ...] = ()) -> Format[Any]:
+    """Return the format of rows with columns of these types, as stores and repartitions hold them.
+
+    Args:
+        names: of the columns, if stores may hold them.
+    """
+    layout = tuple(f"{name} {kind}" for name, kind in zip(names, columns, strict=True)) if names else ()
+    name = f"row of {', '.join(map(str, columns)) or 'nothing'}"
+    return format_of_hints(name, [hint_of(each) for each in columns], layout)
 
 
 _BITS = {INT: 32, BIGINT: 64}

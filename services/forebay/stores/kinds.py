@@ -8,6 +8,7 @@ from typing import Any
 
 from forebay.codec import Codec
 from forebay.stores.binding import RowValue, Store, TaskStores
+from forebay.stores.layouts import DeclarationChanged, Layouts
 from forebay.stores.rows import Rows
 from forebay.stores.table import Change, Table
 from forebay.stores.upgrade import Conversion, Way, convert, described, row_value_of, way_to
@@ -22,7 +23,7 @@ class OnChange(Enum):
     CONVERT = "convert"
 
 
-class KindChanged(Exception):
+class KindChanged(DeclarationChanged):
     """A store is declared otherwise than its rows were written; the message names both and the remedy."""
 
 
@@ -64,6 +65,7 @@ class Kinds:
         self._on_change = on_change
         self._unwritten: dict[str, None] = dict.fromkeys(self._stores)
         self._old: list[Rows[Any]] = []
+        self._layouts = Layouts(service, stores, self._has_changes)
         self.conversions: list[Conversion] = []
         """What this batch converted."""
 
@@ -90,6 +92,7 @@ class Kinds:
             done, old = convert(store, recorded, self._lent, self._codecs[name], stream_time)
             self.conversions.append(done)
             self._old.extend(old)
+        self._layouts.load(table)
 
     def changes(self) -> Iterator[Change]:
         """Yield this batch's changes as table rows."""
@@ -97,9 +100,11 @@ class Kinds:
             yield from rows.changes()
         for name in self._changed():
             yield PREFIX + name.encode(), described(self._stores[name]).encode()
+        yield from self._layouts.changes()
 
     def settle(self) -> None:
         """Begin a batch: the changes so far are in the table. Call it before the stores' rows are settled."""
+        self._layouts.settle()
         if self._unwritten:
             for name in self._changed():
                 del self._unwritten[name]
@@ -108,11 +113,10 @@ class Kinds:
 
     def _changed(self) -> list[str]:
         converted = {done.store for done in self.conversions}
-        return [
-            name
-            for name in self._unwritten
-            if name in converted or any(rows.has_changes for rows in self._lent.of_store.get(name, ()))
-        ]
+        return [name for name in self._unwritten if name in converted or self._has_changes(name)]
+
+    def _has_changes(self, name: str) -> bool:
+        return any(rows.has_changes for rows in self._lent.of_store.get(name, ()))
 
     def _check(self, store: Store[Any], recorded: str) -> None:
         what = f"store {store.name} holds rows of the kind {recorded!r}, but is declared as {described(store)!r}"

@@ -13,6 +13,7 @@ from forebay.stores.event_ids import PREFIX as EVENT_IDS
 from forebay.stores.event_ids import joined
 from forebay.stores.keys import unpack_time
 from forebay.stores.layout import OWN
+from forebay.stores.layouts import PREFIX as LAYOUTS
 
 Row = tuple[bytes, bytes]
 RecordKey = Callable[[str, str], str | bytes | None]
@@ -94,7 +95,7 @@ class Spreader:
     def _place(self, task: int, row: bytes) -> _Place:
         if row.startswith(EVENT_IDS):
             return _Place(None, lambda one, other: one + other)
-        if row.startswith(_KIND):
+        if row.startswith((_KIND, LAYOUTS)):
             return _Place(None, _same)
         if row.startswith(_TIMER):
             name, _, key = row[len(_TIMER) :].decode().partition("\0")

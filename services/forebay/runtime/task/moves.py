@@ -14,6 +14,7 @@ from forebay.processor.timers import PREFIX as TIMERS
 from forebay.runtime.changelog import INTERNAL
 from forebay.runtime.protocol.position import Ends, TaskPosition
 from forebay.stores.kinds import PREFIX as FORMATS
+from forebay.stores.layouts import PREFIX as LAYOUTS
 from forebay.stores.table import Change
 
 Partition = tuple[str, int]
@@ -174,8 +175,8 @@ class _Plan:
 
     def _targets(self, key: bytes, origin: int) -> list[int]:
         """Return the places that need an internal row."""
-        if key.startswith(FORMATS):
-            store = key[len(FORMATS) :].decode()
+        if key.startswith((FORMATS, LAYOUTS)):
+            store = key.partition(b"\0")[2].decode()
             # The changelog of a store that is gone is still in its format: what says so stays.
             return [place for place, task in enumerate(self._wanted) if store in task.stores] or [origin]
         heirs = self._heirs[origin]

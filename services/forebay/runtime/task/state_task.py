@@ -23,7 +23,8 @@ from forebay.runtime.task.error_rate import check_error_rate
 from forebay.runtime.task.figures import TaskFigures
 from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.suspicion import Suspicion
-from forebay.stores.kinds import KindChanged, recorded_formats
+from forebay.stores.kinds import recorded_formats
+from forebay.stores.layouts import DeclarationChanged
 from forebay.stores.materialized import purge, store_of, unlogged
 from forebay.stores.table import Table
 
@@ -121,7 +122,7 @@ class StateTask:
         self.position, self.input = position, inputs
         try:
             self.engine.load(Position(position.stream_time, position.closing_time))
-        except KindChanged as error:
+        except DeclarationChanged as error:
             raise StoreChanged(f"{self.settings.name}: {error}") from error
         self._announcer.forget()
         self._is_new, self._noted, self._is_closed = True, inputs.passed, False
