@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import struct
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, cast
 
@@ -41,6 +41,8 @@ class Format(Generic[T]):
         owner: gives the key whose hash says which task has a row text; None: the key itself.
         layout: names and types of the columns, if values are written by their columns' places and not by name: a
             store records it with its rows.
+        wire: tells other formats what its bytes are; None: they are its own.
+        takes: tells by another format's `wire` whether this format reads its bytes; None: it reads only its own.
     """
 
     name: str
@@ -51,6 +53,8 @@ class Format(Generic[T]):
     is_contract: bool = False
     owner: Callable[[str], str | bytes] | None = None
     layout: tuple[str, ...] = ()
+    wire: Hashable = None
+    takes: Callable[[Any], bool] | None = None
 
     def __str__(self) -> str:
         return self.name
@@ -59,6 +63,14 @@ class Format(Generic[T]):
     def is_text(self) -> bool:
         """Whether a key is its own row text."""
         return self is TEXT
+
+    def is_same(self, other: Format[Any]) -> bool:
+        """Return whether both write the same bytes, as far as that is known."""
+        return self.codec is other.codec or (self.name, self.type) == (other.name, other.type)
+
+    def reads(self, written: Format[Any]) -> bool:
+        """Return whether this format reads what another one wrote."""
+        return self.is_same(written) or (self.takes is not None and self.takes(written.wire))
 
     def repartitioned(self) -> Format[T]:
         """Return the format as it is behind a repartition, where each key is its own owner."""
@@ -174,8 +186,13 @@ def _same(value: T) -> T:
     return value
 
 
-TEXT: Format[str] = _scalar("text", str, str.encode, bytes.decode, _same, _same)
-BYTES: Format[bytes] = _scalar("bytes", bytes, bytes, _same)
+TEXT_WIRE, JSON_WIRE, MARKUP_WIRE = "UTF-8 text", "JSON", "XML or CSV"
+TEXT: Format[str] = dataclasses.replace(
+    _scalar("text", str, str.encode, bytes.decode, _same, _same),
+    wire=TEXT_WIRE,
+    takes=lambda wire: wire in (TEXT_WIRE, JSON_WIRE, MARKUP_WIRE),
+)
+BYTES: Format[bytes] = dataclasses.replace(_scalar("bytes", bytes, bytes, _same), takes=lambda _: True)
 INT: Format[int] = _packed("int", int, ">i", *_whole(32))
 LONG: Format[int] = _packed("long", int, ">q", *_whole(64))
 DOUBLE: Format[float] = _packed("double", float, ">d", _double_row, _of_double_row)

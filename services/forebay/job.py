@@ -106,6 +106,7 @@ class Job:
         cached_outputs: those of which a store's cache sends the last row of a key alone whatever `emit` says.
         graph: the sub-topologies of a job that is no chain, each after those that send to it.
         formats: of topics and repartitions whose keys are no text or whose values are not Avro.
+        read_formats: of topics that the job also writes, in a format that this one reads.
         patterns: contracts of the records ("": none is needed) of topics that are read because they match, by pattern.
         matched: gives the job with the topics that match its patterns among its inputs.
 
@@ -123,6 +124,7 @@ class Job:
     cached_outputs: frozenset[str] = frozenset()
     graph: tuple[SubTopology, ...] = ()
     formats: Mapping[str, TopicFormat] = field(default_factory=dict)
+    read_formats: Mapping[str, TopicFormat] = field(default_factory=dict)
     patterns: Mapping[str, str] = field(default_factory=dict)
     matched: Callable[[Matched], Job] | None = None
 
@@ -153,8 +155,12 @@ class Job:
         return tuple(each for each in self.topology if repartition in each.sends)
 
     def format_of(self, name: str) -> TopicFormat:
-        """Return the format of a topic or repartition."""
+        """Return the format that a topic or repartition is written in."""
         return self.formats.get(name, TopicFormat())
+
+    def read_format_of(self, name: str) -> TopicFormat:
+        """Return the format that an input or repartition is read in."""
+        return self.read_formats.get(name) or self.format_of(name)
 
     def contract(self, name: str, record: type[Any]) -> str:
         """Return the contract of a topic's or repartition's records; "" where their format needs none."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from forebay.codec import Codec
 from forebay.formats import TEXT, avro
-from forebay.job import Job, SubTopology
+from forebay.job import Job, SubTopology, TopicFormat
 from forebay.processor.api import AnyProcessor
 from forebay.processor.codecs import Codecs
 from forebay.processor.declared import declared_stores
@@ -33,9 +33,11 @@ def task_codecs(
         names: of inputs and repartitions, by the topic that their records come from.
     """
 
+    def codec(kind: TopicFormat, name: str, record: type[Any], contract: Contract) -> Codec[Any]:
+        return (kind.value or avro(record)).codec(lambda wanted: contract(name, wanted))
+
     def value(name: str, record: type[Any], contract: Contract) -> Codec[Any]:
-        kind = job.format_of(name).value or avro(record)
-        return kind.codec(lambda wanted: contract(name, wanted))
+        return codec(job.format_of(name), name, record, contract)
 
     onward = {
         name: value(name, reader.repartitions[name], repartition)
@@ -44,9 +46,10 @@ def task_codecs(
         if name in reader.repartitions
     }
     read = {name: value(name, record, repartition) for name, record in part.repartitions.items()}
-    inputs = {name: value(name, record, topic) for name, record in part.inputs.items()} | read
+    inputs = {name: codec(job.read_format_of(name), name, record, topic) for name, record in part.inputs.items()} | read
     outputs = {name: value(name, record, topic) for name, record in job.outputs.items()}
     kinds = {name: job.format_of(name).key for name in (*inputs, *onward, *outputs)}
+    read_keys = {name: kind.key for name in part.inputs if (kind := job.read_formats.get(name)) is not None}
     stores = {
         declared.name: declared.format.codec(lambda record, name=declared.name: store(name, record))
         for _, declared in declared_stores(processor)
@@ -62,6 +65,7 @@ def task_codecs(
         nullable=part.nullable,
         timeless=part.global_tables,
         keys={name: kind for name, kind in kinds.items() if kind is not TEXT},
+        read_keys=read_keys,
         table_outputs=job.table_outputs,
         cached_outputs=job.cached_outputs,
     )

@@ -9,6 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from forebay.builder.topic_uses import problem_of_reader, problem_of_writers
 from forebay.formats import Format
 from forebay.operators.table import TableView
 from forebay.processor.api import Context, Reading, Timer
@@ -266,17 +267,16 @@ class Graph:
 
     def _check_topic(self, topic: str, node: Node) -> None:
         other = self._topics.setdefault(f"{node.kind.value} {topic}", node)
-        if other is node:
-            return
-        if node.kind is Kind.SOURCE:
+        if other is not node and node.kind is Kind.SOURCE:
             raise TopologyError(
                 f"topic {topic} is read at {other.where} already: keep what stream() or table() gave there and use that"
             )
-        if (other.key, other.value) != (node.key, node.value):
-            raise TopologyError(
-                f"topic {topic} is sent {other.key}, {other.value} at {other.where} and {node.key}, {node.value} here: "
-                "map them to one record, or give each a topic"
-            )
+        problem = "" if other is node else problem_of_writers(topic, other, node)
+        read, written = (self._topics.get(f"{kind.value} {topic}") for kind in (Kind.SOURCE, Kind.SINK))
+        if read is not None and written is not None:
+            problem = problem or problem_of_reader(topic, read, written, node)
+        if problem:
+            raise TopologyError(problem)
 
 
 def _check_kept(node: Node, store: Store[Any]) -> None:

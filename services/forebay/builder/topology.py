@@ -18,8 +18,9 @@ from forebay.builder.specs import Spec, format_or_refuse
 from forebay.builder.stream import Stream
 from forebay.builder.table import GlobalTable, Table
 from forebay.builder.together import topic_part
+from forebay.builder.topic_formats import read_formats, written_formats
 from forebay.formats import TEXT, Format, contract_of
-from forebay.job import Job, Logic, SubTopology, TopicFormat
+from forebay.job import Job, Logic, SubTopology
 from forebay.names import check_pattern
 from forebay.processor.api import Reading
 from forebay.processor.messages import Message
@@ -236,7 +237,8 @@ def _matched(
         table_outputs=_outputs_where(sinks, lambda node: node.gives_rows and _caching(node) is not False),
         cached_outputs=_outputs_where(sinks, lambda node: node.gives_rows and _caching(node) is True),
         graph=tuple(_sub_topology(part, partial(built.processor, number)) for number, part in enumerate(parts)),
-        formats=_formats(graph.nodes),
+        formats=written_formats(graph.nodes),
+        read_formats=read_formats(graph.nodes),
         patterns={node.pattern: contract_of(node.value) for node in sources if node.pattern},
         matched=lambda topics: _matched(settings, build, may_end, topics),
     )
@@ -277,12 +279,3 @@ def _outputs_where(sinks: Iterable[Node], holds: Callable[[Node], bool]) -> froz
         for topic in node.topics:
             sent[topic] = sent.get(topic, True) and holds(node)
     return frozenset(topic for topic, are_rows in sent.items() if are_rows)
-
-
-def _formats(nodes: Iterable[Node]) -> dict[str, TopicFormat]:
-    found: dict[str, TopicFormat] = {}
-    for node in nodes:
-        if node.kind is not Kind.STEP and not (node.key.is_text and node.value.is_contract):
-            for name in node.topics or (node.name,):
-                found[name] = TopicFormat(node.key, node.value)
-    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
 from typing import Any
@@ -40,7 +41,11 @@ def _packed(name: str, layout: str) -> Format[int]:
 
 _KAFKA["short"], _KAFKA["byte"] = _packed("short", ">h"), _packed("byte", ">b")
 
-JSON: Format[Any] = simple("JSON", object, json_bytes, msgspec.json.decode)
+JSON: Format[Any] = replace(
+    simple("JSON", object, json_bytes, msgspec.json.decode),
+    wire=formats.JSON_WIRE,
+    takes=lambda wire: wire in (formats.JSON_WIRE, formats.TEXT_WIRE),
+)
 """Any JSON value, as dicts and lists; one value has one text."""
 
 
@@ -127,13 +132,14 @@ def _json_schema(every: Formats, kind: Type) -> Format[Any]:
 
 def _xml(_every: Formats, kind: Type) -> Format[Any]:
     root = kind.name.rpartition(".")[2]
-    return simple(f"XML {root}".strip(), object, _encoded(lambda value: to_xml(value, root)), _decoded(of_xml))
+    made = simple(f"XML {root}".strip(), object, _encoded(lambda value: to_xml(value, root)), _decoded(of_xml))
+    return replace(made, wire=formats.MARKUP_WIRE)
 
 
 def _csv(every: Formats, kind: Type) -> Format[Any]:
     columns = every.schemas.columns(kind.name) if kind.name else ()
     encode, decode = _encoded(lambda value: to_csv(value, columns)), _decoded(lambda text: of_csv(text, columns))
-    return simple(f"CSV {kind.name}".strip(), object, encode, decode)
+    return replace(simple(f"CSV {kind.name}".strip(), object, encode, decode), wire=formats.MARKUP_WIRE)
 
 
 def _protobuf(every: Formats, kind: Type) -> Format[Any]:

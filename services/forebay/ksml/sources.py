@@ -23,6 +23,7 @@ class Sources:
     def __init__(self, build: Build) -> None:
         self._build = build
         self._made: dict[tuple[str, str], Piece] = {}
+        self._places: dict[tuple[str, str], Node] = {}
 
     def named(self, node: Node, sections: tuple[str, ...] = tuple(_SECTIONS)) -> Piece | None:
         """Return the stream or table that a place names; None: there is none of that name."""
@@ -49,10 +50,18 @@ class Sources:
             key, value: types where the definition leaves them out.
         """
         topic = node.string("topic")
+        key, value = read_type(node, "keyType", key), read_type(node, "valueType", value)
         found = self._made.get((section, topic))
         if found is None:
-            key, value = read_type(node, "keyType", key), read_type(node, "valueType", value)
             found = self._made[section, topic] = self._read(node, name, section, key, value)
+            self._places[section, topic] = node
+        for word, wanted, there in (("keyType", key, found.key), ("valueType", value, found.value)):
+            if node.get(word) is not None and wanted not in (ANY, there):
+                other = self._places[section, topic]
+                raise node.refuse(
+                    f"the {word} of topic {topic} is {wanted} here and {there} at {other.file}:{other.key_line}: read "
+                    "it as one type, and convert it in a pipeline"
+                )
         return found
 
     def _read(self, node: Node, name: str, section: str, key: Type, value: Type) -> Piece:

@@ -25,6 +25,7 @@ class Codecs:
         nullable: inputs whose records may have neither key nor value.
         timeless: inputs whose records move no time: global tables.
         keys: formats of keys by input, repartition and output; text unless named.
+        read_keys: those of inputs that are read in another format than they are written in.
         table_outputs: outputs that hold a table's rows, so that the last of a key stands for those before.
         cached_outputs: those of which only the last leaves, whatever `emit` says.
     """
@@ -39,6 +40,7 @@ class Codecs:
     nullable: frozenset[str] = frozenset()
     timeless: frozenset[str] = frozenset()
     keys: Mapping[str, Format[Any]] = field(default_factory=dict)
+    read_keys: Mapping[str, Format[Any]] = field(default_factory=dict)
     table_outputs: frozenset[str] = frozenset()
     cached_outputs: frozenset[str] = frozenset()
 

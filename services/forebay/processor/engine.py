@@ -56,7 +56,7 @@ class TaskEngine:
             name: (codec, rooms.onward(name) if name in codecs.repartitions else rooms.output(name))
             for name, codec in targets.items()
         }
-        write_keys, read_keys = key_writers(codecs.keys), key_readers(codecs.keys)
+        write_keys, read_keys = key_writers(codecs.keys), key_readers({**codecs.keys, **codecs.read_keys})
         self._context = TaskContext(
             fitted,
             next(iter(targets), ""),

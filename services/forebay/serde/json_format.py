@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Any, TypeVar
 
 from forebay.codec import DecodeError, EncodeError
-from forebay.formats import Format, bytes_rows
+from forebay.formats import JSON_WIRE, Format, bytes_rows
 from forebay.records import FrozenMap, check_record_type, fields_of, is_record_type
 
 T = TypeVar("T")
@@ -212,7 +212,9 @@ def _record_of(record: type[Any], value: Any, where: str) -> Any:
 _CODEC = _JsonCodec()
 _ROW, _OF_ROW = bytes_rows(_CODEC)
 
-JSON: Format[Any] = Format("JSON", object, lambda _: _CODEC, _ROW, _OF_ROW)
+JSON: Format[Any] = Format(
+    "JSON", object, lambda _: _CODEC, _ROW, _OF_ROW, wire=JSON_WIRE, takes=lambda wire: wire == JSON_WIRE
+)
 """Any JSON value."""
 
 
@@ -224,4 +226,4 @@ def json_of(record: type[T]) -> Format[T]:
     """
     codec = _RecordCodec(record)
     row, of_row = bytes_rows(codec)
-    return Format(f"JSON {record.__name__}", record, lambda _: codec, row, of_row)
+    return Format(f"JSON {record.__name__}", record, lambda _: codec, row, of_row, wire=JSON_WIRE)

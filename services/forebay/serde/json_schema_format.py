@@ -11,7 +11,7 @@ from jsonschema.protocols import Validator
 from jsonschema.validators import validator_for
 
 from forebay.codec import Codec, DecodeError, EncodeError, is_frozen
-from forebay.formats import Format, bytes_rows, no_contracts
+from forebay.formats import JSON_WIRE, Format, bytes_rows, no_contracts
 from forebay.serde.framing import header, schema_id_of
 from forebay.serde.json_format import JSON, json_of
 
@@ -94,4 +94,6 @@ def json_schema(schema: Mapping[str, Any] | str, record: Any = None, *, schema_i
         name, inner.codec(no_contracts), validating(read), b"" if schema_id is None else header(schema_id)
     )
     row, of_row = bytes_rows(inner.codec(no_contracts))
-    return Format(f"JSON Schema {name}", inner.type, lambda _: codec, row, of_row)
+    return Format(
+        f"JSON Schema {name}", inner.type, lambda _: codec, row, of_row, wire=JSON_WIRE if schema_id is None else None
+    )

@@ -116,6 +116,7 @@ class Compiler:
 
     def _send(self, found: Rows, target: Source) -> None:
         """Send rows to the topic of their target, in its formats."""
+        self._reader.write(target)
         stream = _written(found.to_stream(), target) if isinstance(found, Table) else found
         node = stream.node
         key, value = sources.formats_of(target)

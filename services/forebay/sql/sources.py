@@ -16,6 +16,7 @@ from forebay.sql.catalog import BOUNDS, ROWOFFSET, ROWPARTITION, ROWTIME, Source
 from forebay.sql.errors import SqlError
 from forebay.sql.nodes import without_key
 from forebay.sql.plan import Slot
+from forebay.sql.read_back import check_reader
 from forebay.sql.schemas.topics import key_of, value_of
 from forebay.sql.types import STRING, SqlType
 from forebay.sql.values import RowCodec, hint_of
@@ -54,11 +55,18 @@ def widened(rows: Format[Any], more: Sequence[SqlType]) -> Format[Any]:
 
 
 class Sources:
-    """Reads topics, each once."""
+    """Reads topics, each once, and knows which of them the file writes."""
 
     def __init__(self, topology: Topology) -> None:
         self._topology = topology
         self._topics: dict[str, Source] = {}
+        self._written: dict[str, Source] = {}
+
+    def write(self, target: Source) -> None:
+        """Note that a query writes a topic. Raises SqlError where the topic is declared differently."""
+        writer = self._written.setdefault(target.topic, target)
+        if target.topic in self._topics:
+            check_reader(self._topics[target.topic], writer)
 
     def read(self, source: Source, store: str) -> Rows:
         """Return the rows of a topic."""
@@ -69,6 +77,8 @@ class Sources:
                 f"{source.name}: the topic {source.topic} is read as {other.name} already, and a job reads it once: "
                 f"use {other.name}, with all columns, or put the statements into another file",
             )
+        if source.topic in self._written:
+            check_reader(source, self._written[source.topic])
         key, value = formats_of(source)
         time_of = None if source.timestamp is None else time_reader(source)
         if source.is_table:

@@ -220,7 +220,7 @@ class TestDriver:
         stage = next((each for each in self.stages if source in each.part.inputs), None)
         if stage is None:
             raise KeyError(f"{self._name} reads no topic {source!r}: choose from {', '.join(self._job.inputs)}")
-        kind = self._job.format_of(source).key
+        kind = self._job.read_format_of(source).key
         time_of = stage.processors[0].reading(source).timestamp
         at = timestamp if time_of is None or event is None else time_of(event)
         text = None if key is None else kind.row(key) if kind.row is not None else key

@@ -23,6 +23,7 @@ from forebay.sql import casts
 from forebay.sql.catalog import Encoding, Named
 from forebay.sql.encodings.readers import field as field_of
 from forebay.sql.encodings.readers import reader, writer
+from forebay.sql.encodings.wires import Wire, takes_all
 from forebay.sql.types import (
     BIGINT,
     BOOLEAN,
@@ -191,9 +192,18 @@ def codec_of(kind: str, columns: tuple[Named, ...], encoding: Encoding, *, is_ke
 def value_format(columns: tuple[Named, ...], encoding: Encoding) -> Format[Any]:
     """Return the format of a topic's values. Raises TypeError."""
     if encoding.value == "NONE" or not columns:
-        return Format("no columns", tuple, lambda _: _Empty())
+        return Format("no columns", tuple, lambda _: _Empty(), takes=takes_all)
     codec = codec_of(encoding.value, columns, encoding, is_key=False)
-    return Format(f"{encoding.value} {', '.join(map(str, columns))}", tuple, lambda _: codec)
+    wire = Wire(encoding.value, columns, wire_variant(encoding, columns))
+    name = f"{encoding.value} {', '.join(map(str, columns))}"
+    return Format(name, tuple, lambda _: codec, wire=wire, takes=wire.takes)
+
+
+def wire_variant(encoding: Encoding, columns: tuple[Named, ...]) -> str:
+    """Return what tells formats of values from others of their kind."""
+    if encoding.value == "DELIMITED":
+        return encoding.delimiter
+    return "bare" if encoding.wraps is False and len(columns) == 1 else ""
 
 
 class _Empty:
@@ -217,12 +227,15 @@ def key_format(columns: tuple[Named, ...], kind: str) -> Format[Any]:
 @lru_cache(4096)
 def _key_format(columns: tuple[Named, ...], kind: str) -> Format[Any]:
     if not columns or kind == "NONE":
-        return Format("no key", tuple, lambda _: _Empty(), lambda _: "", lambda _: ())
+        # Whatever keys the records have, rows without key columns have none.
+        none: Callable[[Any], Any] = lambda _: None  # noqa: E731
+        return Format("no key", tuple, lambda _: _Empty(), none, lambda _: (), takes=takes_all)
     used = "JSON" if kind == "KAFKA" and (len(columns) > 1 or columns[0].type not in SIMPLE) else kind
     codec = codec_of(used, columns, Encoding(), is_key=True)
     names = ", ".join(str(each.type) if len(columns) == 1 else str(each) for each in columns)
     row, of_row = _rows(used, columns, codec)
-    return Format(f"{used} key {names}", tuple, lambda _: codec, row, of_row)
+    wire = Wire(used, columns, "bare" if len(columns) == 1 else "")
+    return Format(f"{used} key {names}", tuple, lambda _: codec, row, of_row, wire=wire, takes=wire.takes)
 
 
 def _rows(

@@ -9,6 +9,7 @@ from forebay.formats import Format
 from forebay.serde.proto_messages import message_of
 from forebay.sql.catalog import FRAMED, Encoding, Form, Named, Source
 from forebay.sql.encodings.rows import key_format, plain_json, value_format
+from forebay.sql.encodings.wires import Wire
 from forebay.sql.schemas import avro, json_schema, protobuf
 from forebay.sql.schemas.codecs import (
     AVRO,
@@ -47,7 +48,9 @@ def _key(
     camel = "".join(part.capitalize() for part in name.split("_"))
     wraps = kind.startswith("PROTOBUF") or len(columns) != 1
     codec = framed(kind, columns, form, f"{topic}-key", f"{avro.NAMESPACE}.{camel}Key", wraps=wraps)
-    return Format(f"{inner.name} of {topic}", tuple, lambda _: codec, inner.row, inner.of_row)
+    wire = Wire(kind, columns, "" if wraps else "bare")
+    name = f"{inner.name} of {topic}"
+    return Format(name, tuple, lambda _: codec, inner.row, inner.of_row, wire=wire, takes=wire.takes)
 
 
 @lru_cache(4096)
@@ -55,7 +58,9 @@ def _value(columns: tuple[Named, ...], encoding: Encoding, form: Form, topic: st
     wraps = encoding.wraps is not False or len(columns) != 1 or encoding.value.startswith("PROTOBUF")
     name = f"{avro.NAMESPACE}.KsqlDataSourceSchema"
     codec = framed(encoding.value, columns, form, f"{topic}-value", name, wraps=wraps)
-    return Format(f"{encoding.value} {', '.join(map(str, columns))} of {topic}", tuple, lambda _: codec)
+    wire = Wire(encoding.value, columns, "" if wraps else "bare")
+    shown = f"{encoding.value} {', '.join(map(str, columns))} of {topic}"
+    return Format(shown, tuple, lambda _: codec, wire=wire, takes=wire.takes)
 
 
 def framed(
