@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
+import socket
 import stat
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +19,7 @@ from forebay.cli import main as command_line
 from forebay.cli.lazy import LazyCommand
 from forebay.platform import process
 from forebay.platform.home import make_home
-from forebay.private import make_private_directory, make_private_file
+from forebay.private import make_private_directory, make_private_file, make_socket_directory
 from forebay.runtime.checkpoint import held_checkpoint
 from forebay.runtime.session import checkpoint_settings
 from forebay.stores.copies import CopyTable
@@ -97,3 +100,24 @@ def test_a_command_s_files_are_private_but_those_for_a_source_tree(
     assert command_line.run([command, str(tmp_path / "file")]) == 0
     assert mode(tmp_path / "file") == expected
     assert os.umask(0) == 0, "the umask is as it was"
+
+
+def test_a_socket_can_be_bound_whatever_the_directory_of_temporary_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = tmp_path / ("long" * 30)
+    long.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(long))
+    folder = Path(make_socket_directory("forebay-workers-"))
+    try:
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(str(folder / f".{2**22}-{2**22}"))
+        assert folder.stat().st_mode & 0o777 == 0o700
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_a_short_directory_of_temporary_files_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as short:
+        monkeypatch.setattr(tempfile, "tempdir", short)
+        assert Path(make_socket_directory("x-")).parent == Path(short)

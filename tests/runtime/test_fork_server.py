@@ -206,7 +206,7 @@ def test_where_there_is_no_place_for_a_socket_there_is_no_server(
 ) -> None:
     long = tmp_path / ("x" * 120)
     long.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(long))
+    monkeypatch.setattr(forking, "make_socket_directory", lambda prefix: tempfile.mkdtemp(prefix=prefix, dir=long))
     environment = dict(os.environ)
     environment.pop(VARIABLE, None)
     choose_python(environment)

@@ -7,10 +7,10 @@ import logging
 import shutil
 import socket
 import subprocess
-import tempfile
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 
+from forebay.private import make_socket_directory
 from forebay.runtime.fork_client import VARIABLE
 from forebay.runtime.worker_python import is_own
 
@@ -31,7 +31,7 @@ def start_fork_server(environment: MutableMapping[str, str]) -> None:
     """
     if _SERVERS or not is_own(environment):
         return
-    folder = Path(tempfile.mkdtemp(prefix="forebay-forks-"))
+    folder = Path(make_socket_directory("forebay-forks-"))
     path = str(folder / "socket")
     try:
         server = _started(path, environment)

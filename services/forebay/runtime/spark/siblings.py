@@ -11,13 +11,14 @@ import logging
 import os
 import shutil
 import socket
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Container, Iterator, MutableMapping
 from functools import cache
 from multiprocessing.connection import Connection
 from pathlib import Path
+
+from forebay.private import make_socket_directory
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +36,7 @@ _MADE: list[str] = []
 def make_folder(environment: MutableMapping[str, str]) -> None:
     """Have workers started with the environment find each other, in a directory that ends with this process."""
     if not _MADE:
-        _MADE.append(tempfile.mkdtemp(prefix="forebay-workers-"))
+        _MADE.append(make_socket_directory("forebay-workers-"))
         atexit.register(shutil.rmtree, _MADE[0], ignore_errors=True)
     environment[FOLDER] = _MADE[0]
 

@@ -29,6 +29,12 @@ _MOST_BYTES = 3_300
 """A broker takes 4,096 bytes beside an offset (offset.metadata.max.bytes); of many steps or stores nothing is told."""
 
 
+OTHERS = "(others)"
+"""Stands for names that a report has no room for."""
+
+_MOST_NAMES = 3
+
+
 @dataclass(slots=True)
 class TaskFigures:
     """Counts since `opened` (ms since the epoch, of the worker's clock), and where the task stands.
@@ -150,6 +156,10 @@ class TaskFigures:
             if len(text) > _MOST_BYTES:
                 told[left_out] = {}
                 text = json.dumps(told, separators=(",", ":"))
+        for shortened in ("own", "sent", "records_in"):
+            if len(text) > _MOST_BYTES:
+                told[shortened] = _first(told[shortened])
+                text = json.dumps(told, separators=(",", ":"))
         return text
 
     @classmethod
@@ -157,6 +167,16 @@ class TaskFigures:
         """Read a report; what a newer release tells beside it is left out."""
         found: dict[str, Any] = json.loads(text)
         return cls(**{name: value for name, value in found.items() if name in _KNOWN})
+
+
+def _first(counts: Mapping[str, float]) -> dict[str, float]:
+    """Return the counts of the first names in alphabetical order, and the sum of all others under OTHERS.
+
+    The largest ones would change places, and their counters would go down.
+    """
+    ordered = sorted(counts)
+    rest = sum(counts[name] for name in ordered[_MOST_NAMES:])
+    return {**{name: counts[name] for name in ordered[:_MOST_NAMES]}, **({OTHERS: rest} if rest else {})}
 
 
 _KNOWN = frozenset(each.name for each in fields(TaskFigures))

@@ -1,0 +1,26 @@
+"""What a task reports fits beside an offset, whatever its topics and stores are called."""
+
+from __future__ import annotations
+
+import json
+
+from forebay.runtime.task.figures import OTHERS, TaskFigures
+
+
+def test_many_topics_with_long_names_are_summed_up() -> None:
+    figures = TaskFigures(0, 1)
+    names = [f"{number:02}-" + "n" * 240 for number in range(60)]
+    figures.records_in, figures.sent = dict.fromkeys(names, 2), dict.fromkeys(names, 3)
+    figures.stores = {name: [1, 2, 3, 4] for name in names}
+    text = figures.to_json()
+    assert len(json.dumps({"trouble": "t" * 300, "figures": text})) < 4_096
+    told = TaskFigures.from_json(text)
+    assert (sum(told.records_in.values()), sum(told.sent.values())) == (120, 180)
+    assert set(told.records_in) == {*names[:3], OTHERS}
+
+
+def test_what_fits_is_told_by_name() -> None:
+    figures = TaskFigures(0, 1)
+    figures.records_in, figures.sent = {"orders": 7}, {"bills": 8, "mails": 9}
+    told = TaskFigures.from_json(figures.to_json())
+    assert (told.records_in, told.sent) == ({"orders": 7}, {"bills": 8, "mails": 9})
