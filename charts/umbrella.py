@@ -20,7 +20,7 @@ LIBRARY = "forebay-lib"
 BROKER, CONSOLE = "forebay-broker", "forebay-console"
 SERVICE, PRODUCER = "forebay-service", "forebay-producer"
 ONE_SERVICE = ("user-sessions", "user-activity")
-_MADE = "# Below: one part per service and per topic, made from the table of services by `make charts`."
+_MADE = "# Below: one part per service and per topic, generated from the table of services by `make charts`."
 
 _MEANINGS = {
     "service": "The service it runs.",

@@ -6,6 +6,6 @@ from forebay.declaration import declare
 
 SERVICE = declare(
     name="order-payments",
-    summary="each order with its payments, and orders that nobody paid in time",
+    summary="each order with its payments, and orders that were not paid in time",
     job="order_payments.job",
 )
