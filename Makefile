@@ -38,7 +38,7 @@ integration: $(CLASSES) java ## Run the tests against a real broker, registry an
 	@$(BIN)/python -m forebay.platform.fetch
 	@$(BIN)/pytest integration-tests -m 'not slow' --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder \
 	    --durations 20 --durations-min 20 || { \
-	    echo "== again, alone: what failed beside others (it fails here as well if it is more than the machine's load)"; \
+	    echo "== repeat the failed tests alone (a test that fails here, too, did not fail because of the load)"; \
 	    $(BIN)/pytest integration-tests -m 'not slow' --last-failed --last-failed-no-failures none --maxfail 5; }
 
 slow: $(CLASSES) java ## Run the integration tests that take minutes and are not part of `make test`
@@ -113,7 +113,7 @@ e2e: $(STAMP) ## Run the tests in a cluster: KUBECONFIG's (E2E_LOAD loads images
 	    echo "error: no cluster: set KUBECONFIG (and E2E_LOAD, the command that loads images), or install kind" >&2; exit 1; \
 	fi
 
-lock: $(STAMP) ## Write uv.lock anew after pyproject.toml has changed
+lock: $(STAMP) ## Update uv.lock after a change of pyproject.toml
 	@$(BIN)/uv lock
 	@touch $(LOCKED) $(STAMP)
 
@@ -143,7 +143,7 @@ $(LOCKED): pyproject.toml services/pyproject.toml uv.lock
 	@touch $@
 
 # With native code (see hatch_build.py): the compiler is the system's, or one from the package index.
-# Compiled, as an installed package is: where PYTHONDONTWRITEBYTECODE is set, each of a job's processes would do it anew.
+# Compile, as an installation does: with PYTHONDONTWRITEBYTECODE each process of a job would compile again.
 $(STAMP): $(LOCKED) hatch_build.py services/pyproject.toml services/forebay/serde/native.pyx services/forebay/stores/native.pyx
 	@if [ -n "$$($(BIN)/python -c 'import hatch_build; print(*hatch_build.compiler_packages())')" ]; then \
 	    echo "== there is no C compiler: fetching one (100 MB)"; \
