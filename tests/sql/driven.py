@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from forebay.builder.keys import Windowed
 from forebay.builder.topology import job
+from forebay.processor.messages import Headers
 from forebay.sql.compile import topology_of
 from forebay.sql.program import program_of
 from forebay.sql.service import NoSettings
 from forebay.testing import TestDriver
+from forebay.testing.shown import Forwarded, Sink
 
 Written = tuple[Any, Any, int]
 
@@ -24,11 +27,13 @@ class Driven:
         self.sent: list[Any] = []
         """What the last record caused, with its topic."""
 
-    def send(self, topic: str, key: bytes | str | None, value: Any, timestamp: int = 0) -> list[Written]:
+    def send(
+        self, topic: str, key: bytes | str | None, value: Any, timestamp: int = 0, headers: Any = None
+    ) -> list[Written]:
         """Send a record; give what it caused on topics."""
         data = value.encode() if isinstance(value, str) else None if value is None else json.dumps(value).encode()
         raw = key.encode() if isinstance(key, str) else key
-        self.driver.pipe_bytes(raw, data, timestamp, topic)
+        self.driver.pipe_bytes(raw, data, timestamp, topic, headers)
         found, self.driver.outputs = self.driver.outputs, []
         self.sent = found
         return [(plain(each.key), each.value, each.timestamp) for each in found]
@@ -37,6 +42,17 @@ class Driven:
         """Send records at the times 0, 1...; give keys and rows of all outputs."""
         made = [self.send(topic, key, value, at) for at, (key, value) in enumerate(sent)]
         return [(key, value) for each in made for key, value, _ in each]
+
+
+def raw_output(topic: str, _written: object, put: Callable[[Forwarded[Any]], None]) -> Sink:
+    """Show outputs as the bytes that are sent (in place of the test driver's `show_output`)."""
+
+    def show(
+        key: bytes | None, value: bytes | None, timestamp: int, headers: Headers | None, partition: int | None
+    ) -> None:
+        put(Forwarded(key, value, timestamp, topic, tuple(headers or ()), partition))
+
+    return show
 
 
 def plain(key: Any) -> Any:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+import forebay.testing.driver as driver_module
 from forebay.formats import no_contracts
 from forebay.sql.catalog import Encoding, Named
 from forebay.sql.encodings.rows import key_format, value_format
+from forebay.sql.errors import SqlError
 from forebay.sql.types import BYTES, INT, STRING
-from tests.sql.driven import Driven
+from tests.sql.driven import Driven, raw_output
 
 WRITTEN = {
     ("a", "b"): b"a,b",
@@ -40,6 +42,34 @@ def test_another_delimiter_is_quoted_in_its_place() -> None:
     encoding = Encoding(value="DELIMITED", delimiter="|")
     codec = value_format((Named("A", STRING), Named("B", STRING)), encoding).codec(no_contracts)
     assert codec.encode(("a,b", "b|c")) == b'a,b|"b|c"'
+
+
+KEYS = {
+    "CREATE STREAM b WITH (FORMAT='JSON') AS SELECT * FROM a;": b'{"K1":"x","K2":"y z"}',
+    "CREATE STREAM b AS SELECT * FROM a;": b"x;y z",
+    "CREATE STREAM b WITH (KEY_DELIMITER='SPACE') AS SELECT * FROM a;": b'x "y z"',
+    "CREATE TABLE b AS SELECT k2, v, COUNT(*) AS n FROM a GROUP BY k2, v;": b"y z;1",
+    "CREATE TABLE b WITH (KEY_DELIMITER='-') AS SELECT k2, v, COUNT(*) AS n FROM a GROUP BY k2, v;": b"y z-1",
+    "CREATE STREAM c (k1 STRING KEY, k2 STRING KEY, v INT) WITH (KAFKA_TOPIC='B', FORMAT='DELIMITED');"
+    "INSERT INTO c SELECT k1, k2, v FROM a;": b"x,y z",
+}
+
+
+@pytest.mark.parametrize("query", KEYS)
+def test_keys_have_a_delimiter_of_their_own(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver_module, "show_output", raw_output)
+    made = Driven(
+        "CREATE STREAM a (k1 STRING KEY, k2 STRING KEY, v INT, w INT) "
+        f"WITH (KAFKA_TOPIC='a', FORMAT='DELIMITED', KEY_DELIMITER=';', VALUE_DELIMITER='|');{query}"
+    )
+    made.send("a", "x;y z", "1|2")
+    assert [each.key for each in made.sent if each.topic == "B"] == [KEYS[query]]
+
+
+@pytest.mark.parametrize("option", ["KEY_DELIMITER", "VALUE_DELIMITER"])
+def test_a_delimiter_of_another_format_is_refused(option: str) -> None:
+    with pytest.raises(SqlError, match=f"{option} is for DELIMITED, the format is JSON"):
+        Driven(f"CREATE STREAM a (k INT KEY, v INT) WITH (KAFKA_TOPIC='a', FORMAT='JSON', {option}=';');")
 
 
 def test_bytes_are_base64() -> None:

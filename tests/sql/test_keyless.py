@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 
 import forebay.testing.driver as driver_module
-from forebay.processor.messages import Headers
 from forebay.sql.errors import SqlError
 from forebay.sql.program import program_of
-from forebay.testing.shown import Forwarded, Sink
-from tests.sql.driven import Driven, stream
+from tests.sql.driven import Driven, raw_output, stream
 
 SQL = {
     "a query": "CREATE STREAM o AS SELECT n + 1 AS m FROM s;",
@@ -28,16 +26,7 @@ SQL = {
 @pytest.fixture(autouse=True)
 def raw_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     """Show keys as the bytes that are sent."""
-
-    def raw(topic: str, _written: object, put: object) -> Sink:
-        def show(
-            key: bytes | None, value: bytes | None, timestamp: int, headers: Headers | None, partition: int | None
-        ) -> None:
-            put(Forwarded(key, value, timestamp, topic, tuple(headers or ()), partition))  # type: ignore[operator]
-
-        return show
-
-    monkeypatch.setattr(driver_module, "show_output", raw)
+    monkeypatch.setattr(driver_module, "show_output", raw_output)
 
 
 @pytest.mark.parametrize("query", SQL)

@@ -149,6 +149,12 @@ class Topology(Shown):
         checked = source if check is None else Stream(self.graph, source).peek(_of_values(check)).node
         return Table(self.graph, self.graph.add(rows.table(checked, store, history_retention_ms, is_alone=True)))
 
+    def table_records(
+        self, topic: str, value: Spec[Any], *, key: Spec[Any], timestamp: Callable[[Any], int] | None = None
+    ) -> Stream[Any, Any]:
+        """Read a topic of a table's rows as a stream, to change its records before to_table() keeps them."""
+        return Stream(self.graph, self.graph.add(self._source((topic,), key, value, timestamp, None, is_table=True)))
+
     @overload
     def global_table(self, topic: str, value: Spec[V], *, store: str) -> GlobalTable[str, V]: ...
     @overload

@@ -37,7 +37,7 @@ class Analysis:
         froms = (query.source, *(join.source for join in query.joins))
         self.sources = Sources(query, [(each.alias, catalog.get(each.name, each.place)) for each in froms])
         self.first = self.sources.by_alias[query.source.alias]
-        self.key_format = key_format or self.first.encoding.key
+        self.key_format = key_format or self.first.encoding.key_kind
         if not key_format and self.key_format == "NONE" and (query.group_by or query.partition_by or query.joins):
             self.key_format = default_key_format(self.settings)
         free = _IN_WINDOWS if query.window else frozenset[str]()
@@ -126,7 +126,7 @@ class Analysis:
             step,
             tuple(slots),
             keys,
-            source.encoding.key,
+            source.encoding.key_kind,
             source.is_table,
             source.windowing,
             is_framed=source.is_framed,

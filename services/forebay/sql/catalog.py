@@ -46,7 +46,7 @@ class Encoding:
 
     Args:
         key, value: names of formats.
-        delimiter: between the columns of DELIMITED.
+        delimiter, key_delimiter: between the columns of DELIMITED values and keys.
         wraps: whether a single column is written as a field; None: as the format does by itself.
     """
 
@@ -54,6 +54,22 @@ class Encoding:
     value: str = "JSON"
     delimiter: str = ","
     wraps: bool | None = None
+    key_delimiter: str = ","
+
+    @property
+    def key_kind(self) -> str:
+        """The name of the keys' format, followed by a space and their delimiter if that is not a comma."""
+        return kind_of(self.key, self.key_delimiter)
+
+
+def kind_of(key: str, delimiter: str) -> str:
+    """Return the name of a format of keys, with its delimiter if that is not a comma."""
+    return f"{key} {delimiter}" if key == "DELIMITED" and delimiter != "," else key
+
+
+def delimiter_of(kind: str) -> str:
+    """Return the delimiter of a format of keys."""
+    return kind.partition(" ")[2] or ","
 
 
 NAMED = ("AVRO", "PROTOBUF", "JSON_SR")

@@ -12,7 +12,7 @@ from forebay.builder.stream import Stream
 from forebay.builder.table import Table
 from forebay.builder.topology import Topology
 from forebay.formats import Format
-from forebay.sql import joins_compiled, readable, sources
+from forebay.sql import evolution, joins_compiled, readable, sources
 from forebay.sql.aggregates_compiled import aggregated
 from forebay.sql.catalog import Source
 from forebay.sql.computed import condition_of, row_of
@@ -64,7 +64,9 @@ class Compiler:
         self._names: set[str] = set()
         self.stores: dict[int, str] = {}
         self.readable: dict[str, Readable] = {}
-        self._reader = sources.Sources(self.topology)
+        self._reader = sources.Sources(
+            self.topology, (scan for query in program.queries for scan in evolution.scans(query.step))
+        )
 
     def run(self) -> Topology:
         """Return the topology. Raises SqlError where a statement can't run."""
@@ -142,7 +144,7 @@ class Compiler:
             found.materialized(store)
             make: readable.MakeRow = lambda _key, row, _time: row  # noqa: E731
         else:
-            make = readable.row_maker(query.step, windowed)
+            make = readable.row_maker(query.step, windowed, self._reader.columns)
         inner = key_format(query.target.keys, key_kind(key)) if windowed and base is not None else key
         self.readable[query.target.name] = Readable(
             query.target, store, reader_of_rows(inner), writer_of_rows(inner), make, self._history(query.target, found)
@@ -198,7 +200,7 @@ class Compiler:
 
     def _scan(self, step: Scan) -> Rows:
         rows = self.rows_of(step.source)
-        make = sources.row_maker(step.source, step.slots, windowed=is_windowed(rows))
+        make = sources.row_maker(self._reader.columns(step.source), step.slots, windowed=is_windowed(rows))
         names = [slot.name for slot in step.slots]
         return mapped(rows, f"columns of {step.source.name}", tuple(slot.type for slot in step.slots), make, names)
 
@@ -266,7 +268,7 @@ def _written(rows: Stream[Any, Any], target: Source) -> Stream[Any, Any]:
 
 def _under_key(rows: Stream[Any, Any], target: Source) -> Stream[Any, Any]:
     """Return rows under keys of the target's format, which those that read them directly count on."""
-    key = sources.windowed(key_format(target.keys, target.encoding.key), target.windowing)
+    key = sources.windowed(key_format(target.keys, target.encoding.key_kind), target.windowing)
     if target.is_framed or not target.keys or key_kind(key) == key_kind(rows.node.key):
         return rows
     return Stream(rows.graph, rows.graph.add(under_format(rows.node, key)), True)

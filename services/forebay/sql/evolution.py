@@ -143,7 +143,7 @@ def _formats(source: Source) -> str:
     encoding, window = source.encoding, source.windowing
     wraps = "" if encoding.wraps is None else f" WRAP_SINGLE_VALUE={encoding.wraps}"
     windows = "" if window is None else f" {window.kind} {window.size_ms}"
-    return f"{encoding.key}{windows}, {encoding.value} {encoding.delimiter!r}{wraps}"
+    return f"{encoding.key_kind}{windows}, {encoding.value} {encoding.delimiter!r}{wraps}"
 
 
 def _event_time(source: Source) -> str:

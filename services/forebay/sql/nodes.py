@@ -9,7 +9,7 @@ from forebay.builder.graph import Bound, Flow, Kind, Made, Node
 from forebay.builder.keys import Windowed, reader_of_rows, writer_of_rows
 from forebay.builder.stream import Stream
 from forebay.builder.table import Table
-from forebay.formats import Format
+from forebay.formats import Format, no_contracts
 from forebay.operators.table import Change, TableView
 from forebay.processor.api import Context
 from forebay.sql.values import row_format
@@ -112,6 +112,22 @@ def under_format(parent: Node, key: Format[Any]) -> Node:
         return Made((flow,))
 
     return Node(Kind.STEP, f"write key as {key}", key, parent.value, (parent,), make=make, gives_rows=parent.gives_rows)
+
+
+def decoded(parent: Node, key: Format[Any], value: Format[Any]) -> Node:
+    """Return the node that decodes the bytes of keys and values. What they don't fit is the record's error."""
+    data_of, row = reader_of_rows(parent.key), writer_of_rows(key)
+
+    def make(bound: Bound, out: Flow) -> Made:
+        keys, values = key.codec(no_contracts), value.codec(no_contracts)
+
+        def flow(text: Any, data: Any, timestamp: int, ctx: Context[Any]) -> None:
+            own = None if text is None else row(keys.decode(data_of(text)))
+            out(own, None if data is None else values.decode(data), timestamp, ctx)
+
+        return Made((flow,))
+
+    return Node(Kind.STEP, f"read as {value}", key, value, (parent,), make=make)
 
 
 def without_key(parent: Node) -> Node:

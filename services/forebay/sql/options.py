@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from forebay.names import IllegalName, check_name
-from forebay.sql.catalog import NAMED, Encoding, Header, Named, Source, Wanted, Windowing
+from forebay.sql.catalog import HEADERS, NAMED, Encoding, Header, Named, Source, Wanted, Windowing, kind_of
 from forebay.sql.datetimes.read import reader_of
 from forebay.sql.errors import Place, SqlError
 from forebay.sql.option_values import with_values
 from forebay.sql.schemas.inference import Asked, Lookup, chosen, completed
 from forebay.sql.schemas.lookup import ask
 from forebay.sql.syntax import CreateAs, CreateSource, Options
-from forebay.sql.types import BIGINT, STRING, TIMESTAMP
+from forebay.sql.types import BIGINT, BYTES, STRING, TIMESTAMP
 
 FORMATS = ("JSON", "JSON_SR", "AVRO", "PROTOBUF", "PROTOBUF_NOSR", "DELIMITED", "KAFKA", "NONE")
 _KNOWN = frozenset(
@@ -63,9 +63,9 @@ def checked(given: Options, place: Place) -> Options:
     return with_values(given, place)
 
 
-def key_format(given: Options, settings: dict[str, str]) -> str:
+def key_format(given: Options) -> str:
     """Return the format of keys that options name; "" where they name none."""
-    return str(given.get("KEY_FORMAT", given.get("FORMAT", ""))).upper()
+    return kind_of(str(given.get("KEY_FORMAT", given.get("FORMAT", ""))).upper(), str(given.get("KEY_DELIMITER", ",")))
 
 
 def default_key_format(settings: Mapping[str, str]) -> str:
@@ -87,6 +87,11 @@ def declared(statement: CreateSource, settings: dict[str, str], lookup: Lookup =
                 raise SqlError(place, f"the column {column.name}: write {word} for a {_word(statement.is_table)}")
             keys.append(Named(column.name, column.type))
         elif column.role:
+            held = BYTES if column.header else HEADERS
+            if column.type != held:
+                raise SqlError(
+                    place, f"the column {column.name} {column.type} is of headers: write {held} for its type"
+                )
             headers.append(Header(column.name, column.header))
         else:
             values.append(Named(column.name, column.type))
@@ -138,7 +143,9 @@ def target(
         check_name(named)
     except IllegalName as error:
         raise SqlError(statement.place, f"{error}, WITH (KAFKA_TOPIC = '...')") from error
-    encoding = _encoding(given, settings, replace(source.encoding, key=key, wraps=None), statement.place)
+    encoding = _encoding(
+        given, settings, replace(source.encoding, key=key.partition(" ")[0], wraps=None), statement.place
+    )
     if len(values) != 1 and given.get("WRAP_SINGLE_VALUE") is not None and given["WRAP_SINGLE_VALUE"] is False:
         raise SqlError(statement.place, "WRAP_SINGLE_VALUE is for a single column: leave it out")
     _check_none(encoding, keys, values, statement.place, "the result")
@@ -197,9 +204,19 @@ def _encoding(given: Options, settings: dict[str, str], otherwise: Encoding, pla
         if name and name not in FORMATS:
             written = given.place_of(part, given.place_of("FORMAT", place))
             raise SqlError(written, f"there is no format {name}: write one of {', '.join(FORMATS)}")
-    mark = str(given.get("VALUE_DELIMITER", given.get("KEY_DELIMITER", otherwise.delimiter)))
+    for part, name in (("KEY_DELIMITER", key), ("VALUE_DELIMITER", value)):
+        if part in given and name != "DELIMITED":
+            raise SqlError(
+                given.place_of(part, place), f"{part} is for DELIMITED, the format is {name or 'KAFKA'}: leave it out"
+            )
     wraps = given.get("WRAP_SINGLE_VALUE", otherwise.wraps)
-    return Encoding(key, value, mark, None if wraps is None else bool(wraps))
+    return Encoding(
+        key,
+        value,
+        str(given.get("VALUE_DELIMITER", otherwise.delimiter)),
+        None if wraps is None else bool(wraps),
+        str(given.get("KEY_DELIMITER", otherwise.key_delimiter)),
+    )
 
 
 def _windowing(given: Options, place: Place) -> Windowing | None:

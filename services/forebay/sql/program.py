@@ -110,7 +110,7 @@ class Program:
             return
         _check_limit(statement.query)
         chosen = options.checked(statement.options, statement.place)
-        analysis = Analysis(statement.query, self.catalog, options.key_format(chosen, self.settings), self.settings)
+        analysis = Analysis(statement.query, self.catalog, options.key_format(chosen), self.settings)
         step, keys, values, relation = analysis.projected()
         _check_types(statement.query, (*keys, *values))
         kind = "TABLE" if relation.is_table else "STREAM"
@@ -142,7 +142,7 @@ class Program:
         if target.headers:
             raise SqlError(statement.place, f"{target.name} has columns of headers: INSERT INTO can't write those")
         _check_limit(statement.query)
-        analysis = Analysis(statement.query, self.catalog, target.encoding.key, self.settings)
+        analysis = Analysis(statement.query, self.catalog, target.encoding.key_kind, self.settings)
         step, keys, values, relation = analysis.projected()
         if relation.is_table:
             raise SqlError(statement.place, "this query gives a TABLE: INSERT INTO takes the rows of a stream")

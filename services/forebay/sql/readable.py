@@ -41,8 +41,12 @@ def base_of(step: Step) -> Step | None:
     return step if isinstance(step, Aggregated | Scan) else None
 
 
-def row_maker(step: Step, windowed: bool) -> MakeRow:
-    """Return what makes the rows of a step of what its base's store holds."""
+def row_maker(step: Step, windowed: bool, columns: Callable[[Source], Source]) -> MakeRow:
+    """Return what makes the rows of a step of what its base's store holds.
+
+    Args:
+        columns: gives a source with the columns that its store has.
+    """
     from forebay.sql.sources import row_maker as scanned  # noqa: PLC0415
 
     match step:
@@ -50,18 +54,18 @@ def row_maker(step: Step, windowed: bool) -> MakeRow:
             results = results_of(step.aggregates)
             return lambda key, kept, _time: results(kept)
         case Scan(source, _, slots):
-            make = scanned(source, slots, windowed=windowed)
+            make = scanned(columns(source), slots, windowed=windowed)
             return lambda key, value, time: make(key, value, time, None)
         case Filtered(parent, condition):
-            inner, keeps = row_maker(parent, windowed), condition_of(condition, windowed=windowed)
+            inner, keeps = row_maker(parent, windowed, columns), condition_of(condition, windowed=windowed)
 
             def kept(key: Any, value: Any, time: int) -> Any:
                 row = inner(key, value, time)
                 return row if row is not None and keeps(key, row) else None
 
             return kept
-        case Projected(parent, columns, _):
-            before, project = row_maker(parent, windowed), row_of(columns, windowed=windowed)
+        case Projected(parent, expressions, _):
+            before, project = row_maker(parent, windowed, columns), row_of(expressions, windowed=windowed)
 
             def projected(key: Any, value: Any, time: int) -> Any:
                 row = before(key, value, time)

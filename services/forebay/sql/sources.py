@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from forebay.builder.keys import session_windowed
@@ -11,17 +12,18 @@ from forebay.builder.stream import Stream
 from forebay.builder.table import Table
 from forebay.builder.topology import Topology
 from forebay.codec import DecodeError
-from forebay.formats import Contracts, Format
-from forebay.sql.catalog import BOUNDS, ROWOFFSET, ROWPARTITION, ROWTIME, Source, Windowing
-from forebay.sql.errors import SqlError
-from forebay.sql.nodes import without_key
-from forebay.sql.plan import Slot
+from forebay.formats import BYTES, Contracts, Format
+from forebay.sql.catalog import BOUNDS, ROWOFFSET, ROWPARTITION, ROWTIME, Named, Source, Windowing
+from forebay.sql.nodes import decoded, rows_of_stream, stamped, without_key
+from forebay.sql.plan import Scan, Slot
 from forebay.sql.read_back import check_reader
 from forebay.sql.schemas.topics import key_of, value_of
 from forebay.sql.types import STRING, SqlType
-from forebay.sql.values import RowCodec, hint_of
+from forebay.sql.values import RowCodec, hint_of, row_format
 
 Rows = Stream[Any, Any] | Table[Any, Any]
+RECORD = (ROWPARTITION, ROWOFFSET)
+"""Pseudo columns of a record that its row does not have."""
 
 
 def formats_of(source: Source) -> tuple[Format[Any], Format[Any]]:
@@ -55,36 +57,79 @@ def widened(rows: Format[Any], more: Sequence[SqlType]) -> Format[Any]:
 
 
 class Sources:
-    """Reads topics, each once, and knows which of them the file writes."""
+    """Reads topics, each once, and knows which of them the file writes.
 
-    def __init__(self, topology: Topology) -> None:
+    Args:
+        scans: of all queries. They say which topics are declared more than once, and which columns of a record's
+            headers and of its position are used of a table: its store keeps those beside the values.
+    """
+
+    def __init__(self, topology: Topology, scans: Iterable[Scan]) -> None:
         self._topology = topology
-        self._topics: dict[str, Source] = {}
+        self._used: dict[Source, dict[str, None]] = {}
+        for scan in scans:
+            self._used.setdefault(scan.source, {}).update(dict.fromkeys(slot.name for slot in scan.slots))
+        self._raw: dict[str, Stream[Any, Any]] = {}
         self._written: dict[str, Source] = {}
 
     def write(self, target: Source) -> None:
         """Note that a query writes a topic. Raises SqlError where the topic is declared differently."""
         writer = self._written.setdefault(target.topic, target)
-        if target.topic in self._topics:
-            check_reader(self._topics[target.topic], writer)
+        for reader in self._declared(target.topic):
+            check_reader(reader, writer)
+
+    def _declared(self, topic: str) -> list[Source]:
+        """Return the sources over a topic that queries read."""
+        return [each for each in self._used if each.topic == topic and not each.is_derived]
+
+    def columns(self, source: Source) -> Source:
+        """Return a source with the columns that its rows have: a table's, with those of its records that are kept."""
+        if not source.is_table or source.is_derived:
+            return source
+        kept = tuple(
+            Named(name, kind)
+            for name in self._used.get(source, ())
+            if name in RECORD or any(name == each.column for each in source.headers)
+            if (kind := source.type_of(name)) is not None
+        )
+        return replace(source, values=source.values + kept) if kept else source
 
     def read(self, source: Source, store: str) -> Rows:
         """Return the rows of a topic."""
-        other = self._topics.setdefault(source.topic, source)
-        if other is not source:
-            raise SqlError(
-                source.place,
-                f"{source.name}: the topic {source.topic} is read as {other.name} already, and a job reads it once: "
-                f"use {other.name}, with all columns, or put the statements into another file",
-            )
-        if source.topic in self._written:
-            check_reader(source, self._written[source.topic])
-        key, value = formats_of(source)
-        time_of = None if source.timestamp is None else time_reader(source)
+        wide = self.columns(source)
+        is_shared = len(self._declared(source.topic)) > 1
+        if not is_shared and wide is source and source.is_table:
+            key, value = formats_of(source)
+            return self._topology.table(source.topic, value, key=key, store=store, timestamp=_time_of(source))
+        rows = self._decoded(source) if is_shared else self._stream(source)
         if source.is_table:
-            return self._topology.table(source.topic, value, key=key, store=store, timestamp=time_of)
-        rows = self._topology.stream(source.topic, value, key=key, timestamp=time_of)
+            if wide is not source:
+                slots = tuple(Slot(source.name, each.name, each.type) for each in wide.values)
+                make = row_maker(source, slots, windowed=source.windowing is not None)
+                kind = row_format(tuple(each.type for each in wide.values), tuple(each.name for each in wide.values))
+                rows = Stream(rows.graph, rows.graph.add(rows_of_stream(rows.node, "with headers", kind, make)))
+            return rows.to_table(store=store)
         return rows if source.keys else Stream(rows.graph, rows.graph.add(without_key(rows.node)))
+
+    def _stream(self, source: Source) -> Stream[Any, Any]:
+        key, value = formats_of(source)
+        read = self._topology.table_records if source.is_table else self._topology.stream
+        return read(source.topic, value, key=key, timestamp=_time_of(source))
+
+    def _decoded(self, source: Source) -> Stream[Any, Any]:
+        """Return the records of a topic that several sources declare, decoded as this one says."""
+        if source.topic not in self._raw:
+            self._raw[source.topic] = self._topology.stream(source.topic, BYTES, key=BYTES)
+        raw = self._raw[source.topic]
+        node = raw.graph.add(decoded(raw.node, *formats_of(source)))
+        time_of = _time_of(source)
+        if time_of is not None:
+            node = raw.graph.add(stamped(node, lambda _key, value: time_of(value)))
+        return Stream(raw.graph, node)
+
+
+def _time_of(source: Source) -> Callable[[Any], int] | None:
+    return None if source.timestamp is None else time_reader(source)
 
 
 def time_reader(source: Source) -> Callable[[Any], int]:

@@ -24,7 +24,7 @@ def widened(step: Step, keys: Sequence[Named], target: Source, relation: Relatio
         _as(Code(f"(k and k[{at}])", one.type, {}, one.name), other, relation)
         for at, (one, other) in enumerate(zip(keys, target.keys, strict=True))
     )
-    return Rekeyed(rows, codes, target.keys, target.encoding.key, alone=codes)
+    return Rekeyed(rows, codes, target.keys, target.encoding.key_kind, alone=codes)
 
 
 def _as(code: Code, named: Named, relation: Relation) -> Code:

@@ -20,7 +20,7 @@ from forebay.formats import DOUBLE as DOUBLE_BYTES
 from forebay.formats import INT as INT_BYTES
 from forebay.formats import LONG, TEXT, Format, no_contracts
 from forebay.sql import casts
-from forebay.sql.catalog import Encoding, Named
+from forebay.sql.catalog import Encoding, Named, delimiter_of
 from forebay.sql.encodings.readers import field as field_of
 from forebay.sql.encodings.readers import reader, writer
 from forebay.sql.encodings.wires import Wire, takes_all
@@ -231,7 +231,7 @@ def _key_format(columns: tuple[Named, ...], kind: str) -> Format[Any]:
         none: Callable[[Any], Any] = lambda _: None  # noqa: E731
         return Format("no key", tuple, lambda _: _Empty(), none, lambda _: (), takes=takes_all)
     used = "JSON" if kind == "KAFKA" and (len(columns) > 1 or columns[0].type not in SIMPLE) else kind
-    codec = codec_of(used, columns, Encoding(), is_key=True)
+    codec = codec_of(used.partition(" ")[0], columns, Encoding(delimiter=delimiter_of(used)), is_key=True)
     names = ", ".join(str(each.type) if len(columns) == 1 else str(each) for each in columns)
     row, of_row = _rows(used, columns, codec)
     wire = Wire(used, columns, "bare" if len(columns) == 1 else "")

@@ -28,7 +28,7 @@ Framed = AvroRows | JsonSchemaRows | ProtobufRows
 def key_of(source: Source) -> Format[tuple[object, ...]]:
     """Return the format of a topic's keys. Raises TypeError where it can't hold them."""
     if source.encoding.key not in FRAMED or not source.keys:
-        return key_format(source.keys, source.encoding.key)
+        return key_format(source.keys, source.encoding.key_kind)
     return _key(source.keys, source.encoding, source.key_form, source.topic, source.name)
 
 
