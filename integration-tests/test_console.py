@@ -34,6 +34,7 @@ from forebay.runtime.logic_settings import parse_logic
 from forebay.runtime.metrics import JobMetrics
 from forebay.runtime.task.figures import TaskFigures
 from forebay.sql import service as sql_service
+from forebay.sql.queryable import queryable
 from forebay.testing.cell import Cell
 from tests.console.watching import Console, Job
 from tests.queries.written import WrittenTask, job_of
@@ -204,7 +205,7 @@ def test_a_plan_is_steps_and_a_picture(
         "CREATE TABLE areas AS SELECT area, AVG(reading) AS mean FROM readings GROUP BY area;"
     )
     monkeypatch.setenv(sql_service.VARIABLE, str(file))
-    plans = SqlPages(sql_service.program, list, list)  # type: ignore[arg-type]  # a plan asks neither of them
+    plans = SqlPages(queryable(sql_service.program), list, list)  # type: ignore[arg-type]  # a plan asks neither of them
     server = HttpServer(plans.answer, HOST, 0)
     consoles.callback(server.close)
     watched = WatchedJob(sql_service.SERVICE, "plans", "http://127.0.0.1:1", f"http://{HOST}:{server.port}")

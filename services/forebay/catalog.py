@@ -32,6 +32,10 @@ SIDE_TOPIC: Mapping[str, str] = MappingProxyType(
     {"cleanup.policy": "delete", "retention.ms": "-1", "max.message.bytes": str(SIDE_MAX_BYTES), **TIMESTAMPS}
 )
 
+COMPACTION_LAG = "min.compaction.lag.ms"
+MAX_DOWNTIME_MS = 86_400_000
+"""Downtime that a job survives by default, in ms: its compacted inputs keep every record for as long."""
+
 NO_SERVICES = "no package brings one: `pip install forebay-services`, or write one with `forebay new NAME`"
 
 
@@ -64,6 +68,13 @@ class Topic:
     def declared(self) -> str:
         """Its name in the table and in the job."""
         return self.alias or self.name
+
+    def kept_for(self, downtime_ms: int) -> Topic:
+        """Return the topic as a job can read it after a downtime: if it is compacted, not sooner than that."""
+        is_compacted = "compact" in self.config.get("cleanup.policy", "")
+        if not is_compacted or int(self.config.get(COMPACTION_LAG, "0")) >= downtime_ms:
+            return self
+        return dataclasses.replace(self, config={**self.config, COMPACTION_LAG: str(downtime_ms)})
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -110,7 +121,14 @@ class Service:
     def __post_init__(self) -> None:
         for name in (self.name, *self.stores):
             check_name(name)
-        outputs = (dataclasses.replace(topic, config={**TIMESTAMPS, **topic.config}) for topic in self.outputs)
+        object.__setattr__(self, "inputs", tuple(topic.kept_for(MAX_DOWNTIME_MS) for topic in self.inputs))
+        written = {topic.name for topic in self.inputs}
+        outputs = (
+            dataclasses.replace(topic, config={**TIMESTAMPS, **topic.config}).kept_for(
+                MAX_DOWNTIME_MS if topic.name in written else 0
+            )
+            for topic in self.outputs
+        )
         object.__setattr__(self, "outputs", tuple(outputs))
 
     @property
@@ -170,7 +188,8 @@ class Service:
         """Return every topic of a job, its own with a partition per task (0: as many as its first input has)."""
         own = self.own_topics(application or self.name, tasks or (self.inputs[0].partitions if self.inputs else 1))
         sides = self.as_application(application)
-        return (*self.inputs, *self.outputs, sides.errors, sides.late, *own)
+        found = (*self.inputs, *self.outputs, sides.errors, sides.late, *own)
+        return tuple({topic.name: topic for topic in found}.values())  # what the job writes may be an input as well
 
 
 class UnknownService(ValueError):

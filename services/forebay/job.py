@@ -108,6 +108,7 @@ class Job:
         formats: of topics and repartitions whose keys are no text or whose values are not Avro.
         read_formats: of topics that the job also writes, in a format that this one reads.
         patterns: contracts of the records ("": none is needed) of topics that are read because they match, by pattern.
+        program: of a job that is written in SQL, gives its program (forebay.sql.program.Program).
         matched: gives the job with the topics that match its patterns among its inputs.
 
     Raises:
@@ -126,6 +127,7 @@ class Job:
     formats: Mapping[str, TopicFormat] = field(default_factory=dict)
     read_formats: Mapping[str, TopicFormat] = field(default_factory=dict)
     patterns: Mapping[str, str] = field(default_factory=dict)
+    program: Callable[[], Any] | None = None
     matched: Callable[[Matched], Job] | None = None
 
     def __post_init__(self) -> None:
@@ -227,6 +229,11 @@ def plans_of(job: Job) -> list[Any]:
     """Return what computes each output of a job of SQL views (`QueryPlan`s); none: it is not made of them alone."""
     plans = [getattr(record, "forebay_plan", None) for record in job.outputs.values()]
     return plans if all(plans) else []
+
+
+def speaks_sql(job: Job) -> bool:
+    """Return whether a job answers queries in SQL: it is written in SQL, or consists of views."""
+    return job.program is not None or bool(plans_of(job))
 
 
 def match_topics(module: str, found: Matched) -> None:

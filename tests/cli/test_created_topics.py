@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from forebay.catalog import all_services
+from forebay.catalog import COMPACTED, COMPACTION_LAG, Topic, all_services
 from forebay.cli import created
 from forebay.cli.created import create_input, create_missing
 from forebay.kafka.errors import TopicsDiffer
@@ -27,6 +28,7 @@ class Broker:
 
     def __init__(self, topics: dict[str, int]) -> None:
         self.topics = topics
+        self.configs: dict[str, Mapping[str, str]] = {}
 
     def __call__(self, *_: Any) -> Broker:
         return self
@@ -37,6 +39,7 @@ class Broker:
     def create(self, specs: Iterable[TopicSpec]) -> Sequence[str]:
         asked = list(specs)
         different = [spec.name for spec in asked if self.topics.get(spec.name, spec.partitions) != spec.partitions]
+        self.configs |= {spec.name: spec.config for spec in asked}
         self.topics |= {spec.name: spec.partitions for spec in asked if spec.name not in self.topics}
         if different:
             raise TopicsDiffer(different)
@@ -57,6 +60,27 @@ def test_all_topics_of_an_application_are_made(broker: Broker) -> None:
     assert broker.topics["user_activity"] == 4
     assert broker.topics["mine-user-profiles-changelog"] == broker.topics["mine-0-task"] == 2
     assert create_missing(SETTINGS, SERVICE, "mine", 2) == ()
+
+
+@pytest.mark.parametrize(("downtime_ms", "lag"), [(86_400_000, "86400000"), (10**9, "1000000000"), (0, "86400000")])
+def test_compacted_inputs_keep_records_for_as_long_as_the_job_may_be_down(
+    broker: Broker, downtime_ms: int, lag: str
+) -> None:
+    written_and_read = Topic("written-and-read", config=COMPACTED)
+    service = replace(
+        SERVICE,
+        inputs=(*SERVICE.inputs, Topic("table", config=COMPACTED), written_and_read),
+        outputs=(*SERVICE.outputs, written_and_read, Topic("written", config=COMPACTED)),
+    )
+    made = create_missing(SETTINGS, service, "mine", 2, downtime_ms)
+    assert len(set(made)) == len(made)
+    lags = {name: config.get(COMPACTION_LAG) for name, config in broker.configs.items()}
+    assert {name: lags[name] for name in ("table", "written-and-read", "written", "user_activity")} == {
+        "table": lag,
+        "written-and-read": lag,
+        "written": None,
+        "user_activity": None,
+    }
 
 
 def test_an_input_that_is_there_decides_the_number_of_tasks(broker: Broker) -> None:

@@ -149,12 +149,6 @@ class Topology(Shown):
         checked = source if check is None else Stream(self.graph, source).peek(_of_values(check)).node
         return Table(self.graph, self.graph.add(rows.table(checked, store, history_retention_ms, is_alone=True)))
 
-    def table_records(
-        self, topic: str, value: Spec[Any], *, key: Spec[Any], timestamp: Callable[[Any], int] | None = None
-    ) -> Stream[Any, Any]:
-        """Read a topic of a table's rows as a stream, to change its records before to_table() keeps them."""
-        return Stream(self.graph, self.graph.add(self._source((topic,), key, value, timestamp, None, is_table=True)))
-
     @overload
     def global_table(self, topic: str, value: Spec[V], *, store: str) -> GlobalTable[str, V]: ...
     @overload
@@ -195,6 +189,14 @@ class Topology(Shown):
         reading: Reading[Any] = Reading(_reader(timestamp, kind, where), _reader(event_id, kind, where), extract)
         name = topics[0] if len(topics) == 1 else " and ".join(topics)
         return Node(Kind.SOURCE, name, format_or_refuse(key), kind, topics=topics, reading=reading, **more)
+
+
+def records_of_table(
+    topology: Topology, topic: str, value: Spec[Any], key: Spec[Any], timestamp: Callable[[Any], int] | None
+) -> Stream[Any, Any]:
+    """Return the records of a topic of a table's rows as a stream, to be changed before to_table() keeps them."""
+    source = topology._source((topic,), key, value, timestamp, None, is_table=True)
+    return Stream(topology.graph, topology.graph.add(source))
 
 
 def _of_values(check: Callable[[Any, Any], object]) -> Callable[[Any, Any], object]:

@@ -60,7 +60,7 @@ def run_services(
     if len(chosen) == 1:
         job = application_of(chosen[0], home, options, engine_fields(options), wanted)
         if creating:
-            _create(chosen[0], job, options["tasks"])
+            _create(chosen[0], job, options)
         run_until_told(job)
         return
     spark = SharedSpark(spark_options(options, len(chosen)))
@@ -68,13 +68,14 @@ def run_services(
     own = {**options, "http_port": -1}
     jobs = [application_of(service, home, own, engine, wanted, spark.session) for service in chosen]
     for service, job in zip(chosen, jobs if creating else (), strict=False):
-        _create(service, job, options["tasks"])
+        _create(service, job, options)
     with served(jobs, options["http_host"], options["http_port"]):
         run_until_told(SeveralJobs(jobs, spark.close))
 
 
-def _create(service: Service, job: JobApplication, tasks: int) -> None:
-    for name in keep_trying(lambda: create_missing(job.kafka, service, job.application, tasks)):
+def _create(service: Service, job: JobApplication, options: dict[str, Any]) -> None:
+    wanted = options["tasks"], options["max_downtime_ms"]
+    for name in keep_trying(lambda: create_missing(job.kafka, service, job.application, *wanted)):
         click.echo(f"{name}: created", err=True)
 
 

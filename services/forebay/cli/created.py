@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from contextlib import suppress
 
-from forebay.catalog import Service, UnknownService, find_service
+from forebay.catalog import MAX_DOWNTIME_MS, Service, UnknownService, find_service
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import TopicsDiffer
 from forebay.kafka.identities import rescale_topic
@@ -14,20 +14,27 @@ from forebay.kafka.topics import spec_of
 from forebay.runtime.prepare import count_tasks
 
 
-def create_missing(kafka: KafkaSettings, service: Service, application: str, tasks: int) -> tuple[str, ...]:
+def create_missing(
+    kafka: KafkaSettings, service: Service, application: str, tasks: int, max_downtime_ms: int = MAX_DOWNTIME_MS
+) -> tuple[str, ...]:
     """Create the topics of a job that don't exist, its own with a partition per task; give their names.
 
     Those that exist otherwise than declared are for the start to judge.
 
     Args:
         tasks: 0 for as many as the changelogs have, else the first input.
+        max_downtime_ms: for which compacted inputs keep every record.
 
     Raises:
         TopicsUnfit: an input's partitions are no multiple of the tasks. KafkaRefused, KafkaUnavailable.
     """
     admin = TopicAdmin(kafka)
     job = service.as_application(application)
-    shared = [*job.inputs, *job.outputs, job.errors, job.late]
+    read = {topic.name for topic in job.inputs}
+    shared = [
+        topic.kept_for(max_downtime_ms) if topic.name in read else topic
+        for topic in {each.name: each for each in (*job.inputs, *job.outputs, job.errors, job.late)}.values()
+    ]
     rescaling = rescale_topic(application)
     before = admin.partitions([*(topic.name for topic in job.topics(application, tasks)), rescaling])
     if rescaling in before:

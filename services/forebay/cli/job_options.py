@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
+from forebay.catalog import MAX_DOWNTIME_MS
 from forebay.cli.names import pairs, topics_option
 from forebay.cli.options import spark_secret_option
 from forebay.processor.engine_settings import Emit
@@ -79,7 +80,7 @@ _OPTIONS = (
     ),
     _number(
         "--max-downtime-ms",
-        86_400_000,
+        MAX_DOWNTIME_MS,
         "Longest downtime to survive: compacted inputs must keep records as long (min.compaction.lag.ms). 0: any.",
     ),
     _number(

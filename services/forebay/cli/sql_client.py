@@ -15,7 +15,6 @@ from urllib.request import Request, urlopen
 import click
 
 FORMATS = ("table", "json", "csv")
-_PAGE = 200
 
 
 class SqlClient:
@@ -76,11 +75,12 @@ def _reason(error: HTTPError) -> str:
 def show(lines: Iterator[dict[str, Any]], how: str) -> None:
     """Print rows as they come: as a table of the terminal's width, as JSON lines, or as CSV."""
     columns: list[str] = []
-    waiting: list[dict[str, Any]] = []
-    widths: list[int] = []
+    table = _Table([], is_whole=True)
     for line in lines:
         if "columns" in line:
             columns = [each["name"] for each in line["columns"]]
+            # Rows of a query have types and may come one by one; an answer of SHOW, DESCRIBE or EXPLAIN is whole.
+            table = _Table(columns, is_whole=not any("type" in each for each in line["columns"]))
             if how == "csv":
                 click.echo(_csv(columns))
             continue
@@ -92,25 +92,66 @@ def show(lines: Iterator[dict[str, Any]], how: str) -> None:
         if "error" in line:
             raise click.ClickException(line["error"])
         row = line["row"] if "row" in line else {**line.get("tombstone", {}), "": "deleted"}
+        cells = [_text(row.get(name)) for name in columns]
         if how == "csv":
-            click.echo(_csv([_text(row.get(name)) for name in columns]))
-            continue
-        waiting.append(row)
-        if not widths:
-            widths = widths_of(columns, waiting, shutil.get_terminal_size().columns)
-            click.echo(_line(columns, widths))
-            click.echo("-+-".join("-" * width for width in widths))
-        click.echo(_line([_text(row.get(name)) for name in columns] or ["deleted"], widths))
-        del waiting[:-_PAGE]
-    if how == "table" and not widths:
-        click.echo("no rows")
+            click.echo(_csv(cells))
+        else:
+            table.add(cells or ["deleted"])
+    if how == "table":
+        table.end()
 
 
-def widths_of(columns: Sequence[str], rows: Sequence[dict[str, Any]], room: int) -> list[int]:
-    """Return the columns' widths: what they need, all together no more than the room."""
-    wanted = [max(len(name), *(len(_text(row.get(name))) for row in rows), 8) for name in columns]
+class _Table:
+    """Prints rows under their columns.
+
+    Args:
+        is_whole: whether the widths can wait for all rows; otherwise a wider row widens its column from there on.
+    """
+
+    def __init__(self, columns: Sequence[str], *, is_whole: bool) -> None:
+        self._columns = columns
+        self._is_whole = is_whole
+        self._waiting: list[list[str]] = []
+        self._widths: list[int] = []
+
+    def add(self, cells: list[str]) -> None:
+        """Take a row, and print it if it does not have to wait for others."""
+        self._waiting.append(cells)
+        if not self._is_whole:
+            self._print()
+
+    def end(self) -> None:
+        """Print what is left, or that there were no rows."""
+        if self._waiting:
+            self._print()
+        if not self._widths:
+            click.echo("no rows")
+
+    def _print(self) -> None:
+        is_first = not self._widths
+        room = shutil.get_terminal_size().columns
+        self._widths = widths_of(self._columns, self._waiting, room, self._widths)
+        if is_first:
+            click.echo(_line(self._columns, self._widths))
+            click.echo("-+-".join("-" * width for width in self._widths))
+        for cells in self._waiting:
+            click.echo(_line(cells, self._widths))
+        self._waiting.clear()
+
+
+def widths_of(columns: Sequence[str], rows: Sequence[Sequence[str]], room: int, least: Sequence[int] = ()) -> list[int]:
+    """Return the columns' widths: what they need, all together no more than the room. A lone column is never cut.
+
+    Args:
+        rows: cells in the order of the columns.
+        least: widths of the rows before.
+    """
+    wanted = [
+        max(len(name), *(len(row[at]) for row in rows if at < len(row)), *least[at : at + 1], 8)
+        for at, name in enumerate(columns)
+    ]
     spare = room - 3 * (len(columns) - 1)
-    while sum(wanted) > max(spare, 4 * len(wanted)):
+    while len(wanted) > 1 and sum(wanted) > max(spare, 4 * len(wanted)):
         wanted[wanted.index(max(wanted))] -= 1
     return wanted
 

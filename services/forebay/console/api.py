@@ -16,11 +16,10 @@ from forebay.console.proxy import handed_on
 from forebay.console.reports import HeldLease
 from forebay.console.topics import MOST, NoSuchTopic, TopicPages, topics_of
 from forebay.console.watcher import JobWatcher
-from forebay.job import load_job
+from forebay.job import load_job, speaks_sql
 from forebay.queries import parameters
 from forebay.queries.reads import WrongQuery
 from forebay.runtime.http import Answer, Request
-from forebay.sql.service import MODULE as SQL_MODULE
 
 _HELP = "try /api/jobs, /api/jobs/JOB, /api/jobs/JOB/history, /topics, /records, /tail, /q/stores, /q/sql"
 _LAST = 50
@@ -99,7 +98,7 @@ class Api:
         now = self._clock()
         shown = {"at_ms": int(now * 1000), "job": watcher.overview(now), **watcher.live(), **self._reports(watcher)}
         if "topology" in request.parameters:
-            shown |= {"topology": self._graph(watcher), "sql": watcher.job.service.job == SQL_MODULE}
+            shown |= {"topology": self._graph(watcher), "sql": speaks_sql(load_job(watcher.job.service.job))}
         return _json(shown)
 
     def _reports(self, watcher: JobWatcher) -> dict[str, Any]:

@@ -117,7 +117,7 @@ class TopicAdmin:
 
     def _found(self, names: Iterable[str]) -> dict[str, Any]:
         """Return librdkafka's description of the topics that exist, by name in the order asked for."""
-        asked = list(names)
+        asked = list(dict.fromkeys(names))  # librdkafka refuses a topic that is asked for twice
         if not asked:
             return {}
         futures = self._admin.describe_topics(TopicCollection(asked), request_timeout=self._timeout_s)

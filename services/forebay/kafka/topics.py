@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from forebay.catalog import Topic
+from forebay.catalog import COMPACTION_LAG, Topic
 
 BROKER_DEFAULT = -1
-COMPACTION_LAG = "min.compaction.lag.ms"
-AT_CREATION = frozenset({"message.timestamp.after.max.ms"})
-"""What earlier releases did not set: a start looks at it (runtime/broker_findings.py), a comparison does not."""
+AT_CREATION = frozenset({"message.timestamp.after.max.ms", COMPACTION_LAG})
+"""What earlier releases did not set. A start checks it (runtime/broker_findings.py, runtime/compacted_inputs.py); a
+comparison does not."""
 
 _NO_CONFIG: Mapping[str, str] = MappingProxyType({})
 

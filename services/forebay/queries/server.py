@@ -44,9 +44,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-SQL_MODULE = "forebay.sql.service"
-"""The job of a file of SQL statements."""
-
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
 
@@ -203,12 +200,12 @@ class QueryServer:
 
     def _queryable(self) -> Queryable | None:
         # The SQL parser is an extra: a job written in Python is queried without it.
-        if self._service.job == SQL_MODULE:
+        job = load_job(self._service.job)
+        if job.program is not None:
             from forebay.sql.queryable import queryable  # noqa: PLC0415
-            from forebay.sql.service import program  # noqa: PLC0415
 
-            return queryable(program)
-        plans = plans_of(load_job(self._service.job))
+            return queryable(job.program)
+        plans = plans_of(job)
         if not plans:
             return None
         from forebay.views.queryable import queryable_views  # noqa: PLC0415

@@ -12,7 +12,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from forebay.agreement import check_agreement
-from forebay.catalog import Service, find_service
+from forebay.catalog import MAX_DOWNTIME_MS, Service, find_service
 from forebay.flags import Flag
 from forebay.job import global_tables, load_job
 from forebay.kafka.acls import Role
@@ -81,7 +81,7 @@ class JobOptions:
     engine: Mapping[str, Any] = field(default_factory=dict)
     spark: SparkOptions = field(default_factory=SparkOptions)
     restore: Restore = Restore.NO
-    max_downtime_ms: int = 86_400_000
+    max_downtime_ms: int = MAX_DOWNTIME_MS
     http_host: str = "127.0.0.1"
     http_port: int = -1
     topics: Mapping[str, str] = field(default_factory=dict)

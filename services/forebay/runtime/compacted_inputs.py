@@ -9,11 +9,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 
-from forebay.catalog import Service
+from forebay.catalog import COMPACTION_LAG, Service
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import KafkaForbidden
 from forebay.kafka.settings import KafkaSettings
-from forebay.kafka.topics import COMPACTION_LAG, TopicDescription, alter_command
+from forebay.kafka.topics import TopicDescription, alter_command
 from forebay.runtime.prepare import TopicsUnfit
 
 _ANSWER_SECONDS = 8.0

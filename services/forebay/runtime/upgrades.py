@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from forebay.catalog import Service
+from forebay.catalog import COMPACTION_LAG, Service
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.tail import Beginning, Tail
-from forebay.kafka.topics import COMPACTION_LAG
 from forebay.runtime.changelog import ChangelogRows
 from forebay.runtime.stage_log import stage_logs
 from forebay.stores.binding import RowValue, Store, TaskStores

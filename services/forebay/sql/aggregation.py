@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from forebay.sql.aggregates.loaded import AGGREGATES
 from forebay.sql.aggregates.registry import Aggregate, Argument, limited
 from forebay.sql.aggregates.standard import STANDARD
+from forebay.sql.aliases import Item
 from forebay.sql.catalog import BOUNDS, Named, Windowing
 from forebay.sql.errors import SqlError
 from forebay.sql.generate import Generator, Typed
-from forebay.sql.names import Item
 from forebay.sql.plan import Aggregated, Code, Filtered, Projected, Step
 from forebay.sql.printed import printed
 from forebay.sql.relation import FUNCTIONS, Relation

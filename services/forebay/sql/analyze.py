@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from forebay.sql import aggregation, joining
+from forebay.sql.aliases import Item
 from forebay.sql.catalog import BOUNDS, Catalog, Named, Source
 from forebay.sql.errors import SqlError
 from forebay.sql.exploding import exploded
-from forebay.sql.names import Item, Sources
+from forebay.sql.names import Sources
 from forebay.sql.options import default_key_format
 from forebay.sql.plan import Code, Filtered, Projected, Rekeyed, Scan, Slot, Step
 from forebay.sql.printed import printed

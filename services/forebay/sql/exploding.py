@@ -7,10 +7,10 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
+from forebay.sql.aliases import Item
 from forebay.sql.errors import SqlError
 from forebay.sql.generate import Typed
 from forebay.sql.limits import check_items
-from forebay.sql.names import Item
 from forebay.sql.plan import Code, Exploded, Slot
 from forebay.sql.printed import printed
 from forebay.sql.relation import Relation

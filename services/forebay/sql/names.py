@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from forebay.sql.aliases import Aliases, Item
 from forebay.sql.catalog import BOUNDS, ROWTIME, Source
 from forebay.sql.errors import SqlError
 from forebay.sql.functions.loaded import REGISTRY
@@ -17,20 +17,6 @@ from forebay.sql.walk import rebuilt, with_columns
 
 _COMPARISONS = ("=", "!=", "<", "<=", ">", ">=", "BETWEEN", "IN")
 _INSTANTS = (ROWTIME, *BOUNDS)
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One column of a result.
-
-    Args:
-        name: "" where it is not given one.
-        of_star: whether it comes of a star.
-    """
-
-    name: str
-    expression: Expression
-    of_star: bool = False
 
 
 class Sources:
@@ -101,7 +87,8 @@ class Sources:
             else:
                 expression = self.qualified(selected.expression, free)
                 found.append(Item(selected.alias or self._own_name(expression), expression))
-        return list(_named(found))
+        own = Aliases(column.name for source in self.by_alias.values() for column in source.columns)
+        return [own.named(item) for item in found]
 
     def _star(self, star: Star, extra: Sequence[Item]) -> Iterator[Item]:
         if star.struct is not None:
@@ -169,25 +156,3 @@ class _Types:
     def resolve(self, column: Column) -> Typed:
         source = self._by_alias.get(column.source)
         return Typed("r[0]", (None if source is None else source.type_of(column.name)) or NULL)
-
-
-def _named(items: Sequence[Item]) -> Iterator[Item]:
-    taken = {item.name for item in items}
-    number = max((int(name[9:]) + 1 for name in taken if re.fullmatch(r"KSQL_COL_\d+", name)), default=0)
-    for item in items:
-        name = item.name
-        if not name:
-            name = f"KSQL_COL_{number}"
-            number += 1
-        elif name.startswith("->"):
-            name = _unique(name[2:], taken)
-        taken.add(name)
-        yield Item(name, item.expression, item.of_star)
-
-
-def _unique(name: str, taken: set[str]) -> str:
-    number, found = 0, name
-    while found in taken:
-        number += 1
-        found = f"{name}_{number}"
-    return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -78,7 +78,7 @@ def job_of(statements: list[Statement], lookup: Lookup = ask) -> Job:
     def build(_settings: NoSettings) -> Topology:
         return Compiler(runnable(statements, lookup)).run()
 
-    return job(NoSettings, build)
+    return replace(job(NoSettings, build), program=lambda: runnable(statements, lookup))
 
 
 def name_of(path: Path) -> str:

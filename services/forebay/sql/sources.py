@@ -10,7 +10,7 @@ from forebay.builder.keys import session_windowed
 from forebay.builder.keys import windowed as windowed_format
 from forebay.builder.stream import Stream
 from forebay.builder.table import Table
-from forebay.builder.topology import Topology
+from forebay.builder.topology import Topology, records_of_table
 from forebay.codec import DecodeError
 from forebay.formats import BYTES, Contracts, Format
 from forebay.sql.catalog import BOUNDS, ROWOFFSET, ROWPARTITION, ROWTIME, Named, Source, Windowing
@@ -113,8 +113,9 @@ class Sources:
 
     def _stream(self, source: Source) -> Stream[Any, Any]:
         key, value = formats_of(source)
-        read = self._topology.table_records if source.is_table else self._topology.stream
-        return read(source.topic, value, key=key, timestamp=_time_of(source))
+        if source.is_table:
+            return records_of_table(self._topology, source.topic, value, key, _time_of(source))
+        return self._topology.stream(source.topic, value, key=key, timestamp=_time_of(source))
 
     def _decoded(self, source: Source) -> Stream[Any, Any]:
         """Return the records of a topic that several sources declare, decoded as this one says."""

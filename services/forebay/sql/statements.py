@@ -23,7 +23,7 @@ from forebay.sql.syntax import (
 from forebay.sql.tokens import TOO_DEEP, tokens_of
 from forebay.sql.types import SqlType
 
-_FIRST = "CREATE, INSERT INTO, SELECT, SHOW, DESCRIBE, EXPLAIN, PRINT, TERMINATE, DROP or SET"
+_FIRST = "CREATE, INSERT INTO, SELECT, SHOW, DESCRIBE, EXPLAIN, DROP or SET"
 
 
 def parse(

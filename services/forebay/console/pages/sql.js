@@ -21,7 +21,7 @@ async function begin(at, body, signal) {
     const found = await get(`${jobPath(at.job)}?topology=1`, signal);
     if (!found.sql) {
       const stores = h("a", { href: `#/stores/${encodeURIComponent(at.job)}` }, "Browse its stores");
-      put(body, note("empty", `${at.job} is not written in SQL.`, stores, ", or choose a job of `forebay sql -f FILE --run` above."));
+      put(body, note("empty", `${at.job} is not written in SQL.`, stores, ", or choose a job of SQL or of views above."));
       return;
     }
     box(at, body, signal);
