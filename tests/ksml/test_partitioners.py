@@ -68,3 +68,22 @@ def test_a_repartition_has_as_many_partitions_as_tasks() -> None:
     run = placed("    to: results\n", 1, 2, via="{type: repartition, partitioner: place}", partitions=4, tasks=2)
     assert [sent.value for sent in run.sent] == [1, 2]
     assert not run.driver.errors
+
+
+def test_a_partitioner_chooses_among_the_partitions_that_the_definition_names() -> None:
+    via = "{type: repartition, name: four, numberOfPartitions: 4, partitioner: four}"
+    text = f"""{NUMBERS}
+functions:
+  four: {{type: streamPartitioner, expression: "value if numPartitions == 4 else 9", resultType: integer}}
+pipelines:
+  main:
+    from: numbers
+    via: [{via}]
+    to: results
+"""
+    run = KsmlDriver(made(text), tasks=2)
+    for value in range(5):
+        run.pipe("key", value, "numbers", value)
+    assert sorted(sent.value for sent in run.sent) == [0, 1, 2, 3]
+    (failed,) = run.driver.errors
+    assert "4 was chosen, but four has the partitions 0 to 3" in failed.headers["error.message"]

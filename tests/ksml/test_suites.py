@@ -95,3 +95,12 @@ def test_results_say_pass_fail_and_error(tmp_path: Path) -> None:
 def test_a_bad_suite_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
     with pytest.raises(KsmlError, match=message):
         list(run_suite(suite(tmp_path, SUITE.replace(old, new))))
+
+
+def test_a_record_that_fails_in_a_function_is_an_error_of_its_test(tmp_path: Path) -> None:
+    broken = DEFINITION.replace("expression: totals.get(key)", "expression: totals.get(key) // (value - 2)")
+    (tmp_path / "sums.yaml").write_text(broken)
+    (tmp_path / "test.yaml").write_text(SUITE)
+    results = list(run_suite(tmp_path / "test.yaml"))
+    assert results[0].outcome == "ERROR"
+    assert "division" in results[0].reason

@@ -19,6 +19,7 @@ from forebay.formats import owner_of
 from forebay.operators.table import TableView
 from forebay.processor.api import Context, IdleClose, Processor, Reading, Timer
 from forebay.stores.binding import Store
+from forebay.stores.keyed import MARK
 from forebay.stores.keys import split_key
 from forebay.stores.spread import NotSpreadable
 from forebay.stores.ttl import TtlKeyValueStore
@@ -192,7 +193,15 @@ class CompiledSubTopology(Processor[Any, Any]):
         if node.value.type is Subscription:
             return self._owner_of_subscription(node, name, key)
         inner = node.parents[0].key if node.parents else node.key
-        if isinstance(self.store(self._declared(name)), TtlKeyValueStore):
+        store = self._declared(name)
+        if store.key_format is not None and key.startswith(MARK):
+            if not store.key_format.is_same(inner):
+                raise NotSpreadable(
+                    f"{node.where}: the store {name} has {store.key_format} keys, which don't say to which {inner} key "
+                    "of the stream they belong: tasks of such a job can't be given other numbers"
+                )
+            return owner_of(inner)(key.removeprefix(MARK))
+        if isinstance(store, TtlKeyValueStore) and not _is_process(node):
             return owner_of(inner)(split_key(key)[0])
         return owner_of(inner)(key)
 
@@ -209,10 +218,11 @@ class CompiledSubTopology(Processor[Any, Any]):
         return owner_of(node.parents[0].key)(key)
 
     def keys_of(self, store: str) -> Callable[[str], Any]:
-        """Return what makes a key of its text in a store; of a processor's stores texts are keys."""
+        """Return what makes a key of its text in a store; a processor's stores return keys themselves."""
         node = self._of_store[store]
-        is_own = node.name.startswith("process ") or node.value.type is Subscription
-        if is_own or isinstance(self.store(self._declared(store)), TtlKeyValueStore):
+        if _is_process(node) or self._declared(store).key_format is not None:
+            return lambda key: key
+        if node.value.type is Subscription or isinstance(self.store(self._declared(store)), TtlKeyValueStore):
             return str
         return (node.parents[0].key if node.parents else node.key).of_row or str
 
@@ -248,6 +258,10 @@ class CompiledSubTopology(Processor[Any, Any]):
                 assert on_timer is not None
                 on_timer(timer, ctx)
                 return
+
+
+def _is_process(node: Node) -> bool:
+    return node.name.startswith("process ")
 
 
 class _Passed:

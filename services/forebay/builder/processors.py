@@ -55,7 +55,7 @@ def processed(
     has_removed = type(made).removed is not Processor.removed
 
     def make(bound: Bound, out: Flow) -> Made:
-        processor = _bound(bound, make_processor())
+        processor = _bound(bound, make_processor(), parent.key)
         timer = f"process {name}: "
         rows = reader_of_rows(parent.key), writer_of_rows(key)
         context: Any = NodeContext(timer, out, *rows, keeps_key, children)
@@ -120,7 +120,7 @@ def transformed(
     own, owners = _stores(graph, parent, f"transform {store}", made, shared)
 
     def make(bound: Bound, out: Flow) -> Made:
-        transformer, rows = _bound(bound, make_transformer()), bound.store(declared)
+        transformer, rows = _bound(bound, make_transformer(), parent.key), bound.store(declared)
         context: Any = RowContext(reader_of_rows(parent.key))
 
         def flow(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
@@ -169,10 +169,16 @@ def _tried(make: Any, wanted: type[Any], what: str) -> Any:
     return made
 
 
-def _bound(bound: Bound, made: P) -> P:
-    """Return a processor the stores of its task."""
+def _bound(bound: Bound, made: P, key: Format[Any]) -> P:
+    """Return a processor with the stores of its task.
+
+    Args:
+        key: of the records it is given: a table's store that it shares has keys of this format.
+    """
     for attribute, declared in list(declared_stores(made)):
-        setattr(made, attribute, bound.store(declared))
+        store = bound.store(declared)
+        is_of_table = store.key_format is None and not key.is_text
+        setattr(made, attribute, store.of_table(key) if is_of_table else store)
     made.opened()
     return made
 
@@ -181,7 +187,10 @@ def _stores(
     graph: Graph, parent: Node, what: str, made: Any, shared: Sequence[str]
 ) -> tuple[tuple[Store[Any], ...], tuple[Node, ...]]:
     """Return the stores that are a processor's own, and the nodes whose stores it works on as well."""
-    declared: Mapping[str, Store[Any]] = {store.name: store for _, store in declared_stores(made)}
+    declared: Mapping[str, Store[Any]] = {
+        store.name: store.with_keys(parent.key) if store.key_format is None and not parent.key.is_text else store
+        for _, store in declared_stores(made)
+    }
     owners = []
     for name in shared:
         owner = graph.owner_of_store(name)

@@ -12,6 +12,7 @@ import msgspec
 
 from forebay.codec import Codec, EncodeError
 from forebay.formats import Contracts, Format, no_contracts
+from forebay.ksml.parsing import boolean_of, float_of, text_of_scalar, whole_of
 from forebay.ksml.types import Type, UnknownType
 from forebay.records import FrozenMap
 from forebay.records import Record as RecordBase
@@ -150,20 +151,18 @@ def _way(kind: AvroType) -> _Way:
 def _primitive(name: str) -> _Way:
     hint = PYTHON_TYPES[name]
     if name in ("float", "double"):
-        return _Way(float, float, _same, lambda value: type(value) in (int, float))
+        return _Way(float, float_of, _same, lambda value: type(value) in (int, float))
     if name in ("int", "long"):
-        return _Way(int, _whole, _same, lambda value: type(value) is int)
+        return _Way(int, whole_of, _same, lambda value: type(value) is int)
+    if name == "boolean":
+        return _Way(bool, boolean_of, _same, lambda value: type(value) is bool)
+    if name == "string":
+        return _Way(str, text_of_scalar, _same, lambda value: type(value) is str)
     return _Way(hint, _same, _same, lambda value: type(value) is hint)
 
 
 def _same(value: Any) -> Any:
     return value
-
-
-def _whole(value: Any) -> int:
-    if type(value) is float and value.is_integer():
-        return int(value)
-    return value  # type: ignore[no-any-return]
 
 
 def _decimal(value: Any) -> Decimal:
@@ -199,6 +198,14 @@ def _union(branches: list[_Way]) -> _Way:
         for branch in branches:
             if branch.fits(value):
                 return branch.inward(value)
+        # No branch has the value's type, so KSML converts it to the first that takes it.
+        for branch in branches:
+            try:
+                found = branch.inward(value)
+            except (TypeError, ValueError, KeyError, AttributeError):
+                continue
+            if isinstance(found, _class_of(branch.hint)):
+                return found
         raise TypeError(f"{value!r} is of no type of the union")
 
     def outward(value: Any) -> Any:

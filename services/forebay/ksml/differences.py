@@ -124,7 +124,12 @@ def _of_pipeline(node: Node, definition: Definition) -> Iterator[tuple[Node, str
         if kind == "suppress":
             yield each, "what is held back is given on an idle topic, too; KSML waits for the next record"
         if kind == "repartition" and each.get("numberOfPartitions") is not None:
-            yield each.value["numberOfPartitions"], "numberOfPartitions is not used: there are as many as tasks"
+            words = (
+                "numberOfPartitions is not used: there are as many as tasks"
+                if each.get("partitioner") is None
+                else "the partitioner chooses among numberOfPartitions, which are spread over the job's tasks"
+            )
+            yield each.value["numberOfPartitions"], words
         if kind == "repartition" and each.get("partitioner") is not None:
             yield (
                 each.value["partitioner"],

@@ -18,13 +18,22 @@ class KsmlDriver:
         settings: of the functions; the defaults unless given.
         tasks: number of state tasks.
         partitions: of every topic; a multiple of the tasks; as many as tasks by default.
+        raise_errors: whether a record that fails raises RecordFailed.
     """
 
     def __init__(
-        self, made: Definitions, settings: KsmlSettings | None = None, tasks: int = 1, partitions: int = 0
+        self,
+        made: Definitions,
+        settings: KsmlSettings | None = None,
+        tasks: int = 1,
+        partitions: int = 0,
+        *,
+        raise_errors: bool = False,
     ) -> None:
         self.job = job_of(made)
-        self.driver = TestDriver(self.job, settings=settings, tasks=tasks, partitions=partitions)
+        self.driver = TestDriver(
+            self.job, settings=settings, tasks=tasks, partitions=partitions, raise_errors=raise_errors
+        )
 
     @property
     def sent(self) -> list[Forwarded[Any]]:

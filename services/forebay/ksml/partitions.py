@@ -18,13 +18,14 @@ Partition = Callable[[Any, Any], int | None]
 
 
 def chosen_partitions(
-    build: Build, held: Node, piece: StreamPiece, target_of: Callable[[], str]
+    build: Build, held: Node, piece: StreamPiece, target_of: Callable[[], str], partitions: int = 0
 ) -> tuple[Stream[Any, Any], Partition]:
     """Return the stream with a record for each partition that a partitioner gives it, and what tells the builder which.
 
     Args:
         held: names or holds the function.
         target_of: gives the topic or repartition that the record at hand goes to.
+        partitions: how many the partitioner chooses among; 0: as many as the target has.
     """
     source = build.function(held, "streamPartitioner")
     called = build.call(source)
@@ -39,7 +40,7 @@ def chosen_partitions(
     def body(_call: Callable[..., Any], out: Flow) -> Flow:
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
             target = target_of()
-            count = _count(ctx, target)
+            count = partitions or _count(ctx, target)
             for place[0] in partitions_of(ask(key, value, target, count), target, count):
                 out(key, value, timestamp, ctx)
 

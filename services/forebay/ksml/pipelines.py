@@ -141,8 +141,13 @@ class Pipelines:
         held = node.get("partitioner")
         if held is None:
             return StreamPiece(piece.key, piece.value, piece.stream.repartition(name))
-        stream, partition = chosen_partitions(self._build, held, piece, lambda: name)
-        return StreamPiece(piece.key, piece.value, stream.repartition(name, partitioner=partition))
+        count = node.get("numberOfPartitions")
+        partitions = 0 if count is None else int(count.value)
+        if count is not None and partitions < 1:
+            raise count.refuse(f"numberOfPartitions is {partitions}: write a whole number from 1, or leave it out")
+        stream, partition = chosen_partitions(self._build, held, piece, lambda: name, partitions)
+        made = stream.repartition(name, partitioner=partition, partitions=partitions)
+        return StreamPiece(piece.key, piece.value, made)
 
     def _of_table(self, node: Node, kind: str, piece: TablePiece) -> Piece:
         build = self._build

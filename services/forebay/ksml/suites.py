@@ -24,6 +24,7 @@ from forebay.ksml.types import ANY, STRING, Type
 from forebay.ksml.values import plain, window_struct
 from forebay.ksml.watch import Watch
 from forebay.processor.api import RejectedRecord
+from forebay.testing import RecordFailed
 
 _SUITE = {"name", "definition", "schemaDirectory", "moduleDirectory", "streams", "tests"}
 _TEST = {"description", "produce", "assert"}
@@ -86,7 +87,7 @@ def run_suite(file: Path) -> Iterator[Result]:
 
 def _run(suite: str, name: str, test: Node, streams: dict[str, Stream], made: Definitions) -> Result:
     try:
-        driver = KsmlDriver(made, KsmlSettings(), partitions=_PARTITIONS)
+        driver = KsmlDriver(made, KsmlSettings(), partitions=_PARTITIONS, raise_errors=True)
         for each in test.entries("produce"):
             _produce(each, streams, driver, made)
         for each in test.entries("assert"):
@@ -95,7 +96,7 @@ def _run(suite: str, name: str, test: Node, streams: dict[str, Stream], made: De
         return Result(suite, name, "FAIL", f"AssertionError: {error}" if str(error) else "AssertionError")
     except KsmlError:
         raise
-    except (RejectedRecord, EncodeError, DecodeError, RecursionError) as error:
+    except (RecordFailed, RejectedRecord, EncodeError, DecodeError, RecursionError) as error:
         return Result(suite, name, "ERROR", str(error))
     except Exception as error:
         at = traceback.extract_tb(error.__traceback__)[-1]

@@ -196,7 +196,7 @@ class TaskReplica(FollowedTask):
             if misread is not None:
                 raise misread
             opened = TaskStores(self._table, Journal(), self._clock)
-            bound = self._stores[store].bind(opened, codec or self._codecs[store])
+            bound = self._stores[store].with_row_texts().bind(opened, codec or self._codecs[store])
             return self.batch, list(read(bound))
 
     def _publish(self, changes: Mapping[bytes, bytes | None]) -> None:

@@ -14,6 +14,7 @@ from forebay.formats import Format, format_of
 from forebay.records import check_record_type
 from forebay.room import Room, Rooms
 from forebay.stores.copied import CopiedRows
+from forebay.stores.keyed import MARK, keyed
 from forebay.stores.layout import KeyPlace
 from forebay.stores.materialized import Materialized
 from forebay.stores.rows import Journal, Rows
@@ -123,6 +124,8 @@ class Store(Generic[V]):
     """Settings that can: `adapt` makes rows written under another value fit."""
     key_places: Mapping[str, KeyPlace] = MappingProxyType({})
     """By kind of row: where its key stands. Rows of a store without them can't be spread over other tasks."""
+    _key_format: Format[Any] | None = None
+    _key_mark = MARK
     _canonical: Callable[[V], V] | None = None
     is_global = False
     """Whether every task has all of its rows: a global table's."""
@@ -142,9 +145,39 @@ class Store(Generic[V]):
     def bind(self, task: TaskStores, codec: Codec[V]) -> Self:
         """Return a store of the same declaration that works on a task's rows."""
         bound = copy.copy(self)
+        if self._key_format is not None:
+            bound.__class__ = keyed(type(self))
         bound._canonical = canonical_of(codec)
         bound._open(task, codec)
         return bound
+
+    def with_keys(self, key: type[Any] | Format[Any]) -> Self:
+        """Return a store of the same declaration with keys of a format, besides texts.
+
+        A processor in a topology needs it only for keys of another format than its stream's. Ranges are in the order
+        of the format: numbers as numbers, records field by field. Texts come behind them.
+        """
+        found = copy.copy(self)
+        found._key_format = format_of(key)
+        return found
+
+    def with_row_texts(self) -> Self:
+        """Return the store with its keys as the texts that its rows have."""
+        found = copy.copy(self)
+        found._key_format = None
+        return found
+
+    def of_table(self, key: Format[Any]) -> Self:
+        """Return a bound store of a table's rows with keys of the table's format."""
+        found = self.with_keys(key)
+        found.__class__ = keyed(type(self))
+        found._key_mark = ""
+        return found
+
+    @property
+    def key_format(self) -> Format[Any] | None:
+        """The format of keys that are no texts; None: all keys are texts."""
+        return self._key_format
 
     def with_read_back(self, function: Callable[..., V]) -> Callable[..., V]:
         """Return `function` with results as the store reads them back.

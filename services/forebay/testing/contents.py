@@ -27,7 +27,7 @@ def contents(stores: Sequence[Store[Any]], key_of: Callable[[str], Any]) -> Any:
     if isinstance(kind, ListValueStore):
         return _by_key((key_of(text), value) for text, value in entries)
     if all(type(entry) is tuple for entry in entries):
-        return {key_of(text): value for text, value in sorted(entries, key=lambda entry: entry[0])}
+        return {key_of(text): value for text, value in sorted(entries, key=lambda entry: str(entry[0]))}
     return [entry._replace(key=key_of(entry.key)) for entry in entries]
 
 

@@ -1,0 +1,50 @@
+"""Values of another type than their Avro field: KSML parses texts, and writes numbers as text where text is wanted."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_NUMBER = re.compile(r"[+-]?(NaN|Infinity|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)")
+
+
+def whole_of(value: Any) -> Any:
+    """Return a whole number: of a text or of a float without a fraction; another value as it is.
+
+    Raises:
+        ValueError: the text is no whole number.
+    """
+    if type(value) is float and value.is_integer():
+        return int(value)
+    if not isinstance(value, str):
+        return value
+    if not _WHOLE.fullmatch(value):
+        raise ValueError(f"{value!r} is no whole number")
+    return int(value)
+
+
+def float_of(value: Any) -> float:
+    """Return a float: of a number, or of a text as Java parses it. Raises TypeError, ValueError: it is none."""
+    if isinstance(value, str) and not _NUMBER.fullmatch(value.strip()):
+        raise ValueError(f"{value!r} is no number")
+    if isinstance(value, bool):
+        raise TypeError(f"{value!r} is no number")
+    return float(value)
+
+
+def boolean_of(value: Any) -> Any:
+    """Return a boolean: of the texts true and false, in any case; another value as it is. Raises ValueError."""
+    if not isinstance(value, str):
+        return value
+    found = {"true": True, "false": False}.get(value.lower())
+    if found is None:
+        raise ValueError(f"{value!r} is neither true nor false")
+    return found
+
+
+def text_of_scalar(value: Any) -> Any:
+    """Return the text of a number or boolean; another value as it is."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int | float) else value

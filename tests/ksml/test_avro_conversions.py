@@ -1,0 +1,48 @@
+"""Values for Avro fields of another type are converted as KSML converts them: texts parsed, numbers written as text."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from forebay.codec import EncodeError
+from forebay.formats import no_contracts
+from forebay.ksml.avro import avro_format
+
+
+def read_back(kind: Any, value: Any) -> Any:
+    text = json.dumps({"type": "record", "name": "R", "fields": [{"name": "f", "type": kind}]})
+    codec = avro_format("R", text).codec(no_contracts)
+    return codec.decode(codec.encode({"f": value}))["f"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "read"),
+    [
+        ("long", "1700000000000", 1_700_000_000_000),
+        ("int", "-5", -5),
+        ("double", "1.5e3", 1500.0),
+        ("float", "2", 2.0),
+        ("boolean", "TRUE", True),
+        ("string", 5, "5"),
+        ("string", True, "true"),
+        (["null", "long"], "7", 7),
+        (["null", "long"], None, None),
+        (["null", "string"], 7, "7"),
+        ({"type": "array", "items": "long"}, ["1", 2], [1, 2]),
+        ({"type": "map", "values": "int"}, {"a": "1"}, {"a": 1}),
+    ],
+)
+def test_a_value_is_converted_to_the_type_of_its_field(kind: Any, value: Any, read: Any) -> None:
+    assert read_back(kind, value) == read
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [("long", "x"), ("long", "1_0"), ("long", "1.5"), ("double", "nan"), ("boolean", "yes"), (["null", "long"], "x")],
+)
+def test_a_text_that_is_none_of_the_type_is_refused(kind: Any, value: Any) -> None:
+    with pytest.raises(EncodeError, match="does not fit the schema R"):
+        read_back(kind, value)
