@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 from bisect import bisect_right
@@ -11,6 +12,7 @@ from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
+from tests.language.names import vague_names
 from tests.language.prose import Passage, passages
 
 ROOT = Path(__file__).parents[2]
@@ -78,6 +80,14 @@ def findings(file: Path) -> list[Finding]:
     scope = Scope.PAGES if file.suffix in _PAGES else Scope.ALL
     name = str(file.relative_to(ROOT))
     return [Finding(name, *place) for passage in passages(file) for place in violations(passage, scope)]
+
+
+def name_findings(file: Path) -> list[Finding]:
+    """Return the vague names of a file of Python."""
+    if file.suffix != ".py":
+        return []
+    name = str(file.relative_to(ROOT))
+    return [Finding(name, *place) for place in vague_names(ast.parse(file.read_text(encoding="utf-8")))]
 
 
 def _flattened(text: str) -> tuple[str, list[tuple[int, int]]]:
