@@ -1,7 +1,7 @@
-"""What the documentation site has beside docs/: pages from elsewhere in the repository, and references made of code.
+"""Add to the documentation site: pages from elsewhere in the repository, and references generated from code.
 
-Links are those of the repository, so that its pages read well there too. Here each is resolved from its page's place in
-the repository; one that leads nowhere fails the build.
+Pages use the repository's links, so that they work there, too. The hooks resolve each link from its page's path in the
+repository. A broken link fails the build.
 """
 
 from __future__ import annotations
