@@ -193,6 +193,13 @@ def test_a_push_as_events(pages: SqlPages) -> None:
     assert events[1] == 'event: row\ndata: {"C":1}'
 
 
+def test_describe_function_shows_how_it_is_called(pages: SqlPages) -> None:
+    calls = [line["row"]["function"] for line in asked(pages, "DESCRIBE FUNCTION instr;")[1][1:]]
+    assert calls == ["INSTR(STRING, STRING, [INTEGER], [INTEGER])"]
+    assert asked(pages, "DESCRIBE FUNCTION TOPK;")[1][1]["row"] == {"function": "TOPK(...)", "kind": "aggregate"}
+    assert asked(pages, "DESCRIBE FUNCTION NOTHING;")[0] == 400
+
+
 def test_show_describe_explain(pages: SqlPages) -> None:
     assert [row["name"] for row in rows(pages, "SHOW TABLES;")] == ["TOTALS", "HOURS", "PEOPLE", "KEPT", "NAMED"]
     assert rows(pages, "DESCRIBE totals;")[0] == {"column": "ID", "type": "STRING", "role": "key"}

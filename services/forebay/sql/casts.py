@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from forebay.sql import instants
-from forebay.sql.arithmetic import decimal_of, saturated, text_of_double, wrapped_int, wrapped_long
+from forebay.sql.arithmetic import decimal_of, saturated, text_of_double, within_bits, wrapped_int, wrapped_long
 from forebay.sql.number_texts import decimal_of_text, double_of_text, whole_of
 from forebay.sql.types import (
     BIGINT,
@@ -79,7 +79,7 @@ def caster(one: SqlType, other: SqlType) -> Caster | None:
     if one == STRING:
         return _of_text(other)
     if (one, other) == (TIMESTAMP, DATE):
-        return lambda value: value // instants.DAY_MS
+        return lambda value: within_bits(value // instants.DAY_MS, 32)
     if (one, other) == (TIMESTAMP, TIME):
         return lambda value: value % instants.DAY_MS
     if (one, other) == (DATE, TIMESTAMP):

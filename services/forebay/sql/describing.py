@@ -10,7 +10,7 @@ from forebay.sql.aggregates.loaded import AGGREGATES
 from forebay.sql.catalog import Source
 from forebay.sql.errors import SqlError
 from forebay.sql.explaining import explained
-from forebay.sql.functions.registry import SIGNATURES, SPECIAL
+from forebay.sql.functions.registry import SIGNATURES, SPECIAL, similar_functions, word_of
 from forebay.sql.program import INSTEAD, Program
 from forebay.sql.syntax import Command
 
@@ -50,6 +50,8 @@ def _rows(program: Program, command: Command) -> Rows:
             return sorted(plain + kept + more, key=lambda row: row["function"])
         case "SHOW", "TYPES":
             return [{"type": name, "is": str(kind)} for name, kind in program.catalog.types.items()]
+        case "DESCRIBE FUNCTION", name:
+            return _function(name.upper(), command)
         case "DESCRIBE", name:
             source = program.catalog.get(name, command.place)
             return [
@@ -57,6 +59,15 @@ def _rows(program: Program, command: Command) -> Rows:
                 *({"column": each.name, "type": str(each.type), "role": ""} for each in source.values),
             ]
     raise SqlError(command.place, f"{command.verb} can't be answered here: {INSTEAD.get(command.verb, _QUERIES)}")
+
+
+def _function(name: str, command: Command) -> Rows:
+    """Return the ways to call a function. Raises SqlError: there is no such function."""
+    kind = "aggregate" if name in AGGREGATES else "table" if name in ("EXPLODE", "CUBE_EXPLODE") else "scalar"
+    calls = [f"{name}({', '.join(map(word_of, each.parameters))})" for each in SIGNATURES.get(name, ())]
+    if not calls and kind == "scalar" and name not in SPECIAL:
+        raise SqlError(command.place, f"there is no function {name}: {similar_functions(name)}")
+    return [{"function": call, "kind": kind} for call in calls or [f"{name}(...)"]]
 
 
 def _lines(rows: Rows) -> Iterator[dict[str, Any]]:

@@ -178,7 +178,7 @@ def _accessed(read: Reader) -> Expression:
 
 def _primary(read: Reader) -> Expression:
     token, place = read.token, read.place
-    if token.kind == "number":
+    if token.kind == "number" and not read.at_digit_name:
         read.step()
         return number(token.text, place)
     if token.kind == "text":

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from ast import literal_eval
 from collections.abc import Sequence
 from decimal import Decimal
 from itertools import count
 from typing import Any, NamedTuple, Protocol
 
-from forebay.sql import casts, limits, operators
+from forebay.sql import casts, coercion, limits, operators
 from forebay.sql.compiled import SIMPLE, attempted
 from forebay.sql.errors import SqlError
 from forebay.sql.literals import type_of_literal
@@ -31,7 +30,6 @@ from forebay.sql.types import (
     BIGINT,
     BOOLEAN,
     BYTES,
-    DOUBLE,
     INT,
     NULL,
     STRING,
@@ -39,8 +37,6 @@ from forebay.sql.types import (
     MapType,
     SqlType,
     StructType,
-    common,
-    is_number,
 )
 
 _NUMBERS = count()
@@ -196,41 +192,10 @@ class Generator:
 
     def alike(self, values: Sequence[Typed], where: Expression) -> tuple[list[str], SqlType]:
         """Return the sources of values as their common type. Raises SqlError."""
-        kind: SqlType = NULL
-        others = [value.type for value in values if value.type not in (STRING, NULL)]
-        if others:  # texts that are written down are read as what stands beside them
-            values = [self._read(value, others[0], where) for value in values]
-        for value in values:
-            shared = common(kind, value.type)
-            if shared is None:
-                raise SqlError(where.place, f"{kind} and {value.type} don't go together: CAST one to the other's type")
-            kind = shared
-        return [self.cast(value, kind, where).source for value in values], kind
+        return coercion.alike(self, values, where)
 
-    def _read(self, value: Typed, kind: SqlType, where: Expression) -> Typed:
-        if value.type != STRING or value.source[:1] not in ("'", '"'):
-            return value
-        if is_number(kind):
-            return self._number(value, kind, where)
-        if kind == BOOLEAN:
-            if casts.boolean_of(literal_eval(value.source)) is None:
-                raise SqlError(where.place, f"{value.source} is no BOOLEAN: write true or false")
-            return self.cast(value, kind, where)
-        return value
-
-    def _number(self, value: Typed, kind: SqlType, where: Expression) -> Typed:
-        """Return a text that is written down as the number that it is, of its own type."""
-        text = str(literal_eval(value.source)).strip()
-        if _NUMBER.fullmatch(text):
-            return self._literal(Decimal(text) if "." in text else int(text))
-        try:
-            float(text)
-        except ValueError as error:
-            raise SqlError(where.place, f"{value.source} is no {kind}: write a number") from error
-        return self.cast(value, DOUBLE, where)
-
-    def function(self, parameters: Sequence[SqlType], made: Lambda) -> Typed:
-        """Return the source of a function written in place, and what it gives. Raises SqlError."""
+    def function(self, parameters: Sequence[SqlType], made: Lambda, result: SqlType | None = None) -> Typed:
+        """Return the source of a function written in place, and what it gives, or that as a type. Raises SqlError."""
         if len(parameters) != len(made.parameters):
             raise SqlError(made.place, f"the function takes {len(made.parameters)} values, it gets {len(parameters)}")
         depth = sum(len(each) for each in self._parameters)
@@ -242,6 +207,8 @@ class Generator:
         self._parameters.append(names)
         try:
             body = self.of(made.body)
+            if result is not None:
+                body = self.cast(body, result, made.body)
         finally:
             self._parameters.pop()
         return Typed(f"(lambda {', '.join(each.source for each in names.values())}: {body.source})", body.type)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime, time, timedelta
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_DAY = date(1970, 1, 1)
 DAY_MS = 86_400_000
+_SHAPE = re.compile(
+    r"[+-]?[0-9]{4,}(-[0-9]{2}){0,2}"
+    r"([T ]([0-9]{2}(:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?)?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?)?"
+)
 
 
 def timestamp_of(text: str) -> int:
@@ -23,6 +28,8 @@ def timestamp_of(text: str) -> int:
 
 def _completed(text: str) -> str:
     """Return the text with what it leaves out: a month, a day, minutes."""
+    if not _SHAPE.fullmatch(text.strip()):
+        raise ValueError(f"{text!r} is no time")
     day, mark, clock = text.strip().partition("T")
     day += "-01" * (2 - day.count("-")) if not day.startswith("-") else ""
     if not mark or not clock:

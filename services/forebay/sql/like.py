@@ -14,22 +14,23 @@ class Part:
     """What stands between two %: letters, and for each _ any letter.
 
     Args:
-        text: the letters, if none of them is any letter.
+        text: the letters, if there is no _.
+        matcher: what finds the part, if there is one.
     """
 
     length: int
-    text: str | None
-    matcher: re.Pattern[str]
+    text: str = ""
+    matcher: re.Pattern[str] | None = None
 
     def at(self, text: str, position: int) -> bool:
         """Tell whether the part stands at a position."""
-        if self.text is not None:
+        if self.matcher is None:
             return text.startswith(self.text, position)
         return self.matcher.match(text, position) is not None
 
     def after(self, text: str, position: int, stop: int) -> int:
         """Return where the part first ends behind a position and before another; -1: nowhere. Raises LimitReached."""
-        if self.text is not None:
+        if self.matcher is None:
             found = text.find(self.text, position, stop)
             return -1 if found < 0 else found + self.length
         check_work((stop - position) * self.length, "LIKE")
@@ -39,7 +40,7 @@ class Part:
 
 def like(text: str, pattern: str, escape: str = "") -> bool:
     """Tell whether a text has the pattern: % is any text, _ any letter. Raises ValueError, LimitReached."""
-    first, *rest = _parts(pattern, escape)
+    first, *rest = _short_parts(pattern, escape) if len(pattern) <= _SHORT else _parts(pattern, escape)
     if not rest:
         return len(text) == first.length and first.at(text, 0)
     last = rest.pop()
@@ -53,7 +54,6 @@ def like(text: str, pattern: str, escape: str = "") -> bool:
     return True
 
 
-@lru_cache(1024)
 def _parts(pattern: str, escape: str) -> tuple[Part, ...]:
     parts: list[list[str | None]] = [[]]
     letters = iter(pattern)
@@ -61,7 +61,7 @@ def _parts(pattern: str, escape: str) -> tuple[Part, ...]:
         if letter == escape:
             following = next(letters, None)
             if following is None:
-                raise ValueError(f"the pattern {pattern!r} ends with its escape character")
+                raise ValueError("the pattern ends with its escape character")
             parts[-1].append(following)
         elif letter == "%":
             parts.append([])
@@ -70,7 +70,14 @@ def _parts(pattern: str, escape: str) -> tuple[Part, ...]:
     return tuple(map(_part, parts))
 
 
+_SHORT = 1_000
+_short_parts = lru_cache(1024)(_parts)
+
+
 def _part(letters: list[str | None]) -> Part:
+    if None not in letters:
+        return Part(len(letters), "".join(letter or "" for letter in letters))
+    if len(letters) > _SHORT:
+        check_work(len(letters) ** 2 * _SHORT, "LIKE")
     regex = "".join("." if letter is None else re.escape(letter) for letter in letters)
-    text = None if None in letters else "".join(letter or "" for letter in letters)
-    return Part(len(letters), text, re.compile(regex, re.DOTALL))
+    return Part(len(letters), matcher=re.compile(regex, re.DOTALL))

@@ -19,8 +19,11 @@ from forebay.sql.types import (
     NULL,
     STRING,
     TIMES,
+    ArrayType,
     DecimalType,
+    MapType,
     SqlType,
+    StructType,
     as_decimal,
     common,
     is_number,
@@ -129,8 +132,9 @@ def _compared(make: Generator, call: Call) -> Typed:
         raise SqlError(
             call.place, f"{left.type} and {right.type} can't be compared: CAST one of them to the other's type"
         )
-    if call.name not in ("=", "!=") and kind == BOOLEAN and not make.standard:
-        raise SqlError(call.place, f"BOOLEAN has no order for {call.name}: write = or !=")
+    has_order = not isinstance(kind, ArrayType | MapType | StructType) and (kind != BOOLEAN or make.standard)
+    if call.name not in ("=", "!=") and not has_order:
+        raise SqlError(call.place, f"{kind} has no order for {call.name}: write = or !=")
     if not is_number(kind) or (DOUBLE in (left.type, right.type) and left.type != right.type):
         left, right = make.cast(left, kind, call), make.cast(right, kind, call)
     return make.applied(f"({{0}} {_COMPARED[call.name]} {{1}})", [left, right], BOOLEAN, _unknown(make))

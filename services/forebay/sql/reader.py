@@ -90,10 +90,22 @@ class Reader:
 
     def name(self, what: str = "a name") -> str:
         """Return a name: in one case unless it is quoted. Raises SqlError."""
+        digits = self.step().text if self.at_digit_name else ""
         if self.token.kind not in ("word", "name"):
             self.fail(what)
         found = self.step()
-        return found.text.lower() if self._lower and found.kind == "word" else found.text
+        return digits + (found.text.lower() if self._lower and found.kind == "word" else found.text)
+
+    @property
+    def at_digit_name(self) -> bool:
+        """Whether the next words are one name that begins with a digit, such as 1st."""
+        behind = self.ahead()
+        return (
+            self.token.kind == "number"
+            and self.token.text.isdigit()
+            and behind.kind == "word"
+            and behind.start == self.token.stop
+        )
 
     def since(self, start: int) -> str:
         """Return the text from a place in it to the last word that was read."""

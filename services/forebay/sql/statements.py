@@ -79,7 +79,9 @@ def _command(read: Reader) -> Statement:
         found = Command("SHOW", read.step().text)
         read.take("EXTENDED")
     elif read.take("DESCRIBE"):
-        found = Command("DESCRIBE", read.name("the name of a stream or table"))
+        is_function = read.at("FUNCTION") and read.ahead().kind in ("word", "name") and read.take("FUNCTION")
+        verb, what = ("DESCRIBE FUNCTION", "function") if is_function else ("DESCRIBE", "stream or table")
+        found = Command(verb, read.name(f"the name of a {what}"))
         read.take("EXTENDED")
     elif read.take("EXPLAIN"):
         if read.token.kind == "name" or read.ahead().kind == "end" or read.ahead().text == ";":

@@ -92,8 +92,20 @@ def _add(tokens: list[Token], token: Token) -> None:
     if token.kind == "number" and token.text.endswith(".") and len(token.text) > 1:
         tokens.append(token._replace(text=token.text[:-1] + ".0"))
         return
+    if token.kind == "number" and _is_point(tokens, token.start):
+        point = tokens.pop()
+        tokens.append(token._replace(text=f"0.{token.text}", place=point.place, start=point.start))
+        return
     text = _JOINED.get(token.text, token.text) if token.kind == "symbol" else token.text
     tokens.append(token._replace(text=text))
+
+
+def _is_point(tokens: list[Token], start: int) -> bool:
+    """Tell whether the last word is the point of a number such as .5: nothing stands right before it."""
+    if not tokens or tokens[-1].text != "." or tokens[-1].kind != "symbol" or tokens[-1].stop != start:
+        return False
+    before = tokens[-2] if len(tokens) > 1 else None
+    return before is None or before.stop != tokens[-1].start or (before.kind == "symbol" and before.text not in ")]")
 
 
 def _place(lines: list[int], at: int, file: str) -> Place:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
+from forebay.sql import limits
 from forebay.sql.limits import LimitReached
 from forebay.sql.types import STRING
 from tests.sql.driven import Driven, stream
@@ -94,3 +98,9 @@ def test_limits_hold_in_group_by_and_arguments_of_aggregates() -> None:
         made = Driven(f"{head}CREATE TABLE o AS SELECT {select};")
         made.send("in", "k", {"N": 2_000_000_000, "T": "a"})
         assert "TEXT_LETTERS" in str(made.driver.errors[0].headers["error.message"])
+
+
+def test_the_limits_are_those_of_the_page() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "sql.md").read_text()
+    told = {name: int(value) for name, value in re.findall(r"\| `([A-Z_]+)` \| (\d+) \|", page)}
+    assert told == {name: value for name, value in vars(limits).items() if name.isupper() and not name.startswith("_")}

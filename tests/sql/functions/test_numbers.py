@@ -137,7 +137,7 @@ TYPES = {
     "ROUND(x, 1)": "DOUBLE",
     "ROUND(d)": "DECIMAL(2, 0)",
     "ROUND(d, 1)": "DECIMAL(6, 4)",
-    "TRUNC(i)": "INTEGER",
+    "TRUNC(i)": "BIGINT",
     "TRUNC(x)": "BIGINT",
     "TRUNC(d)": "DECIMAL(2, 0)",
     "CEIL(d)": "DECIMAL(6, 4)",

@@ -56,6 +56,8 @@ CALLS: dict[str, Any] = {
     "CHR('\\ud83d\\ude00')": "😀",
     "CHR('\\ud800')": None,
     "CHR('004b')": None,
+    "UUID(TO_BYTES('00112233445566778899AABBCCDDEEFF', 'hex'))": "00112233-4455-6677-8899-aabbccddeeff",
+    "UUID(y)": None,
     "MD5('')": "d41d8cd98f00b204e9800998ecf8427e",
     "LPAD('ab', 5, 'xyz')": "xyzab",
     "LPAD('abc', 2, 'x')": "ab",

@@ -164,3 +164,9 @@ def test_optional_parts_in_timestamp_format() -> None:
     )
     texts = ["2024-01-01 00:00:00", "2024-01-01 00:00:00.123"]
     assert [made.send("in", "k", {"TS": text})[0][2] for text in texts] == [1704067200000, 1704067200123]
+
+
+def test_optional_parts_cost_no_more_than_the_text_is_long() -> None:
+    columns = {"T": (STRING, "a" * 40 + "b"), "P": (STRING, "['a']" * 60)}
+    assert value_of("PARSE_TIMESTAMP(t, p)", columns) is None
+    assert value_of("PARSE_TIMESTAMP(t, p)", {**columns, "P": (STRING, "yyyy" * 1_000)}) is None

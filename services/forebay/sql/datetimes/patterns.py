@@ -7,6 +7,7 @@ from functools import lru_cache
 
 MONTHS = tuple("January February March April May June July August September October November December".split())  # noqa: SIM905
 DAYS = tuple("Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split())  # noqa: SIM905
+_MOST_LETTERS = 500
 DATE_LETTERS = frozenset("GuyDMLdQqYwWEec")
 TIME_LETTERS = frozenset("ahKkHmsSAnN")
 ZONE_LETTERS = frozenset("VzOXxZ")
@@ -65,6 +66,8 @@ Part = Field | Text | Section
 @lru_cache(1024)
 def parts_of(pattern: str) -> tuple[Part, ...]:
     """Return the parts of a pattern. Raises ValueError for what Java refuses, and for the little that is missing."""
+    if len(pattern) > _MOST_LETTERS:
+        raise ValueError(f"the pattern has {len(pattern)} letters, the most is {_MOST_LETTERS}")
     open_: list[list[Part]] = [[]]
     at = 0
     while at < len(pattern):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from forebay.sql.arithmetic import within_bits
 from forebay.sql.datetimes.days import DAY_MS
 from forebay.sql.datetimes.patterns import (
     DATE_LETTERS,
@@ -69,7 +70,8 @@ class Reader:
 
 def parsed(text: str, pattern: str, zone: str = "UTC") -> int:
     """Return the timestamp (ms) that a text stands for; what it leaves out is as of 1970. Raises ValueError."""
-    return resolved(reader_of(pattern).fields_of(text), UTC_ZONE if zone == "UTC" else zone_of(zone))
+    found = resolved(reader_of(pattern).fields_of(text), UTC_ZONE if zone == "UTC" else zone_of(zone))
+    return within_bits(found, 64)
 
 
 def parsed_day(text: str, pattern: str) -> int:
@@ -77,7 +79,7 @@ def parsed_day(text: str, pattern: str) -> int:
     found = date_of(reader_of(pattern).fields_of(text))
     if found is None:
         raise ValueError(f"{text!r} leaves the year, the month or the day out")
-    return found
+    return within_bits(found, 32)
 
 
 def parsed_date(text: str, pattern: str) -> int:
@@ -89,7 +91,7 @@ def parsed_date(text: str, pattern: str) -> int:
     ms = resolved(_reader(pattern, False).fields_of(text), UTC_ZONE)
     if ms % DAY_MS:
         raise ValueError(f"{text!r} has a time of day")
-    return ms // DAY_MS
+    return within_bits(ms // DAY_MS, 32)
 
 
 def parsed_time(text: str, pattern: str) -> int:
@@ -127,7 +129,7 @@ def _expected(parts: tuple[Part, ...], fields: list[Field], strict: bool) -> str
             case Text(text):
                 made += re.escape(text)
             case Section(inside):
-                made += f"(?:{_expected(inside, fields, strict)})?"
+                made += f"(?:{_expected(inside, fields, strict)})?+"  # Java never takes one back
             case Field():
                 fields.append(part)
                 made += f"({_field(part, _digits_behind(parts, at + 1), strict)})"

@@ -60,9 +60,12 @@ def _reader(kind: SqlType, raw: bool) -> Convert:
         case ArrayType(item):
             each = reader(item, raw=raw)
             return lambda value: tuple(each(part) for part in _of(value, list))
-        case MapType(_, inner):
+        case MapType(key, inner):
             one = reader(inner, raw=raw)
-            return lambda value: {name: one(part) for name, part in _of(_map(value), dict).items()}
+            if key == STRING:
+                return lambda value: {name: one(part) for name, part in _of(_map(value), dict).items()}
+            key_of = map_key_reader(key)
+            return lambda value: {key_of(name): one(part) for name, part in _of(_map(value), dict).items()}
         case StructType(fields):
             parts = [(name, name.upper(), reader(part, raw=raw)) for name, part in fields]
             return lambda value: tuple(read(field(value, name, upper)) for name, upper, read in parts)
@@ -79,6 +82,12 @@ def _reader(kind: SqlType, raw: bool) -> Convert:
         TIME: lambda value: _whole(value, 32),
         TIMESTAMP: lambda value: _whole(value, 64),
     }[kind]
+
+
+def map_key_reader(kind: SqlType) -> Convert:
+    """Return what reads a map's key, which many formats write as a text. Raises DecodeError where it does not fit."""
+    read = reader(kind)
+    return lambda key: None if key in (None, "null") and kind != STRING else read(key)
 
 
 def field(value: Any, name: str, upper: str) -> Any:
@@ -155,7 +164,9 @@ def writer(kind: SqlType) -> Convert:
 
 def key_text(key: Any) -> str:
     """Return a map's key as text."""
-    return "null" if key is None else str(key)
+    if isinstance(key, bool):
+        return "true" if key else "false"
+    return "null" if key is None else text_of_double(key) if isinstance(key, float) else str(key)
 
 
 def _shown_double(value: float | None) -> float | str | None:

@@ -166,6 +166,38 @@ class SingleRow:
         return self._inner.encode(record[0])
 
 
+class OrderedMaps:
+    """Keys whose maps have their entries in order, so that equal keys are equal bytes."""
+
+    is_frozen = True
+
+    def __init__(self, inner: Codec[Any]) -> None:
+        self._inner = inner
+
+    def decode(self, data: bytes) -> Any:
+        return self._inner.decode(data)
+
+    def encode(self, record: Any) -> bytes:
+        return self._inner.encode(_ordered(record))
+
+
+def _ordered(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _ordered(value[key]) for key in sorted(value, key=lambda key: (key is not None, key))}
+    return tuple(map(_ordered, value)) if isinstance(value, tuple) else value
+
+
+def _has_map(kind: SqlType) -> bool:
+    match kind:
+        case MapType():
+            return True
+        case ArrayType(item):
+            return _has_map(item)
+        case StructType(fields):
+            return any(_has_map(part) for _, part in fields)
+    return False
+
+
 def plain_json(columns: tuple[Named, ...], *, wraps: bool) -> Codec[Any]:
     """Return the codec of rows as JSON; `wraps` says whether a single column is a field."""
     return JsonRow(columns, wraps=wraps or len(columns) != 1)
@@ -232,6 +264,8 @@ def _key_format(columns: tuple[Named, ...], kind: str) -> Format[Any]:
         return Format("no key", tuple, lambda _: _Empty(), none, lambda _: (), takes=takes_all)
     used = "JSON" if kind == "KAFKA" and (len(columns) > 1 or columns[0].type not in SIMPLE) else kind
     codec = codec_of(used.partition(" ")[0], columns, Encoding(delimiter=delimiter_of(used)), is_key=True)
+    if any(_has_map(each.type) for each in columns):
+        codec = OrderedMaps(codec)
     names = ", ".join(str(each.type) if len(columns) == 1 else str(each) for each in columns)
     row, of_row = _rows(used, columns, codec)
     wire = Wire(used, columns, "bare" if len(columns) == 1 else "")
@@ -250,7 +284,9 @@ def _rows(
         if columns[0].type == STRING:
             return (lambda key: key[0]), (lambda text: (text,))
         return (lambda key: row(key[0])), (lambda text: (of_row(text),))
-    inner_codec = RowCodec(tuple_of([hint_of(each.type) for each in columns]))
+    inner_codec: Codec[Any] = RowCodec(tuple_of([hint_of(each.type) for each in columns]))
+    if isinstance(codec, OrderedMaps):
+        inner_codec = OrderedMaps(inner_codec)
     return (
         lambda key: inner_codec.encode(key).decode("latin-1"),
         lambda text: inner_codec.decode(text.encode("latin-1")),

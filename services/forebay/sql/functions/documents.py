@@ -35,6 +35,7 @@ from forebay.sql.types import (
 )
 
 _STEP = re.compile(r"\.([\w:@$-]+)|\[(\w+)\]|\[\"((?:[^\"\\]|\\[\"\\])*)\"\]|\['([^']*)'\]")
+_LONGEST_PATH = 1_000
 _BLANKS = " \t\n\r"
 _MISSING = object()
 
@@ -82,6 +83,8 @@ def _as_text(value: Any) -> str:
 @lru_cache(1024)
 def steps_of(path: str) -> tuple[str, ...]:
     """Return the names and numbers of a path such as $.a.b[0]. Raises ValueError: it is none."""
+    if len(path) > _LONGEST_PATH:
+        raise ValueError(f"a path has {len(path)} letters, the most is {_LONGEST_PATH}")
     steps: list[str] = []
     at = 1
     while at < len(path):

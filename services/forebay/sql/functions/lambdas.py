@@ -10,7 +10,7 @@ from forebay.sql.functions.registry import special
 from forebay.sql.generate import Generator, Typed
 from forebay.sql.limits import count_call
 from forebay.sql.syntax import Call, Expression, Lambda
-from forebay.sql.types import ArrayType, MapType, SqlType
+from forebay.sql.types import BOOLEAN, NULL, ArrayType, MapType, SqlType, common
 
 
 def transform(values: Sequence[Any], step: Callable[[Any], Any]) -> tuple[Any, ...]:
@@ -91,11 +91,11 @@ def _filter(make: Generator, call: Call) -> Typed:
     made = _lambda(call.arguments[1])
     match subject.type:
         case ArrayType(item):
-            step = make.function([item], made)
+            step = _condition(make.function([item], made), call)
             name = make.constant(filter_items)
             return make.applied(f"{name}({{0}}, {_plain(step)})", [subject], subject.type)
         case MapType(key, value):
-            step = make.function([key, value], made)
+            step = _condition(make.function([key, value], made), call)
             name = make.constant(filter_entries)
             return make.applied(f"{name}({{0}}, {_plain(step)})", [subject], subject.type)
     raise SqlError(call.place, "write FILTER(array, x => ...) or FILTER(map, (k, v) => ...)")
@@ -114,8 +114,24 @@ def _reduce(make: Generator, call: Call) -> Typed:
                 call.place, "write REDUCE(array, start, (state, x) => ...), or of a map (state, k, v) => ..."
             )
     step = make.function(parts, _lambda(call.arguments[2]))
+    if step.type != state.type:  # the state has the type that both widen to
+        kind = common(state.type, step.type)
+        if kind is None:
+            raise SqlError(
+                call.place, f"the state is {state.type} and becomes {step.type}: CAST one to the other's type"
+            )
+        state = make.cast(state, kind, call)
+        step = make.function([kind, *parts[1:]], _lambda(call.arguments[2]), kind)
     name = make.constant(reduce)
     return Typed(f"{name}({subject.source}, {state.source}, {step.source})", state.type)
+
+
+def _condition(step: Typed, call: Call) -> Typed:
+    if step.type not in (BOOLEAN, NULL):
+        raise SqlError(
+            call.place, f"the function of FILTER gives {step.type}, not a condition: compare it with something"
+        )
+    return step
 
 
 def _lambda(given: Expression) -> Lambda:

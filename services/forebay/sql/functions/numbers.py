@@ -169,7 +169,7 @@ for _name, _step, _rounding in (("CEIL", math.ceil, ROUND_CEILING), ("FLOOR", ma
     function(_name, "c", first, _whole, typed=True)
 for _name, _places in (("ROUND", rounded_to), ("TRUNC", cut_to)):
     for _letter in "il":
-        function(_name, _letter, BIGINT if _name == "ROUND" else first, lambda value: value)
+        function(_name, _letter, BIGINT, lambda value: value)
         function(_name, f"{_letter} i", first, _of_whole(_places))
     function(_name, "d i", DOUBLE, _of_double(_places))
     function(_name, "c", _without_places, _of_decimal(_places), typed=True)

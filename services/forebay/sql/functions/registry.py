@@ -155,7 +155,7 @@ class Registry:
             return found(make, call)
         signatures = SIGNATURES.get(call.name)
         if signatures is None:
-            raise SqlError(call.place, f"there is no function {call.name}: {_similar(call.name)}")
+            raise SqlError(call.place, f"there is no function {call.name}: {similar_functions(call.name)}")
         if any(isinstance(each, Lambda) for each in call.arguments):
             raise SqlError(call.place, f"{call.name} takes values, no functions: write a value")
         arguments = [make.of(each) for each in call.arguments]
@@ -165,7 +165,7 @@ class Registry:
                 wanted = signature.fits(types, exactly=exactly)
                 if wanted is not None:
                     return _called(make, call, signature, arguments, wanted)
-        named = " or ".join(f"{call.name}({', '.join(map(_word, each.parameters))})" for each in signatures)
+        named = " or ".join(f"{call.name}({', '.join(map(word_of, each.parameters))})" for each in signatures)
         given = ", ".join(map(str, types))
         raise SqlError(call.place, f"{call.name}({given}) does not exist: write {named}")
 
@@ -194,13 +194,15 @@ def _first_text(call: Call) -> Place:
     return texts[0] if texts else call.place
 
 
-def _word(letter: str) -> str:
+def word_of(letter: str) -> str:
+    """Return a parameter as a user writes it."""
     plain = letter.rstrip("?+")
     name = str(_EXACT[plain]) if plain in _EXACT else _WORDS[plain]
     return f"[{name}]" if letter.endswith("?") else f"{name} ..." if letter.endswith("+") else name
 
 
-def _similar(name: str) -> str:
+def similar_functions(name: str) -> str:
+    """Return what to write instead of a function that does not exist."""
     near = sorted(each for each in (*SIGNATURES, *SPECIAL) if each[:3] == name[:3])
     return f"write one of {', '.join(near)}" if near else "SHOW FUNCTIONS lists them"
 

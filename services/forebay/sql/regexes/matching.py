@@ -12,7 +12,7 @@ from forebay.sql.limits import check_letters, out_of_time, remaining_seconds
 from forebay.sql.regexes.source import PatternError
 from forebay.sql.regexes.translate import translate
 
-MOST_LETTERS = 5_000
+MOST_LETTERS = 2_000
 """Letters of a pattern."""
 _SHORT_SECONDS = 0.02
 _REFERENCE = re.compile(r"\\(.?)|\$(?:\{([^}]*)\}|(\d*))", re.DOTALL | re.ASCII)
@@ -34,7 +34,7 @@ class Pattern:
     matches_nothing: bool
 
 
-@lru_cache(1024)
+@lru_cache(256)
 def compile_pattern(pattern: str) -> Pattern:
     """Return a Java pattern compiled. Raises PatternError."""
     import regex  # noqa: PLC0415 (most programs need no regular expressions)

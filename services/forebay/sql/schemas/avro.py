@@ -185,7 +185,8 @@ def writer_of(schema: Any, kind: SqlType, names: Mapping[str, Any]) -> Write:
             return lambda value: {key_text(key): one(part) for key, part in value.items()}
         case MapType(key, item):
             entry = writer_of(found["items"], StructType((("key", key), ("value", item))), names)
-            return lambda value: [entry((key_text(key), part)) for key, part in value.items()]
+            shown = key_text if key == STRING else _same
+            return lambda value: [entry((shown(each), part)) for each, part in value.items()]
         case ArrayType(item):
             each_item = writer_of(found["items"], item, names)
             return lambda value: [each_item(part) for part in value]

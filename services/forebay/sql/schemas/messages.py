@@ -10,7 +10,7 @@ from typing import Any
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from forebay.sql.arithmetic import EXACT, decimal_of
-from forebay.sql.encodings.readers import key_text, reader
+from forebay.sql.encodings.readers import key_text, map_key_reader, reader
 from forebay.sql.schemas.protobuf import is_map, is_wrapper
 from forebay.sql.types import DATE, TIME, TIMESTAMP, ArrayType, DecimalType, MapType, SqlType, StructType
 
@@ -37,9 +37,9 @@ def _field_reader(field: FieldDescriptor | None, kind: SqlType) -> Convert:
         return lambda message: None
     name = field.name
     match kind:
-        case MapType(_, item) if is_map(field):
-            one = _value_reader(field.message_type.fields_by_name["value"], item)
-            return lambda message: {str(key): one(part) for key, part in getattr(message, name).items()}
+        case MapType(key, item) if is_map(field):
+            one, key_of = _value_reader(field.message_type.fields_by_name["value"], item), map_key_reader(key)
+            return lambda message: {key_of(str(each)): one(part) for each, part in getattr(message, name).items()}
         case ArrayType(item) if field.is_repeated:
             each = _value_reader(field, item)
             return lambda message: tuple(each(part) for part in getattr(message, name))
@@ -105,11 +105,12 @@ def _field_writer(message: Descriptor, name: str, kind: SqlType) -> Callable[[An
         case MapType(_, item) if is_map(field):
             inner = field.message_type.fields_by_name["value"]
             fill = _filler(inner, item)
+            is_text = field.message_type.fields_by_name["key"].type == FieldDescriptor.TYPE_STRING
 
             def put_map(made: Any, value: Any) -> None:
                 target = getattr(made, name)
                 for given, part in value.items():
-                    key = key_text(given) if given is None else given
+                    key = key_text(given) if is_text else given
                     if fill is None:
                         target[key] = inner.default_value if part is None else part
                     elif part is None:
