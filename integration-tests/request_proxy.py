@@ -1,4 +1,4 @@
-"""A TCP proxy that knows Kafka's requests: it can hold, drop, delay, repeat and reorder those it is told to."""
+"""A TCP proxy that knows Kafka's requests: it can hold, drop, delay, repeat and reorder some of them."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def job_of(kind: type[AnyProcessor], *, has_snapshot: bool) -> GroupBench:
 
 
 def release(bench: GroupBench, kind: type[AnyProcessor], on_change: OnChange) -> None:
-    """Go on in a new process, whose tables are empty but for the snapshot."""
+    """Continue in a new process, whose tables hold the rows of the snapshot only."""
     bench.group.abandon()
     bench.processor = kind
     bench.engine = dataclasses.replace(bench.engine, on_change=on_change)

@@ -78,7 +78,7 @@ def repeated(watch: RetryWatch, client: Any, call: Any) -> bool:
 def test_a_commit_that_is_quicker_than_any_retry_is_not_looked_at(watch: RetryWatch, time: Time) -> None:
     client = Client(watch, time, {})
     assert not repeated(watch, client, time.takes(0.19))
-    assert time.now == pytest.approx(100.19), "nothing was waited for"
+    assert time.now == pytest.approx(100.19), "no wait"
 
 
 def test_a_slow_commit_without_a_retry_costs_a_wait_for_statistics_only(watch: RetryWatch, time: Time) -> None:

@@ -127,7 +127,7 @@ class ErrorReplay:
         """Send some records in one transaction; return whether there were any.
 
         Each transaction has a producer epoch of its own: if the client repeats a request, a late copy of it (an
-        EndTxn, or the group's offsets) can't change the next transaction. Whoever runs at the same time is fenced off
+        EndTxn, or the group's offsets) can't change the next transaction. A run at the same time is fenced off
         first: what it sent shows in the group, which is read then.
         """
         producer = self._producer()

@@ -109,7 +109,7 @@ def convert(
 
 
 def is_of_kind(store: Store[Any], recorded: str) -> bool:
-    """Return whether rows written under the description `recorded` are of a store's kind, whatever their settings."""
+    """Return whether rows written under the description `recorded` are of a store's kind; their settings may differ."""
     return _parsed(recorded)[0] == store.kind
 
 

@@ -160,7 +160,7 @@ class TaskGroup:
         """Tell whether a lease that ends by itself has nothing left to do."""
         if lease.restore_only:
             return self.is_taken_over(lease)
-        # After a commit that the client repeated the marker group can't be told before the group is opened again.
+        # After a commit that the client repeated nothing can be committed before the group is opened again.
         return self.is_open and all(task.is_done(lease) for task in self.tasks)
 
     def is_taken_over(self, lease: Lease) -> bool:
