@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from forebay.job import Matched, load_job, matched_topics
-from forebay.limits import CHANGELOG_MAX_BYTES, SIDE_MAX_BYTES
+from forebay.limits import CHANGELOG_MAX_BYTES, DELETE_RETENTION, DELETE_RETENTION_MS, SIDE_MAX_BYTES
 from forebay.names import check_name
 from forebay.plugins import ATTRIBUTE, GROUP, VARIABLE, Named, PluginError, attribute_of, named, package_of
 
@@ -22,7 +22,12 @@ TIMESTAMPS: Mapping[str, str] = MappingProxyType(
 
 KEEP_FOREVER: Mapping[str, str] = MappingProxyType({"retention.ms": "-1"})
 COMPACTED: Mapping[str, str] = MappingProxyType(
-    {"cleanup.policy": "compact", "max.message.bytes": str(CHANGELOG_MAX_BYTES), **TIMESTAMPS}
+    {
+        "cleanup.policy": "compact",
+        "max.message.bytes": str(CHANGELOG_MAX_BYTES),
+        DELETE_RETENTION: str(DELETE_RETENTION_MS),
+        **TIMESTAMPS,
+    }
 )
 REPARTITION: Mapping[str, str] = MappingProxyType(
     {"cleanup.policy": "delete", "retention.ms": "-1", "max.message.bytes": str(CHANGELOG_MAX_BYTES), **TIMESTAMPS}

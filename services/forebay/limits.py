@@ -11,6 +11,8 @@ AFTER_MAX = "message.timestamp.after.max.ms"
 BEFORE_MAX = "message.timestamp.before.max.ms"
 TIMESTAMP_TYPE = "message.timestamp.type"
 
+DELETE_RETENTION = "delete.retention.ms"
+
 UNLIMITED = (1 << 63) - 1
 CLIENT_MAX_BYTES = 4 * 1024 * 1024
 """What our producers take, whatever the topic does (librdkafka's message.max.bytes)."""
@@ -19,6 +21,9 @@ _KAFKA_MAX_BYTES = 1_048_588
 CHANGELOG_MAX_BYTES = 2 * 1024 * 1024
 SIDE_MAX_BYTES = 4 * 1024 * 1024
 """What changelogs, repartitions and side topics are created with."""
+
+DELETE_RETENTION_MS = 86_400_000
+"""How long changelogs keep deletes, Kafka's own default: a snapshot older than half of it is not completed."""
 
 
 @dataclass(frozen=True, slots=True)

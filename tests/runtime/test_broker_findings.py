@@ -150,3 +150,12 @@ def test_without_the_right_to_see_configurations_the_start_goes_on(
 def test_a_jobs_own_settings_count() -> None:
     assert needs_of({}) == replace(NEEDS, transaction_timeout_ms=60_000)
     assert needs_of({"transaction_timeout_ms": 5, "max_future_ms": 7}) == Needs(5, 7, 1_000_000)
+
+
+def test_changelogs_that_forget_deletes_within_a_day_are_warned_about() -> None:
+    assert topics()[STORE].config["delete.retention.ms"] == "86400000"
+    (finding,) = found_in(changed(STORE, delete_retention_ms="3600000"))
+    assert not finding.fatal
+    assert f"{STORE}: delete.retention.ms=3600000 keeps deletes for less than a day" in finding.text
+    assert f"--entity-name {STORE} --add-config delete.retention.ms=86400000" in finding.text
+    assert found_in(changed(STORE, delete_retention_ms="604800000")) == []

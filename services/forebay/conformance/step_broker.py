@@ -9,6 +9,7 @@ from forebay.conformance.script import Outcome
 from forebay.processor.messages import Headers
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.position import TaskPosition
+from forebay.runtime.protocol.snapshot_mark import SnapshotMark
 from forebay.runtime.task.commit import TaskCommit
 from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.partition_queue import InputPartition
@@ -99,7 +100,12 @@ class OutcomeProducer:
     def fence(self) -> None:
         self.is_open = True
 
-    def commit(self, commits: Sequence[TaskCommit], marked: Sequence[TaskPosition] = ()) -> None:
+    def commit(
+        self,
+        commits: Sequence[TaskCommit],
+        marked: Sequence[TaskPosition] = (),
+        marks: Sequence[SnapshotMark] = (),
+    ) -> None:
         for commit in commits:
             for output in commit.result.outputs:
                 value = None if output.value is None else plain(CellCodec().decode(output.value))

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from forebay.catalog import COMPACTION_LAG, Topic
+from forebay.limits import DELETE_RETENTION
 
 BROKER_DEFAULT = -1
-AT_CREATION = frozenset({"message.timestamp.after.max.ms", COMPACTION_LAG})
+AT_CREATION = frozenset({"message.timestamp.after.max.ms", COMPACTION_LAG, DELETE_RETENTION})
 """What earlier releases did not set. A start checks it (runtime/broker_findings.py, runtime/compacted_inputs.py); a
 comparison does not."""
 

@@ -43,6 +43,7 @@ from forebay.runtime.session import SparkOptions
 from forebay.runtime.sessions import Sessions, own_session
 from forebay.runtime.spec import JobSpec, needs_of
 from forebay.runtime.task.figures import TaskFigures
+from forebay.runtime.tombstones import kept_seconds
 from forebay.runtime.watch import Watcher
 
 log = logging.getLogger(__name__)
@@ -178,6 +179,8 @@ class JobApplication:
             check_compacted_inputs(options.kafka, service, options.max_downtime_ms)
             check_broker(options.kafka, service, self._application, needs_of(options.engine))
             former = find_former(options.kafka, service, self._application)
+            changelogs = [topic.name for topic in service.changelogs(self._application, tasks)]
+            tombstone_ms = int(kept_seconds(options.kafka, changelogs) * 1_000)
             restore = self._restores(tasks)
         except Exception as error:
             self.health.failing(str(error))
@@ -193,6 +196,7 @@ class JobApplication:
             schema_ids=ids,
             topic_limits=limits,
             code_version=code_version(service, self._logic),
+            tombstone_ms=tombstone_ms,
             restore=restore,
             restore_only=options.restore is Restore.ONLY,
             matched=matched,

@@ -24,6 +24,7 @@ from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.changelog import ChangelogRows
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.protocol.position import POSITION, TaskPosition
+from forebay.runtime.protocol.snapshot_mark import MARK
 from forebay.runtime.stage_log import StageLog
 from forebay.runtime.tombstones import TombstoneWatch, kept_seconds
 
@@ -73,6 +74,8 @@ class FollowedTask(abc.ABC):
 
     def take(self, topic: str, offset: int, key: bytes, value: bytes | None, timestamp: int) -> None:
         """Take a record; each topic's in order of offset. `timestamp` in ms."""
+        if value is None and key == MARK:
+            return
         if topic != self.internal or key != POSITION:
             self._waiting[topic].append((offset, key, value, timestamp))
         elif value is not None:

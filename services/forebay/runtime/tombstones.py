@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import KafkaRefused
 from forebay.kafka.settings import KafkaSettings
+from forebay.limits import DELETE_RETENTION, DELETE_RETENTION_MS
 
-KAFKAS_DEFAULT_MS = 86_400_000
-_SETTING = "delete.retention.ms"
 _ANSWER_SECONDS = 8.0
 
 log = logging.getLogger(__name__)
@@ -24,10 +23,10 @@ def kept_seconds(kafka: KafkaSettings, topics: Iterable[str]) -> float:
     try:
         found = TopicAdmin(kafka, _ANSWER_SECONDS).describe(topics).values()
     except KafkaRefused as error:
-        log.info("how long changelogs keep deletes is not known, %d ms is assumed: %s", KAFKAS_DEFAULT_MS, error)
-        return KAFKAS_DEFAULT_MS / 1000
-    kept = [int(topic.config.get(_SETTING, KAFKAS_DEFAULT_MS)) for topic in found]
-    return min(kept, default=KAFKAS_DEFAULT_MS) / 1000
+        log.info("how long changelogs keep deletes is not known, %d ms is assumed: %s", DELETE_RETENTION_MS, error)
+        return DELETE_RETENTION_MS / 1000
+    kept = [int(topic.config.get(DELETE_RETENTION, DELETE_RETENTION_MS)) for topic in found]
+    return min(kept, default=DELETE_RETENTION_MS) / 1000
 
 
 class TombstoneWatch:

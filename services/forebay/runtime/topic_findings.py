@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from forebay.catalog import Service, Topic
 from forebay.kafka.topics import TopicDescription, alter_command
+from forebay.limits import DELETE_RETENTION, DELETE_RETENTION_MS
 from forebay.runtime.broker_findings import Finding, Needs, number
 
 MAX_BYTES = "max.message.bytes"
@@ -19,6 +20,8 @@ POLICY = "cleanup.policy"
 _NO_LIMIT = 2**63 - 1
 _HEADER_BYTES = 4_096
 """Of the headers and the overhead of a record of `.errors` or `.late`, beside the record that could not be used."""
+
+_FORGETS = "keeps deletes for less than a day: after a downtime of half of that, a start reads the whole changelog"
 
 Judge = Callable[[TopicDescription], str]
 """Says what is wrong with a topic; "" if nothing is."""
@@ -86,6 +89,11 @@ def topic_findings(
         _Rule(written, FUTURE, str(_NO_LIMIT), True, _least(FUTURE, needs.max_future_ms, future)),
         _Rule(written, PAST, str(_NO_LIMIT), False, _least(PAST, _NO_LIMIT, "refuses what comes of older records")),
         _Rule(changelogs, MAX_BYTES, str(row_bytes), False, _least(MAX_BYTES, row_bytes, "refuses large rows")),
+        _Rule(
+            changelogs,
+            *(DELETE_RETENTION, str(DELETE_RETENTION_MS), False),
+            _least(DELETE_RETENTION, DELETE_RETENTION_MS, _FORGETS),
+        ),
         _Rule(sides, MAX_BYTES, str(side_bytes), False, _least(MAX_BYTES, side_bytes, "refuses large input records")),
         _Rule(
             outputs,

@@ -10,6 +10,7 @@ from forebay.processor.messages import Headers
 from forebay.runtime.changelog import ChangelogRows, internal_topic
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.position import TaskPosition
+from forebay.runtime.protocol.snapshot_mark import SnapshotMark
 from forebay.runtime.task.commit import Destinations, TaskCommit, send
 from forebay.runtime.task.inputs import MOST_WAITING, TaskInput
 from forebay.runtime.task.partition_queue import InputPartition
@@ -116,7 +117,12 @@ class MemoryProducer:
     def discard(self) -> None:
         self.is_open = False
 
-    def commit(self, commits: Sequence[TaskCommit], marked: Sequence[TaskPosition] = ()) -> None:
+    def commit(
+        self,
+        commits: Sequence[TaskCommit],
+        marked: Sequence[TaskPosition] = (),
+        marks: Sequence[SnapshotMark] = (),
+    ) -> None:
         for commit in commits:
             send(self, commit, self._destinations)
             self._topics.positions[commit.changelogs.internal, commit.changelogs.partition] = commit.position

@@ -88,7 +88,11 @@ class MemoryConsumer:
         stable, found = partition.stable, list[Any]()
         index = bisect.bisect_left(partition.records, begin, key=lambda record: record.offset_)
         for record in partition.records[index:]:
-            if record.offset_ >= stable or len(found) >= most:
+            if record.offset_ >= stable:
+                # What lies before it was compacted, or is the end of a transaction.
+                self._next[place] = max(stable, begin)
+                break
+            if len(found) >= most:
                 break
             self._next[place] = record.offset_ + 1
             if record.counts:

@@ -94,6 +94,7 @@ class World:
         self._holdings: dict[int, Holding] = {}
         self._batch_ends = 0.0
         self._trouble = 0.0
+        self._clock_is_off = 0.0
         self._depth = 0
         self.is_finished = False
 
@@ -117,7 +118,7 @@ class World:
         return self.broker.now
 
     def wall_clock(self) -> int:
-        return int(self.broker.now * 1_000) + 1_700_000_000_000
+        return int((self.broker.now + self._clock_is_off) * 1_000) + 1_700_000_000_000
 
     def wait(self, seconds: float) -> None:
         self.broker.now += max(seconds, 0.001)
@@ -199,6 +200,8 @@ class World:
         elif draw < 0.06:
             self.seen["long stop"] += 1
             self._restart(is_hard=True)
+            # The next workers are on other machines.
+            self._clock_is_off = TOMBSTONE_SECONDS * self._random.choice((-3.0, -0.6, 0.0, 0.6, 3.0))
             self.broker.now += TOMBSTONE_SECONDS * self._random.choice((0.3, 0.6, 3.0))
             self.broker.compact(self.changelogs, TOMBSTONE_SECONDS)
         elif draw < 0.08:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from forebay.runtime.errors import GroupFenced, OffsetsLost, StateConflict, Unavailable
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.position import TaskPosition, owner
+from forebay.runtime.protocol.snapshot_mark import NUMBER, SnapshotMark
 from forebay.runtime.stateformat import TaskSnapshot
 from forebay.runtime.task.clock import now_ms
 from forebay.runtime.task.commit import TaskCommit
@@ -20,6 +21,7 @@ from forebay.runtime.task.moving import PlannedMove, log_moves, planned_moves, w
 from forebay.runtime.task.pacing import Pacing
 from forebay.runtime.task.ports import Committer, Reader, Surroundings
 from forebay.runtime.task.reads import refuse_unknown
+from forebay.runtime.task.replay import replay_changelogs
 from forebay.runtime.task.snapshot import Place, SnapshotWriter
 from forebay.runtime.task.state_task import StateTask
 from forebay.runtime.task.tail import Tail, completed, foreign
@@ -29,6 +31,10 @@ log = logging.getLogger(__name__)
 
 _MARK_SECONDS = 1.0
 _CHECK_SECONDS = 1.0
+_ASK_MS = 60_000
+"""How much older a snapshot is than those of a job that runs, and how far clocks may differ."""
+_STAMP_SECONDS = 3_600.0
+"""How long the marks of a job at rest serve: less than deletes are kept, so that it writes one now and then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +45,13 @@ class GroupSettings:
         name: `<application>-group-<number>`: its transactional id.
         tombstone_ms: how long changelogs keep deletes: a snapshot that is older can't be completed by a tail.
         idle: whether idle time passes on idle topics.
+        ask_tombstone_ms: asks the broker for the same, which an operator may have lowered meanwhile.
     """
 
     name: str
     tombstone_ms: int = 86_400_000
     idle: bool = True
+    ask_tombstone_ms: Callable[[], int] | None = None
 
 
 class TaskGroup:
@@ -80,9 +88,11 @@ class TaskGroup:
         self._clock = clock
         self._monotonic = monotonic
         self._offsets: dict[Place, dict[str, int]] = {task.place: {} for task in tasks}
-        self.known_at = clock()
+        self.known_at, self._known_since = clock(), monotonic()
         """When the offsets were learnt that the changelogs complete the tables from, wall clock in ms."""
-        self._marked_at = self._committed_at = float("-inf")
+        self._marked_at = self._committed_at = self._stamped_at = float("-inf")
+        self._has_more = True
+        """Whether the changelogs hold more than when their marks were written last."""
         self._is_marked = True
         self._checked_at = float("-inf")
         self.incomplete = False
@@ -201,15 +211,29 @@ class TaskGroup:
         positions = [task.position for task in self.tasks if task.position.n]
         if not self.is_open or not positions:
             return
+        known_at, now = self._clock(), self._monotonic()
+        if self._has_more or now - self._stamped_at > _STAMP_SECONDS:
+            self._stamp(positions, known_at)
+            self._has_more, self._stamped_at = False, now
+        else:
+            # Nothing was written since the last mark, so it still proves what it did.
+            self._tell_markers(positions)
+        self._learnt(known_at)
+
+    def _stamp(self, positions: list[TaskPosition], number: int) -> None:
         places = [(topic, task.settings.number) for task in self.tasks for topic in task.changelog_rows.topics]
-        ends, known_at = self._surroundings.ends(places), self._clock()
-        # Whoever took the group over may have written what is before these ends: then this commit fails.
-        self._tell_markers(positions)
+        ends = self._surroundings.ends(places)
+        marks = [
+            SnapshotMark(topic, task.settings.number, number, max(task.position.stream_time, 0))
+            for task in self.tasks
+            for topic in task.changelog_rows.topics
+        ]
+        # Another owner of the group may have written what is before these ends: then this commit fails.
+        self._tell_markers(positions, marks)
         for task in self.tasks:
-            number = task.settings.number
-            self._offsets[task.place] = {topic: ends[topic, number] for topic in task.changelog_rows.topics}
+            offsets = {topic: ends[topic, task.settings.number] for topic in task.changelog_rows.topics}
+            self._offsets[task.place] = {**offsets, NUMBER: number}
             task.figures.tail_rows = 0
-        self.known_at = known_at
 
     def _refuse_foreign(self, lease: Lease, inputs: Mapping[Place, TaskInput]) -> set[tuple[str, int]]:
         """Return the partitions that the job has read. Raises StateConflict, Unavailable."""
@@ -230,22 +254,21 @@ class TaskGroup:
         self, lease: Lease, inputs: Mapping[Place, TaskInput], marked: set[tuple[str, int]]
     ) -> dict[Place, TaskPosition | None]:
         """Bring the tables up to the last commit, from where they stand."""
-        tails = []
-        too_old = self._clock() - self.known_at > self.settings.tombstone_ms // 2
-        for task in self.tasks:
-            if too_old:
-                self.incomplete = True
-                self._offsets[task.place] = {}
-                task.table.clear()
-            rows = task.rows_as_written()
-            tails.append(
-                Tail(task.settings.name, rows, task.settings.number, task.table, dict(self._offsets[task.place]))
-            )
-        if too_old:
-            log.warning("%s: the snapshot is older than deletes are kept: reading all changelogs", self.settings.name)
-        former = [tail for number in lease.numbers for tail in self._surroundings.former(number)]
         begun = self._monotonic()
-        self._surroundings.read_tails([*tails, *former])
+        former = [tail for number in lease.numbers for tail in self._surroundings.former(number)]
+
+        def check(task: StateTask, tail: Tail) -> TaskPosition | None:
+            known = task.position if task.position.n else None
+            return completed(task.settings.name, tail, known, lease.checkpoint, lease.restore)
+
+        unread = list(former)
+
+        def read(tails: list[Tail]) -> None:
+            self._surroundings.read_tails([*tails, *unread])
+            unread.clear()
+
+        name, old, offsets = self.settings.name, self._is_too_old(), self.offsets
+        tails = replay_changelogs(name, self.tasks, offsets, read, check, self._forget, is_too_old=old)
         seconds = self._monotonic() - begun
         known = [task.position for task in self.tasks] + [tail.position for tail in (*tails, *former) if tail.position]
         refuse_unknown(self.settings.name, inputs.values(), known, marked)
@@ -254,20 +277,20 @@ class TaskGroup:
             move.tail.position = move.move.position
         positions = {}
         for task, tail in zip(self.tasks, tails, strict=True):
-            snapshot = task.position if task.position.n else None
-            found = completed(task.settings.name, tail, snapshot, lease.checkpoint, lease.restore)
+            found = check(task, tail)
             if found is not None:
                 found = without_lost_globals(task, inputs[task.place], found)
             positions[task.place] = found
             task.dirty.update(tail.keys)
             self._offsets[task.place] = tail.offsets
             task.table.apply((), b"" if found is None else found.tag)
-            if tail.keys and not snapshot:
+            if tail.keys and not task.position.n:
                 task.figures.restored_rows = len(task.table)
                 task.figures.restore_seconds = seconds
         if moves:
             self._move(moves)
-        self.known_at = self._clock()
+        self._has_more = True
+        self._learnt(self._clock())
         return positions
 
     def _move(self, moves: list[PlannedMove]) -> None:
@@ -277,12 +300,36 @@ class TaskGroup:
         for move in moves:
             move.apply()
 
+    def _forget(self) -> None:
+        """Empty the tables, so that the changelogs are read from the beginning; at the next attempt, too."""
+        self.incomplete = True
+        for task in self.tasks:
+            self._offsets[task.place] = {}
+            task.table.clear()
+
+    def _learnt(self, known_at: int) -> None:
+        self.known_at, self._known_since = known_at, self._monotonic()
+
+    def _is_too_old(self) -> bool:
+        """Return whether deletes may be gone from the changelogs that were written since their offsets were learnt.
+
+        Another worker's clock may be hours off. If it was ahead, only a snapshot with a mark can be trusted.
+        """
+        by_clock = self._clock() - self.known_at
+        age = max(by_clock, int((self._monotonic() - self._known_since) * 1_000))
+        kept = self.settings.tombstone_ms
+        if age > _ASK_MS and self.settings.ask_tombstone_ms is not None:
+            kept = min(kept, self.settings.ask_tombstone_ms())
+        has_no_mark = any(offsets and NUMBER not in offsets for offsets in self._offsets.values())
+        return age > kept // 2 or (by_clock < -_ASK_MS and has_no_mark)
+
     def _commit(self, commits: list[TaskCommit]) -> None:
         begun = time.perf_counter()
         positions = {commit.name: commit.position for commit in commits}
         due = self._monotonic() - self._marked_at >= _MARK_SECONDS
         marked = [positions.get(task.settings.name, task.position) for task in self.tasks] if due else []
         self._producer.commit(commits, [position for position in marked if position.n])
+        self._has_more = True
         self._is_marked, self._committed_at = due, self._monotonic()
         if due:
             self._marked_at = self._committed_at
@@ -311,11 +358,11 @@ class TaskGroup:
             }
         )
 
-    def _tell_markers(self, positions: list[TaskPosition]) -> None:
+    def _tell_markers(self, positions: list[TaskPosition], marks: Sequence[SnapshotMark] = ()) -> None:
         if not positions:
             return
         try:
-            self._producer.commit([], positions)
+            self._producer.commit([], positions, marks)
         except GroupFenced:
             raise
         except Unavailable:

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.position import TaskPosition
+from forebay.runtime.protocol.snapshot_mark import SnapshotMark
 from forebay.runtime.task.commit import TaskCommit
 from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.tail import Tail
@@ -40,7 +41,12 @@ class Committer(Protocol):
 
     def fence(self) -> None: ...
 
-    def commit(self, commits: Sequence[TaskCommit], marked: Sequence[TaskPosition] = ()) -> None: ...
+    def commit(
+        self,
+        commits: Sequence[TaskCommit],
+        marked: Sequence[TaskPosition] = (),
+        marks: Sequence[SnapshotMark] = (),
+    ) -> None: ...
 
     def discard(self) -> None: ...
 

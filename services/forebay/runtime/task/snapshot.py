@@ -8,6 +8,7 @@ from typing import Protocol
 
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.protocol.position import TaskPosition, commits_in
+from forebay.runtime.protocol.snapshot_mark import NUMBER
 from forebay.runtime.stateformat import TaskSnapshot, decode_block, encode_block
 from forebay.runtime.task.state_task import StateTask
 from forebay.stores.blocklog import BlockStorage, Rewriting, append, blocks_of, catch_up, split_changes
@@ -76,8 +77,8 @@ class SnapshotWriter:
             table.clear()
             return None
         if stored is None:
-            if commits_in(table.tag, "") < 0:
-                table.clear()
+            # All changelogs are read then. They may have lost deletes of rows that a standby's old copy still has.
+            table.clear()
             return None
         held = commits_in(table.tag, stored.position.checkpoint, stored.position.sub_topology)
         # As far as the snapshot is not enough: a copy may lack rows of its last commit, which only a tail gives again.
@@ -90,7 +91,8 @@ class SnapshotWriter:
 
     def _is_of_task(self, stored: TaskSnapshot) -> bool:
         """Return whether a snapshot was written for the sub-topology that has this place now, with these stores."""
-        return self._task.was_left(stored.position) and stored.offsets.keys() <= set(self._task.changelog_rows.topics)
+        topics = stored.offsets.keys() - {NUMBER}
+        return self._task.was_left(stored.position) and topics <= set(self._task.changelog_rows.topics)
 
     def renew(self, stored: TaskSnapshot | None) -> bool:
         """Take in what a new lease finds in Spark's state; False where the group has to be built from that anew.

@@ -15,6 +15,8 @@ FETCH = 10_000
 
 _MOST_WAITING = 250_000
 _READING = b"reading"
+_REPLACED_MS = 600_000
+"""How much younger a mark may be that replaced the snapshot's own: some attempts to write a snapshot."""
 
 
 @dataclass(slots=True)
@@ -39,6 +41,15 @@ class Tail:
     """Rows read and not applied yet."""
     newest: bytes | None = None
     """The last position as it was read."""
+    begins: dict[str, int] = field(init=False)
+    """Offsets at which reading began."""
+    mark: int = -1
+    """Number of the snapshot's mark, which must be in each changelog (see `snapshot_mark`); -1: it has none."""
+    marked: set[str] = field(default_factory=set)
+    """Changelogs in which the mark was found."""
+
+    def __post_init__(self) -> None:
+        self.begins = dict(self.offsets)
 
     def take(self, topic: str, key: bytes, value: bytes | None, timestamp: int) -> None:
         """Take in a record of a changelog (`timestamp` in ms)."""
@@ -47,6 +58,24 @@ class Tail:
             return
         row, data = self.rows.row(topic, key, value, timestamp)
         self.waiting[row] = data
+
+    def found_mark(self, topic: str, number: int) -> None:
+        """Take in a mark of a changelog.
+
+        A mark replaces the one before, of which compaction then leaves nothing, and the snapshot that it was written
+        for may not have been stored. If it is little younger than ours, so are the deletes that only ours proves.
+        """
+        if self.mark <= number <= self.mark + _REPLACED_MS:
+            self.marked.add(topic)
+
+    @property
+    def may_lack_deletes(self) -> bool:
+        """Whether deletes of rows that the table holds may be gone from the changelogs."""
+        if self.mark < 0:
+            return False
+        # A changelog that ends where it began holds nothing that could have been deleted meanwhile.
+        read = (topic for topic in self.rows.topics if self.offsets.get(topic, 0) > self.begins.get(topic, 0))
+        return not self.marked.issuperset(read)
 
     @property
     def waits(self) -> bool:

@@ -36,6 +36,7 @@ from forebay.runtime.task.reads import repartition_topics
 from forebay.runtime.task.runner import GroupRunner
 from forebay.runtime.task.snapshot import GroupStorage, Place, SnapshotWriter
 from forebay.runtime.task.state_task import StateTask, TaskSettings
+from forebay.runtime.tombstones import kept_seconds
 from forebay.runtime.worker.reader import GroupReader
 from forebay.runtime.worker.retries import RetryWatch
 from forebay.runtime.worker.surroundings import GroupSurroundings
@@ -110,6 +111,7 @@ def _runner(
         transaction_seconds=spec.transaction_timeout_ms / 1000,
         retries=retries,
     )
+    changelogs = {topic for task in tasks for topic in task.changelog_rows.topics}
     pacing = Pacing(spec.limits)
     group = TaskGroup(
         tasks,
@@ -118,7 +120,9 @@ def _runner(
         producer,
         GroupSurroundings(spec, job, markers, admin, actual_names(service.inputs)),
         pacing,
-        GroupSettings(name, spec.tombstone_ms, spec.limits.idle),
+        GroupSettings(
+            name, spec.tombstone_ms, spec.limits.idle, lambda: int(kept_seconds(spec.kafka, changelogs) * 1_000)
+        ),
     )
     group.begin_with(snapshots)
     return GroupRunner(group, pacing, spec.limits.checkpoint_interval_ms / 1000, progress=group.progress)

@@ -10,6 +10,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 from forebay.kafka.leaders import learn_leaders
 from forebay.runtime.errors import StateConflict, Unavailable
 from forebay.runtime.protocol.position import POSITION
+from forebay.runtime.protocol.snapshot_mark import MARK, number_of
 from forebay.runtime.task.tail import FETCH, Tail
 from forebay.runtime.worker.deadline import leave
 from forebay.runtime.worker.pace import Pace, Reached
@@ -39,15 +40,14 @@ def read_tails(
         StateConflict: a changelog lacks what is asked for. Unavailable.
     """
     consumer = new_consumer()
-    begins = [dict(tail.offsets) for tail in tails]
     try:
         _Reading(name, tails, consumer, telling, stall_seconds).run()
-        mistaken = [(tail, begin) for tail, begin in zip(tails, begins, strict=True) if tail.corrects_formats()]
+        mistaken = [tail for tail in tails if tail.corrects_formats()]
         if mistaken:
-            for tail, begin in mistaken:
-                tail.offsets = begin
+            for tail in mistaken:
+                tail.offsets = dict(tail.begins)
             log.info("%s: stores were converted meanwhile: reading their changelogs in their new format", name)
-            _Reading(name, [tail for tail, _ in mistaken], consumer, telling, stall_seconds).run()
+            _Reading(name, mistaken, consumer, telling, stall_seconds).run()
     except KafkaException as error:
         raise Unavailable(f"can't read the changelogs: {error}") from error
     finally:
@@ -59,6 +59,7 @@ class _Partition:
 
     def __init__(self, tail: Tail, topic: str) -> None:
         self.tail = tail
+        self.topic = topic
         self.waiting = tail.waiting
         self.prefix, self.is_stamped = tail.rows.form(topic)
         self.last: Message | None = None
@@ -118,6 +119,9 @@ class _Reading:
                 part.bytes += len(value)
                 if part.is_stamped:
                     value = pack_time(message.timestamp()[1]) + value
+            elif key == MARK:
+                part.tail.found_mark(part.topic, number_of(message.headers()))
+                continue
             part.waiting[part.prefix + key] = value
         return len(messages) - events, size
 

@@ -13,6 +13,7 @@ from forebay.kafka.leaders import learn_leaders
 from forebay.runtime.broker import topic_gone
 from forebay.runtime.errors import GroupFenced, TopicChanged, TransactionTooLong, Unavailable
 from forebay.runtime.protocol.position import POSITION, TaskPosition
+from forebay.runtime.protocol.snapshot_mark import MARK, SnapshotMark
 from forebay.runtime.task.commit import Destinations, TaskCommit, send
 from forebay.runtime.worker.deadline import DeadlineExceeded, within
 from forebay.runtime.worker.retries import RetryWatch
@@ -88,13 +89,19 @@ class GroupProducer:
             raise failed(error.args[0], "can't begin transactions") from error
         self._producer = producer
 
-    def commit(self, commits: Sequence[TaskCommit], marked: Sequence[TaskPosition] = ()) -> None:
+    def commit(
+        self,
+        commits: Sequence[TaskCommit],
+        marked: Sequence[TaskPosition] = (),
+        marks: Sequence[SnapshotMark] = (),
+    ) -> None:
         """Send everything in one transaction. Raises Unavailable: whether it was committed, the changelogs tell.
 
         After a commit that the client may have repeated the group is not open any more.
 
         Args:
             marked: positions that the marker group is told.
+            marks: of the snapshot that is about to be written.
         """
         producer = self._producer
         if producer is None:
@@ -106,6 +113,8 @@ class GroupProducer:
                 send(queue, commit, self._destinations)
                 place, position = commit.changelogs, commit.position.to_json()
                 queue.produce(place.internal, position, POSITION, place.partition, timestamp=commit.timestamp)
+            for mark in marks:
+                queue.produce(mark.topic, None, MARK, mark.partition, timestamp=mark.timestamp, headers=mark.headers)
             if marked:
                 self._mark(producer, marked)
             queue.drain()

@@ -1,0 +1,61 @@
+"""Completes the tables of a group by its changelogs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+
+from forebay.runtime.protocol.snapshot_mark import NUMBER
+from forebay.runtime.task.snapshot import Place
+from forebay.runtime.task.state_task import StateTask
+from forebay.runtime.task.tail import Tail
+
+log = logging.getLogger(__name__)
+
+
+def replay_changelogs(
+    name: str,
+    tasks: Sequence[StateTask],
+    offsets: Callable[[], Mapping[Place, Mapping[str, int]]],
+    read: Callable[[list[Tail]], None],
+    check: Callable[[StateTask, Tail], object],
+    forget: Callable[[], None],
+    *,
+    is_too_old: bool,
+) -> list[Tail]:
+    """Bring the tables up to the last commit, and return what was read, by task.
+
+    The changelogs are read from the beginning if deletes may be gone from them: by the age of the snapshot, or because
+    the mark of the snapshot is gone (see `snapshot_mark`). The age alone would not do, since it is the difference of
+    two workers' clocks, and the mark alone not if `delete.retention.ms` was lowered meanwhile.
+
+    Args:
+        offsets: from which the changelogs complete each table.
+        check: refuses changelogs that contradict the snapshot, before they replace it.
+        forget: empties the tables, and has the offsets begin at the beginning.
+        is_too_old: whether the offsets are older than deletes are kept.
+    """
+    if is_too_old:
+        log.warning("%s: the snapshot is older than deletes are kept: reading all changelogs", name)
+        forget()
+    tails = _tails(tasks, offsets())
+    read(tails)
+    if any(tail.may_lack_deletes for tail in tails):
+        log.warning(
+            "%s: the snapshot's mark is gone from the changelogs, and deletes with it: reading all of them", name
+        )
+        for task, tail in zip(tasks, tails, strict=True):
+            check(task, tail)
+        forget()
+        tails = _tails(tasks, offsets())
+        read(tails)
+    return tails
+
+
+def _tails(tasks: Sequence[StateTask], offsets: Mapping[Place, Mapping[str, int]]) -> list[Tail]:
+    return [_tail(task, dict(offsets[task.place])) for task in tasks]
+
+
+def _tail(task: StateTask, begins: dict[str, int]) -> Tail:
+    mark = begins.pop(NUMBER, -1)
+    return Tail(task.settings.name, task.rows_as_written(), task.settings.number, task.table, begins, mark=mark)
