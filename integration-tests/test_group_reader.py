@@ -13,6 +13,7 @@ from own_topics import new_topic, send, settings_of, texts, transactional, write
 from forebay.kafka.settings import KafkaSettings
 from forebay.platform import Endpoints
 from forebay.runtime.errors import OffsetsLost
+from forebay.runtime.protocol.gaps import AcceptedGaps
 from forebay.runtime.task import inputs
 from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.partition_queue import InputPartition
@@ -164,6 +165,22 @@ def test_deleted_records_end_the_job_by_name(settings: KafkaSettings, reader: Gr
         OffsetsLost, match=rf"{topic}-0: offset 5 is wanted, but the topic holds 12 to 21.*forebay reset"
     ):
         read(reader, item)
+
+
+def test_deleted_records_are_skipped_if_that_is_accepted(settings: KafkaSettings) -> None:
+    topic = new_topic(settings, "reader")
+    write(settings, topic, texts(20))
+    admin = AdminClient(settings.admin())
+    for future in admin.delete_records([TopicPartition(topic, 0, 12)]).values():
+        future.result(30)
+    consumer = Consumer(settings.consumer(**{"group.id": topic}))
+    accepting = GroupReader(consumer, admin, AcceptedGaps.parse([f"{topic}:0"]))
+    item = task(topic, 5)
+    accepting.assign([item])
+    read(accepting, item)
+    assert taken(item) == [names(20)[12:]]
+    assert item.skipped == {topic: 7}
+    accepting.close()
 
 
 def test_a_topic_that_became_shorter_ends_the_job_by_name(settings: KafkaSettings, reader: GroupReader) -> None:

@@ -14,6 +14,7 @@ from forebay.processor.engine_settings import Emit
 from forebay.runtime.logs import FORMATS
 from forebay.runtime.memory import batch_bytes, memory_bytes
 from forebay.runtime.plan import Trigger
+from forebay.runtime.protocol.gaps import AcceptedGaps, WrongGap
 from forebay.runtime.spec import StartFrom, Tables
 from forebay.runtime.task.pacing import Limits
 
@@ -36,6 +37,14 @@ def _start(_context: click.Context, parameter: click.Parameter, text: str) -> St
     if text.isdecimal():
         return StartFrom("timestamp", int(text))
     raise click.BadParameter(f"{text!r}: give earliest, latest, or a time in ms since the epoch", param=parameter)
+
+
+def _gaps(_context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
+    try:
+        AcceptedGaps.parse(texts)
+    except WrongGap as error:
+        raise click.BadParameter(str(error), param=parameter) from error
+    return texts
 
 
 def _number(name: str, default: int, text: str, low: int = 0, high: int | None = None) -> Any:
@@ -82,6 +91,15 @@ _OPTIONS = (
         "--max-downtime-ms",
         MAX_DOWNTIME_MS,
         "Longest downtime to survive: compacted inputs must keep records as long (min.compaction.lag.ms). 0: any.",
+    ),
+    click.option(
+        "--accept-gap",
+        "accept_gaps",
+        multiple=True,
+        metavar="TOPIC[:PARTITION]",
+        callback=_gaps,
+        help="Continue behind records of this input that were deleted before the job read them; may be given often, "
+        "or with commas.",
     ),
     _number(
         "--max-state-bytes",
@@ -139,7 +157,7 @@ def engine_fields(options: dict[str, Any]) -> dict[str, Any]:
     )
     names = (
         *("dedupe_retention_ms", "max_state_bytes", "max_error_rate", "table_directory", "standby_directory"),
-        *("transaction_timeout_ms", "log_format"),
+        *("transaction_timeout_ms", "log_format", "accept_gaps"),
     )
     return {
         "emit": Emit(options["emit"]),

@@ -35,7 +35,7 @@ from forebay.runtime.matched import find_matches
 from forebay.runtime.metrics import JobMetrics
 from forebay.runtime.plan import Plan
 from forebay.runtime.positions import committed_positions
-from forebay.runtime.prepare import check_topics, count_tasks, find_former, register_contracts
+from forebay.runtime.prepare import check_gaps, check_topics, count_tasks, find_former, register_contracts
 from forebay.runtime.query import JobRunner
 from forebay.runtime.restore import Restore, prepare_restore, refuse_without_positions
 from forebay.runtime.rights import JobRights
@@ -176,6 +176,7 @@ class JobApplication:
             ids = register_contracts(options.kafka, service, self._application)
             written = [topic.name for topic in service.topics(self._application)[len(service.inputs) :]]
             limits = read_topic_limits(options.kafka, written)
+            check_gaps(service, options.engine.get("accept_gaps", ()))
             check_compacted_inputs(options.kafka, service, options.max_downtime_ms)
             check_broker(options.kafka, service, self._application, needs_of(options.engine))
             former = find_former(options.kafka, service, self._application)

@@ -46,6 +46,7 @@ class JobMetrics:
         self._cpu = counter("task_cpu_seconds", "CPU time of tasks' Python threads", "part")
         self._commits = counter("commits", "Commits of tasks")
         self._in = counter("records_in", "Records read", "topic")
+        self._skipped = counter("skipped_offsets", "Offsets deleted before they were read, and given up", "topic")
         self._handed = counter("records_handed", "Records a later sub-topology read", "stage")
         self._out = counter("records_out", "Records committed", "kind")
         self._sent = counter("results", "Outputs committed", "topic")
@@ -88,6 +89,8 @@ class JobMetrics:
         service, place = self._service, (str(passed.part), str(passed.task))
         for topic, count in passed.records_in.items():
             (self._handed if passed.part else self._in).labels(service, topic).inc(count)
+        for topic, count in passed.skipped.items():
+            self._skipped.labels(service, topic).inc(count)
         for topic, count in passed.sent.items():
             self._sent.labels(service, topic).inc(count)
         for kind, count in zip(_KINDS, (passed.outputs, passed.errors, passed.late), strict=True):
@@ -141,6 +144,7 @@ def since(before: TaskFigures | None, now: TaskFigures) -> TaskFigures:
         n=now.n,
         commits=now.commits - before.commits,
         records_in=_less(now.records_in, before.records_in),
+        skipped=_less(now.skipped, before.skipped),
         outputs=now.outputs - before.outputs,
         sent=_less(now.sent, before.sent),
         errors=now.errors - before.errors,

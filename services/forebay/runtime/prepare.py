@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from forebay.catalog import Service, Topic
 from forebay.codec import registering
@@ -16,6 +16,7 @@ from forebay.kafka.registry import SchemaRegistry
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.changelog import former_topics, internal_topic
 from forebay.runtime.errors import StopJob
+from forebay.runtime.protocol.gaps import AcceptedGaps
 from forebay.serde.subjects import connect
 
 log = logging.getLogger(__name__)
@@ -91,6 +92,17 @@ def find_former(kafka: KafkaSettings, service: Service, application: str) -> tup
             ", ".join(former),
         )
     return former
+
+
+def check_gaps(service: Service, accepted: Iterable[str]) -> None:
+    """Refuse to accept gaps of topics that the job does not read. Raises TopicsUnfit."""
+    read = {topic.name for topic in service.inputs}
+    unknown = sorted(AcceptedGaps.parse(accepted).named - read)
+    if unknown:
+        raise TopicsUnfit(
+            f"--accept-gap {', '.join(unknown)}: {service.name} reads {', '.join(sorted(read)) or 'no topic'}: name "
+            "one of its input topics as the broker calls it"
+        )
 
 
 def _create(service: Service, application: str, tasks: int) -> str:

@@ -58,6 +58,7 @@ class JobSpec:
         align: whether a job that ends by itself first moves all closing times of a stage on to the latest of them.
         matched: topics by the pattern that they matched as the job started.
         tombstone_ms: how long the changelogs keep deletes.
+        accept_gaps: inputs whose records may have been deleted before they were read (see protocol.gaps).
         topics: the broker's names of inputs and outputs, where the service declares others.
         former: internal changelogs that belong to no sub-topology any more: of an earlier form of the topology.
         run: identity of the driver's process: figures that an earlier one's workers told are none of its own.
@@ -92,6 +93,7 @@ class JobSpec:
     restore_only: bool = False
     align: bool = False
     tombstone_ms: int = 86_400_000
+    accept_gaps: Sequence[str] = ()
     matched: Mapping[str, Sequence[str]] = field(default_factory=dict)
     topics: Mapping[str, str] = field(default_factory=dict)
     former: Sequence[str] = ()

@@ -42,6 +42,7 @@ class TaskFigures:
     Args:
         latencies: outputs by time from their timestamp to their commit, in steps of LATENCY_MS; of samples.
         latency_ms: the samples' sum.
+        skipped: offsets of inputs that were deleted before they were read, by topic.
         sent: outputs by the topic that the job names.
         stores: rows, bytes, puts and reads by key of each store.
         restore_seconds: how long the rows were read that the worker had not.
@@ -58,6 +59,7 @@ class TaskFigures:
     commits: int = 0
     n: int = 0
     records_in: dict[str, int] = field(default_factory=dict)
+    skipped: dict[str, int] = field(default_factory=dict)
     outputs: int = 0
     sent: dict[str, int] = field(default_factory=dict)
     errors: int = 0
@@ -133,6 +135,10 @@ class TaskFigures:
         finally:
             self.seconds[part] = self.seconds.get(part, 0.0) + time.perf_counter() - wall
             self.cpu_seconds[part] = self.cpu_seconds.get(part, 0.0) + time.thread_time() - cpu
+
+    def skip(self, topic: str, count: int) -> None:
+        """Count offsets of an input that were deleted before they were read."""
+        self.skipped[topic] = self.skipped.get(topic, 0) + count
 
     def stand(self, table: Table) -> None:
         """Note the table's size."""

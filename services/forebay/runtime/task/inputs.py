@@ -64,6 +64,15 @@ class TaskInput:
             count += part.next
         return count
 
+    @property
+    def skipped(self) -> dict[str, int]:
+        """Offsets that were deleted before they were read, by topic; topics without any are left out."""
+        found: dict[str, int] = {}
+        for part in self.partitions:
+            if part.skipped:
+                found[part.topic] = found.get(part.topic, 0) + part.skipped
+        return found
+
     def ready(self, most: int) -> list[list[Message]]:
         """Return the records whose turn has come, about `most`: one list per stream, in the order that breaks ties."""
         if not self.has_waiting:

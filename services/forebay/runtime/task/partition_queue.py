@@ -42,13 +42,15 @@ class InputPartition(Stream):
         until: offset to end at; -1: none.
     """
 
-    __slots__ = ("at_end", "end", "next", "partition", "topic", "until")
+    __slots__ = ("at_end", "end", "next", "partition", "skipped", "topic", "until")
 
     def __init__(self, topic: str, partition: int, rank: int, start: int, until: int = -1, name: str = "") -> None:
         super().__init__((rank, name or topic, partition, ""))
         self.topic = topic
         self.partition = partition
         self.next = start
+        self.skipped = 0
+        """Offsets that were deleted before they were read."""
         self.until = until
         self.end = UNKNOWN
         self.at_end = False
@@ -62,6 +64,11 @@ class InputPartition(Stream):
             return
         self.next, self.at_end = offset + 1, False
         self.queue.append(message)
+
+    def skip(self, offset: int) -> None:
+        """Continue at `offset`: what is before it was deleted."""
+        self.skipped += max(0, offset - self.next)
+        self.next, self.at_end = max(self.next, offset), False
 
     def reached(self, offset: int) -> None:
         """Note that the partition ended at `offset`."""

@@ -102,6 +102,8 @@ class StateTask:
         self._punctuated_at = 0
         self._is_new = True
         self._noted = 0
+        self._skipped: dict[str, int] = {}
+        """What was skipped of the inputs, as far as it is committed."""
 
     def was_left(self, position: TaskPosition) -> bool:
         """Return whether a position is of this task's sub-topology, or of a release that did not name it."""
@@ -126,6 +128,7 @@ class StateTask:
             raise StoreChanged(f"{self.settings.name}: {error}") from error
         self._announcer.forget()
         self._is_new, self._noted, self._is_closed = True, inputs.passed, False
+        self._skipped = {}
 
     def compute(
         self, lease: Lease, clock: int, idle_ms: int, most: int, bounds: Bounds = UNBOUNDED
@@ -190,6 +193,7 @@ class StateTask:
             changed = (key for key in changed if store_of(key) not in self._unlogged)
         self.dirty.update(dict.fromkeys(changed))
         self.position, self._noted = commit.position, self.input.passed
+        self._note_skipped()
         for _, time in commit.times:
             self._announcer.told(time)
         self.figures.took(commit, self.table, self.engine)
@@ -228,8 +232,17 @@ class StateTask:
 
     @property
     def _has_read_much(self) -> bool:
-        """Whether so much of what tells time was read that it has to be noted."""
+        """Whether so many records without data were read that it has to be noted, or records were skipped."""
+        if self.input.skipped != self._skipped:
+            return True
         return bool(self.position.ends) and self.input.passed - self._noted > _TOLD_UNNOTED
+
+    def _note_skipped(self) -> None:
+        skipped = self.input.skipped
+        if skipped != self._skipped:
+            for topic, count in skipped.items():
+                self.figures.skip(topic, count - self._skipped.get(topic, 0))
+            self._skipped = skipped
 
     def _moves(self, position: TaskPosition) -> bool:
         """Tell whether a position without records has to be kept: time moved, or much of what tells time was read."""

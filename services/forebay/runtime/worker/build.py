@@ -24,6 +24,7 @@ from forebay.processor.engine_settings import EngineSettings
 from forebay.renaming import actual_names
 from forebay.runtime.changelog import changelog_topic
 from forebay.runtime.memory import memory_bytes, output_bytes, state_bytes
+from forebay.runtime.protocol.gaps import AcceptedGaps
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.spec import JobSpec, Tables
 from forebay.runtime.stage_log import stage_log
@@ -116,7 +117,11 @@ def _runner(
     group = TaskGroup(
         tasks,
         writers,
-        GroupReader(Consumer(spec.kafka.consumer(**{"group.id": spec.marker_group, **_READING})), admin),
+        GroupReader(
+            Consumer(spec.kafka.consumer(**{"group.id": spec.marker_group, **_READING})),
+            admin,
+            AcceptedGaps.parse(spec.accept_gaps),
+        ),
         producer,
         GroupSurroundings(spec, job, markers, admin, actual_names(service.inputs)),
         pacing,

@@ -12,6 +12,7 @@ from confluent_kafka.admin import AdminClient
 from forebay.kafka.errors import failed, is_forbidden
 from forebay.processor.messages import Message
 from forebay.runtime.errors import OffsetsLost, Unavailable
+from forebay.runtime.protocol.gaps import NO_GAPS, AcceptedGaps
 from forebay.runtime.task.inputs import MOST_WAITING, TaskInput
 from forebay.runtime.task.partition_queue import InputPartition
 from forebay.runtime.task.repartition_queue import RepartitionPartition
@@ -33,9 +34,11 @@ class GroupReader:
     Args:
         consumer: read_committed, with partition end events and auto.offset.reset=error; assigned here.
         admin: asked where partitions end.
+        accepted: input partitions whose records may have been deleted before they were read.
     """
 
-    def __init__(self, consumer: Consumer, admin: AdminClient) -> None:
+    def __init__(self, consumer: Consumer, admin: AdminClient, accepted: AcceptedGaps = NO_GAPS) -> None:
+        self._accepted = accepted
         self._consumer = consumer
         self._admin = admin
         self._parts: dict[Place, list[Part]] = {}
@@ -139,11 +142,11 @@ class GroupReader:
             self._paused.discard(place)
             self._consumer.resume([TopicPartition(*place)])
 
-    def _seek(self, part: RepartitionPartition, offset: int) -> None:
+    def _seek(self, part: Part, offset: int) -> None:
         try:
             self._consumer.seek(TopicPartition(part.topic, part.partition, offset))
         except KafkaException as error:
-            raise Unavailable(f"{part.topic}-{part.partition}: can't read again from {offset}: {error}") from error
+            raise Unavailable(f"{part.topic}-{part.partition}: can't read from {offset}: {error}") from error
 
     def _event(self, error: KafkaError, message: KafkaMessage | Message) -> None:
         topic, number, offset = message.topic(), message.partition(), message.offset()
@@ -152,17 +155,31 @@ class GroupReader:
                 if offset is not None:
                     part.reached(offset)
         elif error.code() == KafkaError._AUTO_OFFSET_RESET:
-            raise self._lost(topic or "", number or 0)
+            self._miss(topic or "", number or 0)
         elif error.fatal() or is_forbidden(error):
             raise failed(error, f"can't read {'the input' if topic is None else f'{topic}-{number}'}")
         else:
             log.warning("reading %s-%s: %s: still trying", topic, number, error)
 
-    def _lost(self, topic: str, number: int) -> OffsetsLost:
-        wanted = min((part.next for part in self._parts.get((topic, number), ())), default=-1)
+    def _miss(self, topic: str, number: int) -> None:
+        """Continue behind records that were deleted before they were read, if that is accepted. Raises OffsetsLost."""
+        parts = self._parts.get((topic, number), [])
+        inputs = [part for part in parts if isinstance(part, InputPartition)]
+        wanted = min((part.next for part in parts), default=-1)
         low, high = self._consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=_LOOK_SECONDS)
-        return OffsetsLost(
+        is_gap = bool(inputs) and wanted < low
+        if is_gap and (topic, number) in self._accepted:
+            log.warning(
+                "%s-%d: offsets %d to %d were deleted before they were read: continuing at %d, as --accept-gap says",
+                *(topic, number, wanted, low - 1, low),
+            )
+            for part in inputs:
+                part.skip(low)
+            self._seek(inputs[0], low)
+            return
+        accept = f"; or give them up with --accept-gap {topic}:{number}" if is_gap else ""
+        raise OffsetsLost(
             f"{topic}-{number}: offset {wanted} is wanted, but the topic holds {low} to "
             f"{high}: records were deleted before they were read (retention, truncation, topic recreated). Restore "
-            "them, or start over with `forebay reset`; give topics with old event times retention.ms=-1"
+            f"them{accept}; or start over with `forebay reset`. Give topics with old event times retention.ms=-1"
         )

@@ -1,0 +1,124 @@
+"""Input that was deleted before it was read stops the job, unless the operator names the topic or partition."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from forebay.catalog import find_service
+from forebay.runtime.errors import OffsetsLost
+from forebay.runtime.metrics import JobMetrics
+from forebay.runtime.prepare import TopicsUnfit, check_gaps
+from forebay.runtime.protocol.gaps import NO_GAPS, AcceptedGaps, WrongGap
+from forebay.runtime.worker.reader import GroupReader
+from tests.runtime.group_bench import GroupBench
+from tests.runtime.task_records import TOPIC, Total
+
+
+class Bench(GroupBench):
+    """A job whose operator accepts some gaps."""
+
+    accepted = NO_GAPS
+
+    def worker(self) -> None:
+        super().worker()
+        reader: Any = self.group._reader
+        accepting: Any = GroupReader(reader._consumer, reader._admin, self.accepted)
+        self.group._reader = self.group._gathering._reader = accepting
+        self.group._idleness._reader = accepting
+
+    def accept(self, *texts: str) -> None:
+        """Continue in a new process with these gaps accepted."""
+        self.accepted = AcceptedGaps.parse(texts)
+        self.group.abandon()
+        self.worker()
+
+    def retain_from(self, offset: int) -> None:
+        """Have retention delete what is before an offset."""
+        for _ in self.broker.partitions:
+            self.broker.settle()
+        self.broker.delete_before((TOPIC, 0), offset)
+
+
+def job_with_a_gap(unread_after_it: int = 1) -> Bench:
+    bench = Bench()
+    bench.feed(("a", 10, 1), ("a", 20, 2))
+    bench.run()
+    bench.feed(("a", 30, 4), ("a", 40, 8))
+    for number in range(unread_after_it):
+        bench.feed(("a", 50 + number, 16))
+    bench.retain_from(4)
+    bench.accept()
+    return bench
+
+
+def test_a_gap_stops_the_job_and_the_message_names_what_accepts_it() -> None:
+    bench = job_with_a_gap()
+    with pytest.raises(OffsetsLost, match=rf"{TOPIC}-0: offset 2 is wanted, but the topic holds 4 to 5.*--accept-gap"):
+        bench.run()
+
+
+@pytest.mark.parametrize("text", [TOPIC, f"{TOPIC}:0", f"other,{TOPIC}:0", f"{TOPIC}:7,{TOPIC}"])
+def test_an_accepted_gap_is_skipped_logged_and_counted(text: str, caplog: pytest.LogCaptureFixture) -> None:
+    bench = job_with_a_gap()
+    bench.accept(text)
+    bench.run()
+    assert bench.outputs()[-1] == ("a", Total(1 + 2 + 16, 3)), "the state is kept"
+    assert f"{TOPIC}-0: offsets 2 to 3 were deleted before they were read: continuing at 4" in caplog.text
+    metrics = JobMetrics("sums")
+    bench.task.figures.sign(1)
+    metrics.observe([bench.task.figures])
+    assert metrics.registry.get_sample_value("forebay_skipped_offsets_total", {"service": "sums", "topic": TOPIC}) == 2
+
+
+@pytest.mark.parametrize("text", ["other", f"{TOPIC}:1", f"{TOPIC}x"])
+def test_a_gap_of_another_name_is_not_accepted(text: str) -> None:
+    bench = job_with_a_gap()
+    bench.accept(text)
+    with pytest.raises(OffsetsLost):
+        bench.run()
+
+
+def test_a_gap_without_records_behind_it_is_committed_and_not_met_again() -> None:
+    bench = job_with_a_gap(unread_after_it=0)
+    bench.accept(TOPIC)
+    bench.run()
+    assert bench.positions()[-1].ends == ((TOPIC, 0, 4),)
+    bench.accept()
+    bench.feed(("a", 60, 32))
+    bench.run()
+    assert bench.outputs()[-1] == ("a", Total(1 + 2 + 32, 3))
+
+
+def test_an_offset_behind_the_end_is_no_gap() -> None:
+    """A topic that became shorter was recreated: what it holds now was not asked for."""
+    bench = job_with_a_gap()
+    bench.accept(TOPIC)
+    bench.run()
+    partition = bench.broker.partitions[TOPIC, 0]
+    partition.low, partition.end, partition.records = 0, 1, []
+    bench.accept(TOPIC)
+    with pytest.raises(OffsetsLost, match="offset 5 is wanted, but the topic holds 0 to 1"):
+        bench.run()
+
+
+@pytest.mark.parametrize("text", ["", "a,,b", ":3", "orders:", "orders:-1", "orders:x", "orders:1:2"])
+def test_what_names_nothing_is_refused(text: str) -> None:
+    with pytest.raises(WrongGap, match="such as orders:3"):
+        AcceptedGaps.parse([text])
+
+
+def test_topics_that_the_job_does_not_read_are_refused_at_the_start() -> None:
+    service = find_service("user-sessions")
+    check_gaps(service, ["user_activity", "user_activity:3"])
+    with pytest.raises(TopicsUnfit, match="--accept-gap clicks: user-sessions reads user_activity"):
+        check_gaps(service, ["user_activity,clicks:1"])
+
+
+def test_figures_of_a_release_without_the_count_are_read() -> None:
+    bench = job_with_a_gap()
+    figures = dataclasses.replace(bench.task.figures, skipped={TOPIC: 2})
+    assert type(figures).from_json(figures.to_json()).skipped == {TOPIC: 2}
+    assert type(figures).from_json('{"part": 0, "task": 0}').skipped == {}
