@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
+import psutil
 import pytest
 from bench import Bench, Rules
 from faults.feeder import Steady
@@ -69,6 +72,45 @@ def test_killed_at_any_moment_the_job_is_exact(bench: Bench, load: Steady, posit
     expected = bench.check()
     assert sum(map(len, expected.outputs.values())) > 5_000
     assert len(expected.errors) > 50
+
+
+@pytest.mark.timeout(400)
+def test_a_frozen_worker_is_killed_and_the_other_groups_go_on(
+    bench: Bench, load: Steady, positions: PositionWatch
+) -> None:
+    """One that is stopped, or stuck in native code, would hold up the leases of all groups."""
+    job = bench.job("--slots", "2", "--checkpoint-interval-ms", "10000")
+    until_committed(job, positions, 40)
+    frozen, *others = [worker for worker in job.workers() if len(worker.threads()) > 5]
+    frozen.suspend()
+    job.until(lambda: not is_there(frozen), "the frozen worker is killed", 120)
+    assert all(is_there(other) for other in others)
+    until_all_committed(job, positions)
+    replaced = f"the worker process {frozen.pid} has ended"
+    job.until(lambda: replaced in job.text(), "the operator is warned")
+    assert 'forebay_worker_restarts_total{service="user-sessions"} 1.0' in job.http("/metrics")[1]
+    load.close()
+    job.until(bench.has_read_everything, "everything is read")
+    assert job.terminate() == 0
+    bench.drain("--slots", "2")
+    bench.check()
+
+
+def is_there(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
+
+
+def until_all_committed(job: JobProcess, positions: PositionWatch) -> None:
+    """Wait until each task has committed again."""
+    before = {place: position["n"] for place, position in positions.read().items()}
+
+    def have_all() -> bool:
+        now = positions.read()
+        return all(now[place]["n"] > n for place, n in before.items())
+
+    job.until(have_all, "a commit of every task")
 
 
 def until_committed(job: JobProcess, positions: PositionWatch, count: int) -> None:

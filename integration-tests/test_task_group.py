@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from bench import INPUT, Bench
@@ -21,9 +22,10 @@ from forebay.kafka.topics import spec_of
 from forebay.platform import Platform
 from forebay.processor import Context
 from forebay.producing.base import FIXED_START_MS, Options
-from forebay.runtime.errors import OffsetsLost, StateConflict
+from forebay.runtime.errors import GroupFenced, OffsetsLost, StateConflict
 from forebay.runtime.task import turns
 from forebay.runtime.task.pacing import Limits
+from forebay.runtime.worker import send_queue, transaction
 from user_sessions.logic import UserSessions
 from user_sessions.model import UserActivity, UserSessionStats
 
@@ -66,6 +68,44 @@ def test_of_two_workers_of_a_group_only_the_later_one_commits(bench: Bench) -> N
     zombie.group.abandon()
     assert not zombie.group.is_open
     successor.read_everything()
+    bench.check()
+
+
+POINTS: dict[str, tuple[object, str]] = {
+    "before a record is sent": (transaction, "send"),
+    "before the offsets are sent": (transaction.GroupProducer, "_mark"),
+    "before the records are through": (send_queue.SendQueue, "drain"),
+}
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_worker_whose_producer_is_fenced_ends_wherever_its_transaction_is(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    """Any fatal error of a producer is one, not only that of the call which meets the fencing first."""
+    feed(bench, 1)
+    zombie = LoopWorker(bench).open()
+    zombie.until(zombie.cycle)
+    where, name = POINTS[point]
+    original = getattr(where, name)
+    successors: list[LoopWorker] = []
+
+    def fenced(*arguments: Any) -> Any:
+        if not successors:
+            successors.append(LoopWorker(bench))
+            successors[0].open()
+        result = original(*arguments)
+        producer: Any = zombie.group._producer
+        producer._producer.flush(10)
+        return result
+
+    monkeypatch.setattr(where, name, fenced)
+    feed(bench, 2)
+    with pytest.raises(GroupFenced):
+        zombie.until(lambda: False)
+    zombie.group.abandon()
+    monkeypatch.undo()
+    successors[0].read_everything()
     bench.check()
 
 

@@ -16,7 +16,7 @@ class Figures:
         records_in: records read.
         outputs, errors, late: records committed, by kind.
         duplicates: records recognized as repetitions.
-        restarts: starts of the query after a failure.
+        restarts: of the query after a failure, and of workers.
         lag: records waiting; None while unknown.
         state_rows, state_bytes: of all tasks' tables.
         stream_time_s: of the task that is furthest behind, seconds since the epoch; None before the first record.
@@ -53,7 +53,7 @@ def read_figures(samples: Samples, service: str) -> Figures:
         errors=total("records_out_total", kind="errors"),
         late=total("records_out_total", kind="late"),
         duplicates=total("duplicates_total"),
-        restarts=total("query_restarts_total"),
+        restarts=total("query_restarts_total") + total("worker_restarts_total"),
         lag=int(sum(lags)) if lags else None,
         state_rows=total("state_rows"),
         state_bytes=total("state_bytes"),

@@ -45,6 +45,7 @@ from forebay.runtime.spec import JobSpec, needs_of
 from forebay.runtime.task.figures import TaskFigures
 from forebay.runtime.tombstones import kept_seconds
 from forebay.runtime.watch import Watcher
+from forebay.runtime.worker_restarts import WorkerRestarts
 
 log = logging.getLogger(__name__)
 
@@ -107,6 +108,7 @@ class JobApplication:
         check_agreement(declared, job, job.settings(**self._logic))
         self.metrics = JobMetrics(self._service.name)
         self.health = Health()
+        self._worker_restarts = WorkerRestarts(self._application, self.metrics)
         self._stopping = Flag()
         self._runner: JobRunner | None = None
         self._logged: dict[str, int] = {}
@@ -279,6 +281,8 @@ class JobApplication:
     def _observe(self, figures: list[TaskFigures], trouble: str) -> None:
         """Take in the tasks' figures, as they tell them while their leases run, or at their end."""
         told = self.metrics.observe(figures)
+        if self._runner is not None:
+            self._worker_restarts.observe(figures, self._runner.query_started)
         if trouble:
             self._troubled(trouble)
         elif told:

@@ -49,7 +49,12 @@ class GroupFenced(Unavailable):
     """Another worker has taken over the task group: this one has nothing to say any more."""
 
 
+class ClientFailed(GroupFenced):
+    """A producer or consumer met a fatal error. Its worker ends, as one that was fenced off."""
+
+
 __all__ = [
+    "ClientFailed",
     "GroupFenced",
     "OffsetsLost",
     "StateConflict",

@@ -11,13 +11,15 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import uvicorn
+
+from forebay.runtime.http_connections import HEALTH, BoundedServer, Connections, affordable
 
 log = logging.getLogger(__name__)
 
@@ -83,10 +85,10 @@ class Limits:
     """What a server takes at once; more is refused.
 
     Args:
-        connections: open at the same time.
+        connections: open at the same time. One without a request makes room for a new one.
         answers: made at the same time; further requests wait.
         streams: answers in pieces that are followed at the same time.
-        seconds: for a request's body to arrive.
+        seconds: for a request to arrive, and as long again for its body.
     """
 
     connections: int = 1_000
@@ -123,9 +125,11 @@ class _Application:
 
     def __init__(self, answer: Callable[[Request], Answer], limits: Limits, local: bool) -> None:
         self._answer = answer
+        self._answering = 0
         self._local = local
         self._limits = limits
         self._threads = ThreadPoolExecutor(limits.answers, "http")
+        self._health = ThreadPoolExecutor(2, "http-health")
         # Else two servers that forward to each other could each wait for a thread of the other.
         self._forwarded = ThreadPoolExecutor(2 * limits.answers, "http-forwarded")
         self._followers = ThreadPoolExecutor(limits.streams, "http-stream")
@@ -133,12 +137,16 @@ class _Application:
         self.is_over = False
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        found = await self._answered(scope, receive)
-        if isinstance(found.body, bytes):
-            await self._begin(found, send, len(found.body))
-            await send({"type": "http.response.body", "body": found.body})
-        else:
-            await self._follow(found, found.body, receive, send)
+        self._answering += 1
+        try:
+            found = await self._answered(scope, receive)
+            if isinstance(found.body, bytes):
+                await self._begin(found, send, len(found.body))
+                await send({"type": "http.response.body", "body": found.body})
+            else:
+                await self._follow(found, found.body, receive, send)
+        finally:
+            self._answering -= 1
 
     async def _answered(self, scope: Any, receive: Any) -> Answer:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
@@ -162,7 +170,10 @@ class _Application:
         more = {"method": method, "body": body, "accept": headers.get("accept", "")}
         more["forwarded"] = headers.get("forebay-forwarded", "")
         request = Request.of(target, headers.get("authorization", ""), **more)
-        threads = self._forwarded if request.forwarded else self._threads
+        is_health = request.path in HEALTH
+        if self._answering > self._limits.connections and not is_health:
+            return refusal(503, f"{self._limits.connections} requests are being answered: ask later")
+        threads = self._health if is_health else self._forwarded if request.forwarded else self._threads
         try:
             return await asyncio.get_running_loop().run_in_executor(threads, self._answer, request)
         except Exception:
@@ -205,7 +216,7 @@ class _Application:
 
     def close(self) -> None:
         """Begin no further answers."""
-        for threads in (self._threads, self._forwarded, self._followers):
+        for threads in (self._threads, self._health, self._forwarded, self._followers):
             threads.shutdown(wait=False, cancel_futures=True)
 
 
@@ -252,10 +263,11 @@ class HttpServer:
         limits: Limits = Limits(),
         tls: Tls | None = None,
     ) -> None:
+        limits = replace(limits, connections=affordable(limits.connections))
         self._application = _Application(answer, limits, _is_loopback(host))
         config = uvicorn.Config(
             self._application,
-            http="h11",
+            http=Connections(limits.connections, limits.seconds).protocol(),
             ws="none",
             lifespan="off",
             loop="asyncio",
@@ -264,7 +276,6 @@ class HttpServer:
             log_level="warning",
             access_log=False,
             server_header=False,
-            limit_concurrency=limits.connections,
             timeout_keep_alive=_IDLE_SECONDS,
             timeout_graceful_shutdown=_END_SECONDS,
             ssl_certfile=None if tls is None else str(tls.certificate),
@@ -273,7 +284,7 @@ class HttpServer:
         config.load()
         self._socket = _listening(host, port)
         self.port: int = self._socket.getsockname()[1]
-        self._server = uvicorn.Server(config)
+        self._server = BoundedServer(config, 0.0 if tls is None else limits.seconds)
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],), name="http", daemon=True)
         self._thread.start()
 

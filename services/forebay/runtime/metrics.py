@@ -64,8 +64,10 @@ class JobMetrics:
         self._lag = gauge("lag_records", "Records waiting", "topic", "partition")
         self._restarts = counter("query_restarts", "Times the query was started again after a failure")
 
+        self._worker_restarts = counter("worker_restarts", "Times a worker was replaced while the query ran")
+
         # Counters begin at 0, or a rate would not see what comes first.
-        for zero in (self._restarts, self._duplicates, self._commits):
+        for zero in (self._restarts, self._worker_restarts, self._duplicates, self._commits):
             zero.labels(service)
         for kind in _KINDS:
             self._out.labels(service, kind)
@@ -130,6 +132,10 @@ class JobMetrics:
     def restarted(self) -> None:
         """Count a start of the query after a failure."""
         self._restarts.labels(self._service).inc()
+
+    def worker_restarted(self) -> None:
+        """Count a worker that was replaced while the query ran."""
+        self._worker_restarts.labels(self._service).inc()
 
 
 def since(before: TaskFigures | None, now: TaskFigures) -> TaskFigures:

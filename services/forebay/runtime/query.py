@@ -47,7 +47,15 @@ _SILENT = "a process of the query ended without a word (killed, or out of memory
 _OTHER_CODE = "OtherCodeError"
 _LONGEST_PAUSE_UPGRADING = 3.0
 """Executors are replaced one by one: whenever one has come, the work can go on."""
-_PASSES = ("Unavailable", "GroupFenced", "NotAuthorized", "Python worker failed to connect back", _OTHER_CODE, *PASSING)
+_PASSES = (
+    "Unavailable",
+    "GroupFenced",
+    "ClientFailed",
+    "NotAuthorized",
+    "Python worker failed to connect back",
+    _OTHER_CODE,
+    *PASSING,
+)
 """What a broker or registry says that is down or refuses us, Spark (after 10 s) on a busy machine, executors of another
 release, a full volume."""
 
@@ -95,6 +103,8 @@ class JobRunner:
         self._abandoning = threading.Event()
         self._progressed = threading.Event()
         self.query: StreamingQuery | None = None
+        self.query_started = time.monotonic()
+        """When the query was started last, by the monotonic clock."""
 
     def stop(self) -> None:
         """Ask the job to end once its running leases have. Safe in a signal handler."""
@@ -179,6 +189,7 @@ class JobRunner:
         with suppress(KafkaException):
             control.end_leases(is_followed=True)
         query = self.query = writer.start()
+        self.query_started = time.monotonic()
         asked_at = told_at = 0.0
         try:
             while not query.awaitTermination(0.2):  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ from functools import cache
 from multiprocessing.connection import Connection
 
 from forebay.kafka.librdkafka_log import end_when_starved
-from forebay.runtime.errors import Unavailable
+from forebay.runtime.errors import GroupFenced, Unavailable
 from forebay.runtime.logs import configure_logging
 from forebay.runtime.memory import collect_seldom
 from forebay.runtime.outliving import is_outliving, outlive
@@ -29,6 +29,7 @@ from forebay.runtime.spec import JobSpec, recall_matches
 from forebay.runtime.task.clock import now_ms
 from forebay.runtime.task.keeping import SnapshotKeeper
 from forebay.runtime.task.runner import GroupRunner, LoopBusy
+from forebay.runtime.watchdog import die_when_silent
 from forebay.runtime.worker.build import build_group
 
 log = logging.getLogger(__name__)
@@ -61,6 +62,7 @@ def hold(spec: JobSpec, lease: str, storage: LeaseStorage) -> str:
     configure_logging(spec.log_format)
     collect_seldom()
     end_when_starved()
+    die_when_silent()
     outlive(_is_working)
     _listen()
     return json.dumps(_held(spec, Lease.from_json(lease), storage))
@@ -206,6 +208,9 @@ class _Holding:
             runner = build_group(self._spec, self._lease, self._storage)
             try:
                 runner.start(self._lease)
+            except GroupFenced:
+                runner.stop()
+                raise
             except Unavailable as error:
                 if str(error) != told:
                     told = str(error)

@@ -46,7 +46,9 @@ class LeaseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
     def _planner(self) -> LeasePlanner:
         if self._opened is None:
             from forebay.runtime.spark.planner import LeasePlanner  # noqa: PLC0415 (most processes plan nothing)
+            from forebay.runtime.watchdog import die_when_silent  # noqa: PLC0415 (nor die of it)
 
+            die_when_silent()
             spec = self._spec.open()
             configure_logging(spec.log_format)
             self._opened = LeasePlanner(spec)

@@ -18,6 +18,7 @@ from forebay.runtime.task.partition_queue import InputPartition
 from forebay.runtime.task.repartition_queue import RepartitionPartition
 from forebay.runtime.worker.deadline import leave
 from forebay.runtime.worker.ends import high_watermarks, last_stable
+from forebay.runtime.worker.lost_clients import refuse_lost
 
 log = logging.getLogger(__name__)
 
@@ -156,7 +157,9 @@ class GroupReader:
                     part.reached(offset)
         elif error.code() == KafkaError._AUTO_OFFSET_RESET:
             self._miss(topic or "", number or 0)
-        elif error.fatal() or is_forbidden(error):
+        elif error.fatal():
+            refuse_lost(error)
+        elif is_forbidden(error):
             raise failed(error, f"can't read {'the input' if topic is None else f'{topic}-{number}'}")
         else:
             log.warning("reading %s-%s: %s: still trying", topic, number, error)

@@ -11,11 +11,12 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from forebay.kafka.errors import failed, is_forbidden
 from forebay.kafka.leaders import learn_leaders
 from forebay.runtime.broker import topic_gone
-from forebay.runtime.errors import GroupFenced, TopicChanged, TransactionTooLong, Unavailable
+from forebay.runtime.errors import TopicChanged, TransactionTooLong, Unavailable
 from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.runtime.protocol.snapshot_mark import MARK, SnapshotMark
 from forebay.runtime.task.commit import Destinations, TaskCommit, send
 from forebay.runtime.worker.deadline import DeadlineExceeded, within
+from forebay.runtime.worker.lost_clients import refuse_lost
 from forebay.runtime.worker.retries import RetryWatch
 from forebay.runtime.worker.send_queue import SendQueue
 
@@ -24,8 +25,6 @@ log = logging.getLogger(__name__)
 _OFFSETS_SECONDS = 10.0
 """librdkafka 2.16 may never come back from sending offsets when the broker goes away meanwhile, whatever timeout it is
 given (its issues 5456 and 5511)."""
-
-_FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)
 
 _stuck: list[Producer] = []
 """Producers a thread still works on: destroying one would wait for that thread. Their worker ends soon."""
@@ -80,12 +79,17 @@ class GroupProducer:
         return self._producer is not None
 
     def fence(self) -> None:
-        """Fence off and abort whoever wrote for this group before. Raises Unavailable."""
+        """Fence off the producer that wrote for this group before, and abort its transaction.
+
+        Raises:
+            GroupFenced: another worker did the same at this moment. Unavailable.
+        """
         producer = self._new_producer()
         try:
             learn_leaders(producer, [self._destinations.errors], self._timeout)
             producer.init_transactions(self._timeout)
         except KafkaException as error:
+            refuse_lost(error.args[0])
             raise failed(error.args[0], "can't begin transactions") from error
         self._producer = producer
 
@@ -135,13 +139,14 @@ class GroupProducer:
             raise
         except KafkaException as error:
             cause = _cause(producer, error.args[0])
-            if cause.code() in _FENCED:
-                raise GroupFenced(f"another worker commits for this group now ({cause.name()})") from error
+            refuse_lost(cause)
             self._abort(producer, cause)
             if not is_forbidden(cause):
                 self._refuse_missing(producer, commits)
             raise failed(cause, "the transaction was not committed") from error
         except Unavailable as error:
+            # Of a producer that can't be used any more nothing is taken, as if the broker were away.
+            refuse_lost(_cause(producer, KafkaError(KafkaError._STATE)))
             self._refuse_missing(producer, commits)
             raise Unavailable(f"the transaction was not committed: {error}") from error
 
@@ -162,8 +167,10 @@ class GroupProducer:
     def _abort(self, producer: Producer, error: KafkaError) -> None:
         """Abort what can't be committed: an open transaction hides what comes behind it until it ends."""
         if error.txn_requires_abort():
-            with suppress(KafkaException):
+            try:
                 producer.abort_transaction(self._timeout)
+            except KafkaException as failure:
+                refuse_lost(_cause(producer, failure.args[0]))
 
     def _refuse_missing(self, producer: Producer, commits: Sequence[TaskCommit]) -> None:
         """Find out whether a commit failed because a topic is gone (TopicChanged) or hidden from us (NotAuthorized)."""
@@ -183,7 +190,7 @@ class GroupProducer:
 
 def _cause(producer: Producer, error: KafkaError) -> KafkaError:
     """Return why a transaction is in error, where the call that met it only says that it is."""
-    if error.code() != KafkaError._STATE:
+    if error.code() not in (KafkaError._STATE, KafkaError._FATAL):
         return error
     try:
         # Refused in an open transaction; in one that must be aborted with the error that made it so.

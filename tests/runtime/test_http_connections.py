@@ -1,0 +1,163 @@
+"""Connections that send nothing, or never end a request, keep nobody from an answer."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import resource
+import socket
+import ssl
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from forebay.runtime.http import Answer, HttpServer, Limits, Request, Tls
+from forebay.runtime.http_connections import affordable
+
+HOST = "127.0.0.1"
+KINDS = {
+    "nothing": b"",
+    "half a line": b"GET /heal",
+    "half a head": b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ",
+    "half of a second request": b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\nGET /again HTT",
+}
+Start = Callable[..., HttpServer]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    servers: list[HttpServer] = []
+
+    def started(answer: Callable[[Request], Answer], limits: Limits, tls: Tls | None = None) -> HttpServer:
+        servers.append(HttpServer(answer, HOST, 0, limits, tls))
+        return servers[-1]
+
+    yield started
+    for server in servers:
+        server.close()
+
+
+@pytest.fixture
+def sockets() -> Iterator[contextlib.ExitStack]:
+    with contextlib.ExitStack() as stack:
+        yield stack
+
+
+def certificate(folder: Path) -> Tls:
+    """Make a certificate for localhost."""
+    made = Tls(folder / "certificate.pem", folder / "key.pem")
+    what = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    files = ["-keyout", str(made.key), "-out", str(made.certificate), "-addext", "subjectAltName=DNS:localhost"]
+    subprocess.run(["openssl", *what, *files], check=True, capture_output=True)
+    return made
+
+
+def path_of(request: Request) -> Answer:
+    return Answer(200, "text/plain", "/".join(request.path).encode())
+
+
+def get(server: HttpServer, path: str) -> tuple[int, bytes]:
+    connection = http.client.HTTPConnection(HOST, server.port, timeout=30)
+    try:
+        connection.request("GET", path)
+        response = connection.getresponse()
+        return response.status, response.read()
+    finally:
+        connection.close()
+
+
+def idle(server: HttpServer, stack: contextlib.ExitStack, count: int, sent: bytes) -> list[socket.socket]:
+    made = [stack.enter_context(socket.create_connection((HOST, server.port), timeout=30)) for _ in range(count)]
+    for each in made:
+        each.sendall(sent)
+    return made
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_they_make_room_for_those_that_ask(start: Start, sockets: contextlib.ExitStack, kind: str) -> None:
+    server = start(path_of, Limits(connections=50, seconds=600))
+    idle(server, sockets, 120, KINDS[kind])
+    for path in ("/healthz", "/metrics", "/stores/profiles"):
+        assert get(server, path) == (200, path[1:].encode())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_they_are_closed_after_a_while(start: Start, sockets: contextlib.ExitStack, kind: str) -> None:
+    server = start(path_of, Limits(seconds=0.3))
+    (made,) = idle(server, sockets, 1, KINDS[kind])
+    with contextlib.suppress(ConnectionError):
+        while made.recv(65_536):
+            pass
+
+
+def test_one_that_sends_a_letter_now_and_then_gets_no_more_time(start: Start, sockets: contextlib.ExitStack) -> None:
+    server = start(path_of, Limits(seconds=0.5))
+    (made,) = idle(server, sockets, 1, b"GET /")
+    made.settimeout(0.05)
+    for _ in range(500):
+        try:
+            made.sendall(b"x")
+            assert made.recv(1) == b""
+        except TimeoutError:
+            continue
+        except ConnectionError:
+            break
+    else:
+        pytest.fail("it is still open")
+
+
+@pytest.mark.parametrize("sent", [b"", b"\x16\x03"])
+def test_a_handshake_that_does_not_come_is_closed(
+    start: Start, sockets: contextlib.ExitStack, tmp_path: Path, sent: bytes
+) -> None:
+    tls = certificate(tmp_path)
+    server = start(path_of, Limits(seconds=0.3), tls)
+    (made,) = idle(server, sockets, 1, sent)
+    with contextlib.suppress(ConnectionError):
+        while made.recv(65_536):
+            pass
+    context = ssl.create_default_context(cafile=str(tls.certificate))
+    connection = http.client.HTTPSConnection("localhost", server.port, timeout=30, context=context)
+    connection.request("GET", "/healthz")
+    assert connection.getresponse().status == 200
+    connection.close()
+
+
+def test_health_is_answered_while_all_others_are_busy(start: Start, sockets: contextlib.ExitStack) -> None:
+    may_end, begun = threading.Event(), threading.Semaphore(0)
+
+    def answer(request: Request) -> Answer:
+        if request.path == ("slow",):
+            begun.release()
+            assert may_end.wait(30)
+        return path_of(request)
+
+    server = start(answer, Limits(connections=10, answers=4, seconds=30))
+    busy = idle(server, sockets, 11, b"GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    for _ in range(4):
+        assert begun.acquire(timeout=30)
+    for path in ("/healthz", "/readyz", "/metrics"):
+        assert get(server, path) == (200, path[1:].encode())
+    assert get(server, "/other")[0] == 503
+    may_end.set()
+    assert busy[0].recv(100).startswith(b"HTTP/1.1 200")
+
+
+def test_a_connection_that_is_used_again_and_again_stays(start: Start) -> None:
+    server = start(path_of, Limits(seconds=0.3))
+    connection = http.client.HTTPConnection(HOST, server.port, timeout=30)
+    until = time.monotonic() + 0.9
+    while time.monotonic() < until:
+        connection.request("GET", "/again")
+        assert connection.getresponse().read() == b"again"
+    connection.close()
+
+
+def test_there_are_never_more_than_the_process_may_open() -> None:
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    assert affordable(10) == 10
+    assert affordable(1 << 40) < soft // 2

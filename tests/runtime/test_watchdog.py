@@ -1,0 +1,43 @@
+"""A process that shows no life is killed, whatever keeps it; one that works is not."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+SECONDS = 1.0
+BEGIN = f"from forebay.runtime.watchdog import die_when_silent\ndie_when_silent({SECONDS})\n"
+
+FROZEN = {
+    "stopped": "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)",
+    "stuck in native code": "import ctypes\nctypes.PyDLL(None).sleep(60)",
+    "stopped while it works": (
+        "import os, signal, threading\n"
+        "threading.Thread(target=lambda: sum(range(10**12)), daemon=True).start()\n"
+        "os.kill(os.getpid(), signal.SIGSTOP)"
+    ),
+}
+ALIVE = {
+    "waiting": f"import time\ntime.sleep({3 * SECONDS})",
+    "waiting in native code that lets others run": "import ctypes\nctypes.CDLL(None).sleep(3)",
+    "busy": f"import time\nend = time.monotonic() + {3 * SECONDS}\nwhile time.monotonic() < end:\n    sum(range(1000))",
+}
+
+
+def ended(code: str) -> int:
+    return subprocess.run([sys.executable, "-c", BEGIN + code], timeout=50, check=False).returncode
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("how", FROZEN)
+def test_a_frozen_process_is_killed(how: str) -> None:
+    assert ended(FROZEN[how]) == -signal.SIGKILL
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("how", ALIVE)
+def test_a_live_process_is_not(how: str) -> None:
+    assert ended(ALIVE[how]) == 0
