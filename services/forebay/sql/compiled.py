@@ -12,6 +12,9 @@ GENERATED = "<sql>"
 """Module that generated functions are of: none that can be imported, so a copy of them has what they use."""
 STOPS = (limits.LimitReached, MemoryError)
 """What an expression may raise; everything else makes its column null."""
+_MANY_COLUMNS = 64
+"""From so many on, the sizes of a row's columns are counted, as of rows with functions that are limited."""
+_COLUMNS_AT_A_TIME = 16
 SIMPLE = re.compile(r"\w+(\[-?\d+\])*|-?\d+(\.\d+)?|'[^'\\]*'")
 """Source of what can't fail and costs nothing: names, items of rows, plain literals."""
 
@@ -25,16 +28,24 @@ def compiled(parameters: str, sources: Sequence[str], namespace: dict[str, Any])
         parameters: of the function, with commas.
     """
     lines = [f"def made({parameters}):"]
+    if len(sources) > _MANY_COLUMNS:
+        namespace = {**namespace, "BEGIN": limits.begin}
     lines += [f" {name}()" for name, value in namespace.items() if value is limits.begin]
+    is_counted = len(lines) > 1 or len(sources) > _MANY_COLUMNS
     results = []
+    computed: list[str] = []
     for number, source in enumerate(sources):
         if SIMPLE.fullmatch(source) or source == "None":
             results.append(source)
             continue
         lines += [" try:", f"  e{number} = {source}", " except STOPS: raise", f" except Exception: e{number} = None"]
         results.append(f"e{number}")
+        computed.append(f"e{number}")
+        if is_counted and len(computed) == _COLUMNS_AT_A_TIME:
+            lines.append(f" CHECK(({', '.join(computed)}))")
+            computed.clear()
     lines.append(f" return ({''.join(each + ', ' for each in results)})")
-    scope = {**namespace, "STOPS": STOPS, "__name__": GENERATED}
+    scope = {**namespace, "STOPS": STOPS, "CHECK": limits.check_created, "__name__": GENERATED}
     exec(compile("\n".join(lines), "<sql>", "exec"), scope)
     made: Callable[..., tuple[Any, ...]] = scope["made"]
     return made

@@ -44,6 +44,9 @@ _NUMBERS = count()
 
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)")
 
+_FEW_VALUES = 16
+"""Texts and arrays that an expression may create without counting their sizes."""
+
 
 class Typed(NamedTuple):
     """Source of an expression, and the type of its value."""
@@ -90,6 +93,7 @@ class Generator:
         self.replaced = replaced or {}
         self.namespace: dict[str, Any] = {}
         self._temporaries = 0
+        self._sized = 0
         self._parameters: list[dict[str, Typed]] = []
 
     def constant(self, value: Any) -> str:
@@ -143,15 +147,18 @@ class Generator:
         """Whether the expression stands in the body of a lambda, which one record may call any number of times."""
         return bool(self._parameters)
 
-    def limit_time(self) -> None:
+    def limit(self) -> None:
         """Have the time and size counted that a record takes: its expressions could take any amount."""
         self.constant(limits.begin)
 
     def _counted(self, value: Typed) -> Typed:
-        """Return a value whose size counts towards what lambdas may create, if it stands in one."""
-        has_size = isinstance(value.type, ArrayType | MapType) or value.type in (STRING, BYTES)
-        if not self.in_lambda or not has_size:
+        """Return a value whose size is counted, if it stands in a lambda or among many others."""
+        if not isinstance(value.type, ArrayType | MapType) and value.type not in (STRING, BYTES):
             return value
+        self._sized += 1
+        if not self.in_lambda and self._sized <= _FEW_VALUES:
+            return value
+        self.limit()
         return Typed(f"{self.constant(limits.created)}({value.source})", value.type)
 
     def applied(self, template: str, arguments: Sequence[Typed], result: SqlType, null: str = "None") -> Typed:
@@ -203,7 +210,7 @@ class Generator:
             name: Typed(f"p{depth + at}", kind)
             for at, (name, kind) in enumerate(zip(made.parameters, parameters, strict=True))
         }
-        self.limit_time()
+        self.limit()
         self._parameters.append(names)
         try:
             body = self.of(made.body)

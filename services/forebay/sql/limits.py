@@ -18,7 +18,7 @@ TEXT_LETTERS = 1 << 20
 ARRAY_ITEMS = 100_000
 """Items of an array or map that a function may create; rows that EXPLODE may make of a record."""
 CREATED_SIZE = 1 << 25
-"""Letters, bytes and items that the lambdas of one record may create, in each step of a query."""
+"""Letters, bytes and items that the expressions of one record may create, in each step of a query."""
 LIKE_STEPS = 50_000_000
 """Letters of a text times letters of a pattern's part with `_` that LIKE may compare."""
 ROWS_SIZE = 1 << 26
@@ -77,13 +77,34 @@ def count_call() -> None:
 def created(value: Created) -> Created:
     """Count what a lambda created, and return it. Raises LimitReached if the record has created too much."""
     if value is not None:
-        _spent.size += len(value)
-        if _spent.size > CREATED_SIZE:
-            raise LimitReached(
-                f"the lambdas of an expression create more than {CREATED_SIZE} letters and items for one record "
-                "(limit CREATED_SIZE): use shorter arrays or texts"
-            )
+        _spend(len(value))
     return value
+
+
+def check_created(values: tuple[Any, ...]) -> None:
+    """Count the texts and arrays among the columns of a wide row. Raises LimitReached if they are too large."""
+    _spend(sum(map(_size, values)))
+
+
+def _spend(size: int) -> None:
+    _spent.size += size
+    if _spent.size > CREATED_SIZE:
+        raise LimitReached(
+            f"the expressions of one record create more than {CREATED_SIZE} letters and items (limit CREATED_SIZE): "
+            "use shorter arrays or texts"
+        )
+
+
+def create_letters(number: int, function: str) -> None:
+    """Count a text or BYTES value before it is created. Raises LimitReached if it is too long, or all are."""
+    check_letters(number, function)
+    _spend(number)
+
+
+def create_items(number: int, function: str) -> None:
+    """Count an array or map before it is created. Raises LimitReached if it is too long, or all are."""
+    check_items(number, function)
+    _spend(number)
 
 
 def check_letters(number: int, function: str) -> None:

@@ -9,7 +9,7 @@ from forebay.sql import arithmetic
 from forebay.sql.errors import SqlError
 from forebay.sql.expressions import chain
 from forebay.sql.like import like
-from forebay.sql.limits import check_letters
+from forebay.sql.limits import create_letters
 from forebay.sql.syntax import Call, Literal
 from forebay.sql.types import (
     BIGINT,
@@ -218,7 +218,7 @@ def decimal_result(sign: str, one: DecimalType, other: DecimalType) -> DecimalTy
 
 def added_texts(one: str, other: str) -> str:
     """Return one text behind the other. Raises LimitReached."""
-    check_letters(len(one) + len(other), "+")
+    create_letters(len(one) + len(other), "+")
     return one + other
 
 

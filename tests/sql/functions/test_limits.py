@@ -47,6 +47,26 @@ def test_an_expression_that_costs_too_much_names_its_limit(expression: str) -> N
     assert any(name in str(raised.value) for name in ([names] if isinstance(names, str) else names))
 
 
+def test_many_values_of_one_expression_are_counted_together() -> None:
+    several = {
+        f"ARRAY[{', '.join(['LPAD(t, 1000000, t)'] * 40)}]": {},
+        f"ARRAY[{', '.join(['UCASE(t)'] * 60)}]": {"T": (STRING, "a" * 1_000_000)},
+        f"ARRAY_LENGTH(ARRAY[{', '.join(['GENERATE_SERIES(1, 99999)'] * 400)}])": {},
+    }
+    for expression, columns in several.items():
+        with pytest.raises(LimitReached, match="CREATED_SIZE"):
+            value_of(expression, columns or {"T": (STRING, "text")})
+
+
+def test_many_columns_of_one_row_are_counted_together() -> None:
+    for select, number in (("LPAD(t, 1000000, '-')", 40), ("UCASE(t)", 80)):
+        columns = ", ".join(f"{select} AS x{at}" for at in range(number))
+        made = Driven(f"{stream('id STRING KEY, t STRING')}CREATE STREAM o AS SELECT id, {columns} FROM s;")
+        assert made.send("in", "k", {"T": "a" * 500_000}) == []
+        assert "CREATED_SIZE" in str(made.driver.errors[0].headers["error.message"])
+        assert len(made.send("in", "k", {"T": "a"} if "UCASE" in select else {"T": None}, 1)) == 1
+
+
 def test_patterns_of_like_cost_no_more_than_the_text_is_long() -> None:
     columns = {"T": (STRING, "a" * 8_000)}
     assert value_of("T LIKE '%a%a%a%a%a%a%a%b'", columns) is False

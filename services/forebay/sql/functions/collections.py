@@ -9,7 +9,7 @@ from forebay.sql import casts
 from forebay.sql.errors import SqlError
 from forebay.sql.functions.registry import first, function, item_of, special
 from forebay.sql.generate import Generator, Typed
-from forebay.sql.limits import check_items, check_letters
+from forebay.sql.limits import create_items, create_letters
 from forebay.sql.order import rank, smallest_to_largest
 from forebay.sql.syntax import Call
 from forebay.sql.types import (
@@ -70,7 +70,7 @@ def part(values: Sequence[Any] | None, start: int | None = None, stop: int | Non
 
 def union(one: Sequence[Any], other: Sequence[Any]) -> tuple[Any, ...]:
     """Return the distinct items of both. Raises LimitReached."""
-    check_items(len(one) + len(other), "ARRAY_UNION")
+    create_items(len(one) + len(other), "ARRAY_UNION")
     return distinct((*one, *other))
 
 
@@ -88,7 +88,7 @@ def intersection(one: Sequence[Any], other: Sequence[Any]) -> tuple[Any, ...]:
 
 def concatenation(one: Sequence[Any] | None, other: Sequence[Any] | None) -> tuple[Any, ...] | None:
     """Return the items of both; a null is none of them. Raises LimitReached."""
-    check_items(len(one or ()) + len(other or ()), "ARRAY_CONCAT")
+    create_items(len(one or ()) + len(other or ()), "ARRAY_CONCAT")
     return None if one is None and other is None else (*(one or ()), *(other or ()))
 
 
@@ -97,7 +97,7 @@ def series(start: int, stop: int, step: int | None = None) -> tuple[int, ...]:
     by = step if step is not None else 1 if stop >= start else -1
     if by == 0 or (stop - start) * by < 0:
         raise ValueError("the step must lead from the start to the end")
-    check_items((stop - start) // by + 1, "GENERATE_SERIES")
+    create_items((stop - start) // by + 1, "GENERATE_SERIES")
     return tuple(range(start, stop + (1 if by > 0 else -1), by))
 
 
@@ -111,7 +111,7 @@ def split_to_map(text: str, entries: str, pairs: str) -> dict[str, str] | None:
 
 def map_union(one: dict[Any, Any] | None, other: dict[Any, Any] | None) -> dict[Any, Any] | None:
     """Return the entries of both; of a key that both have, the second's. Raises LimitReached."""
-    check_items(len(one or ()) + len(other or ()), "MAP_UNION")
+    create_items(len(one or ()) + len(other or ()), "MAP_UNION")
     return None if one is None and other is None else {**(one or {}), **(other or {})}
 
 
@@ -133,9 +133,10 @@ def _array_join(make: Generator, call: Call) -> Typed:
         if items is None:
             return None
         texts = ["null" if item is None else text(item) for item in items]
-        check_letters(sum(map(len, texts)) + len(mark or "") * len(texts), "ARRAY_JOIN")
+        create_letters(sum(map(len, texts)) + len(mark or "") * len(texts), "ARRAY_JOIN")
         return (mark or "").join(texts)
 
+    make.limit()
     given = ", ".join(each.source for each in (values, *(make.cast(each, STRING, call) for each in marks)))
     return Typed(f"{make.constant(join)}({given})", STRING)
 
@@ -194,8 +195,8 @@ function("ARRAY_LENGTH", "a", INT, len)
 function("ARRAY_DISTINCT", "a", first, distinct)
 function("ARRAY_EXCEPT", "a a", first, difference)
 function("ARRAY_INTERSECT", "a a", first, intersection)
-function("ARRAY_UNION", "a a", _both, union)
-function("ARRAY_CONCAT", "a a", _both, concatenation, takes_null=True)
+function("ARRAY_UNION", "a a", _both, union, is_limited=True)
+function("ARRAY_CONCAT", "a a", _both, concatenation, takes_null=True, is_limited=True)
 function("ARRAY_MAX", "a", item_of, largest)
 function("ARRAY_MIN", "a", item_of, smallest)
 function("ARRAY_SORT", "a s?", first, sort)
@@ -203,10 +204,10 @@ function("SLICE", "a i? i?", first, part, takes_null=True)
 function("CARDINALITY", "a", INT, len)
 function("CARDINALITY", "m", INT, len)
 function("ENTRIES", "m b", _entries, _entry_list)
-function("GENERATE_SERIES", "i i i?", ArrayType(INT), series)
-function("GENERATE_SERIES", "l l i?", ArrayType(BIGINT), series)
+function("GENERATE_SERIES", "i i i?", ArrayType(INT), series, is_limited=True)
+function("GENERATE_SERIES", "l l i?", ArrayType(BIGINT), series, is_limited=True)
 function("AS_MAP", "as a", _map_of_items, as_map)
 function("MAP_KEYS", "m", lambda types: ArrayType(_map(types).key), tuple)
 function("MAP_VALUES", "m", lambda types: ArrayType(_map(types).value), lambda values: tuple(values.values()))
-function("MAP_UNION", "m m", _both, map_union, takes_null=True)
+function("MAP_UNION", "m m", _both, map_union, takes_null=True, is_limited=True)
 function("SPLIT_TO_MAP", "s s s", MapType(STRING, STRING), split_to_map)

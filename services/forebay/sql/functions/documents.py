@@ -16,7 +16,7 @@ from forebay.sql.arithmetic import text_of_double
 from forebay.sql.encodings.readers import key_text
 from forebay.sql.functions.registry import function, special
 from forebay.sql.generate import Generator, Typed
-from forebay.sql.limits import check_letters
+from forebay.sql.limits import create_letters
 from forebay.sql.syntax import Call
 from forebay.sql.types import (
     BOOLEAN,
@@ -162,7 +162,7 @@ def length(text: str) -> int | None:
 
 def concat(*texts: str) -> str | None:
     """Return JSON objects as one, or other JSON as one array. Raises ValueError, LimitReached."""
-    check_letters(sum(map(len, texts)), "JSON_CONCAT")
+    create_letters(sum(map(len, texts)), "JSON_CONCAT")
     found = [loaded(text) for text in texts]
     if _MISSING in found:
         return None
@@ -228,4 +228,4 @@ function("JSON_RECORDS", "s", MapType(STRING, STRING), records)
 function("JSON_ITEMS", "s", ArrayType(STRING), items)
 function("JSON_ARRAY_CONTAINS", "s *", BOOLEAN, contains, takes_null=True)
 function("JSON_ARRAY_LENGTH", "s", INT, length)
-function("JSON_CONCAT", "s+", STRING, concat)
+function("JSON_CONCAT", "s+", STRING, concat, is_limited=True)

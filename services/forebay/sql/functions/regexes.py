@@ -68,7 +68,7 @@ def _check_all(text: object, pattern: object, replacement: object) -> None:
     _check_replacement(text, pattern, replacement)
 
 
-function("REGEXP_EXTRACT", "s s i?", STRING, extract, check=_check_first, takes_time=True)
-function("REGEXP_EXTRACT_ALL", "s s i?", ArrayType(STRING), extract_all, check=_check_first, takes_time=True)
-function("REGEXP_REPLACE", "s s s", STRING, replace, check=_check_all, takes_time=True)
-function("REGEXP_SPLIT_TO_ARRAY", "s s", ArrayType(STRING), split_to_array, check=_check_second, takes_time=True)
+function("REGEXP_EXTRACT", "s s i?", STRING, extract, check=_check_first, is_limited=True)
+function("REGEXP_EXTRACT_ALL", "s s i?", ArrayType(STRING), extract_all, check=_check_first, is_limited=True)
+function("REGEXP_REPLACE", "s s s", STRING, replace, check=_check_all, is_limited=True)
+function("REGEXP_SPLIT_TO_ARRAY", "s s", ArrayType(STRING), split_to_array, check=_check_second, is_limited=True)

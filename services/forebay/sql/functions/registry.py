@@ -64,7 +64,7 @@ class Signature:
         call: what computes it; called with values that are never None unless `takes_null`.
         check: called once, with the arguments that are written down (None: others); raises ValueError for what can
             never work.
-        takes_time: whether one call may take any time, so that it is limited.
+        is_limited: whether one call may take any time or create any amount, which is counted for each record.
         typed: whether `call` gives what computes it, for the type of the result.
     """
 
@@ -73,7 +73,7 @@ class Signature:
     call: Callable[..., Any]
     takes_null: bool = False
     check: Callable[..., None] | None = None
-    takes_time: bool = False
+    is_limited: bool = False
     typed: bool = False
 
     def fits(self, types: Sequence[SqlType], *, exactly: bool) -> list[SqlType] | None:
@@ -118,11 +118,11 @@ def function(
     *,
     takes_null: bool = False,
     check: Callable[..., None] | None = None,
-    takes_time: bool = False,
+    is_limited: bool = False,
     typed: bool = False,
 ) -> None:
     """Declare a signature of a function, under one name or several with blanks between (see `Signature`)."""
-    made = Signature(tuple(parameters.split()), result, call, takes_null, check, takes_time, typed)
+    made = Signature(tuple(parameters.split()), result, call, takes_null, check, is_limited, typed)
     for name in names.split():
         SIGNATURES.setdefault(name, []).append(made)
 
@@ -181,8 +181,8 @@ def _called(make: Generator, call: Call, signature: Signature, arguments: list[T
             signature.check(*(each.value if isinstance(each, Literal) else None for each in call.arguments))
         except ValueError as error:
             raise SqlError(_first_text(call), f"{call.name}: {error}") from error
-    if signature.takes_time:
-        make.limit_time()
+    if signature.is_limited:
+        make.limit()
     name = make.constant(signature.call(result) if signature.typed else signature.call)
     if signature.takes_null:
         return Typed(f"{name}({', '.join(each.source for each in given)})", result)

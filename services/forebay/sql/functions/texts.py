@@ -9,7 +9,7 @@ from typing import Any
 from forebay.sql.errors import SqlError
 from forebay.sql.functions.registry import function, special
 from forebay.sql.generate import Generator, Typed
-from forebay.sql.limits import check_letters
+from forebay.sql.limits import create_letters
 from forebay.sql.syntax import Call
 from forebay.sql.types import BYTES, INT, NULL, STRING, ArrayType
 
@@ -38,7 +38,7 @@ def lpad(text: Any, length: int, padding: Any) -> Any:
     """Return the text filled up in front to a length, or cut to it; None if that can't be. Raises LimitReached."""
     if length < 0 or not padding:
         return None
-    check_letters(length, "LPAD")
+    create_letters(length, "LPAD")
     missing = length - len(text)
     return text[:length] if missing <= 0 else _repeated(padding, missing) + text
 
@@ -47,7 +47,7 @@ def rpad(text: Any, length: int, padding: Any) -> Any:
     """Return the text filled up behind to a length, or cut to it; None if that can't be. Raises LimitReached."""
     if length < 0 or not padding:
         return None
-    check_letters(length, "RPAD")
+    create_letters(length, "RPAD")
     missing = length - len(text)
     return text[:length] if missing <= 0 else text + _repeated(padding, missing)
 
@@ -59,7 +59,7 @@ def _repeated(padding: Any, length: int) -> Any:
 def replace(text: str, old: str, new: str) -> str:
     """Return the text with each part that is `old` replaced. Raises LimitReached."""
     if len(new) > len(old):
-        check_letters(len(text) + text.count(old) * (len(new) - len(old)), "REPLACE")
+        create_letters(len(text) + text.count(old) * (len(new) - len(old)), "REPLACE")
     return text.replace(old, new)
 
 
@@ -88,7 +88,7 @@ def instr(text: str | None, sought: str | None, position: int = 1, occurrence: i
 def concat(*parts: Any) -> Any:
     """Return what is not null, joined. Raises LimitReached."""
     given = [part for part in parts if part is not None]
-    check_letters(sum(map(len, given)), "CONCAT")
+    create_letters(sum(map(len, given)), "CONCAT")
     return (b"" if isinstance(given[0], bytes) else "").join(given) if given else ""
 
 
@@ -97,7 +97,7 @@ def concat_ws(separator: Any, *parts: Any) -> Any:
     if separator is None:
         return None
     given = [part for part in parts if part is not None]
-    check_letters(sum(map(len, given)) + len(separator) * len(given), "CONCAT_WS")
+    create_letters(sum(map(len, given)) + len(separator) * len(given), "CONCAT_WS")
     return separator.join(given)
 
 
@@ -107,6 +107,7 @@ def _concat(make: Generator, call: Call) -> Typed:
     kind = BYTES if any(each.type == BYTES for each in arguments) else STRING
     if any(each.type not in (kind, NULL) for each in arguments):
         raise SqlError(call.place, "CONCAT joins texts, or BYTES: CAST the values to STRING")
+    make.limit()
     return Typed(f"{make.constant(concat)}({', '.join(each.source for each in arguments)})", kind)
 
 
@@ -118,11 +119,11 @@ function("TRIM", "s", STRING, trim)
 function("INITCAP", "s", STRING, initcap)
 for _kind, _letter in ((STRING, "s"), (BYTES, "y")):
     function("SUBSTRING", f"{_letter} i i?", _kind, substring)
-    function("LPAD", f"{_letter} i {_letter}", _kind, lpad)
-    function("RPAD", f"{_letter} i {_letter}", _kind, rpad)
+    function("LPAD", f"{_letter} i {_letter}", _kind, lpad, is_limited=True)
+    function("RPAD", f"{_letter} i {_letter}", _kind, rpad, is_limited=True)
     function("SPLIT", f"{_letter} {_letter}", ArrayType(_kind), split)
-    function("CONCAT_WS", f"{_letter} {_letter}+", _kind, concat_ws, takes_null=True)
-function("REPLACE", "s s s", STRING, replace)
+    function("CONCAT_WS", f"{_letter} {_letter}+", _kind, concat_ws, takes_null=True, is_limited=True)
+function("REPLACE", "s s s", STRING, replace, is_limited=True)
 function("REVERSE", "s", STRING, lambda text: text[::-1])
 function("INSTR", "s s i? i?", INT, instr, takes_null=True)
 function("UUID", "", STRING, lambda: str(uuid.uuid4()))

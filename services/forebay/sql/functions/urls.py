@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote_plus, unquote, unquote_plus
 
 from forebay.sql.functions.registry import function
-from forebay.sql.limits import check_letters
+from forebay.sql.limits import create_letters
 from forebay.sql.types import INT, STRING
 
 _PARTS = re.compile(r"(?:([^:/?#]+):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.DOTALL)
@@ -72,7 +72,7 @@ def parameter(text: str, name: str) -> str | None:
 def encode_parameter(text: str) -> str:
     """Return a text as a form's parameter is written. Raises LimitReached."""
     made = quote_plus(text, safe="*").replace("~", "%7E")
-    check_letters(len(made), "URL_ENCODE_PARAM")
+    create_letters(len(made), "URL_ENCODE_PARAM")
     return made
 
 
@@ -90,7 +90,7 @@ def _part(name: str) -> Callable[[str], Any]:
     return part
 
 
-function("URL_ENCODE_PARAM", "s", STRING, encode_parameter)
+function("URL_ENCODE_PARAM", "s", STRING, encode_parameter, is_limited=True)
 function("URL_DECODE_PARAM", "s", STRING, decode_parameter)
 function("URL_EXTRACT_PARAMETER", "s s", STRING, parameter)
 for _name, _field in (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from forebay.sql.limits import check_letters, out_of_time, remaining_seconds
+from forebay.sql.limits import create_letters, out_of_time, remaining_seconds
 from forebay.sql.regexes.source import PatternError
 from forebay.sql.regexes.translate import translate
 
@@ -83,7 +83,7 @@ def replace_all(pattern: Pattern, text: str, replacement: str) -> str:
         made += (part if isinstance(part, str) else match[part] or "" for part in parts)
         at = match.end()
     made.append(text[at:])
-    check_letters(sum(map(len, made)), "REGEXP_REPLACE")
+    create_letters(sum(map(len, made)), "REGEXP_REPLACE")
     return "".join(made)
 
 
