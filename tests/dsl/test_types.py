@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from forebay.builder import job
+from forebay.builder.shown import NoSettings
+from tests.dsl import ordinary_topologies
+
 pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[2]
@@ -64,6 +68,12 @@ def errors(code: str, folder: Path) -> list[int]:
     shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False).stdout
     assert "typed.py" in shown or "Success" in shown, shown
     return sorted({int(line) for line in re.findall(r"typed\.py:(\d+): error", shown)})
+
+
+def test_ordinary_topologies_have_no_errors_and_can_run(tmp_path: Path) -> None:
+    code = (ROOT / "tests" / "dsl" / "ordinary_topologies.py").read_text()
+    assert errors(code, tmp_path) == []
+    assert {"priced", "sums", "seen"} <= job(NoSettings, lambda _: ordinary_topologies.t).outputs.keys()
 
 
 def test_what_is_right_passes_and_each_wrong_line_is_found(tmp_path: Path) -> None:

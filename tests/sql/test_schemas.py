@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import io
 import json
+from decimal import Decimal
 from typing import Any
 
 import fastavro
 import pytest
 
 from forebay.serde.framing import header
-from forebay.serde.proto_messages import message_of
+from forebay.serde.proto_messages import class_of, message_of
 from forebay.serde.schema import Schema
 from forebay.serde.subjects import LocalSubjects
+from forebay.sql.catalog import Form
 from forebay.sql.schemas import avro, json_schema, protobuf
+from forebay.sql.schemas.topics import framed
 from forebay.sql.statements import parse
 from forebay.sql.syntax import CreateSource
 from forebay.sql.types import StructType
@@ -243,3 +246,40 @@ def test_a_map_with_a_null_key_is_kept_in_a_store() -> None:
     )
     assert made.rows("in", ("k", {"C": "a"})) == [("a", ({"null": "k"},))]
     assert made.driver.errors == []
+
+
+def test_a_map_that_ksqldb_wrote_as_entries_is_read_and_written(registry: LocalSubjects) -> None:
+    text = (
+        'syntax = "proto3"; message ConnectDefault1 { repeated ConnectDefault2Entry M = 1; '
+        "message ConnectDefault2Entry { string key = 1; bool value = 2; } }"
+    )
+    registry.register("in-value", Schema(text), "PROTOBUF")
+    message = message_of(text)
+    record = class_of(message)()
+    record.M.add(key="x", value=True)
+    record.M.add(key="y")
+    driven = Driven(
+        "CREATE STREAM s (k STRING KEY, m MAP<STRING, BOOLEAN>) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='PROTOBUF');\n"
+        "CREATE STREAM o AS SELECT k, m FROM s;"
+    )
+    schema_id = registry.register("in-value", Schema(text), "PROTOBUF").schema_id
+    driven.driver.pipe_bytes(b"a", header(schema_id) + b"\0" + record.SerializeToString(), 1, "in")
+    assert driven.driver.errors == []
+    assert [each.value for each in driven.driver.outputs] == [({"x": True, "y": False},)]
+
+
+@pytest.mark.parametrize("kind", ["INT", "STRUCT<x INT>", "DECIMAL(4, 2)", "TIMESTAMP"])
+def test_maps_of_every_kind_are_written_as_ksqldb_writes_them(kind: str) -> None:
+    columns = declared(f"m MAP<VARCHAR, {kind}>")
+    text = protobuf.schema_of(columns, "")
+    assert "repeated ConnectDefault2Entry M = 1;" in text
+    rows = framed("PROTOBUF_NOSR", columns, Form(), "", "", wraps=True)
+    value: Any = {"INT": 5, "STRUCT<x INT>": (5,), "DECIMAL(4, 2)": Decimal("1.50"), "TIMESTAMP": 7}[kind]
+    assert rows.decode(rows.encode(({"a": value},))) == ({"a": value},)
+    if kind != "DECIMAL(4, 2)":
+        assert protobuf.type_of(message_of(text)) == StructType((("M", columns[0].type),))
+
+
+def test_a_message_may_import_what_comes_with_protocol_buffers() -> None:
+    text = 'syntax = "proto3"; import "google/protobuf/duration.proto"; message A { google.protobuf.Duration d = 1; }'
+    assert message_of(text).fields[0].message_type.full_name == "google.protobuf.Duration"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from forebay.builder import aggregates
 from forebay.builder.aggregates import AnyFold, AnyWindows, check_windows
-from forebay.builder.graph import Graph, Node
+from forebay.builder.graph import Graph, Node, TopologyError
 from forebay.builder.joining import check_keys
 from forebay.builder.keys import Windowed, on_keys
 from forebay.builder.specs import Spec, format_or_refuse
@@ -30,6 +31,16 @@ COUNT: Fold[Any, int] = Fold(
     lambda _key, _value, total: total - 1,
     lambda _key, one, two: one + two,
 )
+
+
+def check_fold(fold: Fold[V, A], verb: str) -> Fold[V, A]:
+    """Return the fold. Raises TopologyError: it is none."""
+    if not isinstance(fold, Fold):
+        raise TopologyError(
+            f"{verb} takes a Fold, not {fold!r:.80}: write Fold(lambda: 0, lambda key, value, total: ...), then the "
+            "type of the aggregate"
+        )
+    return fold
 
 
 class GroupedStream(Generic[K, V]):
@@ -63,7 +74,7 @@ class GroupedStream(Generic[K, V]):
 
     def cogroup(self, fold: Fold[V, A]) -> CogroupedStream[K, A]:
         """Begin an aggregate of several streams, each with a fold of its own; the first one's fold begins it."""
-        return CogroupedStream([(self, fold)])
+        return CogroupedStream([(self, check_fold(fold, "aggregate()"))])
 
     def keyed(self, name: str) -> Node:
         """Return the node behind which each key is in one task."""
@@ -104,7 +115,7 @@ class CogroupedStream(Generic[K, A]):
 
     def cogroup(self, stream: GroupedStream[K, R], fold: Fold[R, A]) -> CogroupedStream[K, A]:
         """Fold another stream in."""
-        return CogroupedStream([*self._sides, (stream, fold)])
+        return CogroupedStream([*self._sides, (stream, check_fold(fold, "cogroup()"))])
 
     def windowed_by(self, windows: AnyWindows, emit: Emission = Emission.UPDATES) -> WindowedCogroup[K, A]:
         """Cut the aggregate into windows."""
@@ -130,7 +141,7 @@ class CogroupedStream(Generic[K, A]):
         folds = [first]
         for (_, fold), parent in zip(self._sides[1:], parents[1:], strict=True):
             own = on_rows(parent.key, fold)
-            folds.append(own._replace(initial=first.initial, merge=own.merge or first.merge))
+            folds.append(replace(own, initial=first.initial, merge=own.merge or first.merge))
         return parents, folds
 
     @property

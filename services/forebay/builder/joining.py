@@ -44,17 +44,29 @@ class Joining(Generic[K, V]):
 
     @overload
     def join(
-        self, other: Stream[K, R], joiner: Callable[[V, R], O], into: Spec[O], *, windows: JoinWindows, store: str
+        self,
+        other: Stream[K, R],
+        joiner: Callable[[V, R], O | None],
+        into: Spec[O],
+        *,
+        windows: JoinWindows,
+        store: str,
     ) -> Stream[K, O]: ...
     @overload
     def join(
-        self, other: Table[K, R], joiner: Callable[[V, R], O], into: Spec[O], *, grace_ms: int = 0, waiting: str = ""
+        self,
+        other: Table[K, R],
+        joiner: Callable[[V, R], O | None],
+        into: Spec[O],
+        *,
+        grace_ms: int = 0,
+        waiting: str = "",
     ) -> Stream[K, O]: ...
     @overload
     def join(
         self,
         other: GlobalTable[G, R],
-        joiner: Callable[[V, R], O],
+        joiner: Callable[[V, R], O | None],
         into: Spec[O],
         *,
         key_of: Callable[[K, V], G | None],
@@ -67,7 +79,7 @@ class Joining(Generic[K, V]):
     def left_join(
         self,
         other: Stream[K, R],
-        joiner: Callable[[V, R | None], O],
+        joiner: Callable[[V, R | None], O | None],
         into: Spec[O],
         *,
         windows: JoinWindows,
@@ -78,7 +90,7 @@ class Joining(Generic[K, V]):
     def left_join(
         self,
         other: Table[K, R],
-        joiner: Callable[[V, R | None], O],
+        joiner: Callable[[V, R | None], O | None],
         into: Spec[O],
         *,
         grace_ms: int = 0,
@@ -88,7 +100,7 @@ class Joining(Generic[K, V]):
     def left_join(
         self,
         other: GlobalTable[G, R],
-        joiner: Callable[[V, R | None], O],
+        joiner: Callable[[V, R | None], O | None],
         into: Spec[O],
         *,
         key_of: Callable[[K, V], G | None],
@@ -100,7 +112,7 @@ class Joining(Generic[K, V]):
     def outer_join(
         self,
         other: Stream[K, R],
-        joiner: Callable[[V | None, R | None], O],
+        joiner: Callable[[V | None, R | None], O | None],
         into: Spec[O],
         *,
         windows: JoinWindows,

@@ -32,7 +32,7 @@ class ValueTransformer(abc.ABC, Generic[K, V, O]):
         """Prepare what works on stores: they are bound to their task now."""
 
     @abc.abstractmethod
-    def transform(self, key: K, value: V | None, ctx: Context[Any]) -> O | None:
+    def transform(self, key: K, value: V | None, ctx: Context[Any], /) -> O | None:
         """Return the new row of `key`; None: there is none. A `value` of None: the row was deleted."""
 
 

@@ -49,7 +49,7 @@ class Stream(Joining[K, V]):
         """Let through what has a value: Kafka Streams' `filter((key, value) -> value != null)`."""
         return self._same(stateless.with_values(self.node))
 
-    def map_values(self, mapper: Callable[[K, V], O], into: Spec[O]) -> Stream[K, O]:
+    def map_values(self, mapper: Callable[[K, V], O | None], into: Spec[O]) -> Stream[K, O]:
         """Change each value."""
         kind = _format(into)
         made = stateless.mapped_values(self.node, kind, on_keys(self.node.key, mapper))
@@ -92,11 +92,11 @@ class Stream(Joining[K, V]):
 
         return self._rekeyed("flat map", kind, _format(into), pairs)
 
-    def peek(self, action: Callable[[K, V | None], object]) -> Stream[K, V]:
+    def peek(self, action: Callable[[K, V], object]) -> Stream[K, V]:
         """Call `action` with each record, and let it through."""
         return self._same(stateless.peeked(self.node, on_keys(self.node.key, action)))
 
-    def foreach(self, action: Callable[[K, V | None], object]) -> None:
+    def foreach(self, action: Callable[[K, V], object]) -> None:
         """Call `action` with each record; nothing follows."""
         self.peek(action)
 
@@ -174,7 +174,7 @@ class Stream(Joining[K, V]):
         return Stream(self.graph, self.graph.add(made))
 
     def repartition(
-        self, name: str, *, partitions: int = 0, partitioner: Callable[[K, V | None], int | None] | None = None
+        self, name: str, *, partitions: int = 0, partitioner: Callable[[K, V], int | None] | None = None
     ) -> Stream[K, V]:
         """Send the records through a repartition: each key to the task it belongs to.
 
@@ -193,9 +193,9 @@ class Stream(Joining[K, V]):
 
     def to(
         self,
-        topic: str | Callable[[K, V | None], str],
+        topic: str | Callable[[K, V], str],
         topics: Sequence[str] = (),
-        partitioner: Callable[[K, V | None], int | None] | None = None,
+        partitioner: Callable[[K, V], int | None] | None = None,
     ) -> None:
         """Send the records to a topic, or each to the one of `topics` that a function chooses.
 

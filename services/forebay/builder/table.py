@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from forebay.builder import foreign, held, processors, rows
 from forebay.builder.graph import Graph, Node, TopologyError
-from forebay.builder.grouped import COUNT, on_rows
+from forebay.builder.grouped import COUNT, check_fold, on_rows
 from forebay.builder.joining import check_keys
 from forebay.builder.joins import versions_of
 from forebay.builder.keys import on_keys, to_rows
@@ -59,7 +59,7 @@ class Table(Generic[K, V]):
         node = self._with_old("filter_not")
         return self._next(rows.filtered(node, "filter not", lambda key, value: not stays(key, value)))
 
-    def map_values(self, mapper: Callable[[K, V], O], into: Spec[O]) -> Table[K, O]:
+    def map_values(self, mapper: Callable[[K, V], O | None], into: Spec[O]) -> Table[K, O]:
         """Change each row's value."""
         node = rows.mapped(self.node, format_or_refuse(into), on_keys(self.node.key, mapper))
         return Table(self.graph, self.graph.add(node), self._knows_old)
@@ -81,15 +81,17 @@ class Table(Generic[K, V]):
         """
         return self._next(processors.transformed(self.graph, self.node, make, format_or_refuse(into), store, stores))
 
-    def join(self, other: Table[K, R], joiner: Callable[[V, R], O], into: Spec[O]) -> Table[K, O]:
+    def join(self, other: Table[K, R], joiner: Callable[[V, R], O | None], into: Spec[O]) -> Table[K, O]:
         """Join two tables: rows of keys that both have."""
         return self._join(other, joiner, into, Join.INNER)
 
-    def left_join(self, other: Table[K, R], joiner: Callable[[V, R | None], O], into: Spec[O]) -> Table[K, O]:
+    def left_join(self, other: Table[K, R], joiner: Callable[[V, R | None], O | None], into: Spec[O]) -> Table[K, O]:
         """Join two tables: rows of this one's keys."""
         return self._join(other, joiner, into, Join.LEFT)
 
-    def outer_join(self, other: Table[K, R], joiner: Callable[[V | None, R | None], O], into: Spec[O]) -> Table[K, O]:
+    def outer_join(
+        self, other: Table[K, R], joiner: Callable[[V | None, R | None], O | None], into: Spec[O]
+    ) -> Table[K, O]:
         """Join two tables: rows of keys that either has."""
         return self._join(other, joiner, into, Join.OUTER)
 
@@ -97,7 +99,7 @@ class Table(Generic[K, V]):
         self,
         other: Table[G, R],
         foreign_key: Callable[[K, V], G | None],
-        joiner: Callable[[V, R], O],
+        joiner: Callable[[V, R], O | None],
         into: Spec[O],
         *,
         store: str,
@@ -116,7 +118,7 @@ class Table(Generic[K, V]):
         self,
         other: Table[G, R],
         foreign_key: Callable[[K, V], G | None],
-        joiner: Callable[[V, R | None], O],
+        joiner: Callable[[V, R | None], O | None],
         into: Spec[O],
         *,
         store: str,
@@ -249,7 +251,9 @@ class GroupedTable(Generic[K, V]):
     def aggregate(self, fold: Fold[V, A], into: Spec[A], *, store: str) -> Table[K, A]:
         """Fold the rows of each group: one that leaves is subtracted, one that enters added."""
         parent = self._graph.repartition(self._node, store)
-        node = rows.grouped_aggregate(parent, on_rows(parent.key, fold), format_or_refuse(into), store)
+        node = rows.grouped_aggregate(
+            parent, on_rows(parent.key, check_fold(fold, "aggregate()")), format_or_refuse(into), store
+        )
         return Table(self._graph, self._graph.add(node))
 
 

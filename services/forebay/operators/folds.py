@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Callable
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast
 
 from forebay.records import is_record_type
 
@@ -12,7 +13,8 @@ V = TypeVar("V")
 A = TypeVar("A")
 
 
-class Fold(NamedTuple, Generic[V, A]):
+@dataclass(frozen=True, slots=True)
+class Fold(Generic[V, A]):
     """An aggregate's parts.
 
     Args:

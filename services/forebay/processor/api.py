@@ -176,11 +176,11 @@ class Processor(abc.ABC, Generic[E, O]):
     wall_clock_interval_ms: int = 0
     """How often `on_wall_clock` is called; 0: never."""
 
-    def timestamp(self, event: E) -> int:
+    def timestamp(self, event: E, /) -> int:
         """Return the event time of an input record, in ms since the epoch; a forwarded record brings its own."""
         return int(event.timestamp)  # type: ignore[attr-defined]
 
-    def event_id(self, event: E) -> str | None:
+    def event_id(self, event: E, /) -> str | None:
         """Return the id by which repetitions are recognized, or None for a record that is never a repetition.
 
         By default the field `event_id`; a record type without it has no repetitions.
@@ -216,17 +216,17 @@ class Processor(abc.ABC, Generic[E, O]):
         return key or None
 
     @abc.abstractmethod
-    def process(self, event: E, ctx: Context[O]) -> None:
+    def process(self, event: E, ctx: Context[O], /) -> None:
         """Handle one record. Any exception sends the record to .errors and undoes what it did."""
 
-    def removed(self, topic: str, ctx: Context[O]) -> None:
+    def removed(self, topic: str, ctx: Context[O], /) -> None:
         """Handle the delete of `ctx.key` in an input that is a table: a record without value.
 
         Its event time is the Kafka record's timestamp, for there is no value that could carry one.
         """
         raise NotImplementedError(f"{topic} is a table of the job, but {type(self).__name__} has no removed()")
 
-    def on_wall_clock(self, now: int, ctx: Context[O]) -> None:
+    def on_wall_clock(self, now: int, ctx: Context[O], /) -> None:
         """Do what has to be done every `wall_clock_interval_ms` of wall-clock time (Punctuation.WALL_CLOCK).
 
         Not a record's doing: `ctx.key` is "", `ctx.timestamp` is `now`. A call that was due while nobody ran the task
@@ -237,7 +237,7 @@ class Processor(abc.ABC, Generic[E, O]):
         """
         raise NotImplementedError(f"{type(self).__name__} sets wall_clock_interval_ms but has no on_wall_clock()")
 
-    def on_timer(self, timer: Timer, ctx: Context[O]) -> None:
+    def on_timer(self, timer: Timer, ctx: Context[O], /) -> None:
         """Handle a due timer."""
         raise NotImplementedError(f"{type(self).__name__} sets the timer {timer.name!r} but has no on_timer()")
 

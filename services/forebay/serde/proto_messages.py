@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -12,6 +14,7 @@ from forebay.codec import DecodeError
 from forebay.serde.proto_text import WrongProto, file_of
 from forebay.serde.varint import integer_bytes, read_count, read_integer
 
+_WELL_KNOWN = re.compile(r"google/protobuf/([a-z_]+)\.proto")
 _FILES = {
     "google/protobuf/timestamp.proto": (
         "package google.protobuf; message Timestamp { int64 seconds = 1; int32 nanos = 2; }"
@@ -41,7 +44,7 @@ def messages_of(text: str) -> tuple[Descriptor, ...]:
     for name, content in _FILES.items():
         pool.Add(file_of(f'syntax = "proto3"; {content}', name))
     made = file_of(text, "schema.proto")
-    unknown = [name for name in made.dependency if name not in _FILES]
+    unknown = [name for name in made.dependency if name not in _FILES and not _add_well_known(pool, name)]
     if unknown:
         raise WrongProto(f"the schema imports {', '.join(unknown)}: write its messages into the schema itself")
     try:
@@ -50,6 +53,22 @@ def messages_of(text: str) -> tuple[Descriptor, ...]:
     except (TypeError, KeyError) as error:
         raise WrongProto(f"the schema does not hold together: {error}") from error
     return tuple(found)
+
+
+def _add_well_known(pool: Any, name: str) -> bool:
+    """Add a file that comes with Protocol Buffers, and what it imports; return whether there is one."""
+    module = _WELL_KNOWN.fullmatch(name)
+    if module is None:
+        return False
+    try:
+        found = importlib.import_module(f"google.protobuf.{module[1]}_pb2").DESCRIPTOR
+    except ImportError:
+        return False
+    for each in found.dependencies:
+        if each.name not in _FILES:
+            _add_well_known(pool, each.name)
+    pool.AddSerializedFile(found.serialized_pb)
+    return True
 
 
 def message_of(text: str, name: str = "") -> Descriptor:

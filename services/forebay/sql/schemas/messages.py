@@ -11,8 +11,8 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from forebay.sql.arithmetic import EXACT, decimal_of
 from forebay.sql.encodings.readers import key_text, map_key_reader, reader
-from forebay.sql.schemas.protobuf import is_map, is_wrapper
-from forebay.sql.types import DATE, TIME, TIMESTAMP, ArrayType, DecimalType, MapType, SqlType, StructType
+from forebay.sql.schemas.protobuf import is_declared_map, is_map, is_wrapper
+from forebay.sql.types import DATE, STRING, TIME, TIMESTAMP, ArrayType, DecimalType, MapType, SqlType, StructType
 
 Convert = Callable[[Any], Any]
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
@@ -39,6 +39,10 @@ def _field_reader(field: FieldDescriptor | None, kind: SqlType) -> Convert:
     match kind:
         case MapType(key, item) if is_map(field):
             one, key_of = _value_reader(field.message_type.fields_by_name["value"], item), map_key_reader(key)
+            if not is_declared_map(field):
+                return lambda message: {
+                    key_of(str(each.key)): _entry_value(one, each) for each in getattr(message, name)
+                }
             return lambda message: {key_of(str(each)): one(part) for each, part in getattr(message, name).items()}
         case ArrayType(item) if field.is_repeated:
             each = _value_reader(field, item)
@@ -47,6 +51,13 @@ def _field_reader(field: FieldDescriptor | None, kind: SqlType) -> Convert:
     if field.has_presence:
         return lambda message: read(getattr(message, name)) if message.HasField(name) else None
     return lambda message: read(getattr(message, name))
+
+
+def _entry_value(read: Convert, entry: Any) -> Any:
+    """Return the value of a map's entry that is a message of its own; one that is left out may be null."""
+    if entry.DESCRIPTOR.fields_by_name["value"].has_presence and not entry.HasField("value"):
+        return None
+    return read(entry.value)
 
 
 def _value_reader(field: FieldDescriptor, kind: SqlType) -> Convert:
@@ -104,8 +115,11 @@ def _field_writer(message: Descriptor, name: str, kind: SqlType) -> Callable[[An
     match kind:
         case MapType(_, item) if is_map(field):
             inner = field.message_type.fields_by_name["value"]
-            fill = _filler(inner, item)
             is_text = field.message_type.fields_by_name["key"].type == FieldDescriptor.TYPE_STRING
+            if not is_declared_map(field):
+                write = row_writer(field.message_type, (("key", STRING), ("value", item)))
+                return _entries_writer(name, write, key_text if is_text else _same)
+            fill = _filler(inner, item)
 
             def put_map(made: Any, value: Any) -> None:
                 target = getattr(made, name)
@@ -144,6 +158,21 @@ def _field_writer(message: Descriptor, name: str, kind: SqlType) -> Callable[[An
         fill_one(target, value)
 
     return put
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _entries_writer(name: str, write: Callable[[Any, Any], None], key_of: Convert) -> Callable[[Any, Any], None]:
+    """Return what fills a map that is declared as a repeated message of key and value."""
+
+    def put_entries(made: Any, value: Any) -> None:
+        entries = getattr(made, name)
+        for given, part in value.items():
+            write(entries.add(), (key_of(given), part))
+
+    return put_entries
 
 
 def _filler(field: FieldDescriptor, kind: SqlType) -> Callable[[Any, Any], None] | None:

@@ -93,7 +93,10 @@ class _Writing:
             case MapType(_, value):
                 if isinstance(value, ArrayType | MapType):
                     raise TypeError(f"PROTOBUF has no {kind}: put the inner {value} into a STRUCT, or write JSON_SR")
-                return f"map<string, {self._named(value, indent)}>"
+                self._messages += 1
+                name = f"ConnectDefault{self._messages}Entry"
+                self.message(name, [("key", STRING), ("value", value)], indent)
+                return f"repeated {name}"
         if kind in _SCALARS and self._nullable == "OPTIONAL":
             return f"optional {_SCALARS[kind]}"
         if kind in _SCALARS and self._nullable == "WRAPPER":
@@ -147,8 +150,17 @@ def is_wrapper(message: Descriptor) -> bool:
 
 
 def is_map(field: FieldDescriptor) -> bool:
-    """Tell whether a field is a map."""
-    return field.message_type is not None and bool(field.message_type.GetOptions().map_entry)
+    """Return whether a field is a map, declared as one or, as ksqlDB does, as a repeated message of key and value."""
+    message = field.message_type
+    if message is None or message.GetOptions().map_entry:
+        return message is not None
+    names = [each.name for each in message.fields]
+    return bool(field.is_repeated and message.name.endswith("Entry") and names == ["key", "value"])
+
+
+def is_declared_map(field: FieldDescriptor) -> bool:
+    """Return whether a field that is a map is declared as one."""
+    return bool(field.message_type.GetOptions().map_entry)
 
 
 def _of_field(field: FieldDescriptor, within: tuple[str, ...]) -> SqlType | None:

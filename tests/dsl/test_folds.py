@@ -1,0 +1,27 @@
+"""What stands where a Fold belongs is refused with what to write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from forebay.builder import Topology, TopologyError
+from forebay.operators import Fold
+from forebay.time import tumbling
+
+NO_FOLD: Any = 0
+ADD: Any = lambda key, value, total: total + 1  # noqa: E731
+FOLD: Fold[str, int] = Fold(lambda: 0, ADD)
+
+
+def test_an_initial_value_and_a_function_are_no_fold() -> None:
+    grouped = Topology().stream("in", str).group_by_key()
+    for call in (
+        lambda: grouped.aggregate(NO_FOLD, ADD, store="s"),
+        lambda: grouped.windowed_by(tumbling(5)).aggregate(NO_FOLD, ADD, store="s"),
+        lambda: grouped.cogroup(FOLD).cogroup(grouped, ADD),
+        lambda: Topology().table("t", str, store="t").group_by(lambda k, _: k, str).aggregate(ADD, int, store="s"),
+    ):
+        with pytest.raises(TopologyError, match=r"takes a Fold, not .*: write Fold"):
+            call()
