@@ -284,3 +284,30 @@ def test_records_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     )
     run.pipe("a", 1, "numbers")
     assert capsys.readouterr().out == "[L]: a!\n"
+
+
+@pytest.mark.parametrize(
+    ("windows", "sent"),
+    [
+        ("{type: windowByTime, windowType: sliding, timeDifference: 5ms, grace: 1ms}", [1, 3, 2]),
+        ("{type: windowByTime, windowType: tumbling, duration: 10ms, grace: 1ms}", [3]),
+        ("{type: windowBySession, inactivityGap: 5ms}", [3]),
+    ],
+)
+def test_windows_of_every_kind_are_suppressed_until_they_close_and_null_deletes_a_row(
+    windows: str, sent: list[int]
+) -> None:
+    via = f"""
+      - {{type: groupByKey}}
+      - {windows}
+      - type: aggregate
+        initializer: {{expression: 0, resultType: long}}
+        aggregator: {{expression: "None if value == 0 else aggregatedValue + value", resultType: long}}
+        merger: {{expression: value1 + value2, resultType: long}}
+      - {{type: suppress, until: windowCloses}}
+      - {{type: toStream}}
+      - {{type: convertKey, into: 'json:windowed(string)'}}
+"""
+    run = through(via, ("a", 1, 10), ("a", 2, 12), ("b", 3, 12), ("b", 0, 12), ("a", 9, 90))
+    assert not run.driver.errors
+    assert [value for _, value in results(run)] == sent

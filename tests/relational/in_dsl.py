@@ -8,9 +8,11 @@ from forebay.builder import Table, Topology
 from forebay.builder.grouped import GroupedStream
 from forebay.operators import Emission, Fold, UntilTimeLimit, UntilWindowCloses
 from forebay.testing import TestDriver
+from forebay.testing.shown import Forwarded
 from forebay.time import SessionWindows, SlidingWindows, hopping, tumbling
 from tests.relational import model
 from tests.relational.graphs import WINDOWS, Case, Results, Step, Verb, results_of
+from tests.relational.running import Language
 
 _GRACE = 1_000
 _WINDOWS: dict[Verb, Any] = {
@@ -36,9 +38,20 @@ def topology_of(case: Case) -> Topology:
     return topology
 
 
-def driver_of(case: Case) -> TestDriver:
-    """Return the driver of a case."""
+def _driver_of(case: Case) -> TestDriver:
     return TestDriver(topology_of(case), tasks=case.tasks)
+
+
+def _send(driver: TestDriver, case: Case, number: int) -> None:
+    sent = case.records[number]
+    driver.pipe(sent.key, sent.value, sent.topic, sent.time)
+
+
+def _output_of(output: Forwarded[Any]) -> tuple[int, str, int | None]:
+    return int(output.topic.rpartition("-")[2]), output.key, output.value
+
+
+DSL = Language(_driver_of, _send, _output_of)
 
 
 def _of_topic(topology: Topology, at: int, step: Step, made: list[Table[str, int]]) -> Table[str, int]:

@@ -4,27 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 from forebay.testing import TestDriver
+from forebay.testing.shown import Forwarded
 from tests.relational import model
 from tests.relational.graphs import Case, Step, is_final_only
 
-Make = Callable[[Case], TestDriver]
+
+class Language(NamedTuple):
+    """How cases are written and run.
+
+    Args:
+        driver_of: gives the driver of a case.
+        send: pipes the record of a number.
+        output_of: gives the step, key and value that an output shows; None: it is of no step.
+    """
+
+    driver_of: Callable[[Case], TestDriver]
+    send: Callable[[TestDriver, Case, int], None]
+    output_of: Callable[[Forwarded[Any]], tuple[int, str, int | None] | None]
 
 
-def difference(case: Case, make: Make, send: Callable[[TestDriver, Case, int], None]) -> str:
+def difference(case: Case, language: Language) -> str:
     """Return how the tables differ from the model's, at the first record after which they do; "": they don't."""
-    driver, rows = make(case), [dict[str, int]() for _ in case.steps]
+    driver, rows = language.driver_of(case), [dict[str, int]() for _ in case.steps]
     shown, final_only = 0, is_final_only(case.steps)
     for number in range(len(case.records) + final_only):
         if number < len(case.records):
-            send(driver, case, number)
+            language.send(driver, case, number)
         else:
             driver.advance_stream_time(10_000)
         if number in case.restarts:
             driver.restart()
         for output in driver.outputs[shown:]:
-            _take(rows[int(output.topic.rpartition("-")[2])], output.key, output.value)
+            found = language.output_of(output)
+            if found is not None:
+                _take(rows[found[0]], *found[1:])
         shown = len(driver.outputs)
         if driver.errors:
             return f"record {number} failed: {driver.errors[0].headers.get('error.message')}"
@@ -34,12 +50,6 @@ def difference(case: Case, make: Make, send: Callable[[TestDriver, Case, int], N
             if rows[at] != right:
                 return f"step {at} after record {number}: {rows[at]}, right is {right}"
     return ""
-
-
-def send_number(driver: TestDriver, case: Case, number: int) -> None:
-    """Pipe one of a case's records."""
-    sent = case.records[number]
-    driver.pipe(sent.key, sent.value, sent.topic, sent.time)
 
 
 def _take(rows: dict[str, int], key: str, value: int | None) -> None:

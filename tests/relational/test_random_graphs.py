@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import pytest
 
+from tests.relational import in_ksml, in_sql
 from tests.relational.graphs import ONE, TWO, WINDOWS, Verb, random_case
-from tests.relational.in_dsl import driver_of
-from tests.relational.running import difference, failures, send_number
+from tests.relational.in_dsl import DSL
+from tests.relational.in_ksml import KSML
+from tests.relational.in_sql import SQL
+from tests.relational.running import Language, difference, failures
 
 JOINS = {Verb.TABLE, Verb.VERSIONED, Verb.FILTER, Verb.MAP, Verb.KEEP, Verb.JOIN, Verb.LEFT_JOIN, Verb.OUTER_JOIN}
 FAMILIES = {
@@ -21,22 +24,34 @@ FAMILIES = {
 }
 
 
-def check(family: str, first: int, count: int) -> None:
-    cases = (random_case(seed, FAMILIES[family]) for seed in range(first, first + count))
-    found = failures(cases, lambda case: difference(case, driver_of, send_number))
+def check(language: Language, verbs: frozenset[Verb], first: int, count: int) -> None:
+    cases = (random_case(seed, verbs) for seed in range(first, first + count))
+    found = failures(cases, lambda case: difference(case, language))
     assert not found, f"{len(found)} of {count} graphs differ; the first, made small:\n{found[0]}"
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_some_graphs(family: str) -> None:
-    check(family, 0, 12)
+    check(DSL, FAMILIES[family], 0, 8)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("first", [1_000, 2_000])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_many_graphs(family: str, first: int) -> None:
-    check(family, first, 350)
+def test_many_graphs_in_the_dsl(family: str, first: int) -> None:
+    check(DSL, FAMILIES[family], first, 250)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", [1_000, 2_000])
+def test_many_graphs_in_sql(first: int) -> None:
+    check(SQL, in_sql.VERBS, first, 100)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", [1_000, 2_000])
+def test_many_graphs_in_ksml(first: int) -> None:
+    check(KSML, in_ksml.VERBS, first, 100)
 
 
 def test_every_verb_is_drawn() -> None:

@@ -18,7 +18,7 @@ from forebay.processor.effects import Effects
 from forebay.processor.engine_settings import UNBOUNDED, Bounds, Emit, EngineSettings, StateEncoding
 from forebay.processor.messages import ErrorStage, Message, Output
 from forebay.processor.side_topics import error_record, late_record
-from forebay.processor.timers import Timers
+from forebay.processor.timers import NEVER, Timers
 from forebay.room import Rooms
 from forebay.stores.binding import TaskStores
 from forebay.stores.kinds import Kinds
@@ -246,6 +246,14 @@ class TaskEngine:
     def is_due(self, idle_ms: int) -> bool:
         """Tell whether a timer fires once the task has been idle for so long."""
         return self.position.stream_time >= 0 and idle_ms > 0 and self.timers.first <= self._idle_until(idle_ms)
+
+    def next_due_ms(self) -> int | None:
+        """Return the idle time (ms) after which the first timer fires; None: none is set."""
+        idle, first = self.processor.idle, self.timers.first
+        if self.position.stream_time < 0 or first >= NEVER:
+            return None
+        due = first - self.position.stream_time
+        return due if idle is None or idle.after_ms <= 0 else min(due, idle.after_ms)
 
     def punctuate(self, now: int) -> None:
         """Call the processor's `on_wall_clock` at `now` (ms); a failure goes to .errors and undoes what it did."""

@@ -63,7 +63,7 @@ def changed_entry(store: Store[Any], row: bytes, data: bytes | None, codec: Code
         case WindowStore():
             key, at = split_text(row)
             start = unpack_time(row, at)
-            return Entry(key, value, start, start + store.size_ms, timestamp)
+            return Entry(key, value, *store.window_from(start), timestamp)
         case SessionStore():
             key, at = split_text(row)
             return Entry(key, value, unpack_time(row, at + WIDTH), unpack_time(row, at))

@@ -137,7 +137,7 @@ def _windows_scan(store: WindowStore[Any], bounds: Bounds) -> Iterator[Entry]:
 
 
 def _of_window(store: WindowStore[Any], found: WindowEntry[Any]) -> Entry:
-    return Entry(found.key, found.value, found.start, found.start + store.size_ms, found.timestamp)
+    return Entry(found.key, found.value, *store.window_from(found.start), found.timestamp)
 
 
 def _sessions_get(store: SessionStore[Any], key: str, bounds: Bounds) -> Iterator[Entry]:

@@ -82,7 +82,7 @@ class WindowStore(Store[V]):
         self.size_ms = size_ms
         self.retention_ms = retention_ms
         self.duplicates = duplicates
-        self.window_from = window_from or (lambda start: Window(start, start + size_ms))
+        self._window_from = window_from
         self.dropped_total = 0
         self._rows: Rows[Stamped[V]] = self._unbound()
         self._by_start: Rows[bytes] = self._unbound()
@@ -155,6 +155,12 @@ class WindowStore(Store[V]):
             self._by_start.put(at + prefix + _ONLY, None)
         self._purge.run(latest - self.retention_ms)
         return Stamped(value, timestamp)
+
+    def window_from(self, start: int) -> Window:
+        """Return the window that starts at `start` (ms)."""
+        if self._window_from is None:
+            return Window(start, start + self.size_ms)
+        return self._window_from(start)
 
     def adapt(self) -> None:
         self._purge.restart()

@@ -24,6 +24,7 @@ Left = tuple[Iterable[Change], TaskPosition]
 """Rows of a task, and where it stood."""
 
 _MOST_ROUNDS = 1_000
+_MOST_STEPS = 10_000
 _KEPT = 10_000
 """Records in topics above which those that are used are forgotten."""
 
@@ -116,6 +117,23 @@ class Loop:
         self._run(self._lease)
         if self.topics.kept > _KEPT:
             self.topics.forget_used(task.position for task in self._group.tasks)
+
+    def pass_time(self, ms: int) -> None:
+        """Let time pass, and go round whenever a task that sends to others does something by itself.
+
+        What it sends then arrives at that time, so that tasks behind it have been idle since.
+        """
+        senders = [task for task in self._group.tasks if task.settings.sends]
+        for _ in range(_MOST_STEPS):
+            dues = [self._group.next_due_ms(task) for task in senders]
+            step = min((due for due in dues if due is not None), default=ms)
+            if step >= ms:
+                break
+            self._time.advance(step)
+            self.run()
+            ms -= step
+        self._time.advance(ms)
+        self.run()
 
     def _run(self, lease: Lease) -> None:
         group = self._group

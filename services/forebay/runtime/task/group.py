@@ -157,6 +157,10 @@ class TaskGroup:
             self._surroundings.check_topics(lease)
             self._checked_at = self._monotonic()
 
+    def next_due_ms(self, task: StateTask) -> int | None:
+        """Return how many ms are left until a task does something by itself, at least 1; None: it never does."""
+        return task.next_due_ms(self._idleness.of(task, may_idle=self.settings.idle), self._clock())
+
     def confirm(self, seconds: float) -> None:
         """See, where nothing was committed for so long, whether the group is still ours: only a commit tells.
 

@@ -221,6 +221,15 @@ class StateTask:
             self._punctuated_at = clock
         return interval > 0 and clock >= self._punctuated_at + interval
 
+    def next_due_ms(self, idle_ms: int, clock: int) -> int | None:
+        """Return how many ms are left until a timer or wall-clock punctuation is due; None: none will be."""
+        interval = self.engine.processor.wall_clock_interval_ms
+        dues = [self._punctuated_at + interval - clock if self._punctuated_at else interval] if interval else []
+        idle_until = self.engine.next_due_ms()
+        if idle_until is not None:
+            dues.append(idle_until - idle_ms)
+        return min((due for due in dues if due > 0), default=None)
+
     def _has_work(self, lease: Lease, idle_ms: int) -> bool:
         """Tell whether a commit may be needed though no record's turn has come.
 
