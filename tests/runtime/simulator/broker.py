@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from forebay.processor.messages import Headers
@@ -104,6 +105,9 @@ class Broker:
         self.history: list[Record] = []
         """All that was ever sent, compacted away or not."""
         self.now = 0.0
+        self.late_ends = 0.0
+        """How many of the commits' EndTxn requests arrive late, behind the client's own repetition."""
+        self._late: list[tuple[str, int]] = []
         self._random = seed
 
     def create(self, topic: str, partitions: int) -> None:
@@ -159,6 +163,20 @@ class Broker:
 
     def commit(self, name: str, epoch: int) -> None:
         self._finish(name, epoch, "committed")
+
+    def loses_connection(self, name: str, epoch: int) -> bool:
+        """Return whether a commit's request is on its way while the client loses its connection and repeats it."""
+        if not self.late_ends or self._random.random() >= self.late_ends:
+            return False
+        self._late.append((name, epoch))
+        return True
+
+    def deliver_late(self) -> None:
+        """Deliver a late EndTxn, as the coordinator takes it in transaction protocol v1: it ends what is open now."""
+        if self._late:
+            name, epoch = self._late.pop(0)
+            with suppress(Fenced):
+                self.commit(name, epoch)
 
     def abort(self, name: str, epoch: int) -> None:
         self._finish(name, epoch, "aborted")

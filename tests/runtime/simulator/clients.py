@@ -10,7 +10,10 @@ from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, IsolationLevel, KafkaError, KafkaException, TopicPartition
 
-from tests.runtime.simulator.broker import Broker, Fenced, Place, Record
+from tests.runtime.simulator.broker import Broker, Fenced, Place, Record, Transaction
+
+_RETRY_SECONDS = 0.25
+"""What passes before a client repeats a request whose connection was lost."""
 
 At = Callable[[str], None]
 """Called with the name of each point at which a worker may be hit."""
@@ -154,6 +157,7 @@ class MemoryProducer:
         self._at = at
         self._epoch = -1
         self._is_usable = True
+        self._transaction: Transaction | None = None
 
     def init_transactions(self, _seconds: float) -> None:
         self._at("open.fence")
@@ -165,6 +169,7 @@ class MemoryProducer:
         if not self._is_usable:
             raise KafkaException(KafkaError(KafkaError._STATE))
         self._is_usable = False
+        self._transaction = None
         self._broker.begin(self._name, self._epoch)
 
     def produce(
@@ -177,22 +182,30 @@ class MemoryProducer:
         headers: Any = None,
     ) -> None:
         self._at("commit.produce")
-        try:
-            transaction = self._broker.transaction(self._name, self._epoch)
-        except Fenced as error:
-            raise fenced() from error
+        transaction = self._open()
         self._broker.append((topic, partition), key, value, timestamp, headers, transaction)
 
-    def send_offsets_to_transaction(self, offsets: list[TopicPartition], _group: object, _seconds: float) -> None:
+    def _open(self) -> Transaction:
+        """Return the open transaction. Raises KafkaException if something else ended it."""
         try:
             transaction = self._broker.transaction(self._name, self._epoch)
         except Fenced as error:
             raise fenced() from error
+        if self._transaction not in (None, transaction):
+            raise KafkaException(KafkaError(KafkaError.INVALID_TXN_STATE))
+        self._transaction = transaction
+        return transaction
+
+    def send_offsets_to_transaction(self, offsets: list[TopicPartition], _group: object, _seconds: float) -> None:
+        transaction = self._open()
         for place in offsets:
             transaction.offsets[place.topic, place.partition] = place.offset, place.metadata or ""
 
     def commit_transaction(self, _seconds: float) -> None:
         self._at("commit.before")
+        if self._broker.loses_connection(self._name, self._epoch):
+            self._broker.now += _RETRY_SECONDS
+            self._at("commit.repeated")
         try:
             self._broker.commit(self._name, self._epoch)
         except Fenced as error:

@@ -31,4 +31,5 @@ def setup_of(seed: int) -> Setup:
         trouble=draw.choice((0.003, 0.01, 0.03)),
         turns=200,
         loses_checkpoint=draw.random() < 0.2,
+        late_ends=draw.choice((0.0, 0.1)),
     )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 import pytest
 
+from forebay.runtime.worker.retries import RetryWatch
 from tests.runtime.simulator.broker import Broker, Identity
 from tests.runtime.simulator.outcome import faults
 from tests.runtime.simulator.setups import setup_of
@@ -55,11 +57,27 @@ def test_a_broker_that_does_not_fence_is_noticed(monkeypatch: pytest.MonkeyPatch
         return self.identities[name]
 
     monkeypatch.setattr(Broker, "_own", any_epoch)
-    assert any(broken(seed) for seed in range(12))
+    assert any(broken(Setup("sum", 1, 1, records=60, trouble=0.03, turns=150), seed) for seed in range(12))
 
 
-def broken(seed: int) -> bool:
+LATE = Setup("sum", 1, 1, records=80, trouble=0.003, turns=150, late_ends=0.3)
+
+
+def test_a_late_end_of_a_commit_changes_nothing() -> None:
+    assert [found for seed in range(8) for found in faults(LATE, seed)[1]] == []
+
+
+def test_a_group_that_keeps_its_epoch_after_a_repeated_commit_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def careless(self: RetryWatch, producer: object, call: Callable[[], object]) -> bool:
+        call()
+        return False
+
+    monkeypatch.setattr(RetryWatch, "has_repeated", careless)
+    assert any(broken(LATE, seed) for seed in range(8))
+
+
+def broken(setup: Setup, seed: int) -> bool:
     try:
-        return bool(faults(Setup("sum", 1, 1, records=60, trouble=0.03, turns=150), seed)[1])
+        return bool(faults(setup, seed)[1])
     except Exception:
         return True

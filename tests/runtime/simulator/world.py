@@ -30,6 +30,8 @@ from tests.runtime.simulator.worker import TOMBSTONE_SECONDS, Crashed, Loop, Wor
 
 LEASE_SECONDS = 1.5
 CALM_TURNS = 6_000
+_LATE = 0.05
+"""Share of points at which a late request arrives."""
 _SILENT = ("read", "open.tail", "open.tailed", "open.fenced", "state.block", "state.write")
 """Points at which no client call can fail: the worker can only crash or stand still there."""
 
@@ -45,6 +47,7 @@ class Setup:
         turns: during which it may.
         loses_checkpoint: whether the checkpoint is lost once, and the state restored from the changelogs.
         read_ahead: records that a group queues, beside the nine that a commit takes.
+        late_ends: share of commits whose EndTxn arrives late, behind the client's own repetition.
         edits: how often a release adds a sub-topology in front of the others, or takes it away again.
     """
 
@@ -59,6 +62,7 @@ class Setup:
     loses_checkpoint: bool = False
     read_ahead: int = 30
     edits: int = 0
+    late_ends: float = 0.0
 
 
 class World:
@@ -74,6 +78,7 @@ class World:
         self.read_ahead = setup.read_ahead
         self._random = random.Random(seed)
         self.broker = Broker(self._random)
+        self.broker.late_ends = setup.late_ends if setup.trouble else 0.0
         for topic, partitions in topics(self.job, setup.partitions, setup.tasks).items():
             self.broker.create(topic, partitions)
         self.changelogs = [topic for log in logs(self.job) for topic in log.rows().topics]
@@ -127,6 +132,8 @@ class World:
         self.broker.now += 0.0005
         if self._random.random() < 0.3:
             self.broker.settle()
+        if self.broker.late_ends and self._random.random() < _LATE:
+            self.broker.deliver_late()
         if not self._trouble or self._random.random() >= self._trouble:
             return
         kind = self._random.choice(("crash", "fail", "pause", "pause"))
