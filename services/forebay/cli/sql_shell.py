@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import click
 
 from forebay.cli.sql_client import FORMATS, SqlClient, show
 from forebay.sql.aggregates.loaded import AGGREGATES
+from forebay.sql.errors import SqlError
 from forebay.sql.functions.registry import SIGNATURES, SPECIAL
+from forebay.sql.statements import parse
+from forebay.sql.syntax import SetProperty
 
 WORDS = [
     "SELECT",
@@ -51,12 +56,13 @@ _HELP = """Statements end with a semicolon and may take several lines.
   DESCRIBE name;  EXPLAIN query;
   SELECT ... FROM table WHERE key = ...;      rows as of now
   SELECT ... FROM name EMIT CHANGES;          rows as they change; Ctrl-C ends it
+  SET 'auto.offset.reset' = 'earliest';       for the statements after it: a push begins with what is on the topic
   format table|json|csv      help      exit"""
 
 
 def shell(client: SqlClient, how: str) -> None:
     """Read statements and show what they give, until `exit` or the end of the input."""
-    history = _prepared()
+    history, session = _prepared(), Session(client)
     click.echo("forebay sql: `help` lists what can be written, `exit` ends")
     text = ""
     try:
@@ -80,15 +86,41 @@ def shell(client: SqlClient, how: str) -> None:
                 continue
             text = f"{text}\n{line}" if text else line
             if text.rstrip().endswith(";"):
-                _answer(client, text, how)
+                _answer(session, text, how)
                 text = ""
     finally:
         _keep(history)
 
 
-def _answer(client: SqlClient, text: str, how: str) -> None:
+class Session:
+    """What was SET in a shell, which goes with each statement after it.
+
+    Args:
+        client: sends the statements.
+    """
+
+    def __init__(self, client: SqlClient) -> None:
+        self._client = client
+        self._settings: dict[str, str] = {}
+
+    def answers(self, text: str) -> Iterator[Iterator[dict[str, Any]]]:
+        """Yield the answer of each statement of a text. Raises SqlError, click.ClickException."""
+        for statement in parse(text):
+            if not isinstance(statement, SetProperty):
+                settings = "".join(f"SET '{name}'='{value}'; " for name, value in self._settings.items())
+                yield self._client.lines(f"{settings}{statement.text};")
+            elif statement.value is None:
+                self._settings.pop(statement.name, None)
+            else:
+                self._settings[statement.name] = statement.value.replace("'", "''")
+
+
+def _answer(session: Session, text: str, how: str) -> None:
     try:
-        show(client.lines(text), how)
+        for lines in session.answers(text):
+            show(lines, how)
+    except SqlError as error:
+        click.echo(str(error), err=True)
     except click.ClickException as error:
         click.echo(error.format_message(), err=True)
     except KeyboardInterrupt:

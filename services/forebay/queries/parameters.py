@@ -17,7 +17,10 @@ LONGEST_WAIT_MS = 60_000
 
 _KEYS = {"from": "key_from", "to": "key_to", "after": "after", "prefix": "prefix"}
 _TIMES = {"since": "time_from", "until": "time_to", "as_of": "as_of"}
-_REACHED = re.compile(r"(?P<topic>.+)-(?P<partition>\d+):(?P<offset>\d+)")
+_DIGITS = 19
+"""Digits that a number may have: Kafka's offsets have as many."""
+_REACHED = re.compile(rf"(?P<topic>.+)-(?P<partition>[0-9]{{1,{_DIGITS}}}):(?P<offset>[0-9]{{1,{_DIGITS}}})")
+_TIME_LIMIT = 1 << 62
 
 Parameters = Mapping[str, list[str]]
 
@@ -55,7 +58,8 @@ def number(parameters: Parameters, name: str, default: int, least: int, most: in
     if name not in parameters:
         return default
     text = _one(parameters, name)
-    if not text.isascii() or not text.isdecimal() or not least <= int(text) <= most:
+    is_number = text.isascii() and text.isdecimal() and len(text) <= _DIGITS
+    if not is_number or not least <= int(text) <= most:
         raise WrongQuery(f"{name}={text}: give a number from {least} to {most}")
     return int(text)
 
@@ -75,12 +79,16 @@ def _time(parameters: Parameters, name: str) -> int:
     text = _one(parameters, name)
     try:
         if text.lstrip("-").isdecimal():
-            return int(text)
-        moment = datetime.fromisoformat(text)
-        if moment.tzinfo is None:
+            found = int(text)
+        else:
+            moment = datetime.fromisoformat(text)
+            if moment.tzinfo is None:
+                raise ValueError
+            found = int(moment.timestamp() * 1000)
+        if abs(found) > _TIME_LIMIT:
             raise ValueError
-        return int(moment.timestamp() * 1000)
-    except ValueError:
+        return found
+    except (ValueError, OverflowError):
         raise WrongQuery(
             f"{name}={text}: give ms since the epoch (1735689600000), or a date and time with its zone "
             "(2025-01-01T00:00:00Z)"

@@ -242,6 +242,10 @@ def _read(request: Request, *, lower: bool) -> Asked:
     given: dict[str, Any] = {"sql": text}
     if text.lstrip().startswith("{"):
         given = json.loads(text)
+    try:
+        json.dumps(given, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"the body holds half of a surrogate pair, which is no character: {error}") from error
     unknown = sorted(given.keys() - _FIELDS)
     if unknown or not isinstance(given.get("sql"), str):
         raise ValueError(f"{', '.join(unknown) or 'sql'}: the body has {', '.join(_FIELDS)}")

@@ -23,6 +23,8 @@ from forebay.runtime.http_connections import HEALTH, BoundedServer, Connections,
 
 log = logging.getLogger(__name__)
 
+_LENGTH_DIGITS = 19
+"""Digits that a length may have; Python converts no more than 4,300."""
 _PORT = re.compile(r":\d+$")
 _IDLE_SECONDS = 60
 """After which a connection without a request is closed."""
@@ -54,7 +56,7 @@ class Request:
 
     @classmethod
     def of(cls, target: str, authorization: str = "", **more: Any) -> Request:
-        """Read a request's target, such as `/stores/profiles/user%2F1?limit=3`."""
+        """Read a request's target, such as `/stores/profiles/user%2F1?limit=3`. Raises ValueError for no URL."""
         url = urlsplit(target)
         path = tuple(unquote(part) for part in url.path.strip("/").split("/"))
         return cls(path, parse_qs(url.query, keep_blank_values=True), authorization, **more)
@@ -107,7 +109,7 @@ class Tls:
 
 def json_answer(status: int, content: Mapping[str, Any], headers: Mapping[str, str] = NO_HEADERS) -> Answer:
     """Return a JSON object as an answer."""
-    body = json.dumps(content, ensure_ascii=False).encode() + b"\n"
+    body = json.dumps(content, ensure_ascii=False).encode(errors="backslashreplace") + b"\n"
     return Answer(status, "application/json", body, headers)
 
 
@@ -160,7 +162,7 @@ class _Application:
             length = headers.get("content-length", "")
             if not length.isdecimal():
                 return refusal(411, "send the body's length: Content-Length")
-            if int(length) > MAX_BODY:
+            if len(length) > _LENGTH_DIGITS or int(length) > MAX_BODY:
                 return refusal(413, f"the body is larger than {MAX_BODY} bytes: send less at once")
             try:
                 body = await asyncio.wait_for(_body(receive), self._limits.seconds)
@@ -169,7 +171,10 @@ class _Application:
         target = scope["raw_path"].decode("latin-1") + "?" + scope["query_string"].decode("latin-1")
         more = {"method": method, "body": body, "accept": headers.get("accept", "")}
         more["forwarded"] = headers.get("forebay-forwarded", "")
-        request = Request.of(target, headers.get("authorization", ""), **more)
+        try:
+            request = Request.of(target, headers.get("authorization", ""), **more)
+        except ValueError as error:
+            return refusal(400, f"the request's target is no URL: {error}")
         is_health = request.path in HEALTH
         if self._answering > self._limits.connections and not is_health:
             return refusal(503, f"{self._limits.connections} requests are being answered: ask later")

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from forebay.sql import aggregation, joining
 from forebay.sql.aliases import Item
-from forebay.sql.catalog import BOUNDS, Catalog, Named, Source
+from forebay.sql.catalog import BOUNDS, PSEUDO, Catalog, Named, Source
 from forebay.sql.errors import SqlError
 from forebay.sql.exploding import exploded
 from forebay.sql.names import Sources
@@ -151,7 +151,7 @@ class Analysis:
         keys = []
         for at, (expression, code) in enumerate(zip(by, codes, strict=True)):
             name = next((item.name for item in items if item.expression == expression), "")
-            is_made = not name and not isinstance(expression, Column)
+            is_made = not name and (not isinstance(expression, Column) or expression.name in PSEUDO)
             plain = expression.name if isinstance(expression, Column) else f"KSQL_COL_{at}"
             keys.append(KeyColumn(Named(name or plain, code.type), (expression,), is_made))
         stays = (

@@ -262,7 +262,7 @@ def _written(rows: Stream[Any, Any], target: Source) -> Stream[Any, Any]:
     if target.timestamp is None:
         return rows
     time_of = sources.time_reader(target)
-    node = rows.graph.add(stamped(rows.node, lambda _key, value: time_of(value)))
+    node = rows.graph.add(stamped(rows.node, time_of))
     return Stream(rows.graph, node, rows.is_rekeyed)
 
 

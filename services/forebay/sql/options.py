@@ -73,8 +73,14 @@ def default_key_format(settings: Mapping[str, str]) -> str:
     return settings.get("ksql.persistence.default.format.key", "KAFKA").upper()
 
 
-def declared(statement: CreateSource, settings: dict[str, str], lookup: Lookup = ask) -> Source:
-    """Return the source that a CREATE STREAM or TABLE declares. Raises SqlError."""
+def declared(
+    statement: CreateSource, settings: dict[str, str], lookup: Lookup = ask, writers: Iterable[Source] = ()
+) -> Source:
+    """Return the source that a CREATE STREAM or TABLE declares. Raises SqlError.
+
+    Args:
+        writers: what earlier statements write. Columns that are left out over their topics are theirs.
+    """
     place, given = statement.place, checked(statement.options, statement.place)
     topic = given.get("KAFKA_TOPIC")
     if topic is None:
@@ -101,8 +107,13 @@ def declared(statement: CreateSource, settings: dict[str, str], lookup: Lookup =
     if "HISTORY_RETENTION" in given:
         raise SqlError(place, "HISTORY_RETENTION is for CREATE TABLE ... AS SELECT: write it there")
     encoding = encoding if encoding.key else replace(encoding, key="KAFKA")
-    key, key_form = completed(Asked("KEY", encoding.key, given, str(topic), place), tuple(keys), encoding, lookup)
-    value, form = completed(Asked("VALUE", encoding.value, given, str(topic), place), tuple(values), encoding, lookup)
+    written = _written(str(topic), encoding, writers)
+    key, key_form = completed(
+        Asked("KEY", encoding.key, given, str(topic), place), tuple(keys), encoding, lookup, written[0]
+    )
+    value, form = completed(
+        Asked("VALUE", encoding.value, given, str(topic), place), tuple(values), encoding, lookup, written[1]
+    )
     _check_none(encoding, key, value, place, "the declaration")
     if statement.is_table and not key:
         raise SqlError(place, "a table needs a key: write PRIMARY KEY behind a column")
@@ -161,7 +172,7 @@ def target(
         named,
         encoding,
         windowing,
-        _timestamp(given, values, statement.place),
+        _timestamp(given, (*keys, *values), statement.place),
         is_derived=True,
         history_ms=_history(given, statement, windowing),
         is_framed=is_framed,
@@ -170,6 +181,17 @@ def target(
         wanted=_wanted(given, statement.place, is_compacted=statement.is_table and windowing is None),
         place=statement.place,
     )
+
+
+def _written(topic: str, encoding: Encoding, writers: Iterable[Source]) -> tuple[tuple[Named, ...], tuple[Named, ...]]:
+    """Return the columns of the keys and values that are written to a topic in the same formats."""
+    keys: tuple[Named, ...] = ()
+    values: tuple[Named, ...] = ()
+    for writer in writers:
+        if writer.topic == topic:
+            keys = writer.keys if writer.encoding.key == encoding.key else keys
+            values = writer.values if writer.encoding.value == encoding.value else values
+    return keys, values
 
 
 def _check_none(

@@ -85,7 +85,8 @@ class Program:
     def _create(self, statement: CreateSource) -> None:
         if statement.if_not_exists and self.catalog.find(statement.name):
             return
-        self._add(options.declared(statement, self.settings, self.lookup), replaces=statement.or_replace)
+        writers = (query.target for query in self.queries)
+        self._add(options.declared(statement, self.settings, self.lookup, writers), replaces=statement.or_replace)
 
     def _add(self, source: Source, *, replaces: bool) -> None:
         """Take a source in; queries that read or write the one it replaces use this one. Raises SqlError."""
@@ -149,7 +150,9 @@ class Program:
         for ours, theirs, what in ((keys, target.keys, "key"), (values, target.values, "value")):
             _check_columns(statement, ours, theirs, what)
         step = widened(step, keys, target, relation)
-        name = f"INSERTQUERY_{self._numbered}"
+        name = statement.query_id or f"INSERTQUERY_{self._numbered}"
+        if any(each.name == name for each in self.queries):
+            raise SqlError(statement.place, f"the query {name} exists already: give this one another QUERY_ID")
         self._append(QueryPlan(name, step, target, False, statement.text, is_insert=True, place=statement.place))
 
     def _set(self, statement: Statement, name: str, value: str | None) -> None:

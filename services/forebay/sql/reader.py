@@ -20,6 +20,8 @@ _UNITS = {
     "DAY": 86_400_000,
 }
 _MAX_DIGITS = 38
+_MOST_DIGITS = 1_000
+"""Digits of a number that is written down; Python converts no more than 4,300."""
 _LONG_MAX = (1 << 63) - 1
 _LONGEST_NUMBER = 1_000
 
@@ -119,7 +121,7 @@ class Reader:
 
     def whole(self, what: str = "a whole number") -> int:
         """Return a whole number. Raises SqlError."""
-        if self.token.kind != "number" or not self.token.text.isdigit():
+        if self.token.kind != "number" or not self.token.text.isdigit() or len(self.token.text) > _MOST_DIGITS:
             self.fail(what)
         return int(self.step().text)
 
@@ -196,6 +198,8 @@ def number(text: str, place: Place) -> Literal:
     """Return a number that is written down: DOUBLE with an exponent, DECIMAL with a point, else a whole number."""
     if len(text) > _LONGEST_NUMBER:
         raise SqlError(place, f"a number of {len(text)} digits: write {_LONGEST_NUMBER} at most")
+    if len(text) > _MOST_DIGITS:
+        raise SqlError(place, f"a number of {len(text)} digits: write {_MOST_DIGITS} at most")
     if "E" in text.upper():
         double = float(text)
         if math.isinf(double):

@@ -95,6 +95,8 @@ def _as_of(query: Query, source: Source) -> int | None:
             f"{source.name} keeps no former rows: write CREATE TABLE {source.name} WITH (HISTORY_RETENTION = '1 DAY') "
             "AS SELECT",
         )
+    if query.as_of is not None and not LOWEST <= query.as_of <= HIGHEST:
+        raise SqlError(query.place, f"FOR SYSTEM_TIME AS OF is beyond all times: write {LOWEST} to {HIGHEST} ms")
     if query.as_of is not None and query.emit:
         raise SqlError(query.place, "EMIT CHANGES begins now: leave FOR SYSTEM_TIME AS OF out")
     return query.as_of
@@ -229,4 +231,4 @@ def _starts(source: Source, alias: str, conditions: Sequence[Expression]) -> tup
             low = max(low, value.value + (sign == ">"))
         if sign in ("=", "<=", "<"):
             high = min(high, value.value - (sign == "<"))
-    return low, high
+    return min(max(low, LOWEST), HIGHEST), max(min(high, HIGHEST), LOWEST)

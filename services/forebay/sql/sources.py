@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from forebay.builder.keys import session_windowed
+from forebay.builder.keys import Windowed, session_windowed
 from forebay.builder.keys import windowed as windowed_format
 from forebay.builder.stream import Stream
 from forebay.builder.table import Table
@@ -98,7 +98,8 @@ class Sources:
         """Return the rows of a topic."""
         wide = self.columns(source)
         is_shared = len(self._declared(source.topic)) > 1
-        if not is_shared and wide is source and source.is_table:
+        is_plain = source.timestamp is None or _time_of(source) is not None
+        if not is_shared and wide is source and source.is_table and is_plain:
             key, value = formats_of(source)
             return self._topology.table(source.topic, value, key=key, store=store, timestamp=_time_of(source))
         rows = self._decoded(source) if is_shared else self._stream(source)
@@ -114,8 +115,15 @@ class Sources:
     def _stream(self, source: Source) -> Stream[Any, Any]:
         key, value = formats_of(source)
         if source.is_table:
-            return records_of_table(self._topology, source.topic, value, key, _time_of(source))
-        return self._topology.stream(source.topic, value, key=key, timestamp=_time_of(source))
+            return self._stamped(records_of_table(self._topology, source.topic, value, key, _time_of(source)), source)
+        rows = self._topology.stream(source.topic, value, key=key, timestamp=_time_of(source))
+        return self._stamped(rows, source)
+
+    def _stamped(self, rows: Stream[Any, Any], source: Source) -> Stream[Any, Any]:
+        """Return records with the event time of their keys, if that is where it is."""
+        if source.timestamp is None or _time_of(source) is not None:
+            return rows
+        return Stream(rows.graph, rows.graph.add(stamped(rows.node, time_reader(source))))
 
     def _decoded(self, source: Source) -> Stream[Any, Any]:
         """Return the records of a topic that several sources declare, decoded as this one says."""
@@ -123,29 +131,38 @@ class Sources:
             self._raw[source.topic] = self._topology.stream(source.topic, BYTES, key=BYTES)
         raw = self._raw[source.topic]
         node = raw.graph.add(decoded(raw.node, *formats_of(source)))
-        time_of = _time_of(source)
-        if time_of is not None:
-            node = raw.graph.add(stamped(node, lambda _key, value: time_of(value)))
+        if source.timestamp is not None:
+            node = raw.graph.add(stamped(node, time_reader(source)))
         return Stream(raw.graph, node)
 
 
 def _time_of(source: Source) -> Callable[[Any], int] | None:
-    return None if source.timestamp is None else time_reader(source)
+    """Return what gives the event time of a value; None: it is not in the value."""
+    if source.timestamp is None or source.timestamp[0] not in [each.name for each in source.values]:
+        return None
+    time_of = time_reader(source)
+    return lambda value: time_of(None, value)
 
 
-def time_reader(source: Source) -> Callable[[Any], int]:
-    """Return what gives a row's event time in ms."""
+def time_reader(source: Source) -> Callable[[Any, Any], int]:
+    """Return what gives the event time in ms of a row's key and value."""
     assert source.timestamp is not None
     name, pattern = source.timestamp
-    at = next((n for n, each in enumerate(source.values) if each.name == name), None)
-    if at is None:
-        raise TypeError(f"TIMESTAMP names the key column {name}: give a column of the value")
-    if source.values[at].type == STRING:
+    is_key = name in [each.name for each in source.keys]
+    columns = source.keys if is_key else source.values
+    at = next(n for n, each in enumerate(columns) if each.name == name)
+    parse: Callable[[Any], Any] = int
+    if columns[at].type == STRING:
         from forebay.sql.datetimes.read import parser  # noqa: PLC0415 (only texts need it)
 
         parse = parser(pattern)
-        return lambda row: _checked(name, None if row[at] is None else parse(row[at]))
-    return lambda row: _checked(name, row[at])
+
+    def read(key: Any, value: Any) -> int:
+        row = (key.key if isinstance(key, Windowed) else key) if is_key else value
+        found = None if row is None else row[at]
+        return _checked(name, None if found is None else parse(found))
+
+    return read
 
 
 def _checked(name: str, value: Any) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from forebay.sql.errors import SqlError
+from forebay.sql.expressions import expression
 from forebay.sql.queries import query
 from forebay.sql.reader import Reader
 from forebay.sql.syntax import (
@@ -14,6 +15,7 @@ from forebay.sql.syntax import (
     CreateSource,
     CreateType,
     InsertInto,
+    InsertValues,
     Options,
     OptionValue,
     Select,
@@ -59,8 +61,12 @@ def _statement(read: Reader) -> Statement:
     if read.take("INSERT", "INTO"):
         name = read.name("the name of a stream")
         if read.at("(") or read.at("VALUES"):
-            read.fail("SELECT ...: rows are written to the stream's topic by any producer")
-        return InsertInto(name, query(read))
+            return _values(read, name)
+        place, options = read.place, _options(read)
+        for option in options:
+            if option != "QUERY_ID":
+                raise SqlError(options.place_of(option, place), f"INSERT INTO takes QUERY_ID alone, not {option}")
+        return InsertInto(name, query(read), str(options.get("QUERY_ID", "")).upper())
     for verb in ("SET", "UNSET"):
         if read.take(verb):
             name = read.string("the setting's name in single quotes")
@@ -70,6 +76,22 @@ def _statement(read: Reader) -> Statement:
                 value = read.string("the setting's value in single quotes")
             return SetProperty(name, value)
     return _command(read)
+
+
+def _values(read: Reader, name: str) -> InsertValues:
+    columns: list[str] = []
+    if read.take("("):
+        columns.append(read.name("a column's name"))
+        while read.take(","):
+            columns.append(read.name("a column's name"))
+        read.expect(")")
+    read.expect("VALUES")
+    read.expect("(")
+    values = [expression(read)]
+    while read.take(","):
+        values.append(expression(read))
+    read.expect(")")
+    return InsertValues(name, tuple(columns), tuple(values))
 
 
 def _command(read: Reader) -> Statement:

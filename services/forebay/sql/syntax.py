@@ -260,10 +260,28 @@ class CreateAs(Statement):
 
 @dataclass(frozen=True, slots=True)
 class InsertInto(Statement):
-    """INSERT INTO ... SELECT."""
+    """INSERT INTO ... SELECT.
+
+    Args:
+        query_id: the query's name; "" for one that is made.
+    """
 
     name: str
     query: Query
+    query_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class InsertValues(Statement):
+    """INSERT INTO ... VALUES: a record that is sent once.
+
+    Args:
+        columns: those that are given; (): all, in their order.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    values: tuple[Expression, ...]
 
 
 @dataclass(frozen=True, slots=True)

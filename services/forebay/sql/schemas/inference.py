@@ -54,9 +54,13 @@ class Asked:
 
 
 def completed(
-    asked: Asked, columns: tuple[Named, ...], encoding: Encoding, lookup: Lookup
+    asked: Asked, columns: tuple[Named, ...], encoding: Encoding, lookup: Lookup, written: tuple[Named, ...] = ()
 ) -> tuple[tuple[Named, ...], Form]:
-    """Return the columns of keys or values, and the schema they have if a registry gave it. Raises SqlError."""
+    """Return the columns of keys or values, and the schema they have if a registry gave it. Raises SqlError.
+
+    Args:
+        written: columns that the same statements write to the topic in this format: its newest schema has them.
+    """
     form = asked.form()
     has_registry = asked.kind in NAMED
     if asked.schema_id and not has_registry:
@@ -71,8 +75,13 @@ def completed(
         )
     if columns or not has_registry:
         return columns, form
-    schema_id, text = looked_up(asked, lookup)
-    physical = columns_of(asked, text, form.name, wraps=_wraps(asked, encoding))
+    schema_id, text = (0, "") if written and not asked.schema_id else looked_up(asked, lookup)
+    if text:
+        physical = columns_of(asked, text, form.name, wraps=_wraps(asked, encoding))
+    elif len(written) == 1 and not _wraps(asked, encoding):
+        physical = (_unwrapped(asked, written[0].type),)
+    else:
+        physical = written
     logical = physical if asked.schema_id else tuple(Named(each.name.upper(), _upper(each.type)) for each in physical)
     return logical, Form(form.name, form.nullable, text, schema_id, physical)
 
@@ -131,11 +140,15 @@ def columns_of(asked: Asked, text: str, name: str, *, wraps: bool) -> tuple[Name
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise SqlError(asked.place, f"{asked.subject} is no schema of {asked.kind}: {error}") from error
     if not wraps and kind is not None:
-        return (Named("ROWKEY" if asked.part == "KEY" else "ROWVAL", kind),)
+        return (_unwrapped(asked, kind),)
     if not isinstance(kind, StructType) or not kind.fields:
         more = ": write WRAP_SINGLE_VALUE = FALSE" if kind is not None and asked.part == "VALUE" else ""
         raise SqlError(asked.place, f"{asked.subject} has no columns that SQL has types for{more}")
     return tuple(Named(field, each) for field, each in kind.fields)
+
+
+def _unwrapped(asked: Asked, kind: SqlType) -> Named:
+    return Named("ROWKEY" if asked.part == "KEY" else "ROWVAL", kind)
 
 
 def _upper(kind: SqlType) -> SqlType:

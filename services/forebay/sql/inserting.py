@@ -1,0 +1,87 @@
+"""INSERT INTO ... VALUES: one record, written to its topic as the statements declare it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from forebay.sql.catalog import ROWTIME, Catalog, Named, Source
+from forebay.sql.errors import SqlError
+from forebay.sql.generate import Generator, Typed, compiled
+from forebay.sql.printed import printed
+from forebay.sql.relation import FUNCTIONS
+from forebay.sql.schemas.topics import key_of, value_of
+from forebay.sql.syntax import Column, Expression, InsertValues
+from forebay.sql.types import BIGINT, INT
+from forebay.sql.values import as_held
+from forebay.formats import no_contracts
+
+
+@dataclass(frozen=True, slots=True)
+class Inserted:
+    """A record of INSERT INTO ... VALUES.
+
+    Args:
+        key: None without key columns.
+        timestamp: in ms; None: when it is sent.
+    """
+
+    topic: str
+    key: bytes | None
+    value: bytes
+    timestamp: int | None
+
+
+def record_of(statement: InsertValues, catalog: Catalog) -> Inserted:
+    """Return the record of a statement, encoded. Raises SqlError, EncodeError, and what a registry raises."""
+    source, values = checked(statement, catalog)
+    rows = [tuple(values.get(each.name) for each in columns) for columns in (source.keys, source.values)]
+    key = None if not source.keys or set(rows[0]) == {None} else key_of(source).codec(no_contracts).encode(rows[0])
+    return Inserted(source.topic, key, value_of(source).codec(no_contracts).encode(rows[1]), values.get(ROWTIME))
+
+
+def checked(statement: InsertValues, catalog: Catalog) -> tuple[Source, dict[str, Any]]:
+    """Return the source of a statement and the values of its columns. Raises SqlError."""
+    source = catalog.get(statement.name, statement.place)
+    if source.windowing is not None:
+        raise SqlError(statement.place, f"{source.name} has windows: INSERT INTO ... VALUES can't write to it")
+    names = statement.columns or tuple(each.name for each in source.columns)
+    headers = [each.column for each in source.headers if each.column in names or not statement.columns]
+    if headers:
+        raise SqlError(statement.place, f"{', '.join(headers)}: INSERT INTO can't write columns of headers")
+    if len(names) != len(statement.values):
+        raise SqlError(
+            statement.place,
+            f"{len(statement.values)} values for {len(names)} columns: write a value for each of {', '.join(names)}",
+        )
+    types = {each.name: each for each in (*source.columns, Named(ROWTIME, BIGINT))}
+    values: dict[str, Any] = {}
+    for name, expression in zip(names, statement.values, strict=True):
+        if name not in types:
+            known = ", ".join(each.name for each in source.columns)
+            raise SqlError(expression.place, f"there is no column {name}: write one of {known}, {ROWTIME}")
+        if name in values:
+            raise SqlError(expression.place, f"the column {name} is there twice: give each one value")
+        values[name] = _value(expression, types[name])
+    missing = [each.name for each in source.keys if values.get(each.name) is None]
+    if source.is_table and missing:
+        raise SqlError(statement.place, f"a row of a table needs its key: give {', '.join(missing)} a value")
+    return source, values
+
+
+class _NoNames:
+    def resolve(self, column: Column) -> Typed:
+        raise SqlError(column.place, f"{column.name} can't stand here: VALUES takes no columns, and texts in single quotes")
+
+
+def _value(expression: Expression, column: Named) -> Any:
+    """Return the value of an expression as a column holds it. Raises SqlError."""
+    make = Generator(_NoNames(), FUNCTIONS)
+    given = make.of(expression)
+    cast = make.cast(given, column.type, expression)
+    found, held = compiled("", [given.source, cast.source], make.namespace)()
+    if found is not None and column.type in (INT, BIGINT) and not isinstance(found, str):
+        held = as_held(found, column.type)
+    if found is not None and held is None:
+        raise SqlError(expression.place, f"{printed(expression)} is no {column}: write another value, or a CAST")
+    return held
