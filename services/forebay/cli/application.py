@@ -14,6 +14,7 @@ from forebay.catalog import Service
 from forebay.cli.check import checked
 from forebay.cli.connection import connect
 from forebay.cli.created import create_missing
+from forebay.cli.inserted import send_inserted
 from forebay.cli.job_options import engine_fields
 from forebay.cli.names import named
 from forebay.cli.run_several import require_sharable, served, shared_engine
@@ -77,6 +78,8 @@ def _create(service: Service, job: JobApplication, options: dict[str, Any]) -> N
     wanted = options["tasks"], options["max_downtime_ms"]
     for name in keep_trying(lambda: create_missing(job.kafka, service, job.application, *wanted)):
         click.echo(f"{name}: created", err=True)
+    for name, count in keep_trying(lambda: send_inserted(job.kafka, service)).items():
+        click.echo(f"{name}: {count} records of INSERT INTO ... VALUES sent", err=True)
 
 
 def run_until_told(job: JobApplication | SeveralJobs) -> None:

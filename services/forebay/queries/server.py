@@ -29,6 +29,7 @@ from forebay.queries.parts.servers import Settings
 from forebay.queries.parts.serving import ServedPart
 from forebay.queries.push import Tail
 from forebay.queries.replica import TaskReplica
+from forebay.queries.sending import send_records
 from forebay.queries.stores import JobStores
 from forebay.runtime.errors import Unavailable
 from forebay.runtime.follower import ChangelogsAnew, Follower, count_followed, follower_of
@@ -196,7 +197,9 @@ class QueryServer:
             return None
         from forebay.queries.sql_pages import SqlPages  # noqa: PLC0415
 
-        return SqlPages(queryable, lambda: self._stores, partial(Tail, self._kafka, queryable.codecs), parts)
+        # A view's topics have contracts, and producers that write by them.
+        sends = None if queryable.lower else partial(send_records, self._kafka)
+        return SqlPages(queryable, lambda: self._stores, partial(Tail, self._kafka, queryable.codecs), parts, sends)
 
     def _queryable(self) -> Queryable | None:
         # The SQL parser is an extra: a job written in Python is queried without it.

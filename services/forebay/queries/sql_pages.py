@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from forebay.builder.keys import Windowed
-from forebay.codec import DecodeError, Unavailable
+from forebay.codec import DecodeError, EncodeError, Unavailable
 from forebay.queries import parameters
 from forebay.queries.entries import Entry
 from forebay.queries.events import SILENCE, written
 from forebay.queries.parts.asking import AllParts, missing_header
-from forebay.queries.parts.stores import Caller, PartedStores, PartsMissing
+from forebay.queries.parts.stores import PartedStores, PartsMissing
 from forebay.queries.push import Tail
 from forebay.queries.reads import Bounds, WrongQuery
+from forebay.queries.sql_requests import Asked, read
 from forebay.queries.stores import JobStores, UnknownStore
 from forebay.runtime.http import Answer, Request, json_answer
 from forebay.sql.describing import described
 from forebay.sql.encodings.rows import encode_json
 from forebay.sql.errors import SqlError
+from forebay.sql.inserting import Inserted, record_of
 from forebay.sql.limits import LimitReached
 from forebay.sql.queryable import Queryable
 from forebay.sql.readable import Readable
 from forebay.sql.reading import HIGHEST, LOWEST, Reading, reading_of
-from forebay.sql.statements import parse
-from forebay.sql.syntax import Command, Select, SetProperty, Statement
+from forebay.sql.syntax import Command, InsertValues, Select
 from forebay.time.base import Window
 
 LONGEST_SECONDS = 10
@@ -36,24 +35,6 @@ ANSWER_BYTES = 32 << 20
 """Size of the rows that a pull may answer."""
 SCANNED = 10_000
 """Rows that a pull without a key reads at most, of any store."""
-_FIELDS = dict.fromkeys(("sql", "from_beginning", "at_least", "wait_ms", "partial"))
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A request, read.
-
-    Args:
-        at_least: offsets that a pull must contain, `topic-partition:offset`.
-        caller: who asks, and whether for a partial answer.
-    """
-
-    statement: Statement
-    from_beginning: bool
-    at_least: list[str]
-    wait_ms: int
-    as_events: bool
-    caller: Caller
 
 
 class SqlPages:
@@ -64,6 +45,7 @@ class SqlPages:
         stores: gives the job's stores as they are now.
         tail: follows a topic.
         parts: the others' stores, where `stores` are those of one part.
+        send: sends records of INSERT INTO ... VALUES; None: they are refused.
     """
 
     def __init__(
@@ -72,7 +54,9 @@ class SqlPages:
         stores: Callable[[], JobStores],
         tail: Callable[..., Tail],
         parts: AllParts | None = None,
+        send: Callable[[Sequence[Inserted]], None] | None = None,
     ) -> None:
+        self._send = send
         self._parts = parts
         self._queryable = queryable
         self._stores = stores
@@ -84,7 +68,7 @@ class SqlPages:
         if request.method != "POST":
             return _error(405, 'send the statement with POST, as text or as JSON: {"sql": "SELECT ..."}')
         try:
-            asked = _read(request, lower=self._queryable.lower)
+            asked = read(request, lower=self._queryable.lower)
             match asked.statement:
                 case Select(query):
                     reading = reading_of(query, self._catalog)
@@ -94,6 +78,8 @@ class SqlPages:
                         return _lines(self._push(reading, asked), asked)
                     found, missing = self._pull(reading, asked)
                     return _lines(found, asked, missing)
+                case InsertValues() as inserted:
+                    return _lines(self._inserted(inserted), asked)
                 case Command() as command:
                     return _lines(described(self._queryable.program(), command), asked)
             raise SqlError(
@@ -102,7 +88,7 @@ class SqlPages:
             )
         except (RecursionError, MemoryError, SyntaxError):  # Python's own limits of what it reads and compiles
             return _error(400, "the statement is nested too deeply: split it")
-        except (SqlError, WrongQuery, LimitReached, ValueError) as error:
+        except (SqlError, WrongQuery, LimitReached, EncodeError, ValueError) as error:
             return _error(400, str(error))
         except UnknownStore as error:
             return _error(404, str(error.args[0]))
@@ -153,6 +139,15 @@ class SqlPages:
         missing = stores.missing if isinstance(stores, PartedStores) else ()
         end |= {"missing": missing} if missing else {}
         return iter([_head(reading), *rows, {"end": end}]), missing
+
+    def _inserted(self, statement: InsertValues) -> Iterator[dict[str, Any]]:
+        """Send a record to its topic, and return what was sent. Raises SqlError, EncodeError, Unavailable."""
+        if self._send is None:
+            raise SqlError(statement.place, "this server only reads: INSERT INTO ... VALUES is for files of SQL")
+        record = record_of(statement, self._catalog)
+        self._send([record])
+        columns = [{"name": "topic"}, {"name": "records"}]
+        return iter([{"columns": columns}, {"row": {"topic": record.topic, "records": 1}}, {"end": {"rows": 1}}])
 
     def _push(self, reading: Reading, asked: Asked) -> Iterator[dict[str, Any] | None]:
         """Return rows as they are written, each once, in the order of each key; without an end, or up to LIMIT."""
@@ -231,39 +226,6 @@ def _key_shown(reading: Reading, key: Any) -> dict[str, Any]:
     if isinstance(key, Windowed):
         shown |= {"WINDOWSTART": key.window.start, "WINDOWEND": key.window.end}
     return shown
-
-
-def _read(request: Request, *, lower: bool) -> Asked:
-    """Return what a request asks. Raises SqlError, ValueError."""
-    try:
-        text = request.body.decode()
-    except UnicodeDecodeError as error:
-        raise ValueError(f"the body is no UTF-8: {error}: send text or JSON") from error
-    given: dict[str, Any] = {"sql": text}
-    if text.lstrip().startswith("{"):
-        given = json.loads(text)
-    try:
-        json.dumps(given, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        raise ValueError(f"the body holds half of a surrogate pair, which is no character: {error}") from error
-    unknown = sorted(given.keys() - _FIELDS)
-    if unknown or not isinstance(given.get("sql"), str):
-        raise ValueError(f"{', '.join(unknown) or 'sql'}: the body has {', '.join(_FIELDS)}")
-    statements = parse(given["sql"], lower=lower)
-    begins = bool(given.get("from_beginning", False))
-    for each in statements:
-        if isinstance(each, SetProperty) and each.name == "auto.offset.reset":
-            begins = each.value == "earliest"
-    rest = [each for each in statements if not isinstance(each, SetProperty)]
-    if len(rest) != 1:
-        raise ValueError(f"the body has {len(rest)} statements: send one at a time")
-    wait = given.get("wait_ms", parameters.WAIT_MS)
-    at_least = given.get("at_least", [])
-    if not isinstance(wait, int) or not 0 <= wait <= parameters.LONGEST_WAIT_MS or not isinstance(at_least, list):
-        raise ValueError(f"wait_ms is 0 to {parameters.LONGEST_WAIT_MS}, at_least a list of topic-partition:offset")
-    partial = given.get("partial", False) or request.parameters.get("partial") == ["true"]
-    caller = Caller(request.authorization, takes_partial=bool(partial))
-    return Asked(rest[0], begins, [str(each) for each in at_least], wait, "text/event-stream" in request.accept, caller)
 
 
 def _lines(found: Iterator[dict[str, Any] | None], asked: Asked, missing: tuple[int, ...] = ()) -> Answer:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from forebay.formats import no_contracts
 from forebay.sql.catalog import ROWTIME, Catalog, Named, Source
+from forebay.sql.compiled import compiled
 from forebay.sql.errors import SqlError
-from forebay.sql.generate import Generator, Typed, compiled
+from forebay.sql.generate import Generator, Typed
 from forebay.sql.printed import printed
 from forebay.sql.relation import FUNCTIONS
 from forebay.sql.schemas.topics import key_of, value_of
 from forebay.sql.syntax import Column, Expression, InsertValues
 from forebay.sql.types import BIGINT, INT
 from forebay.sql.values import as_held
-from forebay.formats import no_contracts
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Inserted:
 
     topic: str
     key: bytes | None
-    value: bytes
+    value: bytes | None
     timestamp: int | None
 
 
@@ -37,12 +38,18 @@ def record_of(statement: InsertValues, catalog: Catalog) -> Inserted:
     source, values = checked(statement, catalog)
     rows = [tuple(values.get(each.name) for each in columns) for columns in (source.keys, source.values)]
     key = None if not source.keys or set(rows[0]) == {None} else key_of(source).codec(no_contracts).encode(rows[0])
-    return Inserted(source.topic, key, value_of(source).codec(no_contracts).encode(rows[1]), values.get(ROWTIME))
+    value = value_of(source).codec(no_contracts).encode(rows[1]) if source.values else None
+    return Inserted(source.topic, key, value, values.get(ROWTIME))
 
 
 def checked(statement: InsertValues, catalog: Catalog) -> tuple[Source, dict[str, Any]]:
     """Return the source of a statement and the values of its columns. Raises SqlError."""
     source = catalog.get(statement.name, statement.place)
+    if source.is_derived:
+        raise SqlError(
+            statement.place,
+            f"{source.name} is computed by a query, whose readers would not see the record: insert into what it reads",
+        )
     if source.windowing is not None:
         raise SqlError(statement.place, f"{source.name} has windows: INSERT INTO ... VALUES can't write to it")
     names = statement.columns or tuple(each.name for each in source.columns)
@@ -71,7 +78,7 @@ def checked(statement: InsertValues, catalog: Catalog) -> tuple[Source, dict[str
 
 class _NoNames:
     def resolve(self, column: Column) -> Typed:
-        raise SqlError(column.place, f"{column.name} can't stand here: VALUES takes no columns, and texts in single quotes")
+        raise SqlError(column.place, f"{column.name} can't stand here: VALUES takes texts in single quotes")
 
 
 def _value(expression: Expression, column: Named) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from forebay.names import check_name
 from forebay.sql.errors import Place, SqlError
-from forebay.sql.syntax import Options, OptionValue
+from forebay.sql.written_options import Options, OptionValue
 
 DELIMITERS = {"SPACE": " ", "TAB": "\t"}
 
@@ -28,6 +28,17 @@ def with_values(given: Options, place: Place) -> Options:
         except ValueError as error:
             raise SqlError(given.place_of(name, place), f"{name} is {value!r}: {error}") from error
     return found
+
+
+def duration(name: str, text: str, place: Place) -> int:
+    """Return a time such as 10 SECONDS in ms. Raises SqlError."""
+    from forebay.sql.reader import Reader  # noqa: PLC0415 (only sources with windows need it)
+    from forebay.sql.tokens import tokens_of  # noqa: PLC0415
+
+    try:
+        return Reader(text, tokens_of(text)).duration()
+    except SqlError as error:
+        raise SqlError(place, f"{name} {text!r}: {error.reason}") from error
 
 
 def _whole(least: int, most: int) -> Callable[[OptionValue], OptionValue]:

@@ -9,11 +9,12 @@ from forebay.names import IllegalName, check_name
 from forebay.sql.catalog import HEADERS, NAMED, Encoding, Header, Named, Source, Wanted, Windowing, kind_of
 from forebay.sql.datetimes.read import reader_of
 from forebay.sql.errors import Place, SqlError
-from forebay.sql.option_values import with_values
+from forebay.sql.option_values import duration, with_values
 from forebay.sql.schemas.inference import Asked, Lookup, chosen, completed
 from forebay.sql.schemas.lookup import ask
-from forebay.sql.syntax import CreateAs, CreateSource, Options
+from forebay.sql.syntax import CreateAs, CreateSource
 from forebay.sql.types import BIGINT, BYTES, STRING, TIMESTAMP
+from forebay.sql.written_options import Options
 
 FORMATS = ("JSON", "JSON_SR", "AVRO", "PROTOBUF", "PROTOBUF_NOSR", "DELIMITED", "KAFKA", "NONE")
 _KNOWN = frozenset(
@@ -250,7 +251,7 @@ def _windowing(given: Options, place: Place) -> Windowing | None:
         raise SqlError(written, f"WINDOW_TYPE is {kind}: write TUMBLING, HOPPING or SESSION")
     size = given.get("WINDOW_SIZE", 0)
     if isinstance(size, str):
-        size = _duration("WINDOW_SIZE", size, given.place_of("WINDOW_SIZE", place))
+        size = duration("WINDOW_SIZE", size, given.place_of("WINDOW_SIZE", place))
     if named != "SESSION" and not size:
         raise SqlError(written, f"{named} windows have a size: write WINDOW_SIZE = '30 SECONDS'")
     return Windowing(named, int(size))
@@ -263,17 +264,7 @@ def _history(given: Options, statement: CreateAs, windowing: Windowing | None) -
     place = given.place_of("HISTORY_RETENTION", statement.place)
     if not statement.is_table or windowing is not None:
         raise SqlError(place, "HISTORY_RETENTION is for a TABLE without windows: leave it out")
-    return _duration("HISTORY_RETENTION", str(wanted), place)
-
-
-def _duration(name: str, text: str, place: Place) -> int:
-    from forebay.sql.reader import Reader  # noqa: PLC0415 (only sources with windows need it)
-    from forebay.sql.tokens import tokens_of  # noqa: PLC0415
-
-    try:
-        return Reader(text, tokens_of(text)).duration()
-    except SqlError as error:
-        raise SqlError(place, f"{name} {text!r}: {error.reason}") from error
+    return duration("HISTORY_RETENTION", str(wanted), place)
 
 
 def _timestamp(given: Options, columns: tuple[Named, ...], place: Place) -> tuple[str, str] | None:

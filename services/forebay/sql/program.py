@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from forebay.sql import evolution, options
+from forebay.sql import evolution, inserting, options
 from forebay.sql.analyze import Analysis
 from forebay.sql.casts import widens
 from forebay.sql.catalog import Catalog, Named, Source
@@ -20,6 +20,7 @@ from forebay.sql.syntax import (
     CreateSource,
     CreateType,
     InsertInto,
+    InsertValues,
     Query,
     Select,
     SetProperty,
@@ -54,11 +55,13 @@ class Program:
         queries: in their order.
         lookup: gives the schemas of topics whose columns are left out.
         selects: queries alone, to be answered when the others run.
+        inserts: records to be sent once, before the others run.
     """
 
     catalog: Catalog = field(default_factory=Catalog)
     queries: list[QueryPlan] = field(default_factory=list)
     selects: list[Select] = field(default_factory=list)
+    inserts: list[InsertValues] = field(default_factory=list)
     settings: dict[str, str] = field(default_factory=dict)
     lookup: Lookup = ask
     _numbered: int = 0
@@ -73,6 +76,9 @@ class Program:
                 self._create_as(statement)
             case InsertInto():
                 self._insert(statement)
+            case InsertValues():
+                inserting.checked(statement, self.catalog)
+                self.inserts.append(statement)
             case Select():
                 self.selects.append(statement)
             case CreateType(name, kind):

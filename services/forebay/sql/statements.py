@@ -16,14 +16,13 @@ from forebay.sql.syntax import (
     CreateType,
     InsertInto,
     InsertValues,
-    Options,
-    OptionValue,
     Select,
     SetProperty,
     Statement,
 )
 from forebay.sql.tokens import TOO_DEEP, tokens_of
 from forebay.sql.types import SqlType
+from forebay.sql.written_options import Options, OptionValue
 
 _FIRST = "CREATE, INSERT INTO, SELECT, SHOW, DESCRIBE, EXPLAIN, DROP or SET"
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
 from forebay.sql.errors import NOWHERE, Place
 from forebay.sql.types import SqlType
+from forebay.sql.written_options import Options
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,25 +213,6 @@ class Statement:
 
     place: Place = field(default=NOWHERE, kw_only=True, compare=False)
     text: str = field(default="", kw_only=True, compare=False)
-
-
-OptionValue = str | int | bool
-
-
-class Options(dict[str, OptionValue]):
-    """What a WITH clause says, by option.
-
-    Args:
-        places: where each option stands.
-    """
-
-    def __init__(self, places: Mapping[str, Place] | None = None) -> None:
-        super().__init__()
-        self.places: dict[str, Place] = dict(places or {})
-
-    def place_of(self, name: str, otherwise: Place) -> Place:
-        """Return where an option stands; another place if it was not written."""
-        return self.places.get(name, otherwise)
 
 
 @dataclass(frozen=True, slots=True)

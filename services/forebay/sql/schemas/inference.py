@@ -9,8 +9,8 @@ from forebay.codec import Unavailable
 from forebay.serde.resolver import UnknownSchemaId
 from forebay.sql.catalog import NAMED, Encoding, Form, Named
 from forebay.sql.errors import Place, SqlError
-from forebay.sql.syntax import Options
 from forebay.sql.types import ArrayType, MapType, SqlType, StructType
+from forebay.sql.written_options import Options
 
 Lookup = Callable[[str, int], tuple[int, str] | None]
 """Gives id and text of a subject's newest schema, or of the schema of an id (0: none is named)."""

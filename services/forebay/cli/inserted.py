@@ -1,0 +1,33 @@
+"""The records of a service's INSERT INTO ... VALUES, sent before its job starts for the first time."""
+
+from __future__ import annotations
+
+from forebay.catalog import Service
+from forebay.job import load_job
+from forebay.kafka.registry import shared_registry
+from forebay.kafka.settings import KafkaSettings
+from forebay.serde.subjects import connect_when_asked
+
+
+def send_inserted(kafka: KafkaSettings, service: Service) -> dict[str, int]:
+    """Send the records to topics that never had one, and return their numbers by topic.
+
+    Another start sends nothing, because its topics have records.
+
+    Raises:
+        SqlError, EncodeError: a record can't be written. Unavailable: the broker or the registry can't be reached.
+    """
+    job = load_job(service.job)
+    program = None if job.program is None else job.program()
+    if program is None or not program.inserts:
+        return {}
+    from forebay.queries.sending import empty_topics, send_records  # noqa: PLC0415 (few services have such statements)
+    from forebay.sql.inserting import record_of  # noqa: PLC0415
+
+    connect_when_asked(lambda: shared_registry(kafka.registry()))
+    records = [record_of(each, program.catalog) for each in program.inserts]
+    empty = empty_topics(kafka, sorted({each.topic for each in records}))
+    wanted = [each for each in records if each.topic in empty]
+    if wanted:
+        send_records(kafka, wanted)
+    return {topic: sum(each.topic == topic for each in wanted) for topic in sorted(empty)}

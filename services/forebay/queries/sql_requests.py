@@ -1,0 +1,65 @@
+"""Requests of `POST /sql`: one statement, as text or in JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from forebay.queries import parameters
+from forebay.queries.parts.stores import Caller
+from forebay.runtime.http import Request
+from forebay.sql.statements import parse
+from forebay.sql.syntax import SetProperty, Statement
+
+_FIELDS = dict.fromkeys(("sql", "from_beginning", "at_least", "wait_ms", "partial"))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request, read.
+
+    Args:
+        at_least: offsets that a pull must contain, `topic-partition:offset`.
+        caller: who asks, and whether for a partial answer.
+    """
+
+    statement: Statement
+    from_beginning: bool
+    at_least: list[str]
+    wait_ms: int
+    as_events: bool
+    caller: Caller
+
+
+def read(request: Request, *, lower: bool) -> Asked:
+    """Return what a request asks. Raises SqlError, ValueError."""
+    try:
+        text = request.body.decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"the body is no UTF-8: {error}: send text or JSON") from error
+    given: dict[str, Any] = {"sql": text}
+    if text.lstrip().startswith("{"):
+        given = json.loads(text)
+    try:
+        json.dumps(given, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"the body holds half of a surrogate pair, which is no character: {error}") from error
+    unknown = sorted(given.keys() - _FIELDS)
+    if unknown or not isinstance(given.get("sql"), str):
+        raise ValueError(f"{', '.join(unknown) or 'sql'}: the body has {', '.join(_FIELDS)}")
+    statements = parse(given["sql"], lower=lower)
+    begins = bool(given.get("from_beginning", False))
+    for each in statements:
+        if isinstance(each, SetProperty) and each.name == "auto.offset.reset":
+            begins = each.value == "earliest"
+    rest = [each for each in statements if not isinstance(each, SetProperty)]
+    if len(rest) != 1:
+        raise ValueError(f"the body has {len(rest)} statements: send one at a time")
+    wait = given.get("wait_ms", parameters.WAIT_MS)
+    at_least = given.get("at_least", [])
+    if not isinstance(wait, int) or not 0 <= wait <= parameters.LONGEST_WAIT_MS or not isinstance(at_least, list):
+        raise ValueError(f"wait_ms is 0 to {parameters.LONGEST_WAIT_MS}, at_least a list of topic-partition:offset")
+    partial = given.get("partial", False) or request.parameters.get("partial") == ["true"]
+    caller = Caller(request.authorization, takes_partial=bool(partial))
+    return Asked(rest[0], begins, [str(each) for each in at_least], wait, "text/event-stream" in request.accept, caller)
