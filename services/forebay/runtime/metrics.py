@@ -77,7 +77,8 @@ class JobMetrics:
         told = []
         for now in figures:
             before = self._known.get((now.part, now.task))
-            if before is not None and before.at >= now.at:
+            # Times of one worker are compared, never those of two: their clocks may be hours apart.
+            if before is not None and _same(before, now) and before.at >= now.at:
                 continue
             self._known[now.part, now.task] = now
             passed = since(before, now)
@@ -140,7 +141,7 @@ class JobMetrics:
 
 def since(before: TaskFigures | None, now: TaskFigures) -> TaskFigures:
     """Return what a task did between two tellings: all it has done where another worker has it now."""
-    if before is None or before.opened != now.opened or before.worker != now.worker:
+    if before is None or not _same(before, now):
         return now
     return TaskFigures(
         part=now.part,
@@ -175,6 +176,11 @@ def since(before: TaskFigures | None, now: TaskFigures) -> TaskFigures:
         own=_less(now.own, before.own),
         passed=_less(now.passed, before.passed),
     )
+
+
+def _same(before: TaskFigures, now: TaskFigures) -> bool:
+    """Return whether both are of one worker since it opened the task."""
+    return before.opened == now.opened and before.worker == now.worker
 
 
 def _calls(now: Sequence[int], before: Sequence[int] | None) -> list[int]:

@@ -87,11 +87,17 @@ class WorkerControl:
             self._ended = self._ended or found.offset >= self._lease.planned_at
             self.is_followed = found.metadata == _FOLLOWED
 
-    def tell(self, figures: Iterable[TaskFigures], beat_ms: int, trouble: str = "") -> None:
-        """Tell the driver the tasks' figures, once a second; `beat_ms` says when their loop last went round."""
+    def tell(
+        self, figures: Iterable[TaskFigures], beat_ms: int, trouble: str = "", *, asynchronous: bool = True
+    ) -> bool:
+        """Report the tasks' statistics to the driver, once a second; `beat_ms` says when their loop last went round.
+
+        Returns:
+            Whether they were sent, or with `asynchronous=False` whether they were committed.
+        """
         now = time.monotonic()
         if now - self._told_at < _TELL_SECONDS:
-            return
+            return False
         self._told_at = now
         offsets = []
         told = {
@@ -105,10 +111,12 @@ class WorkerControl:
             topic = internal_topic(self._spec.application, item.part)
             offsets.append(TopicPartition(topic, item.task, item.commits, metadata))
         try:
-            self._consumer.commit(offsets=offsets, asynchronous=True)
+            self._consumer.commit(offsets=offsets, asynchronous=asynchronous)
             self._consumer.poll(0)
         except KafkaException as error:
-            log.debug("figures were not told: %s", error)
+            log.debug("statistics were not reported: %s", error)
+            return False
+        return True
 
 
 class DriverControl:

@@ -30,6 +30,7 @@ from forebay.runtime.task.clock import now_ms
 from forebay.runtime.task.keeping import SnapshotKeeper
 from forebay.runtime.task.runner import GroupRunner, LoopBusy
 from forebay.runtime.watchdog import die_when_silent
+from forebay.runtime.worker.broker_clock import broker_clock, look_again
 from forebay.runtime.worker.build import build_group
 
 log = logging.getLogger(__name__)
@@ -206,6 +207,10 @@ class _Holding:
         told = ""
         while True:
             runner = build_group(self._spec, self._lease, self._storage)
+            figures = [task.figures for task in runner.group.tasks]
+            if self._control.tell(figures, now_ms(), asynchronous=False):
+                # The records that it reads first are judged by it.
+                broker_clock(self._spec).look()
             try:
                 runner.start(self._lease)
             except GroupFenced:
@@ -235,6 +240,7 @@ class _Holding:
             except LoopBusy as error:
                 trouble = str(error)
             self._tell(runner, trouble)
+            look_again(self._spec.application)
 
     def _tell(self, runner: GroupRunner, trouble: str) -> None:
         self._control.tell([task.figures for task in runner.group.tasks], runner.beat_ms, trouble)

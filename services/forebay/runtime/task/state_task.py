@@ -99,7 +99,8 @@ class StateTask:
         self._lease = 0
         self._is_closed = False
         self._unlogged = unlogged(store for _, store in declared_stores(engine.processor))
-        self._punctuated_at = 0
+        self._punctuated_at: float | None = None
+        """Monotonic clock: the wall clock may be set, and would then silence punctuation until it is back."""
         self._is_new = True
         self._noted = 0
         self._skipped: dict[str, int] = {}
@@ -149,11 +150,12 @@ class StateTask:
         if lease.number != self._lease:
             self._lease, self._is_closed = lease.number, False
         closes = lease.close_until >= 0 and not self._is_closed and self._is_done(lease)
-        due = self._punctuates(clock)
+        now = bounds.monotonic() * 1_000
+        due = self._punctuates(now)
         if not (any(streams) or closes or due or self._has_work(lease, idle_ms)):
             return None
         self._is_new = False
-        turn = _Turn(streams, clock, idle_ms, lease.close_until if closes else -1, bounds)
+        turn = _Turn(streams, clock, idle_ms, lease.close_until if closes else -1, bounds, due)
         try:
             result = self._computed(turn)
         except MemoryError:
@@ -162,7 +164,7 @@ class StateTask:
         self.was_cut = turn.was_cut
         self._is_closed = self._is_closed or (closes and not turn.was_cut)
         if due:
-            self._punctuated_at = clock
+            self._punctuated_at = now
         times = self._times(lease, idle_ms)
         recent = self.position.recent.after(result)
         position = TaskPosition(
@@ -214,12 +216,15 @@ class StateTask:
     def _is_done(self, lease: Lease) -> bool:
         return lease.until is not None and self.input.is_done(lease.number)
 
-    def _punctuates(self, clock: int) -> bool:
-        """Tell whether wall-clock punctuation is due; its interval begins with the first cycle."""
+    def _punctuates(self, now: float) -> bool:
+        """Return whether wall-clock punctuation is due; its interval begins with the first cycle."""
         interval = self.engine.processor.wall_clock_interval_ms
-        if interval and not self._punctuated_at:
-            self._punctuated_at = clock
-        return interval > 0 and clock >= self._punctuated_at + interval
+        if not interval:
+            return False
+        if self._punctuated_at is None:
+            self._punctuated_at = now
+        # Rounded: the difference of two times may lack a bit of a whole ms.
+        return round(now - self._punctuated_at, 3) >= interval
 
     def next_due_ms(self, idle_ms: int, clock: int) -> int | None:
         """Return how many ms are left until a timer or wall-clock punctuation is due; None: none will be."""
@@ -284,7 +289,7 @@ class StateTask:
         processed = engine.run(turn.streams, clock, encoding, turn.bounds)
         if processed is not None:
             turn.streams, turn.was_cut = self.input.give_back(turn.streams, processed), True
-        if self._punctuated_at and clock >= self._punctuated_at + engine.processor.wall_clock_interval_ms:
+        if turn.punctuates:
             engine.punctuate(clock)
         if not turn.was_cut:
             if turn.close_until >= 0:
@@ -307,4 +312,5 @@ class _Turn:
     idle_ms: int
     close_until: int
     bounds: Bounds
+    punctuates: bool
     was_cut: bool = False

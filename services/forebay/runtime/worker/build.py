@@ -38,6 +38,7 @@ from forebay.runtime.task.runner import GroupRunner
 from forebay.runtime.task.snapshot import GroupStorage, Place, SnapshotWriter
 from forebay.runtime.task.state_task import StateTask, TaskSettings
 from forebay.runtime.tombstones import kept_seconds
+from forebay.runtime.worker.broker_clock import broker_clock
 from forebay.runtime.worker.reader import GroupReader
 from forebay.runtime.worker.retries import RetryWatch
 from forebay.runtime.worker.surroundings import GroupSurroundings
@@ -128,6 +129,7 @@ def _runner(
         GroupSettings(
             name, spec.tombstone_ms, spec.limits.idle, lambda: int(kept_seconds(spec.kafka, changelogs) * 1_000)
         ),
+        broker_clock(spec).now_ms,
     )
     group.begin_with(snapshots)
     return GroupRunner(group, pacing, spec.limits.checkpoint_interval_ms / 1000, progress=group.progress)

@@ -1,0 +1,118 @@
+"""The time of the broker, as a worker knows it: its own clock may be hours off.
+
+Records are judged by it. An event time that is beyond the allowed future of the broker would be refused by the broker,
+together with its transaction, and a worker whose clock is behind would send every record to `.errors`.
+
+Kafka has no request for the time. But brokers put their own time into each offset that is committed to a consumer
+group, and `ListOffsets` returns the latest time of a partition. A job commits to its control group every second.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+
+from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, ListOffsetsResultInfo, OffsetSpec
+
+from forebay.runtime.spec import JobSpec
+from forebay.runtime.task.clock import now_ms
+
+log = logging.getLogger(__name__)
+
+_OFFSETS = "__consumer_offsets"
+_SECONDS = 5.0
+_LOOK_SECONDS = 60.0
+_CLOSE_MS = 60_000
+"""A worker's clock that is this close is taken as it is, since the broker's time is as old as the last commit."""
+
+
+def broker_time(admin: AdminClient) -> int:
+    """Return the broker's time (ms) at the last commit to any consumer group; -1 if it is not known."""
+    try:
+        known = admin.list_topics(_OFFSETS, _SECONDS).topics[_OFFSETS].partitions
+        latest = OffsetSpec.max_timestamp()
+        asked = {TopicPartition(_OFFSETS, number): latest for number in known}
+        answers = admin.list_offsets(asked, request_timeout=_SECONDS) if asked else {}
+    except (KafkaException, KeyError) as error:
+        log.debug("the broker's time is not known: %s", error)
+        return -1
+    return max((_timestamp(answer) for answer in answers.values()), default=-1)
+
+
+def _timestamp(answer: Future[ListOffsetsResultInfo]) -> int:
+    try:
+        return int(answer.result(_SECONDS).timestamp)
+    except (KafkaException, TimeoutError):  # a partition without a leader, or a right that is missing
+        return -1
+
+
+class BrokerClock:
+    """The wall clock of a worker, set by the broker's, which then runs on steadily whatever its own clock does.
+
+    Args:
+        ask: returns the broker's time in ms; -1: it is not known, and the worker's own clock is used.
+    """
+
+    def __init__(
+        self,
+        ask: Callable[[], int],
+        wall: Callable[[], int] = now_ms,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._ask = ask
+        self._wall = wall
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._ahead_ms: float | None = None
+        """The broker's time less the monotonic clock's."""
+        self._looked_at = float("-inf")
+        self._is_warned = False
+
+    def now_ms(self) -> int:
+        """Return the time in ms."""
+        ahead = self._ahead_ms
+        return self._wall() if ahead is None else int(ahead + self._monotonic() * 1_000)
+
+    def look(self) -> None:
+        """Ask the broker, once a minute; just after a commit to a consumer group, so that its time is not old."""
+        with self._lock:
+            if self._monotonic() - self._looked_at < _LOOK_SECONDS:
+                return
+            told = self._ask()
+            self._looked_at = now = self._monotonic()
+            if told < 0:
+                return
+            own = self._wall()
+            off = own - told
+            self._ahead_ms = (own if abs(off) <= _CLOSE_MS else told) - now * 1_000
+            if abs(off) > _CLOSE_MS and not self._is_warned:
+                log.warning(
+                    "the clock of this worker is %.0f s %s the broker's: records are judged by the broker's time. Set "
+                    "the clock, and keep it set (NTP)",
+                    abs(off) / 1_000,
+                    "ahead of" if off > 0 else "behind",
+                )
+            self._is_warned = abs(off) > _CLOSE_MS
+
+
+_CLOCKS: dict[str, BrokerClock] = {}
+
+
+def broker_clock(spec: JobSpec) -> BrokerClock:
+    """Return this process's clock for a job."""
+    found = _CLOCKS.get(spec.application)
+    if found is None:
+        admin = AdminClient(spec.kafka.admin())
+        found = _CLOCKS[spec.application] = BrokerClock(lambda: broker_time(admin))
+    return found
+
+
+def look_again(application: str) -> None:
+    """Ask the broker for its time, on behalf of a job whose clock this process has."""
+    clock = _CLOCKS.get(application)
+    if clock is not None:
+        clock.look()
