@@ -15,7 +15,7 @@ from forebay.kafka.settings import KafkaSettings
 from forebay.partitioner import Partitioner
 from forebay.platform import Endpoints
 from forebay.processor.batch import BatchResult, Position
-from forebay.processor.context import SENDER
+from forebay.processor.forwarded import SENDER
 from forebay.processor.messages import Output, SideRecord
 from forebay.runtime.changelog import ChangelogRouter
 from forebay.runtime.errors import GroupFenced, TopicChanged, TransactionTooLong

@@ -45,6 +45,12 @@ class Codecs:
     cached_outputs: frozenset[str] = frozenset()
 
     @property
+    def handed_topics(self) -> frozenset[str]:
+        """The repartition topics that are read."""
+        renamed = {topic: name for topic, name in self.names.items() if name in self.handed}
+        return self.handed.difference(renamed.values()) | renamed.keys()
+
+    @property
     def targets(self) -> Mapping[str, Codec[Any]]:
         """Whatever can be forwarded to, the default first."""
         return {**self.repartitions, **self.outputs}

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from forebay.codec import Codec, EncodeError
 from forebay.processor.api import NO_KEY, NoKey
 from forebay.processor.engine_settings import OUTPUT_BYTES
+from forebay.processor.forwarded import own_headers
 from forebay.processor.messages import Headers, Message, Output
 from forebay.processor.timers import NEVER
 from forebay.room import HEADER_BYTES, Room
 
 IN_TIME = -1
-SENDER = "forebay.sender"
-"""Header by which a repartition's records say which task forwarded them."""
 _SHORT = 1_000
 _made = tuple.__new__
 """Makes a named tuple of all its fields: its own way there costs three times as much."""
@@ -35,11 +34,13 @@ class TaskContext:
         timers: what the topic of the task's timers takes.
         write_key: what makes a key's bytes of its row text, by target; UTF-8 unless named.
         names: by topic, where its records are known by another.
+        handed: repartition topics that are read.
     """
 
     __slots__ = (
         "_default",
         "_default_target",
+        "_handed",
         "_max_bytes",
         "_max_output_bytes",
         "_names",
@@ -68,7 +69,9 @@ class TaskContext:
         timers: Room,
         write_key: Mapping[str, Callable[[str], bytes]] = MappingProxyType({}),
         names: Mapping[str, str] = MappingProxyType({}),
+        handed: Collection[str] = (),
     ) -> None:
+        self._handed = handed
         self._targets = targets
         self._default = default
         self._default_target = targets.get(default)
@@ -114,7 +117,7 @@ class TaskContext:
         if self.message is None:
             return []
         found = self.message.headers() or []
-        return [header for header in found if header[0] != SENDER] if self._names else found
+        return own_headers(found) if found and self.message.topic() in self._handed else found
 
     def forward(
         self,

@@ -16,6 +16,7 @@ from forebay.processor.declared import bind_stores
 from forebay.processor.dedupe import Dedupe
 from forebay.processor.effects import Effects
 from forebay.processor.engine_settings import UNBOUNDED, Bounds, Emit, EngineSettings, StateEncoding
+from forebay.processor.forwarded import as_received
 from forebay.processor.messages import ErrorStage, Message, Output
 from forebay.processor.side_topics import error_record, late_record
 from forebay.processor.timers import NEVER, Timers
@@ -57,6 +58,7 @@ class TaskEngine:
             for name, codec in targets.items()
         }
         write_keys, read_keys = key_writers(codecs.keys), key_readers({**codecs.keys, **codecs.read_keys})
+        self._handed = codecs.handed_topics
         self._context = TaskContext(
             fitted,
             next(iter(targets), ""),
@@ -65,6 +67,7 @@ class TaskEngine:
             rooms.internal,
             write_keys,
             codecs.names,
+            self._handed,
         )
         self._plan = Plan(
             codecs.inputs,
@@ -380,8 +383,10 @@ class TaskEngine:
         if isinstance(error, EncodeError):
             stage = ErrorStage.ENCODE
         service, room = self.settings.service, self._rooms.errors
-        self._result.errors.append(error_record(message, service, stage, error, clock, room))
+        record = as_received(message, self._handed)
+        self._result.errors.append(error_record(record, service, stage, error, clock, room))
 
     def _report_late(self, message: Message, by_ms: int, clock: int) -> None:
         stream_time, room = self._context.stream_time, self._rooms.late
-        self._result.late.append(late_record(message, by_ms, stream_time, clock, room))
+        record = as_received(message, self._handed)
+        self._result.late.append(late_record(record, by_ms, stream_time, clock, room))

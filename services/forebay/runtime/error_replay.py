@@ -68,7 +68,7 @@ def again(message: Message, inputs: Mapping[str, int]) -> Again:
     for name in ("error.shortened", "error.headers"):
         if name in facts:
             raise Unfit(f"parts of it were left out ({name}): send the original, which its input topic still holds")
-    if "error.timer" in facts or "error.topic" not in facts:
+    if "error.timer" in facts or not facts.get("error.topic"):
         raise Unfit("a timer failed, not a record: what it would have done is done at its next time")
     topic = facts["error.topic"]
     if topic not in inputs:

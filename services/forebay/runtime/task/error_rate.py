@@ -44,7 +44,7 @@ def described(record_key: bytes | None, facts: Mapping[str, str]) -> str:
     """
     key = None if record_key is None else record_key.decode(errors="replace")[:100]
     failure = f"{facts['error.class']}: {facts['error.message']}".replace("\n", " ")[:300]
-    if "error.timer" in facts:
+    if "error.timer" in facts and not facts.get("error.topic"):
         return f"the timer {facts['error.timer']} of key {key!r}: {failure}"
     place = f"{facts['error.topic']}-{facts['error.partition']} offset {facts['error.offset']}"
     return f"{place}, key {key!r}: {failure} ({facts['error.stage']})"
