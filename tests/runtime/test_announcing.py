@@ -36,17 +36,20 @@ def test_a_task_that_has_not_caught_up_tells_each_new_time(announcer: Announcer)
     assert announcer.is_due(TaskTime(11))
 
 
-def test_one_that_has_caught_up_tells_that_once(announcer: Announcer) -> None:
+def test_one_that_has_caught_up_says_so_again_after_an_interval(announcer: Announcer, clock: Clock) -> None:
     assert announcer.is_due(TaskTime(10, caught_up=True))
     announcer.told(TaskTime(10, caught_up=True))
     assert not announcer.is_due(TaskTime(99, caught_up=True))
     assert announcer.is_due(TaskTime(99))
+    clock.now += 2
+    assert announcer.is_due(TaskTime(99, caught_up=True)), "a reader that has just started must hear it"
 
 
 def test_an_idle_one_tells_so_again_and_again(announcer: Announcer, clock: Clock) -> None:
     announcer.told(TaskTime(10, caught_up=True))
-    clock.now += 5
-    assert not announcer.is_due(TaskTime(10, caught_up=True, idle_ms=1_999))
+    clock.now += 1.9
+    assert not announcer.is_due(TaskTime(10, caught_up=True, idle_ms=1_900))
+    clock.now += 0.1
     assert announcer.is_due(TaskTime(10, caught_up=True, idle_ms=2_000))
     announcer.told(TaskTime(10, caught_up=True, idle_ms=2_000))
     clock.now += 1.9

@@ -1,4 +1,4 @@
-"""Users' headers pass through a job whatever their names, and are never taken for Forebay's own."""
+"""Users' headers pass through a job regardless of their names, and are never taken for Forebay's own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.runtime.simulator.broker import Record
 from tests.sql.driven import Driven as Statements
 
 ANNOUNCEMENT = TaskTime(5, caught_up=True).to_json()
-OWN = [
+OWN: list[Headers] = [
     [(TIME, b"x")],
     [(TIME, ANNOUNCEMENT)],
     [(TIME, None)],

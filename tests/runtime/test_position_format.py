@@ -18,7 +18,7 @@ POSITION = TaskPosition(
     closing_time=2_000,
     code_version="v7",
     ends=(("orders", 0, 12), ("app-grouped-repartition", 3, 99)),
-    senders=(SenderTime("app-grouped-repartition", "0-1", 104, 990, True),),
+    senders=(SenderTime("app-grouped-repartition", "0-1", 104, 990, 7 << 32 | 3),),
     recent=ErrorCount(500, 3),
     groups=2,
 )
@@ -31,6 +31,14 @@ def of_release_before(**changes: object) -> bytes:
 
 def test_it_is_read_as_it_was_written() -> None:
     assert TaskPosition.from_json(POSITION.to_json()) == POSITION
+
+
+def test_one_of_release_0_2_says_that_a_sender_had_caught_up_which_counts_for_nothing_now() -> None:
+    fields = json.loads(POSITION.to_json())
+    del fields["done"]
+    fields["senders"] = [["app-grouped-repartition", "0-1", 104, 990, 1]]
+    known = SenderTime("app-grouped-repartition", "0-1", 104, 990)
+    assert TaskPosition.from_json(json.dumps(fields).encode()) == replace(POSITION, senders=(known,))
 
 
 def test_one_of_the_release_before_is_read() -> None:

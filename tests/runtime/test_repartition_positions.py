@@ -70,15 +70,15 @@ def test_it_is_passed_over_after_a_second_start_before_the_reader_came_that_far(
 
 
 def test_an_older_time_does_not_come_back() -> None:
-    known = (SenderTime(REPARTITION, A, 8, 100, True), SenderTime(REPARTITION, B, -1, 70, False))
+    known = (SenderTime(REPARTITION, A, 8, 100), SenderTime(REPARTITION, B, -1, 70))
     part = RepartitionPartition(REPARTITION, 0, [A, B], known, 3)
     tell(part, 3, A, TaskTime(20, caught_up=False))
     tell(part, 4, B, TaskTime(90))
-    assert [(s.time, s.caught_up) for s in part.senders.values()] == [(100, True), (90, False)]
+    assert [s.time for s in part.senders.values()] == [100, 90]
 
 
 def test_the_times_of_another_repartition_are_not_taken_for_its_own() -> None:
-    part = RepartitionPartition(REPARTITION, 0, [A], (SenderTime("app-other-repartition", A, 8, 100, True),), 0)
+    part = RepartitionPartition(REPARTITION, 0, [A], (SenderTime("app-other-repartition", A, 8, 100),), 0)
     assert part.senders[A.encode()].time == -1
 
 

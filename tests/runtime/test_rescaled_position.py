@@ -9,7 +9,7 @@ REPARTITION = "app-grouped-repartition"
 
 
 def at(n: int, stream_time: int, closing_time: int, *ends: tuple[str, int, int]) -> TaskPosition:
-    senders = (SenderTime(REPARTITION, "0-0", 5, 100, True),)
+    senders = (SenderTime(REPARTITION, "0-0", 5, 100),)
     return TaskPosition("c", n, stream_time, closing_time, "v1", ends, senders, handed_to=0b11)
 
 

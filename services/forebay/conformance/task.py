@@ -97,7 +97,7 @@ def run_steps(case: Json, number: int, steps: range, storage: GroupStorage) -> O
     )
     group.begin_with([stored])
     group.open(lease)
-    while not task.input.is_done(lease.number):
+    while not task.input.is_done(lease.token):
         group.cycle(lease, 0)
     SnapshotKeeper(storage).write(_StandingLoop(group))
     return sent

@@ -1,8 +1,8 @@
 """Headers of records in a repartition topic: Forebay's own come first, then those of the record.
 
-The first header of each record names its sender. So a user's header is never taken for one of Forebay's, whatever its
-name. A record whose own headers begin with a reserved name has a separator in front of them: what follows a sender is
-a control header only where Forebay wrote a control record (see `runtime/protocol/times.py`).
+The first header of each record names its sender. If the record's own headers begin with a reserved name, a separator
+precedes them. So only a control record has a control header behind its sender
+(see `runtime/protocol/times.py`), and a user's header is never taken for one of Forebay's.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topic_limits import read_topic_limits
 from forebay.processor.declared import declared_stores
 from forebay.renaming import actual_topics, renamed
+from forebay.runtime.abandoned import count_abandoned
 from forebay.runtime.broker_check import check_broker
 from forebay.runtime.checkpoint import held_checkpoint, is_begun
 from forebay.runtime.code_version import code_version
@@ -174,6 +175,8 @@ class JobApplication:
             whole = actual_topics(service.inputs, global_tables(load_job(service.job)))
             tasks = count_tasks(options.kafka, service, self._application, options.tasks, whole)
             check_topics(options.kafka, service, self._application, tasks)
+            for topic, count in count_abandoned(options.kafka, self._application, load_job(service.job)).items():
+                self.metrics.dropped(topic, count)
             self._tell_unlogged()
             ids = register_contracts(options.kafka, service, self._application)
             written = [topic.name for topic in service.topics(self._application)[len(service.inputs) :]]

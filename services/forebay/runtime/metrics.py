@@ -61,6 +61,7 @@ class JobMetrics:
         self._bytes = gauge("state_bytes", "Bytes of a task's table", "stage", "task")
         self._stores = StoreMetrics(gauge, counter, service)
         self._last_commit = gauge("last_commit_timestamp_seconds", "When a task last told that its loop goes on")
+        self._dropped = counter("records_dropped", "Records of a sub-topology that the job no longer has", "topic")
         self._lag = gauge("lag_records", "Records waiting", "topic", "partition")
         self._restarts = counter("query_restarts", "Times the query was started again after a failure")
 
@@ -109,6 +110,8 @@ class JobMetrics:
             self._own.labels(service, name).inc(max(0.0, value))
         for arrow, count in passed.passed.items():
             self._passed.labels(service, place[0], *arrow.split(" ")).inc(count)
+        for topic, count in passed.dropped.items():
+            self.dropped(topic, count)
         self._latencies.add(passed)
         if passed.stream_time >= 0:
             self._stream_time.labels(service, *place).set(passed.stream_time / 1000)
@@ -129,6 +132,10 @@ class JobMetrics:
         """Take in the records waiting by (topic, partition)."""
         for (topic, partition), records in lag.items():
             self._lag.labels(self._service, topic, str(partition)).set(records)
+
+    def dropped(self, topic: str, count: int) -> None:
+        """Count records of a repartition topic that no sub-topology reads, or whose sender the job no longer has."""
+        self._dropped.labels(self._service, topic).inc(count)
 
     def restarted(self) -> None:
         """Count a start of the query after a failure."""
@@ -175,6 +182,7 @@ def since(before: TaskFigures | None, now: TaskFigures) -> TaskFigures:
         worker=now.worker,
         own=_less(now.own, before.own),
         passed=_less(now.passed, before.passed),
+        dropped=_less(now.dropped, before.dropped),
     )
 
 

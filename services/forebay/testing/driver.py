@@ -196,9 +196,18 @@ class TestDriver:
         """Count the timers set."""
         return sum(len(engine.timers) for stage in self.stages for engine in stage.engines)
 
-    def restart(self) -> None:
-        """Start over as a job does in a new process: from its changelogs, and its positions in what it reads."""
-        self._shown(self._loop.restart)
+    def restart(self, waiting: Iterable[tuple[str, Any, Any, int]] = ()) -> list[Forwarded[Any]]:
+        """Start over as a job does in a new process: from its changelogs, and its positions in what it reads.
+
+        Args:
+            waiting: (topic, key, event, timestamp) records that came while the job was down.
+
+        Returns:
+            The outputs that the start caused.
+        """
+        for topic, key, event, timestamp in waiting:
+            self._append(topic, key, event, timestamp, None)
+        return self._shown(self._loop.restart)
 
     def restore(self, tasks: Mapping[tuple[int, int], Left]) -> None:
         """Start over from what another driver's tasks left (by sub-topology and number): rows, and a position."""

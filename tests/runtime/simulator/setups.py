@@ -14,22 +14,25 @@ _SIZES = ((1, 1), (1, 2), (5, 1), (5, 2), (5, 4), (4, 4))
 def setup_of(seed: int) -> Setup:
     """Return the setup of a seed.
 
-    A live job of several sub-topologies has one group: a sender that was caught up is not waited for when it dies, so
-    that what another group's tasks compute meanwhile depends on the time it takes to come back.
+    A live job of several sub-topologies has one group. A reader does not wait for what a sender of another group has
+    yet to read if that sender has just said that it has read everything, so what the reader computes depends on how
+    long a record takes on its way. In waves, everything that is to be read is there before any task starts.
     """
     draw = random.Random(seed)
     topology = draw.choice(sorted(JOBS))
     partitions, tasks = draw.choice(_SIZES)
     is_live = draw.random() < 0.4
+    waves = draw.choice((1, 1, 3))
     return Setup(
         topology,
         partitions,
         tasks,
-        groups=1 if tasks == 1 or (is_live and topology != "sum") else draw.choice((1, 2)),
+        groups=1 if tasks == 1 or (is_live and waves == 1 and topology != "sum") else draw.choice((1, 2)),
         records=80,
         is_live=is_live,
         trouble=draw.choice((0.003, 0.01, 0.03)),
         turns=200,
         loses_checkpoint=draw.random() < 0.2,
         late_ends=draw.choice((0.0, 0.1)),
+        waves=waves,
     )

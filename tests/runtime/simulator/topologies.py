@@ -23,6 +23,8 @@ FACTORS = "factors"
 FACTOR_PARTITIONS = 3
 OTHERS = "others"
 """An input of some releases, without records."""
+RATES = "rates"
+"""A table that changes while the numbers come, partitioned as the tasks are."""
 OUTPUT = "results"
 APPLICATION = "app"
 
@@ -151,6 +153,39 @@ class Priced(_Anonymous):
         return None
 
 
+class Regroup(_Anonymous):
+    """Hands each record on under the key of its group."""
+
+    def process(self, event: Number, ctx: Context[Number]) -> None:
+        ctx.forward(event, f"g{event.amount % 6}")
+
+
+class Rated(_Anonymous):
+    """Joins each record with the rate that its group has at the time; says when that rate is from."""
+
+    rates = KeyValueStore("rates", Number)
+
+    def process(self, event: Number, ctx: Context[Number]) -> None:
+        if ctx.topic == RATES:
+            self.rates.put(ctx.key, event)
+            return
+        rate = self.rates.get(ctx.key)
+        ctx.forward(Number(-1 if rate is None else rate.timestamp, event.amount))
+
+
+def _with_rates() -> Job:
+    return Job(
+        {INPUT: Number, RATES: Number},
+        {OUTPUT: Number},
+        object,
+        lambda _: Regroup(),
+        graph=(
+            SubTopology("", lambda _: Regroup(), {INPUT: Number}, sends=frozenset({"grouped"})),
+            SubTopology("grouped", lambda _: Rated(), {RATES: Number}, {"grouped": Number}, tables=frozenset({RATES})),
+        ),
+    )
+
+
 def _with_global_table() -> Job:
     whole = frozenset({FACTORS})
     both = {INPUT: Number, FACTORS: Number}
@@ -188,6 +223,7 @@ JOBS = {
     "sum": _job(Sum),
     "windows": _job(Spread, ("grouped", Windows)),
     "global": _with_global_table(),
+    "rated": _with_rates(),
     "chain": _job(Spread, ("grouped", Windows), ("closed", Collect)),
 }
 
@@ -201,7 +237,8 @@ def with_another_before(job: Job) -> Job:
 def topics(job: Job, partitions: int, tasks: int) -> dict[str, int]:
     """Return the number of partitions of all topics of a job but its changelogs."""
     repartitions = {repartition_topic(APPLICATION, name): tasks for part in job.topology for name in part.repartitions}
-    repartitions |= dict.fromkeys(external(job) - {INPUT}, FACTOR_PARTITIONS)
+    repartitions |= dict.fromkeys(external(job) & {FACTORS}, FACTOR_PARTITIONS)
+    repartitions |= dict.fromkeys(external(job) & {RATES}, tasks)
     return {INPUT: partitions, OUTPUT: 1, "errors": 1, "late": 1, **repartitions}
 
 
@@ -234,12 +271,44 @@ def codecs(topology: SubTopology, processor: AnyProcessor) -> Codecs:
     )
 
 
-def records(seed: random.Random, count: int, partitions: int) -> list[tuple[int, bytes, bytes, int]]:
-    """Return (partition, key, value, timestamp) of a job's input, in the order of time."""
-    found, time = [], 1_000
+Record = tuple[tuple[str, int], bytes, bytes, int]
+"""Topic and partition, key, value, timestamp."""
+
+
+def records(seed: random.Random, count: int, partitions: int) -> list[Record]:
+    """Return a job's input, in the order of time."""
+    found, time = list[Record](), 1_000
     for _ in range(count):
         time += seed.choice((1, 1, 2, 3, 9))
         key = f"k{seed.randrange(7)}".encode()
         value = JsonCodec().encode(Number(time, seed.randrange(1, 100)))
-        found.append((partition_of(key, partitions), key, value, time))
+        found.append(((INPUT, partition_of(key, partitions)), key, value, time))
+    return found
+
+
+def with_rates(seed: random.Random, numbers: list[Record], tasks: int) -> list[Record]:
+    """Return a job's input with a new rate of some group, at the same time or a little later, behind most records."""
+    found = list[Record]()
+    for record in numbers:
+        found.append(record)
+        if seed.random() < 0.7:
+            key, time = f"g{seed.randrange(6)}".encode(), record[3] + seed.choice((0, 0, 1))
+            found.append(((RATES, partition_of(key, tasks)), key, JsonCodec().encode(Number(time, 0)), time))
+    return sorted(found, key=lambda record: record[3])
+
+
+def rated(numbers_and_rates: list[Record]) -> dict[bytes, list[bytes]]:
+    """Return what the job with rates must send, by key in the order of time."""
+    found: dict[bytes, list[bytes]] = {}
+    rates: dict[bytes, int] = {}
+    # At equal times the table comes first.
+    for (topic, _), key, value, time in sorted(
+        numbers_and_rates, key=lambda record: (record[3], record[0][0] == INPUT)
+    ):
+        number = JsonCodec().decode(value)
+        if topic == RATES:
+            rates[key] = time
+            continue
+        group = f"g{number.amount % 6}".encode()
+        found.setdefault(group, []).append(JsonCodec().encode(Number(rates.get(group, -1), number.amount)))
     return found

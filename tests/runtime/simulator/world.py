@@ -17,18 +17,18 @@ from tests.runtime.simulator.state import GroupState
 from tests.runtime.simulator.topologies import (
     APPLICATION,
     FACTORS,
-    INPUT,
     JOBS,
     OTHERS,
+    RATES,
     external,
     factors,
     records,
     topics,
     with_another_before,
+    with_rates,
 )
 from tests.runtime.simulator.worker import TOMBSTONE_SECONDS, Crashed, Loop, Worker, logs
 
-LEASE_SECONDS = 1.5
 CALM_TURNS = 6_000
 _LATE = 0.05
 """Share of points at which a late request arrives."""
@@ -49,6 +49,9 @@ class Setup:
         read_ahead: records that a group queues, beside the nine that a commit takes.
         late_ends: share of commits whose EndTxn arrives late, behind the client's own repetition.
         edits: how often a release adds a sub-topology in front of the others, or takes it away again.
+        waves: parts of the input. The first is there as the job starts; each other comes while the job is down, after
+            all that was there has been used.
+        lease_seconds: how long a lease lasts.
     """
 
     topology: str = "sum"
@@ -63,6 +66,8 @@ class Setup:
     read_ahead: int = 30
     edits: int = 0
     late_ends: float = 0.0
+    waves: int = 1
+    lease_seconds: float = 1.5
 
 
 class World:
@@ -86,12 +91,18 @@ class World:
             self.broker.create(topic, setup.tasks)
         self.seen: Counter[str] = Counter()
         """How often what happened where."""
-        self._to_come = records(random.Random(inputs), setup.records, setup.partitions)
+        drawn = random.Random(inputs)
+        self.to_come = records(drawn, setup.records, setup.partitions)
+        if RATES in external(self.job):
+            self.to_come = with_rates(drawn, self.to_come, setup.tasks)
+        self._wave = -(-len(self.to_come) // setup.waves)
         if FACTORS in external(self.job):
             for partition, key, value, timestamp in factors():
                 self.broker.append((FACTORS, partition), key, value, timestamp)
-        if not setup.is_live:
-            self._produce(len(self._to_come))
+        if setup.waves > 1:
+            self.produce(self._wave)
+        elif not setup.is_live:
+            self.produce(len(self.to_come))
         self._workers = [Worker(self), Worker(self)]
         self._ended: list[Worker] = []
         self.states = [GroupState() for _ in range(setup.groups)]
@@ -102,6 +113,8 @@ class World:
         self._clock_is_off = 0.0
         self._depth = 0
         self.is_finished = False
+        self.absent: set[int] = set()
+        """Groups that no worker takes."""
 
     def run(self) -> None:
         """Run until everything is processed. Raises what stopped the job; AssertionError where it does not end."""
@@ -165,8 +178,8 @@ class World:
     def turn(self) -> None:
         """Let somebody go a step."""
         self._some_trouble()
-        if self.setup.is_live and self._to_come and self._random.random() < 0.3:
-            self._produce(self._random.randrange(1, 8))
+        if self.setup.is_live and self.setup.waves == 1 and self.to_come and self._random.random() < 0.3:
+            self.produce(self._random.randrange(1, 8))
         self._drive()
         loops = [
             (worker, loop)
@@ -217,7 +230,7 @@ class World:
     def _drive(self) -> None:
         """Do the driver's and Spark's part: hand out leases, end them, commit the batch when all have ended."""
         for group in range(self.setup.groups):
-            if group not in self._holdings:
+            if group not in self._holdings and group not in self.absent:
                 self._hand(group)
         is_over = self.broker.now >= self._batch_ends
         for group, holding in list(self._holdings.items()):
@@ -248,8 +261,9 @@ class World:
             alive = [self._workers[-1]]
         worker = self._random.choice(alive)
         if not self._holdings:
-            self._batch_ends = self.broker.now + LEASE_SECONDS
-        self._holdings[group] = Holding(worker, self.lease(group), self.states[group].attempt(worker.at), 3.0)
+            self._batch_ends = self.broker.now + self.setup.lease_seconds
+        attempt, seconds = self.states[group].attempt(worker.at), 2 * self.setup.lease_seconds
+        self._holdings[group] = Holding(worker, self.lease(group), attempt, seconds)
 
     def lease(self, group: int) -> Lease:
         setup = self.setup
@@ -265,7 +279,7 @@ class World:
             setup.tasks,
             0,
             {topic: (0,) * len(found) for topic, found in ends.items()},
-            None if setup.is_live else ends,
+            None if setup.is_live or setup.waves > 1 else ends,
             restore=self._checkpoint > 1 and self._number == 1,
         )
 
@@ -276,11 +290,15 @@ class World:
         self._holdings.clear()
         self._number += 1
         self.seen["leases"] += 1
-        if len(loops) == self.setup.groups and not self._to_come:
-            if self.setup.is_live:
-                self.is_finished = all(self._has_used_all(task.input) for loop in loops for task in loop.group.tasks)
-            else:
-                self.is_finished = all(loop.finished and loop.is_alive for loop in loops)
+        if len(loops) < self.setup.groups:
+            return
+        if not self.setup.is_live and self.setup.waves == 1:
+            self.is_finished = all(loop.finished and loop.is_alive for loop in loops)
+        elif all(self._has_used_all(task.input) for loop in loops for task in loop.group.tasks):
+            self.is_finished = not self.to_come
+            if self.setup.waves > 1 and self.to_come:
+                self._restart(is_hard=True)
+                self.produce(self._wave)
 
     def _has_used_all(self, found: TaskInput) -> bool:
         ends = {part: self.broker.partitions[part.topic, part.partition].end for part in found.parts}
@@ -325,7 +343,18 @@ class World:
         if worker in self._workers:
             self._workers.remove(worker)
 
-    def _produce(self, count: int) -> None:
-        for partition, key, value, timestamp in self._to_come[:count]:
-            self.broker.append((INPUT, partition), key, value, timestamp)
-        del self._to_come[:count]
+    def take_away(self, group: int) -> None:
+        """Have no worker run a group any more, until it is `absent` no longer."""
+        self.absent.add(group)
+        self._holdings.pop(group, None)
+        for worker in self._workers:
+            for place in [place for place in worker.loops if place[1] == group]:
+                worker.loops.pop(place).stop()
+
+    def produce(self, count: int) -> None:
+        """Append about as many of the next records of the input: those of one time together."""
+        while 0 < count < len(self.to_come) and self.to_come[count][3] == self.to_come[count - 1][3]:
+            count += 1
+        for place, key, value, timestamp in self.to_come[:count]:
+            self.broker.append(place, key, value, timestamp)
+        del self.to_come[:count]

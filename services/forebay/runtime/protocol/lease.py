@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any
 
 from forebay.runtime.errors import StateConflict
@@ -56,6 +58,11 @@ class Lease:
     def numbers(self) -> range:
         """Return the numbers of the group's tasks."""
         return range(self.group, self.tasks, self.groups)
+
+    @property
+    def token(self) -> int:
+        """A number that no other lease of the job has, under whichever checkpoint; never 0."""
+        return _digest(self.checkpoint) << 32 | self.number
 
     def to_json(self) -> str:
         """Return the lease as the source's row holds it."""
@@ -135,6 +142,11 @@ class LeaseOffset:
 
 SENTINEL: dict[str, Any] = {"v": FORMAT, "start": None}
 """Stands before the first lease: Spark asks for it again when that lease is replayed, so it never changes."""
+
+
+@cache
+def _digest(checkpoint: str) -> int:
+    return int.from_bytes(hashlib.blake2b(checkpoint.encode(), digest_size=4).digest(), "big")
 
 
 def _tuples(ends: Mapping[str, Any]) -> Partitioned:

@@ -23,20 +23,22 @@ Ends = tuple[tuple[str, int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class SenderTime:
-    """What a sender of a repartition told of itself, as far as a reader has used its records.
+    """What a sender of a repartition said of itself, as far as a reader has used its records.
+
+    Whether the sender has caught up is not part of it: after a restart, records may wait that it has not read.
 
     Args:
         sender: the sub-topology and task that forwards, as `<sub-topology>-<task>`.
         next_offset: its records from here on are not used yet; -1: none beyond where the partition is read from.
         stream_time: in ms; what it forwards in order is not older.
-        caught_up: whether it had read all that was there.
+        done: token of the lease in which it forwards nothing more; 0: none.
     """
 
     topic: str
     sender: str
     next_offset: int
     stream_time: int
-    caught_up: bool
+    done: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,9 @@ class TaskPosition:
             "c": self.closing_time,
             "code": self.code_version,
             "ends": self.ends,
-            "senders": [(s.topic, s.sender, s.next_offset, s.stream_time, int(s.caught_up)) for s in self.senders],
+            # Release 0.2 kept a fifth value, whether the sender had caught up, and reads it.
+            "senders": [(s.topic, s.sender, s.next_offset, s.stream_time, 0) for s in self.senders],
+            "done": [(s.topic, s.sender, s.done) for s in self.senders if s.done],
             "recent": (self.recent.records, self.recent.errors),
             "groups": self.groups,
             "part": self.sub_topology,
@@ -105,7 +109,7 @@ class TaskPosition:
                 closing_time=fields["c"],
                 code_version=fields["code"],
                 ends=_ends(fields["ends"]),
-                senders=tuple(SenderTime(t, s, o, time, bool(c)) for t, s, o, time, c in fields["senders"]),
+                senders=_senders(fields["senders"], fields.get("done", ())),
                 recent=ErrorCount(*fields["recent"]),
                 groups=fields["groups"],
                 sub_topology=fields.get("part", ""),
@@ -162,6 +166,14 @@ def commits_in(tag: bytes, checkpoint: str, sub_topology: str = "") -> int:
 
 def _ends(found: Any) -> Ends:
     return tuple((str(topic), int(partition), int(end)) for topic, partition, end in found)
+
+
+def _senders(found: Any, done: Any) -> tuple[SenderTime, ...]:
+    tokens = {(str(topic), str(sender)): int(token) for topic, sender, token in done}
+    return tuple(
+        SenderTime(topic, sender, offset, time, tokens.get((topic, sender), 0))
+        for topic, sender, offset, time, _ in found
+    )
 
 
 def _of_release_before(fields: Mapping[str, Any]) -> TaskPosition:

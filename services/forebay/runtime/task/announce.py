@@ -11,18 +11,19 @@ _MESSAGES_PER_SECOND = 4_000
 
 
 def idle_interval(tasks: int) -> float:
-    """Return how often (seconds) an idle task tells so: every second, or less often where many tell many."""
+    """Return the interval (seconds) at which a task repeats that it has caught up; longer if there are many tasks."""
     return max(1.0, tasks * tasks / _MESSAGES_PER_SECOND)
 
 
 class Announcer:
     """What was told last, and whether that will do.
 
-    Who is behind waits for a task that has not caught up, so it is told how the time moves; of one that has, only that
-    it has. That a task is idle must be told again and again: silence may be death.
+    A reader waits for a task that has not caught up, so the task announces how its time moves. Once it has caught up,
+    it repeats that at an interval: a reader that has just started believes no earlier announcement, and one that hears
+    nothing must assume that the task does not run.
 
     Args:
-        interval: seconds between two messages of an idle task.
+        interval: seconds between two messages of a task that has caught up.
     """
 
     def __init__(self, interval: float = 1.0, clock: Callable[[], float] = time.monotonic) -> None:
@@ -43,9 +44,9 @@ class Announcer:
             return True
         if not now.caught_up:
             return now.stream_time != last.stream_time
-        if not now.idle_ms:
-            return last.idle_ms > 0
-        return now.idle_ms >= 1_000 * self._interval and self._clock() - self._told_at >= self._interval
+        if not now.idle_ms and last.idle_ms > 0:
+            return True
+        return self._clock() - self._told_at >= self._interval
 
     def told(self, time: TaskTime) -> None:
         """Note what was told, with a commit."""

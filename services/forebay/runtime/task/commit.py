@@ -8,6 +8,7 @@ from typing import Protocol
 
 from forebay.partitioner import Partitioner
 from forebay.processor.batch import BatchResult
+from forebay.processor.forwarded import forwarded_headers
 from forebay.processor.messages import Headers, SideRecord
 from forebay.runtime.changelog import ChangelogRouter
 from forebay.runtime.protocol.position import TaskPosition
@@ -58,6 +59,7 @@ class TaskCommit:
     Args:
         sender: names the task to those behind it.
         times: names of the repartitions in which every partition is told the task's time, with that time.
+        sent: number of records sent, by repartition topic and partition; filled while they are sent.
     """
 
     name: str
@@ -66,6 +68,7 @@ class TaskCommit:
     position: TaskPosition
     changelogs: ChangelogRouter
     times: tuple[tuple[str, TaskTime], ...] = ()
+    sent: dict[str, list[int]] = field(default_factory=dict)
 
     @property
     def timestamp(self) -> int:
@@ -111,17 +114,23 @@ def send(queue: Queue, commit: TaskCommit, destinations: Destinations) -> None:
 def _send_onward(queue: Queue, commit: TaskCommit, destinations: Destinations) -> None:
     topics, partitioner = destinations.repartitions, destinations.partitioner
     onward, sender = commit.result.onward, [*data_headers(commit.sender)]
+    if not onward and not commit.times:
+        return
+    sent = {name: [0] * partitioner.partitions for name in topics}
     for start in range(0, len(onward), _BATCH):
         queue.make_room()
         produce = queue.produce
         for key, value, timestamp, name, headers, chosen in onward[start : start + _BATCH]:
-            marked = [*sender, *headers] if headers else sender
+            marked = forwarded_headers(sender, headers) if headers else sender
             place = partitioner(key or b"") if chosen is None else chosen % partitioner.partitions
             produce(topics[name], value, key, place, timestamp=timestamp, headers=marked)
+            sent[name][place] += 1
     for name, time in commit.times:
         telling: Headers = [*time_headers(commit.sender, time)]
         for number in range(partitioner.partitions):
             queue.produce(topics[name], None, None, number, timestamp=max(time.stream_time, 0), headers=[*telling])
+            sent[name][number] += 1
+    commit.sent.update({topics[name]: counts for name, counts in sent.items()})
 
 
 def _send_side(queue: Queue, topic: str, records: list[SideRecord]) -> None:

@@ -50,6 +50,7 @@ class TaskFigures:
         seconds: wall time by part of the loop; `cpu_seconds` the thread's.
         own: what the logic counts itself; those that fit a report.
         passed: elements that went from step to step, by the two steps' numbers ("1 3").
+        dropped: records of sub-topologies that the job no longer has, by repartition topic.
     """
 
     part: int
@@ -83,6 +84,7 @@ class TaskFigures:
     worker: int = 0
     own: dict[str, float] = field(default_factory=dict)
     passed: dict[str, int] = field(default_factory=dict)
+    dropped: dict[str, int] = field(default_factory=dict)
 
     def note(self, own: Mapping[str, float]) -> None:
         """Take in what the logic counts itself: as many figures, by name, as a report has room for."""

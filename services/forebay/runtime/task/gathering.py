@@ -9,20 +9,40 @@ from forebay.runtime.task.ports import Reader
 from forebay.runtime.task.state_task import StateTask
 
 _AFTER_LOOK_SECONDS = 0.05
+_STALE_SECONDS = 0.5
 
 
 class Gathering:
-    """Reads until a commit is due, and for streams that are merged what is there by then."""
+    """Reads until a commit is due; for streams that are merged, all records that have arrived by then.
 
-    def __init__(self, tasks: list[StateTask], reader: Reader, pacing: Pacing, monotonic: Callable[[], float]) -> None:
+    Args:
+        looked: called when the reader has asked where the partitions end.
+    """
+
+    def __init__(
+        self,
+        tasks: list[StateTask],
+        reader: Reader,
+        pacing: Pacing,
+        monotonic: Callable[[], float],
+        looked: Callable[[], None] = lambda: None,
+    ) -> None:
         self._tasks = tasks
         self._reader = reader
         self._pacing = pacing
         self._monotonic = monotonic
+        self._looked = looked
+        self._verifies = False
+        self._looked_at = float("-inf")
         self._looks = any(len(task.settings.sends) or task.settings.part for task in tasks)
 
-    def open(self) -> None:
-        """Begin to read the tasks' inputs."""
+    def open(self, *, is_shared: bool = False) -> None:
+        """Begin to read the tasks' inputs.
+
+        Args:
+            is_shared: whether other groups read what the tasks forward, and rely on what they announce.
+        """
+        self._verifies = is_shared and any(task.settings.sends for task in self._tasks)
         inputs = [task.input for task in self._tasks]
         self._looks = self._looks or any(item.merges for item in inputs)
         self._reader.assign(inputs)
@@ -36,13 +56,18 @@ class Gathering:
         """
         pacing, reader = self._pacing, self._reader
         pacing.begin(sum([task.input.waiting for task in self._tasks]), goes_on=goes_on)
-        until, looked = self._monotonic() + seconds, False
+        until, looked, is_fresh = self._monotonic() + seconds, False, False
         while True:
             wait = _AFTER_LOOK_SECONDS if looked else min(pacing.wait(), max(0.0, until - self._monotonic()))
             count = reader.read(wait, pacing.room)
             pacing.took(count, reader.bytes)
             reader.bytes = 0
-            if looked:
+            if looked and not is_fresh and self._is_stale:
+                # The process was frozen: some records that it has just read came long after the look, and others that
+                # belong before them may be unread.
+                self._look()
+                is_fresh = True
+            elif looked:
                 if pacing.is_full or pacing.is_spent or self._has_what_was_there():
                     return pacing.most
             elif pacing.is_due(count):
@@ -50,12 +75,28 @@ class Gathering:
                 if not self._looks:
                     return pacing.most
                 # What is there now belongs to this commit, so that streams are merged in order.
-                reader.look()
+                self._look()
                 looked = True
                 if pacing.is_full or self._has_what_was_there():
                     return pacing.most
             elif pacing.is_empty and self._monotonic() >= until:
-                return pacing.most
+                if not self._verifies or not self._is_stale:
+                    return pacing.most
+                # That nothing has come is no proof that nothing is there: the process may have been frozen. What the
+                # tasks announce now lets readers in other groups continue without them.
+                self._look()
+                if self._has_what_was_there():
+                    return pacing.most
+                until = self._monotonic() + seconds
+
+    @property
+    def _is_stale(self) -> bool:
+        return self._monotonic() - self._looked_at > _STALE_SECONDS
+
+    def _look(self) -> None:
+        self._looked_at = self._monotonic()
+        self._reader.look()
+        self._looked()
 
     def _has_what_was_there(self) -> bool:
         has_all = self._reader.has_all

@@ -22,6 +22,7 @@ from forebay.runtime.task.pacing import Pacing
 from forebay.runtime.task.ports import Committer, Reader, Surroundings
 from forebay.runtime.task.reads import refuse_unknown
 from forebay.runtime.task.replay import replay_changelogs
+from forebay.runtime.task.senders import Senders
 from forebay.runtime.task.snapshot import Place, SnapshotWriter
 from forebay.runtime.task.state_task import StateTask
 from forebay.runtime.task.tail import Tail, completed, foreign
@@ -81,7 +82,8 @@ class TaskGroup:
         self._producer = producer
         self._surroundings = surroundings
         self._pacing = pacing
-        self._gathering = Gathering(tasks, reader, pacing, monotonic)
+        self._senders = Senders(tasks, reader, monotonic)
+        self._gathering = Gathering(tasks, reader, pacing, monotonic, self._senders.looked)
         self._idleness = Idleness(tasks, reader, monotonic)
         self._turns = Turns(tasks, self._idleness, clock, monotonic, may_idle=settings.idle)
         self.progress = self._turns.progress
@@ -120,7 +122,8 @@ class TaskGroup:
             task.figures.stand(task.table)
             self._idleness.begin(task)
         self._turns.goes_on = False
-        self._gathering.open()
+        self._gathering.open(is_shared=lease.groups > 1)
+        self._senders.begin(lease)
         self._marked_at = float("-inf")
         self._committed_at = self._monotonic()
 
@@ -140,6 +143,7 @@ class TaskGroup:
             # Whoever took the group over has used these records, and had them purged: then this commit fails.
             self._tell_markers([task.position for task in self.tasks if task.position.n])
             raise
+        self._senders.measure(lease)
         commits = self._turns.compute(lease, most)
         self._reader.balance(task.input for task in self.tasks)
         if not commits:
@@ -334,6 +338,7 @@ class TaskGroup:
         marked = [positions.get(task.settings.name, task.position) for task in self.tasks] if due else []
         self._producer.commit(commits, [position for position in marked if position.n])
         self._has_more = True
+        self._senders.committed(commits)
         self._is_marked, self._committed_at = due, self._monotonic()
         if due:
             self._marked_at = self._committed_at

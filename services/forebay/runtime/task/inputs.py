@@ -112,6 +112,19 @@ class TaskInput:
         return True
 
     @property
+    def dropped(self) -> int:
+        """Number of records of senders that the job does not have."""
+        return sum([part.dropped for part in self.repartitions])
+
+    @property
+    def frontier(self) -> int:
+        """Time (ms) of the next record that the task takes, at the earliest; EVER if it has taken everything."""
+        time = EVER
+        for stream in self._streams:
+            time = min(time, stream.head_time if stream.queue else stream.promise())
+        return time
+
+    @property
     def is_caught_up(self) -> bool:
         """Whether all that was there is used, and the tasks that forward to this one said the same of themselves."""
         if self.has_waiting or not self.is_read:

@@ -60,7 +60,9 @@ def task_input(
         earlier = {sender_name(at, task): sender_name(identity, task) for at, identity in parts for task in tasks}
         begin = ends.get((topic, number), 0)
         rank = 0 if name in topology.tables else 1
-        repartitions.append(RepartitionPartition(topic, number, senders, position.senders, begin, rank, earlier))
+        repartitions.append(
+            RepartitionPartition(topic, number, senders, position.senders, begin, rank, earlier, lease.token)
+        )
     item = TaskInput(partitions, repartitions)
     read = {(part.topic, part.partition) for part in item.parts}
     item.unread = tuple(end for end in position.ends if end[:2] not in read)

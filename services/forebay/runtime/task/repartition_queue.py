@@ -2,64 +2,20 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from forebay.processor.messages import Message
 from forebay.runtime.protocol.position import SenderTime
-from forebay.runtime.protocol.times import TIME, TaskTime
-from forebay.runtime.task.partition_queue import EVER, UNKNOWN, Stream
+from forebay.runtime.protocol.times import TIME, announced_time
+from forebay.runtime.task.partition_queue import UNKNOWN
+from forebay.runtime.task.sender_stream import NEVER, SenderStream
 
 MOST_QUEUED = 50_000
-"""Records of one sender that wait in memory; what comes behind them is read again when its turn comes."""
-
-
-class SenderStream(Stream):
-    """What one sender forwarded into a partition.
-
-    Args:
-        known: what was told of it before; None: nothing.
-    """
-
-    __slots__ = ("caught_up", "cut", "done", "idle_ms", "name", "next", "owner", "time")
-
-    def __init__(self, owner: RepartitionPartition, name: str, known: SenderTime | None) -> None:
-        super().__init__((owner.rank, owner.topic, owner.partition, name))
-        self.owner = owner
-        self.name = name
-        self.time = -1 if known is None else known.stream_time
-        self.caught_up = known is not None and known.caught_up
-        self.next = -1 if known is None else known.next_offset
-        self.idle_ms = 0
-        self.done = 0
-        self.cut = -1
-        """Offset from which its records were not queued; -1: all are."""
-
-    def promise(self) -> int:
-        if self.cut >= 0:
-            return -1
-        if self.caught_up and self.owner.is_scanned:
-            return EVER
-        return max(self.time, self.last)
-
-    @property
-    def unused(self) -> int:
-        """Offset of its first record that is not used; -1 where there is none."""
-        return self.queue[0].offset() if self.queue else self.cut
-
-    def position(self, resume: int) -> SenderTime:
-        """Return what a reader that starts at `resume` must know of it."""
-        unused = self.unused
-        # What was used before the last start lies ahead of the reader, until it has come as far again.
-        following = max(self.owner.next, self.next) if unused < 0 else unused
-        time = max(self.time, self.last) if not self.queue else self.queue[0].timestamp()[1]
-        return SenderTime(
-            self.owner.topic,
-            self.name,
-            following if following > resume else -1,
-            time,
-            self.caught_up and unused < 0,
-        )
+"""Records of one sender that wait in memory. The records behind them are read again when their turn comes."""
+_LOOKS = 16
+"""Looks at the partition's end that are remembered: those of the last seconds."""
 
 
 class RepartitionPartition:
@@ -71,6 +27,7 @@ class RepartitionPartition:
         start: offset to read from.
         rank: 0 for one that is kept as a table: at equal timestamps tables come first (semantics.md).
         earlier: senders by the names that they have in records of earlier releases.
+        lease: token of the lease.
     """
 
     def __init__(
@@ -82,17 +39,41 @@ class RepartitionPartition:
         start: int,
         rank: int = 1,
         earlier: Mapping[str, str] = MappingProxyType({}),
+        lease: int = 0,
     ) -> None:
         self.topic = topic
         self.partition = partition
         self.rank = rank
+        self.lease = lease
         self.next = start
         self.end = UNKNOWN
         self.at_end = False
+        self._counted = start
+        self.dropped = 0
+        """Number of records of senders that the job does not have: an earlier release forwarded them."""
+        self.strangers: set[str] = set()
+        """Names of these senders."""
+        self._looks: deque[tuple[int, float]] = deque([(0, NEVER)], _LOOKS)
+        """The partition's end, open transactions included, and a time (s) before it was asked for."""
         told = {earlier.get(time.sender, time.sender): time for time in known if time.topic == topic}
         self.senders = {name.encode(): SenderStream(self, name, told.get(name)) for name in senders}
         renamed = {before.encode(): self.senders[name.encode()] for before, name in earlier.items()}
         self._by_name = renamed | self.senders
+
+    def begin(self, end: int, now: float) -> None:
+        """Note that the partition ended at `end` as the reader started. What was written before may be hours old.
+
+        Args:
+            end: records of open transactions included: they, too, were sent before.
+            now: a time (s) before the end was asked for.
+        """
+        self._looks = deque([(end, now)], _LOOKS)
+        for stream in self.senders.values():
+            stream.counted = end
+
+    def looked(self, end: int, now: float) -> None:
+        """Note that the partition ended at `end` later on; arguments as of `begin`."""
+        self._looks.append((end, now))
 
     def take(self, message: Message, offset: int) -> None:
         """Queue a record, or learn its sender's time, unless it was used before."""
@@ -101,23 +82,32 @@ class RepartitionPartition:
         self.at_end = False
         headers = message.headers()
         stream = self._by_name.get(headers[0][1] or b"") if headers else None
-        if stream is None or offset < stream.next or stream.cut >= 0:
+        if stream is None:
+            self._pass_over(message, offset)
+            return
+        if offset < stream.next or stream.cut >= 0:
             return
         assert headers is not None
-        if len(headers) > 1 and headers[1][0] == TIME:
-            self._learn(stream, headers[1], offset)
+        time = announced_time(message, headers) if len(headers) > 1 and headers[1][0] == TIME else None
+        if time is not None:
+            stream.learn(time, offset, self._written_after(offset))
         elif len(stream.queue) >= MOST_QUEUED:
             stream.cut = offset
         else:
-            stream.next = offset + 1
-            stream.idle_ms = 0
-            stream.queue.append(message)
+            stream.add(message, offset)
 
-    def _learn(self, stream: SenderStream, header: tuple[str, bytes | None], offset: int) -> None:
-        time = TaskTime.from_json(header[1] or b"")
-        stream.next = offset + 1
-        stream.time, stream.caught_up = max(stream.time, time.stream_time), time.caught_up
-        stream.idle_ms, stream.done = time.idle_ms, time.done
+    def _pass_over(self, message: Message, offset: int) -> None:
+        """Count a record whose sender the job does not have."""
+        headers = message.headers()
+        if offset >= self._counted and not (headers and announced_time(message, headers)):
+            self._counted, self.dropped = offset + 1, self.dropped + 1
+            self.strangers.add((headers[0][1] or b"").decode(errors="replace")[:20] if headers else "")
+
+    def _written_after(self, offset: int) -> float | None:
+        for end, at in reversed(self._looks):
+            if offset >= end:
+                return at
+        return None
 
     def reached(self, offset: int) -> None:
         """Note that the partition ended at `offset`."""
@@ -156,9 +146,9 @@ class RepartitionPartition:
 
     @property
     def senders_caught_up(self) -> bool:
-        """Whether all senders said that they have read all there was."""
+        """Whether all senders have read all there was, as far as is known now."""
         for stream in self.senders.values():  # noqa: SIM110 (asked of every task in every cycle)
-            if not stream.caught_up:
+            if not stream.has_caught_up:
                 return False
         return True
 
@@ -168,5 +158,5 @@ class RepartitionPartition:
         return min([stream.idle_ms for stream in self.senders.values()], default=0)
 
     def is_done(self, lease: int) -> bool:
-        """Tell whether all senders said that nothing more comes in this lease, and all of it is used."""
+        """Return whether all senders said that nothing more comes in this lease, and all of it is used."""
         return all(s.done == lease and not s.queue and s.cut < 0 for s in self.senders.values())

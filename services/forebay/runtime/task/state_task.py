@@ -85,6 +85,8 @@ class StateTask:
         self.changelogs = changelogs
         self.changelog_rows = changelog_rows
         self.settings = settings
+        self.sender = sender_name(settings.sub_topology or settings.part, settings.number)
+        """Names the task to those that it forwards to."""
         self.place = settings.part, settings.number
         """The sub-topology's number and the task's."""
         self.figures = figures or TaskFigures(settings.part, settings.number)
@@ -102,7 +104,7 @@ class StateTask:
         self._punctuated_at: float | None = None
         """Monotonic clock: the wall clock may be set, and would then silence punctuation until it is back."""
         self._is_new = True
-        self._noted = 0
+        self._noted = self._dropped = 0
         self._skipped: dict[str, int] = {}
         """What was skipped of the inputs, as far as it is committed."""
 
@@ -130,6 +132,7 @@ class StateTask:
         self._announcer.forget()
         self._is_new, self._noted, self._is_closed = True, inputs.passed, False
         self._skipped = {}
+        self._dropped = inputs.dropped
 
     def compute(
         self, lease: Lease, clock: int, idle_ms: int, most: int, bounds: Bounds = UNBOUNDED
@@ -147,8 +150,8 @@ class StateTask:
         """
         most = self.suspicion.limit(most)
         streams = self.input.ready(most)
-        if lease.number != self._lease:
-            self._lease, self._is_closed = lease.number, False
+        if lease.token != self._lease:
+            self._lease, self._is_closed = lease.token, False
         closes = lease.close_until >= 0 and not self._is_closed and self._is_done(lease)
         now = bounds.monotonic() * 1_000
         due = self._punctuates(now)
@@ -182,8 +185,7 @@ class StateTask:
         if result.is_empty and not times and not self._moves(position):
             return None
         check_error_rate(self.settings.name, position.n, recent, result, self.settings.max_error_rate)
-        sender = sender_name(self.settings.sub_topology or self.settings.part, self.settings.number)
-        return TaskCommit(self.settings.name, sender, result, position, self.changelogs, times)
+        return TaskCommit(self.settings.name, self.sender, result, position, self.changelogs, times)
 
     def committed(self, commit: TaskCommit) -> None:
         """Take in that a commit is through. Raises TaskTooLarge."""
@@ -194,7 +196,7 @@ class StateTask:
         if self._unlogged:
             changed = (key for key in changed if store_of(key) not in self._unlogged)
         self.dirty.update(dict.fromkeys(changed))
-        self.position, self._noted = commit.position, self.input.passed
+        self.position, self._noted, self._dropped = commit.position, self.input.passed, self.input.dropped
         self._note_skipped()
         for _, time in commit.times:
             self._announcer.told(time)
@@ -209,12 +211,12 @@ class StateTask:
 
     def is_done(self, lease: Lease) -> bool:
         """Tell whether a lease that ends by itself needs nothing more of this task, all of it committed."""
-        closed = lease.close_until < 0 or (self._is_closed and self._lease == lease.number)
-        told = not self.settings.sends or self._announcer.last.done == lease.number
+        closed = lease.close_until < 0 or (self._is_closed and self._lease == lease.token)
+        told = not self.settings.sends or self._announcer.last.done == lease.token
         return self._is_done(lease) and closed and told
 
     def _is_done(self, lease: Lease) -> bool:
-        return lease.until is not None and self.input.is_done(lease.number)
+        return lease.until is not None and self.input.is_done(lease.token)
 
     def _punctuates(self, now: float) -> bool:
         """Return whether wall-clock punctuation is due; its interval begins with the first cycle."""
@@ -246,8 +248,8 @@ class StateTask:
 
     @property
     def _has_read_much(self) -> bool:
-        """Whether so many records without data were read that it has to be noted, or records were skipped."""
-        if self.input.skipped != self._skipped:
+        """Whether the position has to be committed: after many control records, or if records were skipped or dropped."""
+        if self.input.skipped != self._skipped or self.input.dropped > self._dropped:
             return True
         return bool(self.position.ends) and self.input.passed - self._noted > _TOLD_UNNOTED
 
@@ -272,7 +274,7 @@ class StateTask:
             self.engine.position.stream_time,
             self.input.is_caught_up,
             idle_ms,
-            lease.number if self._is_done(lease) and is_closed else 0,
+            lease.token if self._is_done(lease) and is_closed else 0,
         )
         return tuple((name, time) for name in self.settings.sends) if self._announcer.is_due(time) else ()
 

@@ -123,6 +123,10 @@ class GroupReader:
             for part in self._parts[place]:
                 part.end = end
 
+    def written_ends(self, places: Iterable[Place]) -> dict[Place, int]:
+        """Return the ends of partitions, records of open transactions included. Raises Unavailable."""
+        return high_watermarks(self._admin, places)
+
     def open_transactions(self) -> dict[Place, int]:
         """Return how many offsets lie behind the last stable one, where that is not the end. Raises Unavailable."""
         highs = high_watermarks(self._admin, self._parts)

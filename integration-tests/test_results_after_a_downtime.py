@@ -1,0 +1,123 @@
+"""An hour of data that waited while the job, or a worker, was down gives the results that it would have given live."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+from job_process import PYTHON_PATH, JobProcess
+from own_topics import settings_of
+from topic_reading import read_topic
+
+from forebay.catalog import find_service
+from forebay.cli.main import run
+from forebay.kafka.admin import TopicAdmin
+from forebay.kafka.settings import KafkaSettings
+from forebay.platform import Endpoints
+from tests.dsl.rekeyed_join import RESULTS, Record, joined, records
+
+SERVICE, TASKS = "rekeyed-join", 4
+BEGIN = 1_735_689_600_000
+HOUR = 3_600
+AWAY_SECONDS = 8.0
+"""Longer than an announcement counts."""
+ENTRY = """
+from forebay.agreement import store_contracts
+from forebay.catalog import Service, Topic
+from tests.dsl.rekeyed_join import JOB
+
+SERVICE = Service(
+    name="rekeyed-join",
+    summary="a join behind a repartition",
+    inputs=tuple(Topic(name, partitions=4) for name in JOB.inputs),
+    outputs=tuple(Topic(name, partitions=1) for name in JOB.outputs),
+    stores=store_contracts(JOB, JOB.settings()),
+    job="tests.dsl.rekeyed_join",
+    stages=len(JOB.topology),
+)
+"""
+
+
+@pytest.fixture
+def connection(endpoints: Endpoints, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    (tmp_path / "rekeyed_join_entry.py").write_text(ENTRY)
+    monkeypatch.setenv("FOREBAY_SERVICES", "rekeyed_join_entry")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    given = [
+        *("--bootstrap-servers", endpoints.bootstrap_servers, "--schema-registry-url", endpoints.registry_url),
+        *("--home", str(tmp_path / "home")),
+    ]
+    assert run(["topics", "create", SERVICE, *given]) == 0
+    yield given
+    service = find_service(SERVICE)
+    TopicAdmin(settings_of(endpoints)).delete([topic.name for topic in service.topics(SERVICE, TASKS)])
+    sys.modules.pop("rekeyed_join_entry")
+
+
+def produce(settings: KafkaSettings, given: list[Record]) -> None:
+    producer = Producer(settings.producer(partitioner="murmur2_random"))
+    for topic, key, value, at in given:
+        producer.produce(topic, value, key, timestamp=at)
+        producer.poll(0)
+    assert producer.flush(30) == 0
+
+
+def committed(settings: KafkaSettings) -> list[str]:
+    return sorted((sent.value() or b"").decode() for part in read_topic(settings, RESULTS).values() for sent in part)
+
+
+def differences(settings: KafkaSettings, sent: list[Record]) -> list[tuple[str, str]]:
+    """Return which results differ from those that the records must have."""
+    return [pair for pair in zip(committed(settings), joined(sent), strict=True) if pair[0] != pair[1]]
+
+
+def passing(seconds: float) -> Callable[[], bool]:
+    """Return a condition that holds once so much time has passed."""
+    end = time.monotonic() + seconds
+    return lambda: time.monotonic() > end
+
+
+@pytest.mark.timeout(580)
+def test_a_join_behind_a_repartition(endpoints: Endpoints, connection: list[str], tmp_path: Path) -> None:
+    settings, given = settings_of(endpoints), [SERVICE, *connection, "--slots", "2"]
+    environment = {
+        "FOREBAY_SERVICES": "rekeyed_join_entry",
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), PYTHON_PATH]),
+    }
+    sent: list[Record] = []
+
+    def more(seconds: int) -> None:
+        new = records(BEGIN + 1_000 * len(sent) // 3, seconds)
+        produce(settings, new)
+        sent.extend(new)
+
+    def is_joined() -> bool:
+        return len(committed(settings)) == len(joined(sent))
+
+    more(10)
+    job = JobProcess(given, tmp_path / "job.log", environment)
+    job.until(is_joined, "the job works")
+    job.kill()
+    assert differences(settings, sent) == []
+
+    more(HOUR)
+    job = JobProcess(given, tmp_path / "job.log", environment)
+    job.until(is_joined, "what came while the job was down is joined")
+    assert differences(settings, sent) == []
+
+    # The clients of the broker have threads of their own.
+    loops = [worker for worker in job.workers() if worker.num_threads() > 8]
+    assert len(loops) == 2, [worker.num_threads() for worker in job.workers()]
+    loops[0].suspend()
+    job.until(passing(AWAY_SECONDS), "no task relies on the worker any longer")
+    more(HOUR)
+    job.until(passing(AWAY_SECONDS), "the others have read what they may")
+    loops[0].resume()
+    job.until(is_joined, "what came while a worker was away is joined")
+    assert job.terminate() == 0, job.text()
+    assert differences(settings, sent) == []

@@ -1,0 +1,143 @@
+"""What a group knows of the tasks that forward to its own: those of the group itself, and those of other groups."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+
+from forebay.runtime.protocol.lease import Lease
+from forebay.runtime.task.announce import idle_interval
+from forebay.runtime.task.commit import TaskCommit
+from forebay.runtime.task.ports import Reader
+from forebay.runtime.task.repartition_queue import RepartitionPartition
+from forebay.runtime.task.sender_stream import Frontier, SenderStream
+from forebay.runtime.task.state_task import StateTask
+
+log = logging.getLogger(__name__)
+
+_PATIENCE = 3.5
+"""Intervals of announcements after which a sender of another group is not believed any longer to have caught up.
+
+What it announced may have been written an interval before the reader looked, and the next announcement comes an
+interval later: with less than two, a sender that runs would be doubted."""
+
+
+_LOOK_SECONDS = 0.5
+
+
+class Senders:
+    """Says of each sender how far a reader may rely on it.
+
+    A sender of the same group stops and starts with the reader, and its input is known: before each commit, the reader
+    learns which of its records the sender has yet to take. A sender of another group may have been killed, fenced off
+    or moved; only its announcements show that it runs.
+    """
+
+    def __init__(self, tasks: Iterable[StateTask], reader: Reader, monotonic: Callable[[], float]) -> None:
+        self._tasks = list(tasks)
+        self._reader = reader
+        self._looked_at = float("-inf")
+        self._monotonic = monotonic
+        self._patience = _PATIENCE
+        self._lease = 0
+        self._frontiers: dict[bytes, Frontier] = {}
+        self._local: list[tuple[StateTask, Frontier]] = []
+        """Senders of this group, each behind those that forward to it."""
+        self._readers: list[StateTask] = []
+        self._reported: dict[tuple[str, int], int] = {}
+        """Records dropped so far, by partition."""
+        self._apart: list[tuple[RepartitionPartition, list[SenderStream]]] = []
+        """Senders of other groups."""
+
+    def begin(self, lease: Lease) -> None:
+        """Begin with the inputs that the tasks have now. Raises Unavailable."""
+        now, ends = self._monotonic(), self._ends(self._partitions())
+        self._readers = [task for task in self._tasks if task.input.repartitions]
+        self._reported = {}
+        self._patience = _PATIENCE * idle_interval(lease.tasks)
+        by_name = {task.sender.encode(): task for task in self._tasks}
+        frontiers = {name: Frontier() for name, task in by_name.items() if task.settings.sends}
+        self._frontiers = frontiers
+        self._apart = []
+        for part in self._partitions():
+            part.begin(ends[part.topic, part.partition], now)
+            for name, stream in part.senders.items():
+                stream.frontier = frontiers.get(name)
+            apart = [stream for stream in part.senders.values() if stream.frontier is None]
+            if apart:
+                self._apart.append((part, apart))
+        is_read = {name for part in self._partitions() for name in part.senders}
+        ordered: dict[bytes, None] = {}
+        for name in frontiers.keys() & is_read:
+            _order(name, by_name, frontiers.keys(), ordered)
+        self._local = [(by_name[name], frontiers[name]) for name in ordered]
+
+    def looked(self) -> None:
+        """Ask now and then, as the reader does in each commit, where the partitions end. Raises Unavailable."""
+        now = self._monotonic()
+        if not self._apart or now - self._looked_at < _LOOK_SECONDS:
+            return
+        ends = self._ends(part for part, _ in self._apart)
+        self._looked_at = now
+        for part, _ in self._apart:
+            part.looked(ends[part.topic, part.partition], now)
+
+    def measure(self, lease: Lease) -> None:
+        """Learn, before any task of the group takes a record, how far the senders are."""
+        if lease.token != self._lease:
+            self._lease = lease.token
+            for part in self._partitions():
+                part.lease = lease.token
+        if self._apart:
+            before = self._monotonic() - self._patience
+            for _, streams in self._apart:
+                for stream in streams:
+                    stream.expire(before)
+        for task, frontier in self._local:
+            frontier.time = task.input.frontier
+        for task in self._readers:
+            if task.input.dropped:
+                self._report(task)
+
+    def _report(self, task: StateTask) -> None:
+        """Count, and log once, the records that a task drops."""
+        for part in task.input.repartitions:
+            new = part.dropped - self._reported.get((part.topic, part.partition), 0)
+            if not new:
+                continue
+            if (part.topic, part.partition) not in self._reported:
+                log.warning(
+                    "%s: records in %s-%d are dropped: this release lacks the tasks that forwarded them (%s). "
+                    "forebay_records_dropped_total counts them. To process such records, run the earlier release with "
+                    "`--trigger available-now` before this one",
+                    task.settings.name,
+                    part.topic,
+                    part.partition,
+                    ", ".join(sorted(part.strangers)[:5]),
+                )
+            self._reported[part.topic, part.partition] = part.dropped
+            task.figures.dropped[part.topic] = task.figures.dropped.get(part.topic, 0) + new
+
+    def committed(self, commits: Iterable[TaskCommit]) -> None:
+        """Take in what the group has just committed."""
+        for commit in commits:
+            frontier = self._frontiers.get(commit.sender.encode())
+            if frontier is not None:
+                frontier.add(commit.sent)
+
+    def _ends(self, parts: Iterable[RepartitionPartition]) -> dict[tuple[str, int], int]:
+        places = {(part.topic, part.partition) for part in parts}
+        return self._reader.written_ends(places) if places else {}
+
+    def _partitions(self) -> list[RepartitionPartition]:
+        return [part for task in self._tasks for part in task.input.repartitions]
+
+
+def _order(name: bytes, tasks: dict[bytes, StateTask], senders: Iterable[bytes], ordered: dict[bytes, None]) -> None:
+    """Add a sender to `ordered`, behind the senders that forward to it."""
+    if name in ordered:
+        return
+    for part in tasks[name].input.repartitions:
+        for before in part.senders.keys() & senders:
+            _order(before, tasks, senders, ordered)
+    ordered[name] = None

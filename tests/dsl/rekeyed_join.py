@@ -1,0 +1,53 @@
+"""A stream that is re-keyed and joined with a table: whether it was read in order of time shows in each result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from forebay.builder import Topology, job
+
+CLICKS, PRICES, RESULTS = "rekeyed-clicks", "rekeyed-prices", "rekeyed-results"
+Record = tuple[str, str, str, int]
+"""Topic, key, value, timestamp."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """No settings."""
+
+
+def build(_: Nothing) -> Topology:
+    t = Topology()
+    prices = t.table(PRICES, str, store="rekeyed-prices")
+    by_product = t.stream(CLICKS, str).select_key(lambda _, click: click.partition(" ")[0], str)
+    by_product.left_join(prices, lambda click, price: f"{click} {price}", str).to(RESULTS)
+    return t
+
+
+JOB = job(Nothing, build)
+
+
+def records(begin: int, seconds: int) -> list[Record]:
+    """Return a price and two clicks a second from `begin` (ms) on; a click names its product and its time."""
+    found: list[Record] = []
+    for second in range(seconds):
+        at = begin + 1_000 * second
+        found.append((PRICES, f"p{second % 7}", str(at), at))
+        found += [
+            (CLICKS, f"u{(second + each) % 11}", f"p{(second + 3 * each) % 7} {at + each}", at + each)
+            for each in (1, 2)
+        ]
+    return found
+
+
+def joined(given: Iterable[Record]) -> list[str]:
+    """Return the results that records must have, sorted."""
+    prices: dict[str, str] = {}
+    found = []
+    for topic, key, value, _ in given:
+        if topic == PRICES:
+            prices[key] = value
+        else:
+            found.append(f"{value} {prices.get(value.partition(' ')[0])}")
+    return sorted(found)

@@ -1,0 +1,92 @@
+"""A process that was frozen between its look at the partitions' ends and its next read looks again."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from forebay.runtime.task.gathering import Gathering
+from forebay.runtime.task.inputs import TaskInput
+from forebay.runtime.task.pacing import Limits, Pacing
+from forebay.runtime.task.partition_queue import InputPartition
+from tests.runtime.records import give
+
+
+class Broker:
+    """Clicks and prices, some of which arrive at each read; the process is frozen before the second one."""
+
+    def __init__(self, frozen_seconds: float) -> None:
+        self.now = 100.0
+        self.clicks, self.prices = InputPartition("clicks", 0, 1, 0), InputPartition("prices", 0, 0, 0)
+        self.bytes = 0
+        self.looks = 0
+        self._ends = [(2, 1), (9, 4)]
+        self._reads = [((1,), (1,)), ((2,), (100, 200)), (tuple(range(3, 10)), (300,))]
+        self._frozen_seconds = frozen_seconds
+
+    def read(self, seconds: float, most: int) -> int:
+        if len(self._reads) == 2:
+            self.now += self._frozen_seconds
+        clicks, prices = self._reads.pop(0)
+        give(self.clicks, *clicks)
+        give(self.prices, *prices)
+        return len(clicks) + len(prices)
+
+    def look(self) -> None:
+        self.looks += 1
+        self.clicks.end, self.prices.end = self._ends.pop(0)
+
+    def has_all(self, item: TaskInput) -> bool:
+        return item.is_read
+
+    def assign(self, inputs: Any) -> None:
+        return
+
+
+def opened(broker: Broker, sends: tuple[str, ...] = ()) -> tuple[Gathering, TaskInput]:
+    item = TaskInput([broker.clicks, broker.prices])
+    task: Any = SimpleNamespace(input=item, settings=SimpleNamespace(sends=sends, part=0))
+    clock = lambda: broker.now  # noqa: E731
+    reader: Any = broker
+    gathering = Gathering([task], reader, Pacing(Limits(commit_interval_ms=0), clock), clock)
+    gathering.open(is_shared=True)
+    return gathering, item
+
+
+def gathered(broker: Broker) -> TaskInput:
+    gathering, item = opened(broker)
+    gathering.gather(1.0, goes_on=False)
+    return item
+
+
+def test_it_takes_what_belongs_before_the_records_that_came_meanwhile() -> None:
+    broker = Broker(frozen_seconds=16.0)
+    item = gathered(broker)
+    assert broker.looks == 2
+    taken = [[message.timestamp()[1] for message in stream] for stream in item.ready(99)]
+    assert taken == [[1, 100, 200, 300], [*range(1, 10)]]
+    assert item.is_read, "the prices waited"
+
+
+def test_a_task_says_that_it_has_caught_up_only_after_it_has_looked() -> None:
+    broker = Broker(frozen_seconds=0.0)
+    broker._reads, broker._ends = [((1,), (1,)), ((), ()), ((), ())], [(1, 1), (2, 1)]
+    gathering, item = opened(broker, sends=("next",))
+    gathering.gather(0.1, goes_on=False)
+    assert len(item.ready(99)) == 2
+    assert has_caught_up(item)
+    broker.now += 16.0
+    gathering.gather(0.0, goes_on=False)
+    assert broker.looks == 2
+    assert not has_caught_up(item), "a record had come that it did not know"
+
+
+def has_caught_up(item: TaskInput) -> bool:
+    """Return whether it has: the type checker takes what one assert says of a property for lasting."""
+    return item.is_caught_up
+
+
+def test_it_looks_once_if_nothing_happened() -> None:
+    broker = Broker(frozen_seconds=0.01)
+    gathered(broker)
+    assert broker.looks == 1
