@@ -111,7 +111,10 @@ class WorkerControl:
             topic = internal_topic(self._spec.application, item.part)
             offsets.append(TopicPartition(topic, item.task, item.commits, metadata))
         try:
-            self._consumer.commit(offsets=offsets, asynchronous=asynchronous)
+            if asynchronous:
+                self._consumer.commit(offsets=offsets, asynchronous=True)
+            else:
+                self._consumer.commit(offsets=offsets, asynchronous=False)
             self._consumer.poll(0)
         except KafkaException as error:
             log.debug("statistics were not reported: %s", error)

@@ -163,7 +163,7 @@ class TaskGroup:
 
     def next_due_ms(self, task: StateTask) -> int | None:
         """Return how many ms are left until a task does something by itself, at least 1; None: it never does."""
-        return task.next_due_ms(self._idleness.of(task, may_idle=self.settings.idle), self._clock())
+        return task.next_due_ms(self._idleness.of(task, may_idle=self.settings.idle), self._monotonic() * 1_000)
 
     def confirm(self, seconds: float) -> None:
         """See, where nothing was committed for so long, whether the group is still ours: only a commit tells.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import itemgetter
@@ -228,10 +229,11 @@ class StateTask:
         # Rounded: the difference of two times may lack a bit of a whole ms.
         return round(now - self._punctuated_at, 3) >= interval
 
-    def next_due_ms(self, idle_ms: int, clock: int) -> int | None:
+    def next_due_ms(self, idle_ms: int, now: float) -> int | None:
         """Return how many ms are left until a timer or wall-clock punctuation is due; None: none will be."""
         interval = self.engine.processor.wall_clock_interval_ms
-        dues = [self._punctuated_at + interval - clock if self._punctuated_at else interval] if interval else []
+        begun = now if self._punctuated_at is None else self._punctuated_at
+        dues = [math.ceil(round(begun + interval - now, 3))] if interval else []
         idle_until = self.engine.next_due_ms()
         if idle_until is not None:
             dues.append(idle_until - idle_ms)
@@ -248,7 +250,7 @@ class StateTask:
 
     @property
     def _has_read_much(self) -> bool:
-        """Whether the position has to be committed: after many control records, or if records were skipped or dropped."""
+        """Whether many control records were read, or records were skipped or dropped: the position has to be noted."""
         if self.input.skipped != self._skipped or self.input.dropped > self._dropped:
             return True
         return bool(self.position.ends) and self.input.passed - self._noted > _TOLD_UNNOTED
