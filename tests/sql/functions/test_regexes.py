@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
 
 from forebay.sql.errors import SqlError
+from forebay.sql.regexes.matching import compile_pattern
 from forebay.sql.types import STRING
 from tests.sql.functions.calls import value_of
 
@@ -129,3 +131,10 @@ def test_a_pattern_that_is_none_is_refused_with_its_place(call: str) -> None:
 
 def test_a_pattern_that_a_record_brings_and_that_is_none_gives_null() -> None:
     assert value_of("REGEXP_EXTRACT(p, 'a')", {"P": (STRING, "(")}) is None
+
+
+def test_a_library_that_is_missing_is_noticed_when_the_statement_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    compile_pattern.cache_clear()
+    monkeypatch.setitem(sys.modules, "regex", None)
+    with pytest.raises(ModuleNotFoundError):
+        value_of("REGEXP_EXTRACT(p, 'a')", {"P": (STRING, "a")})

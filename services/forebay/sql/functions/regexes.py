@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from forebay.sql.functions.registry import function
 from forebay.sql.regexes.matching import (
+    Pattern,
     all_matches,
     compile_pattern,
     first_match,
@@ -48,24 +49,26 @@ def split_to_array(text: str, pattern: str) -> tuple[str, ...]:
     return split(compile_pattern(pattern), text)
 
 
-def _check_replacement(_text: object, pattern: object, replacement: object) -> None:
-    if isinstance(pattern, str) and isinstance(replacement, str):
-        parse_replacement(replacement, compile_pattern(pattern))
+def _read(pattern: object) -> Pattern:
+    """Return a pattern that is written down, compiled. Raises PatternError; ModuleNotFoundError without the library.
+
+    For a pattern that records bring this is the empty one, so that the library is missed before the first record.
+    """
+    return compile_pattern(pattern if isinstance(pattern, str) else "")
 
 
 def _check_first(pattern: object, *_rest: object) -> None:
-    if isinstance(pattern, str):
-        compile_pattern(pattern)
+    _read(pattern)
 
 
 def _check_second(_text: object, pattern: object, *_rest: object) -> None:
-    if isinstance(pattern, str):
-        compile_pattern(pattern)
+    _read(pattern)
 
 
-def _check_all(text: object, pattern: object, replacement: object) -> None:
-    _check_second(text, pattern)
-    _check_replacement(text, pattern, replacement)
+def _check_all(_text: object, pattern: object, replacement: object) -> None:
+    compiled = _read(pattern)
+    if isinstance(pattern, str) and isinstance(replacement, str):
+        parse_replacement(replacement, compiled)
 
 
 function("REGEXP_EXTRACT", "s s i?", STRING, extract, check=_check_first, is_limited=True)
