@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from forebay.catalog import find_service
-from forebay.runtime.errors import OffsetsLost
+from forebay.runtime.errors import OffsetsLost, Unavailable
 from forebay.runtime.metrics import JobMetrics
 from forebay.runtime.prepare import TopicsUnfit, check_gaps
 from forebay.runtime.protocol.gaps import NO_GAPS, AcceptedGaps, WrongGap
@@ -90,6 +90,19 @@ def test_a_gap_without_records_behind_it_is_committed_and_not_met_again() -> Non
     bench.feed(("a", 60, 32))
     bench.run()
     assert bench.outputs()[-1] == ("a", Total(1 + 2 + 32, 3))
+
+
+def test_a_gap_that_a_running_job_meets_has_it_open_the_group_again() -> None:
+    bench = job_with_a_gap(unread_after_it=1)
+    bench.accept(TOPIC)
+    bench.run()
+    bench.feed(("a", 60, 32), ("a", 70, 64))
+    bench.retain_from(6)
+    with pytest.raises(Unavailable, match=rf"{TOPIC}-0: offset 5 was deleted before it was read"):
+        bench.run()
+    bench.group.abandon()
+    bench.run()
+    assert bench.outputs()[-1] == ("a", Total(1 + 2 + 16 + 64, 4))
 
 
 def test_an_offset_behind_the_end_is_no_gap() -> None:

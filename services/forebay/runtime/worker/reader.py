@@ -51,12 +51,13 @@ class GroupReader:
         """Of the records read, as far as they count for a limit: reset by who asks."""
 
     def assign(self, inputs: Iterable[TaskInput]) -> None:
-        """Begin to read, from where each partition stands."""
+        """Begin to read, from where each partition stands. Raises Unavailable."""
         self._parts = {}
         for item in inputs:
             for part in item.parts:
                 self._parts.setdefault((part.topic, part.partition), []).append(part)
         self._paused.clear()
+        self._skip_gaps()
         starts = {place: min(part.next for part in parts) for place, parts in self._parts.items()}
         self._unheard = starts
         self._consumer.assign([TopicPartition(*place, start) for place, start in starts.items()])
@@ -147,11 +148,11 @@ class GroupReader:
             self._paused.discard(place)
             self._consumer.resume([TopicPartition(*place)])
 
-    def _seek(self, part: Part, offset: int) -> None:
+    def _seek(self, part: RepartitionPartition, offset: int) -> None:
         try:
             self._consumer.seek(TopicPartition(part.topic, part.partition, offset))
         except KafkaException as error:
-            raise Unavailable(f"{part.topic}-{part.partition}: can't read from {offset}: {error}") from error
+            raise Unavailable(f"{part.topic}-{part.partition}: can't read again from {offset}: {error}") from error
 
     def _event(self, error: KafkaError, message: KafkaMessage | Message) -> None:
         topic, number, offset = message.topic(), message.partition(), message.offset()
@@ -160,7 +161,7 @@ class GroupReader:
                 if offset is not None:
                     part.reached(offset)
         elif error.code() == KafkaError._AUTO_OFFSET_RESET:
-            self._miss(topic or "", number or 0)
+            raise self._lost(topic or "", number or 0)
         elif error.fatal():
             refuse_lost(error)
         elif is_forbidden(error):
@@ -168,24 +169,38 @@ class GroupReader:
         else:
             log.warning("reading %s-%s: %s: still trying", topic, number, error)
 
-    def _miss(self, topic: str, number: int) -> None:
-        """Continue behind records that were deleted before they were read, if that is accepted. Raises OffsetsLost."""
+    def _skip_gaps(self) -> None:
+        """Continue behind input records that were deleted before they were read, if that is accepted.
+
+        It is done before the partitions are assigned: a consumer that has met a missing offset can't seek any more.
+        """
+        for place, parts in self._parts.items():
+            inputs = [part for part in parts if isinstance(part, InputPartition)]
+            if not inputs or place not in self._accepted:
+                continue
+            try:
+                low, _ = self._consumer.get_watermark_offsets(TopicPartition(*place), timeout=_LOOK_SECONDS)
+            except KafkaException as error:
+                raise failed(error.args[0], f"can't ask where {place[0]}-{place[1]} begins") from error
+            wanted = min(part.next for part in inputs)
+            if wanted < low:
+                log.warning(
+                    "%s-%d: offsets %d to %d were deleted before they were read: continuing at %d (--accept-gap)",
+                    *(*place, wanted, low - 1, low),
+                )
+                for part in inputs:
+                    part.skip(low)
+
+    def _lost(self, topic: str, number: int) -> Exception:
+        """Return the error to raise if an offset is missing: Unavailable if opening the group again skips the gap."""
         parts = self._parts.get((topic, number), [])
-        inputs = [part for part in parts if isinstance(part, InputPartition)]
         wanted = min((part.next for part in parts), default=-1)
         low, high = self._consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=_LOOK_SECONDS)
-        is_gap = bool(inputs) and wanted < low
+        is_gap = wanted < low and any(isinstance(part, InputPartition) for part in parts)
         if is_gap and (topic, number) in self._accepted:
-            log.warning(
-                "%s-%d: offsets %d to %d were deleted before they were read: continuing at %d, as --accept-gap says",
-                *(topic, number, wanted, low - 1, low),
-            )
-            for part in inputs:
-                part.skip(low)
-            self._seek(inputs[0], low)
-            return
+            return Unavailable(f"{topic}-{number}: offset {wanted} was deleted before it was read")
         accept = f"; or give them up with --accept-gap {topic}:{number}" if is_gap else ""
-        raise OffsetsLost(
+        return OffsetsLost(
             f"{topic}-{number}: offset {wanted} is wanted, but the topic holds {low} to "
             f"{high}: records were deleted before they were read (retention, truncation, topic recreated). Restore "
             f"them{accept}; or start over with `forebay reset`. Give topics with old event times retention.ms=-1"

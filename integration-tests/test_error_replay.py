@@ -1,0 +1,59 @@
+"""Failed records are sent back to their inputs once each, one transaction per producer epoch."""
+
+from __future__ import annotations
+
+import pytest
+from confluent_kafka import Producer
+from own_topics import new_name, new_topic, settings_of
+from topic_reading import read_topic
+
+from forebay.kafka.settings import KafkaSettings
+from forebay.platform import Endpoints
+from forebay.runtime import error_replay
+from forebay.runtime.error_replay import ErrorReplay, Replayed
+
+
+def test_each_record_is_sent_again_once_however_many_transactions_it_takes(
+    endpoints: Endpoints, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(error_replay, "_BATCH", 4)
+    settings = settings_of(endpoints)
+    source, errors, application = new_topic(settings, "source", 2), new_topic(settings, "errors"), new_name("replay")
+    epochs: list[object] = []
+    make = ErrorReplay._producer
+
+    def counted(self: ErrorReplay) -> Producer:
+        epochs.append(self)
+        return make(self)
+
+    monkeypatch.setattr(ErrorReplay, "_producer", counted)
+    fail(settings, source, errors, range(10))
+    told: list[int] = []
+
+    def run() -> Replayed:
+        replay = ErrorReplay(settings, application, errors, {source: 2})
+        return replay.run(lambda done: told.append(done.sent.total()))
+
+    assert run().sent.total() == 10
+    assert len(told) >= 3, "several transactions"
+    assert len(epochs) == len(told) + 1, "each has an epoch of its own; the last one found nothing"
+    fail(settings, source, errors, range(10, 13))
+    assert run().sent.total() == 3
+    assert run().sent.total() == 0
+    found = read_topic(settings, source)
+    assert [len(messages) for messages in found.values()] == [7, 6]
+    values = sorted(int(m.value() or b"") for messages in found.values() for m in messages)
+    assert values == list(range(13)), "each once"
+
+
+def fail(settings: KafkaSettings, source: str, errors: str, numbers: range) -> None:
+    """Write records as a job writes those that failed."""
+    producer = Producer(settings.producer())
+    for number in numbers:
+        headers: list[tuple[str, str | bytes | None]] = [
+            *(("error.class", b"ValueError"), ("error.message", b"negative"), ("error.stage", b"process")),
+            *(("error.topic", source.encode()), ("error.partition", b"%d" % (number % 2))),
+            *(("error.offset", b"%d" % number), ("error.timestamp", b"5")),
+        ]
+        producer.produce(errors, b"%d" % number, b"key", headers=headers)
+    assert producer.flush(30) == 0
