@@ -40,6 +40,7 @@ CREATE TABLE clicks_per_page WITH (KAFKA_TOPIC='sql_clicks_per_page', FORMAT='PR
 CREATE TABLE clicks_per_user WITH (KAFKA_TOPIC='sql_clicks_per_user', VALUE_FORMAT='JSON_SR') AS
   SELECT rowkey AS user_id, COUNT(*) AS clicks FROM clicks GROUP BY rowkey;
 CREATE TABLE prices (title VARCHAR PRIMARY KEY, price INT) WITH (KAFKA_TOPIC='sql_prices', VALUE_FORMAT='JSON');
+INSERT INTO prices (title, price, ROWTIME) VALUES ('Die Hard', 9, 1);
 CREATE TABLE sold (title VARCHAR PRIMARY KEY, tickets_sold BIGINT)
   WITH (KAFKA_TOPIC='MOVIE_TICKETS_SOLD', VALUE_FORMAT='JSON');
 CREATE TABLE priced AS SELECT sold.title, tickets_sold, price FROM sold LEFT JOIN prices ON sold.title = prices.title;
@@ -128,7 +129,10 @@ def test_a_file_runs_as_a_job_and_is_queried(platform: Platform, tmp_path: Path)
         sold = "SELECT title, tickets_sold FROM movie_tickets_sold WHERE tickets_sold > 1;"
         settled(url, sold, [{"TITLE": "Die Hard", "TICKETS_SOLD": 3}], 60)
         read_back = "SELECT tickets_sold, price FROM priced WHERE sold_title = 'Die Hard';"
-        settled(url, read_back, [{"TICKETS_SOLD": 3, "PRICE": None}], 60)
+        settled(url, read_back, [{"TICKETS_SOLD": 3, "PRICE": 9}], 60)
+        insert = "INSERT INTO prices (title, price) VALUES ('Die Hard', 11);"
+        assert rows(url, insert) == [{"topic": "sql_prices", "records": 1}]
+        settled(url, read_back, [{"TICKETS_SOLD": 3, "PRICE": 11}], 60)
         settled(url, "SELECT avg FROM part_avg WHERE area = 'hall';", [{"AVG": 178.0 / 3}], 60)
         settled(url, "SELECT * FROM clicks_per_page WHERE page = 'home';", [{"PAGE": "home", "CLICKS": 2}], 60)
         settled(url, "SELECT * FROM clicks_per_user WHERE user_id = 1;", [{"USER_ID": 1, "CLICKS": 2}], 60)
