@@ -14,7 +14,7 @@ from forebay.builder.deferral import Branching, Deferral, deferred
 from forebay.builder.foreign import Subscription, owner_of_subscription
 from forebay.builder.graph import Flow, History, Kind, Made, Node, S
 from forebay.builder.read_back import receiving
-from forebay.builder.sending import sending
+from forebay.builder.sending import isolating, sending
 from forebay.formats import owner_of
 from forebay.operators.table import TableView
 from forebay.processor.api import Context, IdleClose, Processor, Reading, Timer
@@ -108,8 +108,8 @@ class CompiledSubTopology(Processor[Any, Any]):
         if self.sends_history(node):
             wanted = [self._wants_history(child) for child, _ in self._children[node]]
             targets = tuple(t if wants else _latest(t) for t, wants in zip(targets, wanted, strict=True))
-        flow = _to_all(targets)
         joins = self._deferred.get(node)
+        flow = isolating(targets) if node.isolates and joins is None and len(targets) > 1 else _to_all(targets)
         return flow if joins is None else Branching(flow, [self._deferrals[join] for join in joins])
 
     def _counted(self, parent: Node, node: Node, side: int) -> Flow:

@@ -123,7 +123,7 @@ class Node:
         topics: of a source or a sink; of a source with a pattern: those that match, once they are known.
         pattern: of a source: what the names of its topics match as a whole.
         choose: of a sink to several topics: gives the topic of a record.
-        is_global: whether every task has it whole.
+        is_global: whether every task has it whole; isolates: whether each node behind it fails alone.
         horizon_ms: how far past stream time it must be taken for all it holds to be given, in ms.
         partitioner: of a repartition or sink; None: the hash of the key.
         wall_clock_ms: how often its processor is called by the wall clock, in ms; 0: never.
@@ -151,6 +151,7 @@ class Node:
     is_table: bool = False
     is_nullable: bool = False
     is_global: bool = False
+    isolates: bool = False
     horizon_ms: int = 0
     partitioner: Partitioner | None = None
     wall_clock_ms: int = 0

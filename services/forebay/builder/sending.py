@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from forebay.builder.graph import Flow, Kind, Node, Partitioner
@@ -48,5 +49,16 @@ def _by_partitioner(node: Node, partitioner: Partitioner) -> Flow:
                     f"to {most - 1}, or add partitions and start again"
                 )
         task.forward(value, NO_KEY if key is None else key, timestamp, target, ctx.headers or None, partition=number)
+
+    return flow
+
+
+def isolating(targets: tuple[Flow, ...]) -> Flow:
+    """Return a flow that gives an element to each target; one that fails does not keep it from the others."""
+
+    def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+        task: Any = ctx
+        for target in targets:
+            task.isolated(partial(target, key, value, timestamp, ctx))
 
     return flow

@@ -7,8 +7,10 @@ from typing import Any
 from forebay.ksml.compile import Definitions, KsmlSettings, job_of
 from forebay.processor.declared import declared_stores
 from forebay.processor.messages import Headers
+from forebay.serde import AvroCodec, LocalSchemas, Schema
 from forebay.stores.binding import Store
 from forebay.testing import Forwarded, TestDriver
+from forebay.wiring import Contract
 
 
 class KsmlDriver:
@@ -32,7 +34,12 @@ class KsmlDriver:
     ) -> None:
         self.job = job_of(made)
         self.driver = TestDriver(
-            self.job, settings=settings, tasks=tasks, partitions=partitions, raise_errors=raise_errors
+            self.job,
+            settings=settings,
+            tasks=tasks,
+            partitions=partitions,
+            raise_errors=raise_errors,
+            contract=_contracts(made),
         )
 
     @property
@@ -57,3 +64,17 @@ class KsmlDriver:
                 if declared.name == name:
                     return declared
         return None
+
+
+def _contracts(made: Definitions) -> Contract:
+    """Return what gives the codecs of the definitions' Avro schemas, so that a test shows what a job refuses."""
+    codecs: dict[type[Any], AvroCodec[Any]] = {}
+
+    def codec(_: str, record: type[Any]) -> AvroCodec[Any]:
+        if record not in codecs:
+            schemas = LocalSchemas()
+            schema = schemas.register(Schema(made.formats.contracts[record.__name__]))
+            codecs[record] = AvroCodec(record, schema, schemas)
+        return codecs[record]
+
+    return codec

@@ -10,7 +10,7 @@ from forebay.ksml.document import Node
 from forebay.ksml.naming import store_of
 from forebay.ksml.partitions import chosen_partitions
 from forebay.ksml.pieces import NAMES, GroupedPiece, GroupedTablePiece, Piece, StreamPiece, TablePiece
-from forebay.ksml.sources import Sources
+from forebay.ksml.sources import Sources, isolate
 from forebay.ksml.stores import read_type
 from forebay.ksml.types import ANY, Type
 
@@ -67,6 +67,8 @@ class Pipelines:
     def _end(self, node: Node, piece: Piece) -> None:
         if (result := node.string("as")) != "":
             self._results[result] = piece
+            if isinstance(piece, StreamPiece):
+                isolate(piece.stream.node)
         endings = [key for key in ("to", "toTopicNameExtractor", "forEach", "print", "branch") if node.get(key)]
         if not endings:
             return

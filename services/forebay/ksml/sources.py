@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from forebay.builder.graph import Node as GraphNode
 from forebay.ksml.build import Build
 from forebay.ksml.document import Node
 from forebay.ksml.naming import store_of
@@ -70,6 +71,7 @@ class Sources:
         if section == "streams":
             extract = self._extractor(node, key, value)
             made = build.topology.stream(topic, values, key=keys, extract=extract)
+            isolate(made.node)
             return StreamPiece(key, value, made)
         store = store_of(build, node, "store", f"{name}-store", value)
         if node.get("store") is None:
@@ -107,6 +109,11 @@ class Sources:
             return last[0]
 
         return extract
+
+
+def isolate(node: GraphNode) -> None:
+    """Have the pipelines behind a node fail each on its own, as KSML's do."""
+    object.__setattr__(node, "isolates", True)
 
 
 def _same(value: Any) -> Any:

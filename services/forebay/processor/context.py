@@ -23,6 +23,10 @@ Target = tuple[Codec[Any], Room]
 """How an output is encoded, and what its topic takes."""
 
 
+def _call(step: Callable[[], None]) -> None:
+    step()
+
+
 class TaskContext:
     """One per task, pointed at each record in turn (implements `Context`).
 
@@ -49,6 +53,7 @@ class TaskContext:
         "_write_key",
         "closing_time",
         "current_system_time",
+        "isolated",
         "key",
         "late_by",
         "message",
@@ -80,6 +85,8 @@ class TaskContext:
         self._timers = timers
         self._write_key = write_key
         self._names = names
+        self.isolated: Callable[[Callable[[], None]], None] = _call
+        """Runs a step whose failure undoes the step alone and reports the record; the engine sets it."""
         self.message: Message | None = None
         self.key: Any = ""  # text, or None where a topic's records may have no key
         self.timestamp = -1

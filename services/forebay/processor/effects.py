@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from forebay.processor.context import IN_TIME, TaskContext
 from forebay.processor.timers import Timers
 from forebay.stores.rows import Journal
+
+
+class Savepoint(NamedTuple):
+    """How much a record did by some point."""
+
+    outputs: int
+    puts: int
+    timers: int
+    late_by: int
+    output_bytes_left: int
 
 
 class Effects:
@@ -17,10 +29,29 @@ class Effects:
         self._journal = journal
         self._timers = timers
 
-    def check_puts(self) -> None:
-        """Encode every row that was put. Raises EncodeError."""
-        for rows, key, _, _ in self._journal.entries:
+    def check_puts(self, since: int = 0) -> None:
+        """Encode every row that was put, from the put of a number on. Raises EncodeError."""
+        for rows, key, _, _ in self._journal.entries[since:]:
             rows.check(key)
+
+    def savepoint(self) -> Savepoint:
+        """Return what was done so far, so that what follows can be undone alone."""
+        context = self._context
+        return Savepoint(
+            len(context.outputs),
+            len(self._journal.entries),
+            len(context.timer_ops),
+            context.late_by,
+            context.output_bytes_left,
+        )
+
+    def undo_since(self, point: Savepoint) -> None:
+        """Undo what was done since a savepoint."""
+        context = self._context
+        self._journal.roll_back(point.puts)
+        del context.outputs[point.outputs :]
+        del context.timer_ops[point.timers :]
+        context.late_by, context.output_bytes_left = point.late_by, point.output_bytes_left
 
     def keep(self) -> None:
         """Keep what was done."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from forebay.codec import EncodeError, Unavailable
@@ -91,6 +91,7 @@ class TaskEngine:
         self._encoding, self._bounds, self._given = StateEncoding.AT_END, UNBOUNDED, Streams(())
         self._most_output_bytes = settings.max_output_bytes
         self._effects = Effects(self._context, self._journal, self.timers)
+        self._context.isolated = self._isolated
 
     @property
     def footprint_bytes(self) -> int:
@@ -338,6 +339,25 @@ class TaskEngine:
         if context.timer_ops:
             self._effects.keep()
         return True
+
+    def _isolated(self, step: Callable[[], None]) -> None:
+        """Run a step of the record in hand; if it fails, undo what it did and report the record, and go on."""
+        message, effects, clock = self._context.message, self._effects, self._context.current_system_time
+        if message is None:
+            step()
+            return
+        point = effects.savepoint()
+        try:
+            step()
+            if self._encoding is StateEncoding.EACH:
+                effects.check_puts(point.puts)
+        except LateRecord as late:
+            effects.undo_since(point)
+            self._context.late_by = max(self._context.late_by, late.by_ms)
+        except _FAILURES as error:
+            effects.undo_since(point)
+            self._raise_unless_blamed(error)
+            self._report(message, error, clock)
 
     def _fire(self, clock: int) -> bool:
         """Fire the timers due by the context's closing time; return whether that were all of them.

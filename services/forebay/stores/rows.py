@@ -30,11 +30,11 @@ class Journal:
     def __init__(self) -> None:
         self.entries: list[tuple[Rows[Any], bytes, Any, bool]] = []
 
-    def roll_back(self) -> None:
-        """Undo every change since the last commit, newest first."""
-        for rows, key, old, was_dirty in reversed(self.entries):
+    def roll_back(self, since: int = 0) -> None:
+        """Undo every change since the last commit, or from the change of a number on, newest first."""
+        for rows, key, old, was_dirty in reversed(self.entries[since:]):
             rows.restore(key, old, was_dirty)
-        self.entries.clear()
+        del self.entries[since:]
 
     def commit(self) -> None:
         """Keep the changes."""

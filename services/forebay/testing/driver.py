@@ -72,6 +72,7 @@ class TestDriver:
         topics: names of the topics that there are, for sources that read what matches a pattern.
         raise_errors: whether a call in which records go to `errors` raises RecordFailed, once all is done; if not, the
             test looks there.
+        contract: gives the codecs of records, by topic or store and class; by default those of the service's contracts.
         engine: fields of EngineSettings that differ from their defaults.
 
     Raises:
@@ -91,6 +92,7 @@ class TestDriver:
         clock: int = 1 << 52,
         topics: Iterable[str] = (),
         raise_errors: bool = False,
+        contract: Contract | None = None,
         **engine: Any,
     ) -> None:
         connect_nowhere()
@@ -104,7 +106,7 @@ class TestDriver:
             self._job = self._job.matched({pattern: matching(pattern, there) for pattern in self._job.patterns})
         elif isinstance(what, (str, Service)):
             check_agreement(find_service(what) if isinstance(what, str) else what, self._job, chosen)
-        how, contract = replace(EngineSettings(service=self._name), **engine), _contracts_of(what)
+        how, codecs_of = replace(EngineSettings(service=self._name), **engine), contract or _contracts_of(what)
         self._time = Time(clock)
         self.stages = [
             StageTasks(
@@ -113,7 +115,7 @@ class TestDriver:
                 chosen,
                 tasks,
                 self._limited(what, how, number),
-                contract,
+                codecs_of,
                 self._time.monotonic,
                 codecs,
             )

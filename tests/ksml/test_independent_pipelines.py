@@ -1,0 +1,94 @@
+"""A record that fails in one pipeline gives its results in the others, and undoes only what its own pipeline did."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+from forebay.ksml.compile import definitions
+from forebay.ksml.definition import definition_of
+from forebay.ksml.driver import KsmlDriver
+from forebay.ksml.schemas import SchemaFiles
+from tests.ksml.running import driver
+
+TEXT = """
+streams:
+  src: {topic: src, keyType: string, valueType: long}
+  a: {topic: a, keyType: string, valueType: long}
+  b: {topic: b, keyType: string, valueType: long}
+stores:
+  sums: {type: keyValue, keyType: string, valueType: long}
+functions:
+  add:
+    type: valueTransformer
+    stores: [sums]
+    code: |
+      sums.put(key, (sums.get(key) or 0) + value)
+    expression: sums.get(key)
+    resultType: long
+pipelines:
+  fails:
+    from: src
+    via:
+      - {type: transformValue, mapper: add}
+      - type: transformValue
+        mapper: {expression: "value // (value - 3)", resultType: long}
+    to: a
+  works:
+    from: src
+    via:
+      - type: transformValue
+        mapper: {expression: "value * 10", resultType: long}
+    to: b
+"""
+
+
+def test_pipelines_of_one_topic_are_independent() -> None:
+    run = driver(TEXT)
+    for value in (1, 2, 4):
+        run.pipe("k", value, "src")
+    assert [(sent.topic, sent.value) for sent in run.sent] == [
+        *(("a", -1), ("b", 10)),
+        ("b", 20),
+        *(("a", 2), ("b", 40)),
+    ]
+    (failed,) = run.driver.errors
+    assert failed.value == (2).to_bytes(8, "big")
+    # The sum of 1 and 2 was undone with the result that failed: 1 + 4.
+    assert run.driver.store("sums") == {"k": 5}
+
+
+def test_a_result_that_a_pipeline_names_is_given_to_each_of_its_readers() -> None:
+    run = driver(
+        TEXT.replace("from: src\n    via:\n      - {type", "from: named\n    via:\n      - {type")
+        .replace(
+            "pipelines:\n",
+            "pipelines:\n  first: {from: src, via: [{type: filter, if: {expression: 'True'}}], as: named}\n",
+        )
+        .replace("works:\n    from: src", "works:\n    from: named")
+    )
+    for value in (1, 2):
+        run.pipe("k", value, "src")
+    assert [(sent.topic, sent.value) for sent in run.sent] == [("a", -1), ("b", 10), ("b", 20)]
+
+
+def test_avro_is_encoded_as_in_a_job(tmp_path: Path) -> None:
+    text = """
+        streams:
+          src: {topic: src, keyType: string, valueType: long}
+        pipelines:
+          p:
+            from: src
+            via:
+              - type: transformValue
+                mapper: {expression: "{'f': value}", resultType: struct}
+            to: {topic: out, keyType: string, valueType: "avro:R"}
+        """
+    schema = '{"type": "record", "name": "R", "fields": [{"name": "f", "type": "int"}]}'
+    (tmp_path / "R.avsc").write_text(schema)
+    definition = definition_of(textwrap.dedent(text), "test.yaml")
+    run = KsmlDriver(definitions([definition], SchemaFiles([tmp_path])))
+    run.pipe("k", 5, "src")
+    run.pipe("k", 1 << 40, "src")
+    assert [sent.value["f"] for sent in run.sent] == [5]
+    assert "does not fit into int" in run.driver.errors[0].headers["error.message"]
