@@ -25,3 +25,7 @@ def test_an_initial_value_and_a_function_are_no_fold() -> None:
     ):
         with pytest.raises(TopologyError, match=r"takes a Fold, not .*: write Fold"):
             call()
+
+
+def test_a_fold_can_name_its_types_where_it_is_made() -> None:
+    assert Fold[str, int](lambda: 5, ADD).initial() == 5

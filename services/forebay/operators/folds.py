@@ -13,7 +13,8 @@ V = TypeVar("V")
 A = TypeVar("A")
 
 
-@dataclass(frozen=True, slots=True)
+# Without slots: Python 3.11 can't call Fold[str, int](...) of a frozen class that has them.
+@dataclass(frozen=True)
 class Fold(Generic[V, A]):
     """An aggregate's parts.
 
