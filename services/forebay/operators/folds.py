@@ -20,9 +20,10 @@ class Fold(Generic[V, A]):
 
     Args:
         initial: the aggregate of no records.
-        add: gives the aggregate with one more record; called with key, value, aggregate.
+        add: gives the aggregate with one more record; called with key, value, aggregate. None deletes the row.
         subtract: gives it with one less (aggregates of tables).
-        merge: gives the aggregate of two (sessions); called with key, and both in order of time.
+        merge: gives the aggregate of two (sessions); called with key, and both in order of time: first with the
+            initial aggregate and that of the earliest session.
     """
 
     initial: Callable[[], A]
