@@ -94,7 +94,6 @@ _OPTIONS = (
     ),
     click.option(
         "--accept-gap",
-        "accept_gaps",
         multiple=True,
         metavar="TOPIC[:PARTITION]",
         callback=_gaps,
@@ -157,9 +156,10 @@ def engine_fields(options: dict[str, Any]) -> dict[str, Any]:
     )
     names = (
         *("dedupe_retention_ms", "max_state_bytes", "max_error_rate", "table_directory", "standby_directory"),
-        *("transaction_timeout_ms", "log_format", "accept_gaps"),
+        *("transaction_timeout_ms", "log_format"),
     )
     return {
+        "accept_gaps": options["accept_gap"],
         "emit": Emit(options["emit"]),
         "limits": limits,
         "start": options["starting_offsets"],
