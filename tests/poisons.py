@@ -199,3 +199,31 @@ POISONS: dict[str, Poison] = {
     **VALUES,
     **SCHEMAS,
 }
+
+RESERVED: tuple[Headers, ...] = (
+    [("forebay.time", b"[1, 2, 3, 4]")],
+    [("forebay.time", b"rubbish")],
+    [("forebay.sender", b"0-0"), ("forebay.time", b"[1, 2, 3, 4]")],
+    [("forebay.sender", None), ("forebay.", b"\xff")],
+)
+"""Headers that are named as those of repartition topics."""
+
+PLAIN: dict[str, tuple[bytes | None, Headers]] = {
+    **{
+        f"the number {number[:20]}": (f'{{"K": "a", "N": {number}, "T": "x"}}'.encode(), [])
+        for number in ("1e999999999999999999", "1e1000000", "-1e1000000", "1e400", "NaN", str(2**63), "9" * 5_000)
+    },
+    **{
+        f"the text {number[:20]} as a number": (f'{{"K": "a", "N": "{number}", "T": "x"}}'.encode(), [])
+        for number in ("1e999999999999999999", "1e1000000", "9" * 100_000)
+    },
+    **{f"reserved headers {n}": (b'{"K": "a", "N": 1, "T": "x"}', each) for n, each in enumerate(RESERVED)},
+    "a result of 3 MB": (b'{"K": "a", "N": 3000000, "T": "x"}', []),
+    "lists in lists": (b'{"K": "a", "N": 1, "T": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", []),
+    "another type": (b'{"K": ["a"], "N": {"a": 1}, "T": 7}', []),
+    "rubbish": (b"\xff{", []),
+    "no bytes": (b"", []),
+    "no value": (None, []),
+    "a lone surrogate": (b'{"K": "\\ud800", "N": 1, "T": "x"}', []),
+}
+"""Values of JSON that are sent to jobs of SQL, KSML and the DSL, with their headers."""

@@ -29,6 +29,7 @@ from forebay.runtime.spark.holder import OUTPUT_SCHEMA, LeaseHolder
 from forebay.runtime.spark.sealed import SealedSpec
 from forebay.runtime.spark.source import data_source
 from forebay.runtime.spec import JobSpec
+from forebay.runtime.task.commit_size import CommitSize
 from forebay.runtime.task.figures import TaskFigures
 from forebay.runtime.warming import warm_worker
 
@@ -98,6 +99,7 @@ class JobRunner:
         self._observer = observer
         self._failed = failed
         self._is_followed = is_followed
+        self._limits, self._size = spec.limits, CommitSize(spec.limits.max_records)
         self._stopping = Flag()
         self._rebalancing = threading.Event()
         self._abandoning = threading.Event()
@@ -128,6 +130,7 @@ class JobRunner:
         while not self._stopping.is_set():
             self._progressed.clear()
             self._rebalancing.clear()
+            self._limit_commits()
             try:
                 self._run_query()
                 if not self._rebalancing.is_set():
@@ -163,14 +166,30 @@ class JobRunner:
                 pause = min(pause * 2, _LONGEST_PAUSE)
 
     def _smaller_commits(self) -> None:
-        """Have commits half as large from now on: a worker died as if it had not had the memory."""
-        limits = self._spec.limits
-        smaller = replace(limits, max_records=max(1, limits.max_records // 2), max_bytes=limits.max_bytes // 2)
-        self._spec = replace(self._spec, limits=smaller)
-        self._session.dataSource.register(data_source(SealedSpec(self._spec)))
+        """Have commits get smaller, until batches succeed: a worker died as if it had not had the memory."""
+        self._size.failed()
+        self._limit_commits()
         log.warning(
-            "%s: a worker died: commits have at most %d records now", self._spec.application, smaller.max_records
+            "%s: a worker died: commits have at most %d records now",
+            self._spec.application,
+            self._spec.limits.max_records,
         )
+
+    def _limit_commits(self) -> None:
+        """Give the workers of the next query their limits."""
+        size, full = self._size, self._limits
+        most_bytes = size.share_of(full.max_bytes) if full.max_bytes else 0
+        limits = replace(full, max_records=size.share_of(full.max_records), max_bytes=most_bytes)
+        if limits != self._spec.limits:
+            self._spec = replace(self._spec, limits=limits)
+            self._session.dataSource.register(data_source(SealedSpec(self._spec)))
+
+    def _may_grow(self) -> None:
+        """Start the query again if its batches have succeeded for long enough to try larger commits."""
+        self._size.committed()
+        if self._size.share_of(self._limits.max_records) > self._spec.limits.max_records:
+            log.info("%s: commits get larger again", self._spec.application)
+            self.rebalance()
 
     def _run_query(self) -> None:
         frame = self._session.readStream.format("forebay").load()
@@ -234,6 +253,7 @@ class JobRunner:
             raise InterruptedError(_END_REQUESTED)
         reports = [TaskFigures.from_json(text) for row in frame.collect() for text in json.loads(row["reports"])]
         self._progressed.set()
+        self._may_grow()
         log.debug("Spark batch %d is through", batch_id)
         self._observer(sorted(reports, key=lambda item: (item.part, item.task)), "")
 
