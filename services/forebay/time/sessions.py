@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from forebay.time.base import Window, check_grace
+from forebay.time.durations import set_durations
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,7 @@ class SessionWindows:
     grace_ms: int = 0
 
     def __post_init__(self) -> None:
+        set_durations(self, "gap_ms", "grace_ms")
         if self.gap_ms < 1:
             raise ValueError(f"sessions with a gap of {self.gap_ms} ms: give at least 1 ms")
         check_grace(self.grace_ms)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from forebay.time.base import FOREVER, Window, Windows, check_grace
+from forebay.time.durations import Duration, ms_of, set_durations
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,7 @@ class TimeWindows(Windows):
     grace_ms: int = 0
 
     def __post_init__(self) -> None:
+        set_durations(self, "size_ms", "advance_ms", "grace_ms")
         if self.size_ms < 1:
             raise ValueError(f"windows of {self.size_ms} ms: give a size of at least 1 ms")
         if not 0 < self.advance_ms <= self.size_ms:
@@ -41,14 +43,14 @@ class TimeWindows(Windows):
         return Window(start, start + self.size_ms)
 
 
-def tumbling(size_ms: int, grace_ms: int = 0) -> TimeWindows:
+def tumbling(size_ms: Duration, grace_ms: Duration = 0) -> TimeWindows:
     """Return windows that touch: each record belongs to one."""
-    return TimeWindows(size_ms, size_ms, grace_ms)
+    return TimeWindows(ms_of(size_ms), ms_of(size_ms), ms_of(grace_ms))
 
 
-def hopping(size_ms: int, advance_ms: int, grace_ms: int = 0) -> TimeWindows:
+def hopping(size_ms: Duration, advance_ms: Duration, grace_ms: Duration = 0) -> TimeWindows:
     """Return windows that overlap: each record belongs to size / advance of them."""
-    return TimeWindows(size_ms, advance_ms, grace_ms)
+    return TimeWindows(ms_of(size_ms), ms_of(advance_ms), ms_of(grace_ms))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,7 @@ class SlidingWindows:
     grace_ms: int = 0
 
     def __post_init__(self) -> None:
+        set_durations(self, "difference_ms", "grace_ms")
         if self.difference_ms < 0:
             raise ValueError(f"sliding windows of {self.difference_ms} ms: give a difference of at least 0 ms")
         check_grace(self.grace_ms)
@@ -143,6 +146,7 @@ class JoinWindows:
     grace_ms: int = 0
 
     def __post_init__(self) -> None:
+        set_durations(self, "before_ms", "after_ms", "grace_ms")
         if self.before_ms + self.after_ms < 0:
             raise ValueError(
                 f"a join window from {self.before_ms} ms before to {self.after_ms} ms after is empty: "
@@ -168,8 +172,9 @@ class JoinWindows:
         return window.end + self.grace_ms < now
 
 
-def within(difference_ms: int, grace_ms: int = 0) -> JoinWindows:
+def within(difference_ms: Duration, grace_ms: Duration = 0) -> JoinWindows:
     """Return the join window of records at most `difference_ms` apart."""
-    if difference_ms < 0:
-        raise ValueError(f"a time difference of {difference_ms} ms: give at least 0 ms")
-    return JoinWindows(difference_ms, difference_ms, grace_ms)
+    difference, grace = ms_of(difference_ms), ms_of(grace_ms)
+    if difference < 0:
+        raise ValueError(f"a time difference of {difference} ms: give at least 0 ms")
+    return JoinWindows(difference, difference, grace)
