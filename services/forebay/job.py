@@ -200,6 +200,13 @@ def _check_order(graph: tuple[SubTopology, ...]) -> None:
                 "put those that send to it before it; they can't send to each other in a circle"
             )
         known |= part.sends
+    names = [part.identity for part in graph]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(
+            f"two sub-topologies of the job read {', '.join(twice)} first: positions are known by it. Read each topic "
+            "in one sub-topology and repartition it for the other, or give them names: state_name="
+        )
 
 
 def global_tables(job: Job) -> frozenset[str]:

@@ -10,12 +10,17 @@ import pytest
 
 from forebay.builder import Stream, Topology, job
 from forebay.builder.shown import NoSettings
-from forebay.job import Job
+from forebay.job import Job, SubTopology
+from forebay.processor.forwarded import SENDER
+from forebay.processor.messages import Headers
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.protocol.lease import Lease
 from forebay.runtime.protocol.position import TaskPosition
+from forebay.runtime.task.moves import Move, Wanted, Written, plan_moves
 from forebay.runtime.task.reads import refuse_unknown, task_input
+from forebay.stores.event_ids import id_rows
 from forebay.testing import TestDriver
+from forebay.testing.shown import PipedRecord
 
 TOPICS = ("a", "b", "c")
 
@@ -97,6 +102,86 @@ def test_statements_that_are_reordered_added_and_removed_keep_their_state(seed: 
         rng.shuffle(names)
         sent = {name: sent.get(name, []) for name in {**sent, **dict.fromkeys(names)}}
         driver = edited(names, driver, tasks)
+
+
+def written(name: str, rows: list[tuple[bytes, bytes]], *topics: str, n: int = 5) -> Written:
+    position = TaskPosition("here", n, ends=tuple((topic, 0, 10) for topic in topics), sub_topology=name)
+    return Written(position, lambda prefix: [row for row in rows if row[0].startswith(prefix)])
+
+
+def wanted(name: str, *topics: str, stores: Sequence[str] = ()) -> Wanted:
+    return Wanted(name, frozenset((topic, 0) for topic in topics), frozenset(), frozenset(stores))
+
+
+def after(rows: list[tuple[bytes, bytes]], move: Move) -> list[tuple[bytes, bytes]]:
+    """Return the internal rows of a place as a move leaves them."""
+    table = dict(rows)
+    for key, value in move.changes:
+        table.pop(key, None)
+        if value is not None:
+            table[key] = value
+    return sorted(table.items())
+
+
+def test_what_is_taken_out_of_the_middle_comes_back_whole() -> None:
+    own = [
+        (b"\x01kind\0win", b"window"),
+        (b"\x01marks\0win\0latest", b"t"),
+        (b"\x01timer\0win\0k", b"due"),
+        *id_rows(59_999, 5, [b"X" * 16]),
+    ]
+    others = [(b"\x01timer\0y\0k", b"d")]
+    before = [written("a", [], "a"), written("x", own, "x"), written("y", others, "y")]
+    gone = plan_moves([wanted("a", "a"), wanted("y", "y", stores=["y"])], before)
+    kept = after(own, gone[1])
+    assert dict(others).items() <= dict(kept).items()
+    assert not any(key.startswith((b"\x01timer\0win", b"\x01dedupe")) for key, _ in kept)
+    there = [
+        written("a", [], "a"),
+        Written(gone[1].position, lambda prefix: [r for r in kept if r[0].startswith(prefix)]),
+    ]
+    back = plan_moves(
+        [wanted("a", "a"), wanted("x", "x", stores=["win"]), wanted("y", "y", stores=["y"])], [*there, written("", [])]
+    )
+    assert after(kept, back[1]) == sorted(own)
+    assert after([], back[2]) == others
+    assert dict(ends(back[1]))["x"] == dict(ends(back[2]))["y"] == 10
+
+
+def ends(move: Move) -> list[tuple[str, int]]:
+    return [(topic, end) for topic, _, end in move.position.ends]
+
+
+def test_event_ids_of_two_places_that_become_one_are_all_kept() -> None:
+    rows = [list(id_rows(59_999, 5, [letter * 16])) for letter in (b"A", b"B")]
+    moves = plan_moves([wanted("a", "a", "b")], [written("a", rows[0], "a"), written("b", rows[1], "b")])
+    assert sorted(value for _, value in after(rows[0], moves[0])) == [b"A" * 16, b"B" * 16]
+
+
+def test_records_sent_under_an_earlier_name_are_the_sender_s() -> None:
+    def build(_: object) -> Topology:
+        topology = Topology()
+        orders = topology.stream("orders", str)
+        joined = orders.join(topology.table("customers", str, store="c"), lambda left, right: left + right, str)
+        joined.group_by(lambda _, value: value, str).count(store="n").to_stream().map_values(
+            lambda _, n: str(n), str
+        ).to("o")
+        return topology
+
+    made = job(NoSettings, build)
+    lease = replace(LEASE, start=dict.fromkeys(("orders", "customers"), (0,)))
+    (read,) = task_input(made, "app", (1, 0), lease, START).repartitions
+    for name in (b"orders-0", b"customers-0", b"0-0"):
+        header: Headers = [(SENDER, name)]
+        read.take(PipedRecord(read.topic, read.next, b"k", b"v", 1, header), read.next)
+    (sender,) = read.senders.values()
+    assert (sender.name, len(sender.queue)) == ("customers-0", 3)
+
+
+def test_two_sub_topologies_that_read_one_topic_are_refused() -> None:
+    part = SubTopology("", job_of(["n-a"]).topology[0].processor, {"a": str})
+    with pytest.raises(ValueError, match="read a first: positions are known by it"):
+        replace(job_of(["n-a"]), graph=(part, part))
 
 
 LEASE = Lease("here", 1, 0, 1, 1, 0, dict.fromkeys(TOPICS, (0,)))

@@ -66,6 +66,7 @@ class CompiledSubTopology(Processor[Any, Any]):
         if node.is_global:
             store = copy.copy(store)
             store.is_global = True
+            store.source = node.parents[0].topics[0]
             store.name = self._name_of_global(node, store)
         self._attributes[f"{node.is_global} {store.name}"] = attribute = f"store{len(self._attributes)}"
         self._of_store[store.name] = node

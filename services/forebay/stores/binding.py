@@ -128,6 +128,8 @@ class Store(Generic[V]):
     _key_mark = MARK
     _canonical: Callable[[V], V] | None = None
     is_global = False
+    source = ""
+    """Topic of a global table's rows."""
     """Whether every task has all of its rows: a global table's."""
 
     def __init__(self, name: str, value: type[V] | Format[V]) -> None:

@@ -47,6 +47,19 @@ def read_row_key(row_key: bytes) -> RowKey:
     return RowKey(_ROW.unpack(packed)[0], False)
 
 
+def as_of_another(row_key: bytes, number: int) -> bytes:
+    """Return a row's key as one that no row of its new task has, if the rows of several come together.
+
+    Args:
+        number: tells those that the rows come from apart.
+    """
+    packed = row_key[len(PREFIX) :]
+    if len(packed) != _ROW.size:
+        return row_key
+    until, batch, part = _ROW.unpack(packed)
+    return PREFIX + _ROW.pack(until, batch, (part + ((number + 1) << 16)) % (1 << 32))
+
+
 def split_ids(value: bytes) -> list[bytes]:
     """Return the ids of a row."""
     return [value[i : i + ID_BYTES] for i in range(0, len(value), ID_BYTES)]

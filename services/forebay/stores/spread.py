@@ -23,6 +23,7 @@ Merge = Callable[[bytes, bytes], bytes]
 
 _TIMER = b"\x01timer\0"
 _KIND = b"\x01kind\0"
+_PARKED = b"\x01parked\0"
 _MARKS = "marks"
 
 _LEAST = (b"first-time", b"first-due", b"close-due", b"open-from", b"purge-due", b"next-close")
@@ -100,6 +101,8 @@ class Spreader:
         if row.startswith(_TIMER):
             name, _, key = row[len(_TIMER) :].decode().partition("\0")
             return _Place(self._owner(task, f"timer {name}", name, key), min)
+        if row.startswith(_PARKED):
+            return _Place(None, min)
         kind, store, rest = _parts(row)
         if kind == _MARKS:
             return _Place(None, _merge_of(store, rest))

@@ -13,9 +13,15 @@ from dataclasses import dataclass, field, replace
 from forebay.processor.timers import PREFIX as TIMERS
 from forebay.runtime.changelog import INTERNAL
 from forebay.runtime.protocol.position import Ends, TaskPosition
+from forebay.stores.event_ids import PREFIX as EVENT_IDS
+from forebay.stores.event_ids import as_of_another
 from forebay.stores.kinds import PREFIX as FORMATS
 from forebay.stores.layouts import PREFIX as LAYOUTS
+from forebay.stores.materialized import store_of
 from forebay.stores.table import Change
+
+PARKED = b"\x01parked\0"
+"""Begins the keys of timers and event ids whose sub-topology is gone: they wait at the place that another one took."""
 
 Partition = tuple[str, int]
 """A topic, and the number of one of its partitions."""
@@ -112,14 +118,18 @@ class _Plan:
     def moves(self) -> dict[int, Move]:
         """Return the moves of the places that change."""
         moves = {place: self._position(place) for place in range(len(self._written)) if self._is_used(place)}
+        puts: dict[int, list[Change]] = {place: [] for place in moves}
         for origin in sorted(moves):
             for key, value in self._written[origin].scan(INTERNAL):
-                targets = self._targets(key, origin)
-                if origin not in targets:
+                rows = self._rows(key, origin)
+                if (origin, key) not in rows:
                     moves[origin].changes.append((key, None))
-                for target in targets:
-                    if target != origin:
-                        moves[target].changes.append((key, value))
+                for place, row in rows:
+                    if (place, row) != (origin, key):
+                        puts[place].append((row, value))
+        for place, rows_put in puts.items():
+            # Behind the deletes: what goes and what comes may have the same key.
+            moves[place].changes += rows_put
         return {place: move for place, move in moves.items() if self._changes(place, move)}
 
     def _find_holders(self) -> dict[Partition, int]:
@@ -173,17 +183,34 @@ class _Plan:
         same = replace(move.position, n=before.n, sub_topology=before.sub_topology)
         return _sorted(dict(self._written[place].ends)) != same.ends or replace(same, ends=before.ends) != before
 
+    def _rows(self, key: bytes, origin: int) -> list[tuple[int, bytes]]:
+        """Return the places that need an internal row, each with the row's key there."""
+        if key.startswith(PARKED):
+            name, _, row = key[len(PARKED) :].partition(b"\0")
+            back = [place for place, task in enumerate(self._wanted) if task.identity == name.decode()]
+            return [(back[0], row)] if back else [(origin, key)]
+        targets = self._targets(key, origin)
+        if not targets and self._written[origin].name:
+            return [(origin, PARKED + self._written[origin].name.encode() + b"\0" + key)]
+        # Event ids of two places have the same keys, if they are of the same time and commit number.
+        moved = as_of_another(key, origin) if key.startswith(EVENT_IDS) else key
+        return [(place, key if place == origin else moved) for place in targets]
+
     def _targets(self, key: bytes, origin: int) -> list[int]:
-        """Return the places that need an internal row."""
+        """Return the places that need an internal row; none: its sub-topology is gone."""
         if key.startswith((FORMATS, LAYOUTS)):
-            store = key.partition(b"\0")[2].decode()
-            # The changelog of a store that is gone is still in its format: what says so stays.
-            return [place for place, task in enumerate(self._wanted) if store in task.stores] or [origin]
+            return self._of_store(key.partition(b"\0")[2].decode(), origin)
+        if not key.startswith((TIMERS, EVENT_IDS)):
+            return self._of_store(store_of(key).decode(), origin)
         heirs = self._heirs[origin]
         if len(heirs) < 2 or not key.startswith(TIMERS):
             return heirs
         timer = key[len(TIMERS) :].decode().partition("\0")[0]
         return [max(heirs, key=lambda place: self._named_in(timer, place))]
+
+    def _of_store(self, store: str, origin: int) -> list[int]:
+        """Return the places of a store. What belongs to one that is gone stays, as its changelog does."""
+        return [place for place, task in enumerate(self._wanted) if store in task.stores] or [origin]
 
     def _named_in(self, timer: str, place: int) -> int:
         """Return the length of the longest store's name in a timer's; operators name their timers by their stores."""

@@ -89,11 +89,12 @@ def log_moves(group: str, moves: Iterable[PlannedMove]) -> None:
 
 def without_lost_globals(task: StateTask, item: TaskInput, position: TaskPosition) -> TaskPosition:
     """Return a position that reads global tables again whose rows are not there: their store has another name now."""
-    whole = {part.topic for part in item.parts if is_global(part)}
-    stores = [store.name for _, store in declared_stores(task.engine.processor) if store.is_global]
-    if all(task.table.get(FORMATS + name.encode()) is not None for name in stores):
+    stores = [store for _, store in declared_stores(task.engine.processor) if store.is_global]
+    lost = {store.source for store in stores if task.table.get(FORMATS + store.name.encode()) is None}
+    if not lost:
         return position
-    return replace(position, ends=tuple(end for end in position.ends if end[0] not in whole))
+    topics = {part.topic for part in item.partitions if is_global(part) and part.order[1] in lost}
+    return replace(position, ends=tuple(end for end in position.ends if end[0] not in topics))
 
 
 def _position(tail: Tail, task: StateTask | None) -> TaskPosition | None:

@@ -53,11 +53,17 @@ def task_input(
     repartitions = []
     for name in sorted(topology.repartitions):
         topic = repartition_topic(application, name)
-        parts = [(at, sending.identity) for at, sending in enumerate(job.topology) if name in sending.sends]
+        parts = [(at, sending) for at, sending in enumerate(job.topology) if name in sending.sends]
         tasks = range(lease.tasks)
-        senders = [sender_name(identity, task) for _, identity in parts for task in tasks]
-        # Release 0.2 named senders by their sub-topology's number.
-        earlier = {sender_name(at, task): sender_name(identity, task) for at, identity in parts for task in tasks}
+        senders = [sender_name(sending.identity, task) for _, sending in parts for task in tasks]
+        # Release 0.2 named senders by their sub-topology's number; one that reads more than it once did had the name of
+        # another of its topics.
+        earlier = {
+            f"{before}-{task}": sender_name(sending.identity, task)
+            for at, sending in parts
+            for before in (str(at), *sending.inputs, *sending.repartitions)
+            for task in tasks
+        }
         begin = ends.get((topic, number), 0)
         rank = 0 if name in topology.tables else 1
         repartitions.append(
