@@ -1,11 +1,10 @@
-"""A topology is built once per process, however many sub-topologies and tasks run from it."""
+"""A topology whose functions keep nothing is built once per process; any other one for each task."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from forebay.builder import Topology, job
-from forebay.builder.built import SharedFigures
 from forebay.sql.compile import topology_of
 from forebay.sql.program import program_of
 from forebay.sql.service import NoSettings
@@ -17,19 +16,19 @@ class Settings:
     suffix: str = "a"
 
 
-def test_all_tasks_run_from_one_topology_per_settings() -> None:
+def several(built: list[Settings], settings: Settings) -> Topology:
+    built.append(settings)
+    topology = Topology()
+    stream = topology.stream("in", str)
+    for number in range(4):
+        grouped = stream.group_by(lambda _, value: value, str)
+        grouped.count(store=f"n{number}").to_stream().map_values(lambda _, n: str(n), str).to(f"out{number}")
+    return topology
+
+
+def test_a_shared_topology_is_built_once_per_settings() -> None:
     built: list[Settings] = []
-
-    def build(settings: Settings) -> Topology:
-        built.append(settings)
-        topology = Topology()
-        stream = topology.stream("in", str)
-        for number in range(4):
-            grouped = stream.group_by(lambda _, value: value, str)
-            grouped.count(store=f"n{number}").to_stream().map_values(lambda _, n: str(n), str).to(f"out{number}")
-        return topology
-
-    made = job(Settings, build)
+    made = job(Settings, lambda settings: several(built, settings), is_shared=True)
     assert len(built) == 1
     driver = TestDriver(made, tasks=3)
     driver.pipe("k", "v")
@@ -42,6 +41,25 @@ def test_all_tasks_run_from_one_topology_per_settings() -> None:
     assert built == [Settings(), Settings("b")]
 
 
+def test_what_functions_keep_themselves_is_of_one_task_and_one_process() -> None:
+    def build(_: NoSettings) -> Topology:
+        seen: list[str] = []
+
+        def count(key: str, _value: str) -> str:
+            seen.append(key)
+            return str(len(seen))
+
+        topology = Topology()
+        topology.stream("in", str).map_values(count, str).to("out")
+        return topology
+
+    driver = TestDriver(job(NoSettings, build), tasks=2)
+    counts = [driver.pipe(key, "v")[0].value for key in "abcdefgh"]
+    assert sorted(counts) != [str(number) for number in range(1, 9)], "the tasks share what functions keep"
+    driver.restart()
+    assert driver.pipe("a", "v")[0].value == "1"
+
+
 def test_a_file_of_statements_is_compiled_once() -> None:
     declared = "CREATE STREAM s (k STRING KEY, a STRING, v INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');"
     queries = "".join(f"CREATE TABLE t{n} AS SELECT a, SUM(v + {n}) AS n FROM s GROUP BY a;" for n in range(6))
@@ -52,19 +70,7 @@ def test_a_file_of_statements_is_compiled_once() -> None:
         compiled.append(program)
         return topology_of(program)
 
-    driver = TestDriver(job(NoSettings, build), tasks=4)
+    driver = TestDriver(job(NoSettings, build, is_shared=True), tasks=4)
     driver.pipe_bytes(b"k", b'{"a": "x", "v": 1}', 1, "s")
     assert len(driver.outputs) == 6
     assert len(compiled) == 1
-
-
-def test_what_functions_count_is_shared_out_among_tasks() -> None:
-    total: dict[str, float] = {}
-    figures = SharedFigures(lambda: total)
-    tasks = [figures.of_one() for _ in range(3)]
-    for number in range(7):
-        total["n"] = total.get("n", 0.0) + 1
-        tasks[number % 3]()
-    given = [task().get("n", 0.0) for task in tasks]
-    assert sum(given) == total["n"] == 7
-    assert given == [3.0, 2.0, 2.0]

@@ -1,4 +1,4 @@
-"""A job's topology, built once per process: all tasks of all sub-topologies run from the same one."""
+"""A job's topology, from which each task's processors are made."""
 
 from __future__ import annotations
 
@@ -14,66 +14,34 @@ if TYPE_CHECKING:
 
 
 class BuiltTopology:
-    """Builds a topology when it is first asked for, and again if it is asked for with other settings.
+    """Builds a job's topology: for each sub-topology of each task, or once for all of them.
 
-    A worker makes a processor for each sub-topology and task. To build the topology for each of them would take time in
-    proportion to the square of its statements.
+    A program's functions may keep state of their own, which belongs to one task. Generated ones keep none: a file of N
+    statements is built once per process, instead of N times per task.
 
     Args:
         build: makes the topology of the service's settings.
         matched: topics by the pattern that they match.
+        is_shared: whether all tasks of a process run from one topology.
     """
 
-    def __init__(self, build: Callable[[Any], Topology], matched: Mapping[str, Sequence[str]]) -> None:
-        self._build, self._matched = build, matched
+    def __init__(
+        self, build: Callable[[Any], Topology], matched: Mapping[str, Sequence[str]], *, is_shared: bool
+    ) -> None:
+        self._build, self._matched, self._is_shared = build, matched, is_shared
         self._lock = threading.Lock()  # several groups of a worker may open at the same time
-        self._made: list[tuple[Any, Topology, tuple[Component, ...], SharedFigures]] = []
+        self._shared: list[tuple[Any, Topology, tuple[Component, ...]]] = []
 
-    def topology(self, settings: Any) -> Topology:
-        """Return the topology."""
-        return self._of(settings)[0]
-
-    def components(self, settings: Any) -> tuple[Component, ...]:
-        """Return its sub-topologies. Raises TopologyError: they send to each other in a circle."""
-        return self._of(settings)[1]
+    def build(self, settings: Any) -> tuple[Topology, tuple[Component, ...]]:
+        """Return the topology and its sub-topologies. Raises TopologyError: they send to each other in a circle."""
+        with self._lock:
+            if not self._is_shared or not self._shared or self._shared[0][0] != settings:
+                topology = self._build(settings)
+                topology.graph.match(self._matched)
+                self._shared = [(settings, topology, components(topology.graph))]
+            return self._shared[0][1:]
 
     def processor(self, number: int, settings: Any) -> CompiledSubTopology:
         """Return a task's processor of a sub-topology."""
-        topology, parts, figures = self._of(settings)
-        return CompiledSubTopology(parts[number], topology.close_idle_after_ms, figures.of_one())
-
-    def _of(self, settings: Any) -> tuple[Topology, tuple[Component, ...], SharedFigures]:
-        with self._lock:
-            if not self._made or self._made[0][0] != settings:
-                topology = self._build(settings)
-                topology.graph.match(self._matched)
-                self._made = [(settings, topology, components(topology.graph), SharedFigures(topology.figures))]
-            return self._made[0][1:]
-
-
-class SharedFigures:
-    """What the functions of a topology count, given to its tasks so that their sum is right.
-
-    Args:
-        total: gives the counts of all tasks.
-    """
-
-    def __init__(self, total: Callable[[], Mapping[str, float]]) -> None:
-        self._total = total
-        self._given: dict[str, float] = {}
-        self._lock = threading.Lock()
-
-    def of_one(self) -> Callable[[], Mapping[str, float]]:
-        """Return what gives one task's part: what was counted since any task was asked last is added to it."""
-        own: dict[str, float] = {}
-
-        def figures() -> Mapping[str, float]:
-            with self._lock:
-                for name, value in self._total().items():
-                    more = value - self._given.get(name, 0.0)
-                    if more:
-                        own[name] = own.get(name, 0.0) + more
-                        self._given[name] = value
-            return own
-
-        return figures
+        topology, parts = self.build(settings)
+        return CompiledSubTopology(parts[number], topology.close_idle_after_ms, topology.figures)

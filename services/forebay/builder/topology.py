@@ -215,27 +215,33 @@ def _reader(named: Any, kind: Format[Any], where: str) -> Callable[[Any], Any] |
     return attrgetter(named)
 
 
-def job(settings: type[S], build: Callable[[S], Topology], *, may_end: bool = False) -> Job:
+def job(settings: type[S], build: Callable[[S], Topology], *, may_end: bool = False, is_shared: bool = False) -> Job:
     """Return the job that runs the topology which `build` makes of the service's settings.
 
     Args:
         may_end: whether it may send nothing at all: its tables are for queries only, or foreach() is its end.
+        is_shared: whether all tasks of a process run from one topology, because its functions keep nothing themselves;
+            if not, each sub-topology of each task has its own.
 
     Raises:
         TopologyError: nothing is read, or nothing sent, or sub-topologies send to each other in a circle.
     """
-    return _matched(settings, build, may_end, {})
+    return _matched(settings, build, may_end, is_shared, {})
 
 
 def _matched(
-    settings: type[S], build: Callable[[S], Topology], may_end: bool, found: Mapping[str, Sequence[str]]
+    settings: type[S],
+    build: Callable[[S], Topology],
+    may_end: bool,
+    is_shared: bool,
+    found: Mapping[str, Sequence[str]],
 ) -> Job:
-    built = BuiltTopology(build, found)
-    graph = built.topology(settings()).graph
+    built = BuiltTopology(build, found, is_shared=is_shared)
+    topology, parts = built.build(settings())
+    graph = topology.graph
     sources, sinks = graph.of_kind(Kind.SOURCE), graph.of_kind(Kind.SINK)
     if not sources or not (sinks or may_end):
         raise TopologyError("the topology reads no topic: begin with stream() or table()" if not sources else _NO_SINK)
-    parts = built.components(settings())
     return Job(
         inputs=_records(sources),
         outputs=_records(sinks),
@@ -248,7 +254,7 @@ def _matched(
         formats=written_formats(graph.nodes),
         read_formats=read_formats(graph.nodes),
         patterns={node.pattern: contract_of(node.value) for node in sources if node.pattern},
-        matched=lambda topics: _matched(settings, build, may_end, topics),
+        matched=lambda topics: _matched(settings, build, may_end, is_shared, topics),
     )
 
 

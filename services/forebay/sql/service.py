@@ -78,7 +78,7 @@ def job_of(statements: list[Statement], lookup: Lookup = ask) -> Job:
     def build(_settings: NoSettings) -> Topology:
         return Compiler(runnable(statements, lookup)).run()
 
-    return replace(job(NoSettings, build), program=lambda: runnable(statements, lookup))
+    return replace(job(NoSettings, build, is_shared=True), program=lambda: runnable(statements, lookup))
 
 
 def name_of(path: Path) -> str:
