@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 
@@ -95,7 +95,8 @@ class ErrorReplay:
     """Sends a job's failed records again.
 
     What was sent is told to a consumer group in the transaction that sends it, so that nothing is sent twice, whatever
-    breaks off; what fails again is a new record of `.errors`, and sent by the next run.
+    breaks off; what fails again is a new record of `.errors`, and sent by the next run. A run therefore reads up to
+    where the partitions ended when it began: otherwise a record that fails each time would keep it busy without end.
 
     Args:
         topic: the job's `.errors`.
@@ -111,7 +112,7 @@ class ErrorReplay:
     def look(self) -> Replayed:
         """Return what a run would do now; changes nothing. Raises Unavailable."""
         found = Replayed()
-        for messages in self._batches():
+        for messages in self._batches(self._ends()):
             for message in messages:
                 self._sorted(message, found)
         return found
@@ -119,19 +120,20 @@ class ErrorReplay:
     def run(self, told: Callable[[Replayed], None]) -> Replayed:
         """Send again what was not yet; `told` hears of every transaction. Raises Unavailable: run it again."""
         done = Replayed()
-        while self._send_next(done):
+        ends = self._ends()
+        while self._send_next(ends, done):
             told(done)
         return done
 
-    def _send_next(self, done: Replayed) -> bool:
-        """Send some records in one transaction; return whether there were any.
+    def _send_next(self, ends: Mapping[int, int], done: Replayed) -> bool:
+        """Send some records before `ends` in one transaction; return whether there were any.
 
         Each transaction has a producer epoch of its own: if the client repeats a request, a late copy of it (an
         EndTxn, or the group's offsets) can't change the next transaction. A run at the same time is fenced off
         first: what it sent shows in the group, which is read then.
         """
         producer = self._producer()
-        with closing(self._batches()) as batches:
+        with closing(self._batches(ends)) as batches:
             messages = next(batches, None)
         if messages is None:
             return False
@@ -169,11 +171,11 @@ class ErrorReplay:
         found.sent[record.topic, reason_of(message)] += 1
         return record
 
-    def _batches(self) -> Generator[list[Message], None, None]:
-        """Yield what was not sent yet and is committed now, some records at a time."""
+    def _batches(self, ends: Mapping[int, int]) -> Generator[list[Message], None, None]:
+        """Yield what stands before `ends` and was not sent yet, some records at a time."""
         consumer = self._consumer()
         try:
-            places, ends = self._open(consumer)
+            places = self._starts(consumer, ends)
             left = {number for number, end in ends.items() if end > places[number]}
             consumer.assign([TopicPartition(self._topic, number, places[number]) for number in left])
             while left:
@@ -193,18 +195,25 @@ class ErrorReplay:
         finally:
             consumer.close()
 
-    def _open(self, consumer: Consumer) -> tuple[dict[int, int], dict[int, int]]:
-        starts, ends = {}, {}
-        for number, told in self._places(consumer).items():
-            low, high = consumer.get_watermark_offsets(TopicPartition(self._topic, number), _SECONDS)
-            starts[number], ends[number] = max(low, told), high
-        return starts, ends
+    def _ends(self) -> dict[int, int]:
+        """Return where each partition ends now. Raises Unavailable."""
+        consumer = self._consumer()
+        try:
+            known = consumer.list_topics(self._topic, timeout=_SECONDS).topics[self._topic]
+            return {number: self._bounds(consumer, number)[1] for number in known.partitions}
+        except KafkaException as error:
+            raise failed(error.args[0], f"{self._topic} can't be read") from error
+        finally:
+            consumer.close()
 
-    def _places(self, consumer: Consumer) -> dict[int, int]:
-        """Return up to where each partition was sent again; 0: nothing yet."""
-        known = consumer.list_topics(self._topic, timeout=_SECONDS).topics[self._topic]
-        asked = [TopicPartition(self._topic, number) for number in known.partitions]
-        return {place.partition: max(0, place.offset) for place in consumer.committed(asked, _SECONDS)}
+    def _starts(self, consumer: Consumer, numbers: Iterable[int]) -> dict[int, int]:
+        """Return from where on each partition was not sent yet, or is still kept."""
+        places = consumer.committed([TopicPartition(self._topic, number) for number in numbers], _SECONDS)
+        return {place.partition: max(self._bounds(consumer, place.partition)[0], place.offset) for place in places}
+
+    def _bounds(self, consumer: Consumer, number: int) -> tuple[int, int]:
+        low, high = consumer.get_watermark_offsets(TopicPartition(self._topic, number), _SECONDS)
+        return low, high
 
     def _consumer(self) -> Consumer:
         return Consumer(self._kafka.consumer(**{"group.id": self._group}))
