@@ -107,9 +107,8 @@ def test_statistics_from_before_the_end_of_the_commit_prove_nothing(watch: Retry
     assert repeated(watch, client, call)
 
 
-@pytest.mark.parametrize("config", [{"statistics.interval.ms": "0"}, {"statistics.interval.ms": "3600000"}])
-def test_without_statistics_a_slow_commit_counts_as_repeated(watch: RetryWatch, time: Time, config: Any) -> None:
-    client = Client(watch, time, {}, **config)
+def test_without_statistics_a_slow_commit_counts_as_repeated(watch: RetryWatch, time: Time) -> None:
+    client = Client(watch, time, {})
     client.is_silent = True
     assert repeated(watch, client, time.takes(SLOW))
 
@@ -118,7 +117,8 @@ def test_without_statistics_a_slow_commit_counts_as_repeated(watch: RetryWatch, 
     ("config", "seconds"),
     [
         ({"retry.backoff.ms": "1000"}, 0.79),
-        ({"retry.backoff.ms": "10"}, 0.007),
+        ({"retry.backoff.ms": "10"}, 0.19),
+        ({"retry.backoff.max.ms": "10"}, 0.19),
         ({"retry.backoff.ms": "2000", "retry.backoff.max.ms": 1_000}, 0.99),
     ],
 )
@@ -128,6 +128,39 @@ def test_what_counts_as_slow_follows_from_the_client_s_options(
     client = Client(watch, time, {0: 1}, **config)
     assert not repeated(watch, client, time.takes(seconds))
     assert repeated(watch, client, time.takes(seconds + 0.02))
+
+
+@pytest.mark.parametrize("interval", ["0", 0, "3600000", 1_001])
+def test_statistics_come_each_second_whatever_the_user_s_options_are(
+    watch: RetryWatch, time: Time, interval: Any
+) -> None:
+    client = Client(watch, time, {}, **{"statistics.interval.ms": interval})
+    assert client.config["statistics.interval.ms"] == 1_000
+    assert not repeated(watch, client, time.takes(SLOW)), "the group stays open"
+    assert time.now < 102
+
+
+@pytest.mark.parametrize("name", ["retry.backoff.ms", "retry.backoff.max.ms"])
+@pytest.mark.parametrize("value", ["0", 1, 249])
+def test_a_backoff_is_never_so_short_that_each_commit_is_slow(watch: RetryWatch, name: str, value: Any) -> None:
+    assert watch.configure({name: value})[name] == 250
+
+
+@pytest.mark.parametrize(
+    "option", [("statistics.interval.ms", 100), ("retry.backoff.ms", 400), ("retry.backoff.max.ms", 900)]
+)
+def test_options_that_the_watch_can_work_with_are_kept(
+    watch: RetryWatch, caplog: pytest.LogCaptureFixture, option: tuple[str, int]
+) -> None:
+    assert option in watch.configure(dict([option])).items()
+    assert not caplog.messages
+
+
+def test_an_option_that_is_not_followed_is_told_once(watch: RetryWatch, caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(3):
+        watch.configure({"statistics.interval.ms": "0"})
+    (told,) = caplog.messages
+    assert told.startswith("the client option statistics.interval.ms=0 is not followed by producers of task groups")
 
 
 def test_an_unconfigured_watch_takes_every_commit_for_repeated_that_could_be(watch: RetryWatch, time: Time) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,7 +12,10 @@ from confluent_kafka import Producer
 
 from forebay.kafka.librdkafka_log import unmasked
 
+log = logging.getLogger(__name__)
+
 _BACKOFF_MS = 250
+_INTERVAL_MS = 1_000
 _LIBRDKAFKA_BACKOFF_MS = 100
 _LIBRDKAFKA_MAX_MS = 1_000
 _LEAST_JITTER = 0.8
@@ -38,13 +42,16 @@ class RetryWatch:
         self._interval_seconds = 0.0
         self._statistics = ""
         self._created_at = 0.0
+        self._told: set[str] = set()
 
     def configure(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """Return the configuration of a producer that is made right after this call, and watched from then on.
 
-        The backoff is longer than librdkafka's default, so that few commits are slow enough to be looked at.
+        The backoff is longer than librdkafka's default, so that few commits are slow enough to be looked at, and
+        statistics come at least each second. Options that ask for a shorter backoff, or for statistics less often or
+        never, are not followed: almost every commit would wait, or open its group again.
         """
-        config = {"retry.backoff.ms": _BACKOFF_MS, **config}
+        config = {**config, **self._required(config)}
         self._least_seconds = _least_seconds(config)
         self._interval_seconds = float(config.get("statistics.interval.ms", 0)) / 1_000
         self._statistics = ""
@@ -59,6 +66,28 @@ class RetryWatch:
                 report(text)
 
         return {**config, "stats_cb": unmasked(on_statistics)}
+
+    def _required(self, config: Mapping[str, Any]) -> dict[str, int]:
+        """Return the options that the watch needs, in place of those that it can't work with."""
+        backoff = int(config.get("retry.backoff.ms", _BACKOFF_MS))
+        longest = int(config.get("retry.backoff.max.ms", _LIBRDKAFKA_MAX_MS))
+        interval = int(config.get("statistics.interval.ms", _INTERVAL_MS))
+        required = {
+            "retry.backoff.ms": max(backoff, _BACKOFF_MS),
+            "retry.backoff.max.ms": max(longest, _BACKOFF_MS),
+            "statistics.interval.ms": interval if 0 < interval <= _INTERVAL_MS else _INTERVAL_MS,
+        }
+        for name, value in required.items():
+            if name in config and int(config[name]) != value and name not in self._told:
+                self._told.add(name)
+                log.warning(
+                    "the client option %s=%s is not followed by producers of task groups, which use %d: commits would "
+                    "wait, or open their groups again (docs/production.md); leave the option out",
+                    name,
+                    config[name],
+                    value,
+                )
+        return required
 
     def has_repeated(self, producer: Producer, call: Callable[[], object]) -> bool:
         """Run `call` and return whether the producer may have sent a request twice during it. Raises what it raises."""
