@@ -62,6 +62,9 @@ class Broker:
             if self.topics.pop(name, None) is not None:
                 self.done.append(f"delete {name}")
 
+    def names(self) -> list[str]:
+        return sorted(self.topics)
+
     def describe(self, names: Iterable[str]) -> dict[str, TopicDescription]:
         return {
             name: TopicDescription(name, "id", self.specs[name].partitions, 1, self.specs[name].config, frozenset())
@@ -157,6 +160,21 @@ def test_the_staging_topic_is_told_to_keep_everything(broker: Broker, monkeypatc
     config = broker.specs[STAGING].config
     assert (config["cleanup.policy"], config["retention.ms"], config["retention.bytes"]) == ("delete", "-1", "-1")
     assert config["message.timestamp.type"] == "CreateTime"
+
+
+def test_former_internal_changelogs_stop_it_before_anything_is_changed(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = ("user-sessions-1-task", "user-sessions-12-task", STAGING, "user-sessions-eu-1-task")
+    broker.create(TopicSpec(name, 1, {}) for name in others)
+    broker.done.clear()
+    job = work(ROWS, monkeypatch)
+    for begin in (job.begin, job.stage):
+        with pytest.raises(StateConflict, match="once, and user-sessions-1-task, user-sessions-12-task still hold"):
+            begin()
+    assert broker.done == []
+    broker.delete(others[:2])
+    assert job.stage() == 10
 
 
 @pytest.mark.parametrize(

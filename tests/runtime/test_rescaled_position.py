@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
+from forebay.runtime.errors import StateConflict
 from forebay.runtime.protocol.position import SenderTime, TaskPosition
-from forebay.runtime.rescale import merged
+from forebay.runtime.rescale import merged, refuse_other_topology
 
 REPARTITION = "app-grouped-repartition"
 
@@ -41,3 +44,24 @@ def test_every_task_goes_on_where_it_stood_in_a_global_table() -> None:
     parents = [at(7, 100, 300, ("t", 0, 10), *whole), at(9, 200, -1, ("t", 1, 11), *whole)]
     assert merged(parents, 0, 1, set(), {"global"}).ends == (*whole, ("t", 0, 10), ("t", 1, 11))
     assert [merged(parents[1:], task, 4, set(), {"global"}).ends for task in (1, 3)] == [(*whole, ("t", 1, 11)), whole]
+
+
+def left_by(*names: str) -> dict[tuple[int, int], TaskPosition]:
+    """Return the positions of two tasks that each of the sub-topologies left, in the order of the names."""
+    return {
+        (stage, task): TaskPosition("c", 5, sub_topology=name) for stage, name in enumerate(names) for task in (0, 1)
+    }
+
+
+@pytest.mark.parametrize("names", [("first", "second"), ("", "second"), ("", "")])
+def test_positions_of_the_same_topology_or_of_an_old_release_can_be_rescaled(names: tuple[str, ...]) -> None:
+    refuse_other_topology("app", left_by(*names), ["first", "second"])
+
+
+@pytest.mark.parametrize(
+    ("names", "place"), [(("second", "first"), 0), (("first", "third"), 1), (("", "first"), 1), (("third", ""), 0)]
+)
+def test_positions_that_another_sub_topology_left_are_not_rescaled(names: tuple[str, ...], place: int) -> None:
+    told = f"app-{place}-task, partition 0, was written by the sub-topology {names[place]}, .* Run the job once"
+    with pytest.raises(StateConflict, match=told):
+        refuse_other_topology("app", left_by(*names), ["first", "second"])

@@ -61,7 +61,7 @@ def rescale(service: Service, home: Path, **options: Any) -> None:
             _restore(service, home, options, checkpoint, f"{application} has {tasks} tasks")
             return
         _check_inputs(kafka, service, tasks)
-        work.forget()
+        work.begin()
         _drain(service, home, options, before)
         with held_checkpoint(checkpoint):
             try:

@@ -184,7 +184,7 @@ class JobApplication:
             check_gaps(service, options.engine.get("accept_gaps", ()))
             check_compacted_inputs(options.kafka, service, options.max_downtime_ms)
             check_broker(options.kafka, service, self._application, needs_of(options.engine))
-            former = find_former(options.kafka, service, self._application)
+            former = find_former(options.kafka, service, self._application, tasks)
             changelogs = [topic.name for topic in service.changelogs(self._application, tasks)]
             tombstone_ms = int(kept_seconds(options.kafka, changelogs) * 1_000)
             restore = self._restores(tasks)

@@ -81,9 +81,23 @@ def check_topics(kafka: KafkaSettings, service: Service, application: str, tasks
             )
 
 
-def find_former(kafka: KafkaSettings, service: Service, application: str) -> tuple[str, ...]:
-    """Return the internal changelogs of sub-topologies that the job had once, and log that they are kept."""
-    former = former_topics(application, service.stages, TopicAdmin(kafka, _ANSWER_SECONDS).names())
+def find_former(kafka: KafkaSettings, service: Service, application: str, tasks: int) -> tuple[str, ...]:
+    """Return the internal changelogs of sub-topologies that the job had once, and log that they are kept.
+
+    Those of another number of tasks are left out: their partitions belong to other tasks than the job's.
+    """
+    admin = TopicAdmin(kafka, _ANSWER_SECONDS)
+    found = admin.partitions(former_topics(application, service.stages, admin.names()))
+    former = tuple(name for name, partitions in found.items() if partitions == tasks)
+    others = [f"{name} ({partitions} partitions)" for name, partitions in found.items() if partitions != tasks]
+    if others:
+        log.warning(
+            "%s: the job had more sub-topologies once, and another number of tasks than %d now: what %s hold is not "
+            "used. Delete these topics before statements are put back: they then start anew",
+            application,
+            tasks,
+            ", ".join(others),
+        )
     if former:
         log.warning(
             "%s: the job had more sub-topologies once: what %s hold is kept, so that statements that are put back "

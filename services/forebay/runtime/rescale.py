@@ -6,7 +6,7 @@ counts, and publishing it can be repeated until it is through. Nothing is delete
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
@@ -21,6 +21,7 @@ from forebay.kafka.identities import marker_group, rescale_topic
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import TopicSpec, spec_of
 from forebay.renaming import actual_topics
+from forebay.runtime.changelog import former_topics, internal_topic
 from forebay.runtime.errors import StateConflict
 from forebay.runtime.positions import undelivered
 from forebay.runtime.protocol.position import POSITION, TaskPosition
@@ -63,20 +64,36 @@ class Rescale:
         self._staging = Staging(kafka, self._topic, [topic.name for topic in self._changelogs], after)
         self._logs = stage_logs(service, application, logic)
         self._repartitions = {topic.name for topic in service.repartitions(application, before)}
-        self._global = actual_topics(service.inputs, global_tables(load_job(service.job)))
+        job = load_job(service.job)
+        self._identities = [part.identity for part in job.topology]
+        self._global = actual_topics(service.inputs, global_tables(job))
 
-    def forget(self) -> None:
-        """Delete a staging topic that does not count."""
-        TopicAdmin(self._kafka).delete([self._topic])
+    def begin(self) -> None:
+        """Delete a staging topic that does not count.
+
+        Raises:
+            StateConflict: the job had more sub-topologies once. Their positions would stay those of other tasks.
+        """
+        admin = TopicAdmin(self._kafka)
+        former = former_topics(self._application, self._service.stages, admin.names())
+        if former:
+            raise StateConflict(
+                f"{self._application} had more sub-topologies once, and {', '.join(former)} still hold where they "
+                "stand, which can't be given to other tasks: nothing was changed. Start the job once with the "
+                "topology that has them and rescale it then; or delete these topics, if these sub-topologies never "
+                f"come back; or `forebay reset {self._service.name}`, which deletes the job's whole state"
+            )
+        admin.delete([self._topic])
 
     def stage(self) -> int:
         """Write the state as the new tasks will have it to the staging topic, in one transaction; give its records.
 
         Raises:
             NotSpreadable: rows can't be given to other tasks.
-            StateConflict: the job was not drained, or never ran; a row is too large for its changelog. Unavailable.
+            StateConflict: as `begin`; the job was not drained, never ran, or had another topology as it last
+                committed; a row is too large for its changelog. Unavailable.
         """
-        self.forget()
+        self.begin()
         records = list(self._records())
         self._staging.write(records, self._limits())
         return len(records)
@@ -121,6 +138,7 @@ class Rescale:
             raise StateConflict(f"{self._application} never committed anything: run it with the tasks wanted")
         if undelivered(positions):
             raise StateConflict(f"{self._application} was not drained: run it with --trigger available-now first")
+        refuse_other_topology(self._application, positions, self._identities)
         for stage, (tables, found) in enumerate(stages):
             yield from self._stage_records(stage, tables, found)
 
@@ -148,6 +166,27 @@ class Rescale:
             for topic, key, value, at in log.router(task).route(sorted(rows.items()), time):
                 yield Record(topic, task, key, value, at)
             yield Record(internal, task, POSITION, position.to_json(), time)
+
+
+def refuse_other_topology(
+    application: str, positions: Mapping[tuple[int, int], TaskPosition], identities: Sequence[str]
+) -> None:
+    """Refuse positions that other sub-topologies left: their keys may be those of another `record_key`.
+
+    Args:
+        positions: by sub-topology and task.
+        identities: of the sub-topologies, in their order.
+
+    Raises:
+        StateConflict.
+    """
+    for (stage, task), position in sorted(positions.items()):
+        if position.sub_topology not in ("", identities[stage]):
+            raise StateConflict(
+                f"{internal_topic(application, stage)}, partition {task}, was written by the sub-topology "
+                f"{position.sub_topology}, but belongs to {identities[stage]} now: nothing was staged. Run the job "
+                "once with the edited topology, until it commits, before you rescale it"
+            )
 
 
 def refuse_other_kinds(name: str, table: Table, log: StageLog, service: str) -> None:

@@ -1,0 +1,41 @@
+"""Internal changelogs of former sub-topologies are read by the tasks that their partitions belong to, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from forebay.catalog import find_service
+from forebay.kafka.settings import KafkaSettings
+from forebay.runtime import prepare
+from forebay.runtime.prepare import find_former
+
+SETTINGS = KafkaSettings(bootstrap_servers="nowhere:1", schema_registry_url="http://nowhere:1")
+TOPICS = {"app-0-task": 8, "app-1-task": 8, "app-2-task": 4, "app-3-task": 16, "other-1-task": 8}
+
+
+class Admin:
+    def __init__(self, *_: object) -> None: ...
+
+    def names(self) -> list[str]:
+        return sorted(TOPICS)
+
+    def partitions(self, names: Iterable[str]) -> dict[str, int]:
+        return {name: TOPICS[name] for name in names}
+
+
+@pytest.mark.parametrize(
+    ("tasks", "read", "told"),
+    [
+        (8, ("app-1-task",), "app-2-task (4 partitions), app-3-task (16 partitions) hold is not used"),
+        (4, ("app-2-task",), "app-1-task (8 partitions), app-3-task (16 partitions) hold is not used"),
+        (2, (), "app-1-task (8 partitions), app-2-task (4 partitions), app-3-task (16 partitions) hold is not used"),
+    ],
+)
+def test_those_of_another_number_of_tasks_are_told_and_not_read(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tasks: int, read: tuple[str, ...], told: str
+) -> None:
+    monkeypatch.setattr(prepare, "TopicAdmin", Admin)
+    assert find_former(SETTINGS, find_service("user-sessions"), "app", tasks) == read
+    assert told in caplog.text
