@@ -184,6 +184,16 @@ def test_two_sub_topologies_that_read_one_topic_are_refused() -> None:
         replace(job_of(["n-a"]), graph=(part, part))
 
 
+@pytest.mark.parametrize(("name", "is_committed"), [("b", True), ("a", False), ("", False)])
+def test_a_sub_topology_with_another_name_commits_it_at_the_next_start(name: str, is_committed: bool) -> None:
+    """An input that sorts before the others gives it another name; without a record nothing else would commit it."""
+    left = TaskPosition("here", 4, ends=(("b", 0, 7),), sub_topology=name)
+    moves = plan_moves([wanted("a", "a", "b")], [Written(left, lambda _: ())])
+    assert [move.position for move in moves.values()] == (
+        [replace(left, n=5, sub_topology="a")] if is_committed else []
+    )
+
+
 LEASE = Lease("here", 1, 0, 1, 1, 0, dict.fromkeys(TOPICS, (0,)))
 START = TaskPosition("here", 0)
 

@@ -176,9 +176,14 @@ class _Plan:
         return {at: self._written[place].ends[at] for at, place in self._holders.items()}
 
     def _changes(self, place: int, move: Move) -> bool:
-        """Return whether a move changes more than a commit's number."""
+        """Return whether a move changes more than a commit's number.
+
+        The name of another sub-topology is a change, so that a rescale after one start finds the topology's own.
+        """
         before = self._written[place].position
         if move.changes or before is None:
+            return True
+        if place < len(self._wanted) and before.sub_topology not in ("", self._wanted[place].identity):
             return True
         same = replace(move.position, n=before.n, sub_topology=before.sub_topology)
         return _sorted(dict(self._written[place].ends)) != same.ends or replace(same, ends=before.ends) != before
