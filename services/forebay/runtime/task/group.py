@@ -152,7 +152,7 @@ class TaskGroup:
             return False
         self._check_topics(lease)
         self._commit(commits)
-        self._pacing.committed()
+        self._pacing.committed(is_empty=all(commit.result.is_empty for commit in commits))
         return True
 
     def _check_topics(self, lease: Lease) -> None:

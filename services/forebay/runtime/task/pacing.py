@@ -136,17 +136,20 @@ class Pacing:
     def _most_bytes(self) -> int:
         return self._size.share_of(self._limits.max_bytes) if self._limits.max_bytes else 0
 
-    def committed(self) -> None:
+    def committed(self, *, is_empty: bool = False) -> None:
         """Note that a commit is through: the next is due an interval after this one was, but half a one after its end.
 
         So what a commit takes, from the last look at the inputs on, adds nothing to a record's time, and a broker that
         takes its time gets a rest.
+
+        Args:
+            is_empty: whether the commit only announced times: that it succeeded tells nothing of the size of commits.
         """
         interval = self._limits.commit_interval_ms / 1_000
         self._patience = BACKLOG_SECONDS
         self._due = max(self._gathered_at + interval, self._clock() + interval / 2)
-
-        self._size.committed()
+        if not is_empty:
+            self._size.committed()
 
     def halve(self) -> int:
         """Make commits smaller, until they succeed again; return how many records they may have now."""

@@ -190,7 +190,7 @@ class StateTask:
 
     def committed(self, commit: TaskCommit) -> None:
         """Take in that a commit is through. Raises TaskTooLarge."""
-        self.suspicion.committed()
+        self.suspicion.committed(commit.result)
         self.table.apply(commit.result.changes, commit.position.tag)
         self.engine.settle(commit.position.n)
         changed: Iterable[bytes] = map(_KEY, commit.result.changes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from forebay.processor.batch import BatchResult
+
 
 class Suspicion:
     """Narrows a task's next commits down to the record at which the last one ran out of memory.
@@ -29,7 +31,13 @@ class Suspicion:
         """Note that memory ran out after `before` records of a commit."""
         self._before, self._follows = before, True
 
-    def committed(self) -> None:
-        """Note that a commit is through."""
-        self._follows = self._before > 0
-        self._before = 0
+    def committed(self, result: BatchResult) -> None:
+        """Note that a commit is through.
+
+        A commit without records, of a task that only announces its time, tells nothing of the suspected record.
+        """
+        records = sum(result.records_by_topic.values())
+        if self._before:
+            self._before = max(0, self._before - records)
+        elif records or result.timers_fired or result.errors:
+            self._follows = False
