@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from forebay.codec import EncodeError
 from forebay.processor import Context, Timer
 from forebay.runtime.task.turns import PROCESSING_SECONDS
 from tests.runtime.group_bench import GroupBench
-from tests.runtime.task_records import Number, Sum, Total
+from tests.runtime.task_records import CODECS, JsonCodec, Number, Sum, Total
 
 SLOW_SECONDS = 0.03
 COUNT = 1_000
+UNENCODABLE = 13
 
 
 class Slow(Sum):
@@ -118,3 +121,28 @@ def test_timers_that_make_a_commit_too_large_fire_with_the_next(monkeypatch: pyt
     bench.wait(70)
     assert len(run(bench)) == COUNT / 100
     assert sum(total.count == -1 for _, total in bench.outputs()) == COUNT
+
+
+class Unencodable(JsonCodec):
+    """Encodes rows at the end of a commit; one of them can't be encoded."""
+
+    is_frozen = True
+
+    def encode(self, record: Total) -> bytes:
+        if record.amount == UNENCODABLE:
+            raise EncodeError("this total does not fit")
+        return super().encode(record)
+
+
+def test_a_row_that_cannot_be_encoded_does_not_make_commits_of_one_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.runtime.group_bench.CODECS", replace(CODECS, stores={"totals": Unencodable(Total)}))
+    bench = GroupBench(Slow)
+    monkeypatch.setattr(Slow, "bench", bench)
+    bench.feed(*((f"key-{n}", n, UNENCODABLE if n == 100 else 1) for n in range(COUNT)))
+    took = run(bench)
+    # The records of the commit with that row are processed twice.
+    assert len(took) <= COUNT * SLOW_SECONDS / PROCESSING_SECONDS + 3
+    assert max(took) < 2 * PROCESSING_SECONDS + 3
+    (error,) = bench.errors()
+    assert dict(error.headers_ or [])["error.offset"] == b"100"
+    assert len(bench.outputs()) == COUNT - 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 
 from forebay.processor.attempts import compute
@@ -159,7 +159,7 @@ class StateTask:
         if not (any(streams) or closes or due or self._has_work(lease, idle_ms)):
             return None
         self._is_new = False
-        turn = _Turn(streams, clock, idle_ms, lease.close_until if closes else -1, bounds, due)
+        turn = _Turn(streams, clock, idle_ms, lease.close_until if closes else -1, bounds, due, now / 1_000)
         try:
             result = self._computed(turn)
         except MemoryError:
@@ -289,8 +289,11 @@ class StateTask:
         )
 
     def _attempt(self, turn: _Turn, encoding: StateEncoding) -> BatchResult:
-        engine, clock = self.engine, turn.clock
-        processed = engine.run(turn.streams, clock, encoding, turn.bounds)
+        engine, clock, bounds = self.engine, turn.clock, turn.bounds
+        if encoding is StateEncoding.EACH:
+            # The first attempt may have used all the time. Without as much again, this one would process one record.
+            bounds = replace(bounds, until=bounds.until + bounds.monotonic() - turn.begun)
+        processed = engine.run(turn.streams, clock, encoding, bounds)
         if processed is not None:
             turn.streams, turn.was_cut = self.input.give_back(turn.streams, processed), True
         if turn.punctuates:
@@ -308,6 +311,7 @@ class _Turn:
     """What one commit of a task is computed of.
 
     Args:
+        begun: time, by the monotonic clock of `bounds`, at which the first attempt began.
         was_cut: whether the time was over before everything was done.
     """
 
@@ -317,4 +321,5 @@ class _Turn:
     close_until: int
     bounds: Bounds
     punctuates: bool
+    begun: float
     was_cut: bool = False
