@@ -289,14 +289,18 @@ class TaskGroup:
             if found is not None:
                 found = without_lost_globals(task, inputs[task.place], found)
             positions[task.place] = found
+        if moves:
+            self._move(moves)
+        for task, tail in zip(self.tasks, tails, strict=True):
+            found = positions[task.place]
             task.dirty.update(tail.keys)
-            self._offsets[task.place] = tail.offsets
             task.table.apply((), b"" if found is None else found.tag)
             if tail.keys and not task.position.n:
                 task.figures.restored_rows = len(task.table)
                 task.figures.restore_seconds = seconds
-        if moves:
-            self._move(moves)
+            # Together: the next attempt, if this one fails, reads the tail from these offsets, and finds no position.
+            self._offsets[task.place] = tail.offsets
+            task.position = found or task.position
         self._has_more = True
         self._learnt(self._clock())
         return positions
