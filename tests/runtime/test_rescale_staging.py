@@ -13,6 +13,7 @@ from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topics import TopicDescription, TopicSpec
 from forebay.runtime import rescale, staging
 from forebay.runtime.errors import StateConflict
+from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.rescale import Rescale
 from forebay.runtime.staging import Record
 
@@ -175,6 +176,18 @@ def test_former_internal_changelogs_stop_it_before_anything_is_changed(
     assert broker.done == []
     broker.delete(others[:2])
     assert job.stage() == 10
+
+
+def test_positions_that_another_sub_topology_left_stop_it_before_anything_is_written(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kafka = KafkaSettings(bootstrap_servers="nowhere:1", schema_registry_url="http://nowhere:1")
+    job = Rescale(kafka, SERVICES["user-sessions"], "user-sessions", {}, 1, 2)
+    left = TaskPosition("c", 5, sub_topology="another")
+    monkeypatch.setattr(job, "_read", lambda _stage, _log: ([], [left]))
+    with pytest.raises(StateConflict, match="written by the sub-topology another, but belongs to user_activity now"):
+        job.stage()
+    assert broker.done == []
 
 
 @pytest.mark.parametrize(
