@@ -59,7 +59,7 @@ class CompiledSubTopology(Processor[Any, Any]):
         self._entries: dict[str, Flow] = {}
         self._readings: dict[str, Reading[Any]] = {}
         self._passed: dict[str, _Passed] = {}
-        self._after: list[Callable[[Context[Any]], None]] = []
+        self._after: dict[Callable[[Context[Any]], None], Timer] = {}
 
     def _declare(self, node: Node, store: Store[Any]) -> None:
         """Declare a node's store; a global table's is another one in each sub-topology."""
@@ -163,12 +163,17 @@ class CompiledSubTopology(Processor[Any, Any]):
         """Tell whether somebody behind a table's node asks for old values."""
         return any(child.asks_old for child, _ in self._children.get(node, ()))
 
-    def after_record(self, action: Callable[[Context[Any]], None], ctx: Context[Any]) -> bool:
+    def after_record(self, timer: Timer, action: Callable[[Context[Any]], None], ctx: Context[Any]) -> bool:
         """Have an action follow the record for which a timer fires; return False if there is no such record."""
         task: Any = ctx
         if task.record_follows:
-            self._after.append(action)
+            self._after[action] = timer
         return bool(task.record_follows)
+
+    def apart(self, timer: Timer, step: Callable[[Context[Any]], None], ctx: Context[Any]) -> None:
+        """Run a step as if that timer fired now: if it fails, it is undone and reported alone."""
+        task: Any = ctx
+        task.apart(timer, step)
 
     def figures(self) -> Mapping[str, float]:
         return self._figures()
@@ -242,9 +247,9 @@ class CompiledSubTopology(Processor[Any, Any]):
 
     def _finish(self, ctx: Context[Any]) -> None:
         """Do what was to follow the record; what a failed record left is done now, too."""
-        actions, self._after = self._after, []
-        for action in dict.fromkeys(actions):
-            action(ctx)
+        actions, self._after = self._after, {}
+        for action, timer in actions.items():
+            self.apart(timer, action, ctx)
 
     def on_wall_clock(self, now: int, ctx: Context[Any]) -> None:
         for punctuation, node in self._punctuated:

@@ -99,8 +99,12 @@ class Bound(Protocol):
         """Tell whether somebody behind a table's node asks for old values."""
         ...
 
-    def after_record(self, action: Callable[[Context[Any]], None], ctx: Context[Any]) -> bool:
+    def after_record(self, timer: Timer, action: Callable[[Context[Any]], None], ctx: Context[Any]) -> bool:
         """Have an action follow the record for which a timer fires; return False if there is no such record."""
+        ...
+
+    def apart(self, timer: Timer, step: Callable[[Context[Any]], None], ctx: Context[Any]) -> None:
+        """Run a step as if that timer fired now: if it fails, it is undone and reported alone."""
         ...
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from forebay.builder.graph import Bound, Flow, Kind, Made, Node
@@ -30,8 +31,13 @@ def suppressed(
         closing = Closing(buffer.marks, f"release: {store}")
 
         def give(released: Iterable[Suppressed[Any]], ctx: Context[Any]) -> None:
-            for key, _, value, timestamp in released:
-                out(key, Change(key, value, None, timestamp), timestamp, ctx)
+            # A row that fails is gone from the buffer, and harms neither other rows nor the record that made it due.
+            for row in released:
+                key = split_row(row.key)[0] if in_windows else row.key
+                bound.apart(Timer(row.timestamp, closing.timer, key), partial(give_one, row), ctx)
+
+        def give_one(row: Suppressed[Any], ctx: Context[Any]) -> None:
+            out(row.key, Change(row.key, row.value, None, row.timestamp), row.timestamp, ctx)
 
         def next_release() -> int | None:
             first = buffer.first_time()
@@ -48,9 +54,9 @@ def suppressed(
             give(operator.release(ctx.closing_time), ctx)
             closing.fired(ctx, next_release())
 
-        def on_timer(_timer: Timer, ctx: Context[Any]) -> None:
+        def on_timer(timer: Timer, ctx: Context[Any]) -> None:
             # A record that makes an update due may replace it: it is taken in first, as in Kafka Streams.
-            if bound.after_record(release, ctx):
+            if bound.after_record(timer, release, ctx):
                 closing.fired(ctx, ctx.closing_time + 1)
             else:
                 release(ctx)

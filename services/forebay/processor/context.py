@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from forebay.codec import Codec, EncodeError
-from forebay.processor.api import NO_KEY, NoKey
+from forebay.processor.api import NO_KEY, NoKey, Timer
 from forebay.processor.engine_settings import OUTPUT_BYTES
 from forebay.processor.forwarded import own_headers
 from forebay.processor.messages import Headers, Message, Output
@@ -51,6 +51,7 @@ class TaskContext:
         "_targets",
         "_timers",
         "_write_key",
+        "apart",
         "closing_time",
         "current_system_time",
         "isolated",
@@ -87,6 +88,8 @@ class TaskContext:
         self._names = names
         self.isolated: Callable[[Callable[[], None]], None] = _call
         """Runs a step whose failure undoes the step alone and reports the record; the engine sets it."""
+        self.apart: Callable[[Timer, Callable[[TaskContext], None]], None] = self._call_apart
+        """Runs a step as if that timer fired now, apart from the record in hand; the engine sets it."""
         self.message: Message | None = None
         self.key: Any = ""  # text, or None where a topic's records may have no key
         self.timestamp = -1
@@ -99,6 +102,9 @@ class TaskContext:
         self.output_bytes_left = max_output_bytes
         """What the outputs of the record or timer in hand may still take."""
         self.timer_ops: list[tuple[str, str, int | None]] = []
+
+    def _call_apart(self, _timer: Timer, step: Callable[[TaskContext], None]) -> None:
+        step(self)
 
     @property
     def current_stream_time(self) -> int:

@@ -91,7 +91,7 @@ class TaskEngine:
         self._encoding, self._bounds, self._given = StateEncoding.AT_END, UNBOUNDED, Streams(())
         self._most_output_bytes = settings.max_output_bytes
         self._effects = Effects(self._context, self._journal, self.timers)
-        self._context.isolated = self._isolated
+        self._context.isolated, self._context.apart = self._isolated, self._apart
 
     @property
     def footprint_bytes(self) -> int:
@@ -342,20 +342,44 @@ class TaskEngine:
 
     def _isolated(self, step: Callable[[], None]) -> None:
         """Run a step of the record in hand; if it fails, undo what it did and report the record, and go on."""
-        message, effects, clock = self._context.message, self._effects, self._context.current_system_time
+        message = self._context.message
         if message is None:
             step()
-            return
+        else:
+            self._try(step, message)
+
+    def _apart(self, timer: Timer, step: Callable[[TaskContext], None]) -> None:
+        """Run a step as if a timer fired now: the record in hand is neither seen nor blamed, nor undone with it."""
+        context = self._context
+        before = context.message, context.key, context.timestamp, context.output_bytes_left, context.late_by
+        context.message, context.key, context.timestamp = None, timer.key, timer.due
+        context.output_bytes_left, context.late_by = self._most_output_bytes, IN_TIME
+
+        def checked() -> None:
+            step(context)
+            self._check_in_time()
+
+        try:
+            self._try(checked, TimerMessage(timer))
+        finally:
+            context.message, context.key, context.timestamp, context.output_bytes_left, context.late_by = before
+
+    def _check_in_time(self) -> None:
+        if self._context.late_by != IN_TIME:
+            raise RuntimeError("a timer has no record that could be late: call ctx.late() in process() only")
+
+    def _try(self, step: Callable[[], None], message: Message) -> None:
+        effects, clock = self._effects, self._context.current_system_time
         point = effects.savepoint()
         try:
             step()
             if self._encoding is StateEncoding.EACH:
                 effects.check_puts(point.puts)
-        except LateRecord as late:
-            effects.undo_since(point)
-            self._context.late_by = max(self._context.late_by, late.by_ms)
         except _FAILURES as error:
             effects.undo_since(point)
+            if isinstance(error, LateRecord) and self._context.message is not None:
+                self._context.late_by = max(self._context.late_by, error.by_ms)
+                return
             self._raise_unless_blamed(error)
             self._report(message, error, clock)
 
@@ -374,10 +398,7 @@ class TaskEngine:
                 mark = len(context.outputs)
                 try:
                     self.processor.on_timer(timer, context)
-                    if context.late_by != IN_TIME:
-                        raise RuntimeError(
-                            "a timer has no record that could be late: call ctx.late() in process() only"
-                        )
+                    self._check_in_time()
                     if self._encoding is StateEncoding.EACH:
                         self._effects.check_puts()
                 except _FAILURES as error:

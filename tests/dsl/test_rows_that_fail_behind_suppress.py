@@ -1,0 +1,72 @@
+"""A row that `suppress` lets go fails alone: the record that made it due and the other rows give their results."""
+
+from __future__ import annotations
+
+import pytest
+
+from forebay.builder import Topology
+from forebay.operators import UntilTimeLimit, UntilWindowCloses
+from forebay.time import tumbling
+from tests.dsl.driving import Driven
+
+
+def fail_for_bad(key: object, value: int) -> str:
+    if "bad" in str(key):
+        raise ValueError(f"bad row {value}")
+    return str(value)
+
+
+def until_a_time(t: Topology) -> None:
+    stream = t.stream("in", str)
+    held = stream.group_by_key().count(store="c").suppress(UntilTimeLimit(1000), store="held")
+    held.to_stream().map_values(fail_for_bad, str).to("out")
+    t.stream("other", str).merge(stream).to("passed")
+
+
+def until_windows_close(t: Topology) -> None:
+    stream, windows = t.stream("in", str), tumbling(1000)
+    counts = stream.group_by_key().windowed_by(windows).count(store="c")
+    held = counts.suppress(UntilWindowCloses(windows), store="held")
+    held.to_stream().map_values(fail_for_bad, str).to("out")
+    t.stream("other", str).merge(stream).to("passed")
+
+
+def until_two_are_held(t: Topology) -> None:
+    stream = t.stream("in", str)
+    held = stream.group_by_key().count(store="c").suppress(UntilTimeLimit(1000), store="held", max_records=2)
+    held.to_stream().map_values(fail_for_bad, str).to("out")
+    t.stream("other", str).merge(stream).to("passed")
+
+
+@pytest.mark.parametrize("build", [until_a_time, until_windows_close])
+@pytest.mark.parametrize("topic", ["in", "other", None])
+def test_a_failed_row_is_reported_once_and_keeps_nothing_from_its_result(build: object, topic: str | None) -> None:
+    """The rows are due because of a record that reaches suppress, of one that does not, or on an idle topic."""
+    driver = Driven(build).driver  # type: ignore[arg-type]
+    for key in ("a", "bad", "c"):
+        driver.pipe(key, "x", "in", 0, headers=[("from", b"record")])
+    if topic is None:
+        driver.advance_wall_time(5000)
+    else:
+        for at in (1500, 1600, 1700):
+            driver.pipe("later", "y", topic, at, headers=[("from", b"later")])
+    out = [sent for sent in driver.outputs if sent.topic == "out"]
+    assert [(str(getattr(sent.key, "key", sent.key)), sent.value, sent.headers) for sent in out] == [
+        ("a", "1", ()),
+        ("c", "1", ()),
+    ]
+    passed = [(sent.key, sent.timestamp, sent.headers) for sent in driver.outputs if sent.topic == "passed"]
+    assert passed[3:] == ([] if topic is None else [("later", at, (("from", b"later"),)) for at in (1500, 1600, 1700)])
+    (error,) = driver.errors
+    assert (error.key, error.value) == (b"bad", None)
+    assert error.headers["error.message"] == "bad row 1"
+    assert error.headers["error.timer"] == "release: held"
+
+
+def test_a_row_that_leaves_a_full_buffer_fails_alone() -> None:
+    driver = Driven(until_two_are_held).driver
+    for at, key in enumerate(("bad", "b", "c", "d")):
+        driver.pipe(key, "x", "in", at)
+    assert [sent.key for sent in driver.outputs if sent.topic == "passed"] == ["bad", "b", "c", "d"]
+    assert [sent.key for sent in driver.outputs if sent.topic == "out"] == ["b"]
+    assert [error.key for error in driver.errors] == [b"bad"]
