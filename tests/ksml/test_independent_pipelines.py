@@ -5,10 +5,15 @@ from __future__ import annotations
 import textwrap
 from pathlib import Path
 
+import pytest
+
+from forebay.builder import Topology
 from forebay.ksml.compile import definitions
 from forebay.ksml.definition import definition_of
 from forebay.ksml.driver import KsmlDriver
 from forebay.ksml.schemas import SchemaFiles
+from forebay.ksml.sources import isolate
+from tests.dsl.driving import Driven
 from tests.ksml.running import driver
 
 TEXT = """
@@ -92,3 +97,86 @@ def test_avro_is_encoded_as_in_a_job(tmp_path: Path) -> None:
     run.pipe("k", 1 << 40, "src")
     assert [sent.value["f"] for sent in run.sent] == [5]
     assert "does not fit into int" in run.driver.errors[0].headers["error.message"]
+
+
+JOINED = """
+streams:
+  src: {topic: src, keyType: string, valueType: string}
+  a: {topic: a, keyType: string, valueType: string}
+  b: {topic: b, keyType: string, valueType: string}
+  met: {topic: met, keyType: string, valueType: string}
+pipelines:
+  alone:
+    from: src
+    via:
+      - {type: transformValue, mapper: {expression: "1/0 if value == 'alone' else value", resultType: string}}
+    to: a
+  shouted:
+    from: src
+    via:
+      - {type: transformValue, mapper: {expression: "value + '!'", resultType: string}}
+    as: shouted
+  table:
+    from: src
+    via:
+      - {type: transformValue, mapper: {expression: "1/0 if value == 'table' else value", resultType: string}}
+      - {type: toTable, store: {name: rows, type: keyValue, keyType: string, valueType: string}}
+    as: rows
+  meets:
+    from: shouted
+    via:
+      - {type: join, table: rows, valueJoiner: {expression: "value1 + value2", resultType: string}}
+      - {type: transformValue, mapper: {expression: "1/0 if 'meets' in value else value", resultType: string}}
+    to: met
+  also:
+    from: shouted
+    via:
+      - {type: transformValue, mapper: {expression: "1/0 if value == 'also!' else value", resultType: string}}
+    to: b
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "sent"),
+    [
+        ("fine", [("a", "fine"), ("b", "fine!"), ("met", "fine!fine")]),
+        ("alone", [("b", "alone!"), ("met", "alone!alone")]),
+        ("meets", [("a", "meets"), ("b", "meets!")]),
+        ("also", [("a", "also"), ("met", "also!also")]),
+        ("table", [("a", "table"), ("b", "table!"), ("met", "table!first")]),
+    ],
+)
+def test_pipelines_of_a_topic_that_is_joined_with_itself_are_independent(
+    value: str, sent: list[tuple[str, str]]
+) -> None:
+    run = driver(JOINED)
+    assert len(run.pipe("k", "first", "src")) == 3
+    assert sorted((each.topic, each.value) for each in run.pipe("k", value, "src")) == sent
+    assert [error.value for error in run.driver.errors] == ([] if value == "fine" else [value.encode()])
+    after = sorted((each.topic, each.value) for each in run.pipe("k", "next", "src"))
+    assert after == [("a", "next"), ("b", "next!"), ("met", "next!next")]
+
+
+def fail_for_bad(_: str, value: str) -> str:
+    if value == "bad":
+        raise ValueError(value)
+    return value
+
+
+def test_a_pipeline_that_fails_after_it_reached_a_join_takes_back_what_waits_there() -> None:
+    def build(t: Topology) -> None:
+        stream = t.stream("src", str)
+        isolate(stream.node)
+        mapped = stream.map_values(lambda _, value: value, str)
+        table = stream.to_table(store="rows").map_values(lambda _, value: value, str)
+        mapped.join(table, lambda one, other: f"{one}-{other}", str).to("met")
+        mapped.map_values(fail_for_bad, str).to("a")
+
+    driver = Driven(build).driver
+    assert [(each.topic, each.value) for each in driver.pipe("k", "first", "src")] == [
+        ("a", "first"),
+        ("met", "first-first"),
+    ]
+    assert driver.pipe("k", "bad", "src") == []
+    assert len(driver.errors) == 1
+    assert [each.value for each in driver.pipe("k", "next", "src")] == ["next", "next-next"]

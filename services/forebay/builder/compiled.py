@@ -10,7 +10,7 @@ from typing import Any
 
 from forebay.builder.components import Component
 from forebay.builder.contexts import Punctuation
-from forebay.builder.deferral import Branching, Deferral, deferred
+from forebay.builder.deferral import Branching, Deferral, deferred, undoing
 from forebay.builder.foreign import Subscription, owner_of_subscription
 from forebay.builder.graph import Flow, History, Kind, Made, Node, S
 from forebay.builder.read_back import receiving
@@ -110,8 +110,13 @@ class CompiledSubTopology(Processor[Any, Any]):
             wanted = [self._wants_history(child) for child, _ in self._children[node]]
             targets = tuple(t if wants else _latest(t) for t, wants in zip(targets, wanted, strict=True))
         joins = self._deferred.get(node)
-        flow = isolating(targets) if node.isolates and joins is None and len(targets) > 1 else _to_all(targets)
-        return flow if joins is None else Branching(flow, [self._deferrals[join] for join in joins])
+        isolated = self._isolated if node.isolates and len(targets) > 1 else None
+        flow = _to_all(targets) if isolated is None else isolating(targets, isolated)
+        return flow if joins is None else Branching(flow, [self._deferrals[join] for join in joins], isolated)
+
+    def _isolated(self, step: Callable[[], None], ctx: Context[Any]) -> None:
+        task: Any = ctx
+        task.isolated(undoing(self._deferrals.values(), step) if self._deferrals else step)
 
     def _counted(self, parent: Node, node: Node, side: int) -> Flow:
         """Return what takes the elements of a step's arrow; those of topics and repartitions are counted there."""
@@ -173,7 +178,7 @@ class CompiledSubTopology(Processor[Any, Any]):
     def apart(self, timer: Timer, step: Callable[[Context[Any]], None], ctx: Context[Any]) -> None:
         """Run a step as if that timer fired now: if it fails, it is undone and reported alone."""
         task: Any = ctx
-        task.apart(timer, step)
+        task.apart(timer, undoing(self._deferrals.values(), step) if self._deferrals else step)
 
     def figures(self) -> Mapping[str, float]:
         return self._figures()

@@ -11,11 +11,16 @@ one element may change a row of its table twice: its store has the last row when
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple, ParamSpec
 
 from forebay.builder.graph import Flow, Made, Node
 from forebay.processor.api import Context
+
+P = ParamSpec("P")
+Isolated = Callable[[Callable[[], None], Context[Any]], None]
+"""Runs a step of a record so that its failure undoes the step alone."""
 
 
 class Element(NamedTuple):
@@ -55,16 +60,26 @@ class Deferral:
 
         return take
 
-    def leave(self) -> None:
-        """Count a branching that has passed its element on; join once there is no other."""
+    def leave(self) -> Sequence[Element]:
+        """Count a branching that has passed its element on; return what is to be joined now: nothing if others wait."""
         self.depth -= 1
-        if self._elements and self.depth <= 0:
-            elements, self._elements = self._elements, []
-            self._join(elements)
+        if self.depth:
+            return ()
+        elements, self._elements = self._elements, []
+        return elements
 
-    def forget(self) -> None:
-        """Drop the elements of a record that failed."""
-        self.depth, self._elements = 0, []
+    def join(self, elements: Sequence[Element]) -> None:
+        """Join elements that waited."""
+        self._join(elements)
+
+    def mark(self) -> tuple[int, int]:
+        """Return what `go_back` takes: the depth, and how many elements wait."""
+        return self.depth, len(self._elements)
+
+    def go_back(self, mark: tuple[int, int]) -> None:
+        """Drop the elements of a step that failed."""
+        self.depth, count = mark
+        del self._elements[count:]
 
 
 class Branching:
@@ -72,28 +87,50 @@ class Branching:
 
     Args:
         deferrals: of the joins, in the order of the graph: one may be a side of a later one.
+        isolated: runs a join's step so that its failure undoes the step alone; None: it fails the whole element.
     """
 
-    def __init__(self, flow: Flow, deferrals: Sequence[Deferral]) -> None:
+    def __init__(self, flow: Flow, deferrals: Sequence[Deferral], isolated: Isolated | None = None) -> None:
         self._flow = flow
         self._deferrals = deferrals
+        self._isolated = isolated
 
     def __call__(self, key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
         self.pass_all(((key, value, timestamp),), ctx)
 
     def pass_all(self, elements: Iterable[tuple[Any, Any, int]], ctx: Context[Any]) -> None:
         """Pass on the elements (key, value, timestamp) that one element became: joins see them all at once."""
+        marks = [deferral.mark() for deferral in self._deferrals]
         for deferral in self._deferrals:
-            deferral.depth = max(deferral.depth, 0) + 1
+            deferral.depth += 1
         try:
             for key, value, timestamp in elements:
                 self._flow(key, value, timestamp, ctx)
             for deferral in self._deferrals:
-                deferral.leave()
+                waited = deferral.leave()
+                if waited and self._isolated is None:
+                    deferral.join(waited)
+                elif waited and self._isolated is not None:
+                    self._isolated(partial(deferral.join, waited), ctx)
         except BaseException:
-            for deferral in self._deferrals:
-                deferral.forget()
+            for deferral, mark in zip(self._deferrals, marks, strict=True):
+                deferral.go_back(mark)
             raise
+
+
+def undoing(deferrals: Collection[Deferral], step: Callable[P, None]) -> Callable[P, None]:
+    """Return a step that takes its elements back from the joins if it fails."""
+
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        marks = [deferral.mark() for deferral in deferrals]
+        try:
+            step(*args, **kwargs)
+        except BaseException:
+            for deferral, mark in zip(deferrals, marks, strict=True):
+                deferral.go_back(mark)
+            raise
+
+    return run
 
 
 def pass_all(out: Flow, elements: Iterable[tuple[Any, Any, int]], ctx: Context[Any]) -> None:

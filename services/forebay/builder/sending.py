@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from forebay.builder.deferral import Isolated
 from forebay.builder.graph import Flow, Kind, Node, Partitioner
 from forebay.processor.api import NO_KEY, Context
 
@@ -53,12 +54,11 @@ def _by_partitioner(node: Node, partitioner: Partitioner) -> Flow:
     return flow
 
 
-def isolating(targets: tuple[Flow, ...]) -> Flow:
+def isolating(targets: tuple[Flow, ...], isolated: Isolated) -> Flow:
     """Return a flow that gives an element to each target; one that fails does not keep it from the others."""
 
     def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
-        task: Any = ctx
         for target in targets:
-            task.isolated(partial(target, key, value, timestamp, ctx))
+            isolated(partial(target, key, value, timestamp, ctx), ctx)
 
     return flow
