@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
+from zlib import crc32
 
 _LEGAL = re.compile(r"[A-Za-z0-9._-]+")
 _LONGEST = 249
+LONGEST_STORE = 200
+"""Letters that a store's name may have."""
+LONGEST_REPARTITION = _LONGEST - len("a-") - len("-repartition")
+"""Letters that a repartition's name may have in a job whose name has one letter."""
+_CUT = 150
 
 
 class IllegalName(ValueError):
@@ -26,6 +32,22 @@ def check_name(name: str) -> None:
         f"{name!r:.300} is no name that Kafka takes for a topic: letters of ASCII, digits, '.', '_' and '-', at most "
         f"{_LONGEST}: write {near!r:.300}"
     )
+
+
+def unused_name(name: str, used: Container[str], longest: int) -> str:
+    """Return a generated name, with a number if it is in use.
+
+    A name of more than `longest` letters is cut, and ends with its checksum. A shorter one must never be cut: a job of
+    an earlier release has topics of that name.
+    """
+    number, made = 1, name
+    while True:
+        if len(made) > longest:
+            made = f"{made[: _CUT - 9]}-{crc32(made.encode()):08x}"
+        if made not in used:
+            return made
+        number += 1
+        made = f"{name}-{number}"
 
 
 def check_pattern(pattern: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from forebay.builder.topic_uses import problem_of_reader, problem_of_writers
 from forebay.formats import Format
+from forebay.names import unused_name
 from forebay.operators.table import TableView
 from forebay.processor.api import Context, Reading, Timer
 from forebay.stores.binding import Store
@@ -197,12 +198,9 @@ class Graph:
         made._stores, made._repartitions, made._topics = {**self._stores}, {**self._repartitions}, {**self._topics}
         return made
 
-    def unused_name(self, name: str) -> str:
-        """Return `name`, with a number where a store or repartition has it already."""
-        names, number = self._stores.keys() | self._repartitions.keys(), 1
-        while (found := name if number == 1 else f"{name}-{number}") in names:
-            number += 1
-        return found
+    def unused_name(self, name: str, longest: int) -> str:
+        """Return `name`, or one like it, that no store or repartition has; a longer one than `longest` is cut."""
+        return unused_name(name, self._stores.keys() | self._repartitions.keys(), longest)
 
     def add(self, node: Node) -> Node:
         """Take a node in. Raises TopologyError where it can't go together with the others."""

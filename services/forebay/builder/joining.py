@@ -10,6 +10,7 @@ from forebay.builder.graph import Graph, Node, TopologyError
 from forebay.builder.keys import on_keys, to_rows
 from forebay.builder.specs import Spec, format_or_refuse
 from forebay.builder.together import Side, bring_together, topic_part
+from forebay.names import LONGEST_REPARTITION
 from forebay.operators.results import Alone, Join
 from forebay.time.windows import JoinWindows
 
@@ -167,7 +168,8 @@ class Joining(Generic[K, V]):
     def _with_table(
         self, table: Table[Any, Any], joiner: Any, into: Any, kind: Join, *, grace_ms: int = 0, waiting: str = ""
     ) -> Any:
-        into, name = format_or_refuse(into), self.graph.unused_name(topic_part(f"{table.name}-joined"))
+        into = format_or_refuse(into)
+        name = self.graph.unused_name(topic_part(f"{table.name}-joined"), LONGEST_REPARTITION)
         sides = Side(self.keyed(name), name), Side(table.node, topic_part(f"{table.name}-along"), is_table=True)
         check_keys(sides[0].node, sides[1].node, f"join {table.name}")
         parent, along = bring_together(self.graph, sides)

@@ -10,15 +10,12 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
-from zlib import crc32
 
 from forebay.builder import rows
 from forebay.builder.components import can_meet
 from forebay.builder.graph import Graph, History, Kind, Node
 from forebay.builder.joins import versions_of
-
-_LONGEST = 150
-"""A store's name may have 200 letters, and names of repartitions get suffixes."""
+from forebay.names import LONGEST_REPARTITION, LONGEST_STORE
 
 Plan = Callable[[Graph], tuple[Node, ...]]
 """Adds to a graph what it needs, and gives the nodes that are to meet."""
@@ -45,7 +42,7 @@ class Side(NamedTuple):
             return table_along(graph, self.node, self.name, is_own=is_own)
         if self.node.kind is Kind.REPARTITION:
             return self.node
-        return graph.repartition(self.node, graph.unused_name(self.name))
+        return graph.repartition(self.node, graph.unused_name(self.name, LONGEST_REPARTITION))
 
 
 def first_that_runs(graph: Graph, plans: Sequence[Plan]) -> tuple[Node, ...]:
@@ -85,7 +82,8 @@ def table_along(graph: Graph, table: Node, name: str, *, is_own: bool = False) -
         stream = rows.to_stream(table)
         if versions is not None:
             stream = replace(stream, history=History.KEEPS)
-        sent = graph.repartition(graph.add(stream), graph.unused_name(name))
+        # The copy's store has the name of the repartition.
+        sent = graph.repartition(graph.add(stream), graph.unused_name(name, LONGEST_STORE))
         kept = rows.table(sent, sent.name, None if versions is None else versions.history_retention_ms)
         found = graph.add(kept)
         graph.copies.setdefault(table, found)
@@ -93,12 +91,8 @@ def table_along(graph: Graph, table: Node, name: str, *, is_own: bool = False) -
 
 
 def topic_part(name: str) -> str:
-    """Return a name as a part of a topic's: a table without a store is called by what it does.
-
-    The name of a join of joins contains the names of all its sides; a long one is cut, and ends with its checksum.
-    """
-    part = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-")
-    return part if len(part) <= _LONGEST else f"{part[: _LONGEST - 9]}-{crc32(part.encode()):08x}"
+    """Return a name as a part of a topic's: a table without a store is called by what it does."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-")
 
 
 def _are_alike(nodes: Sequence[Node]) -> bool:

@@ -1,0 +1,72 @@
+"""Generated names, of what joins put behind a repartition: a job of an earlier release has topics of these names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from forebay.builder import Topology
+from forebay.names import LONGEST_REPARTITION, LONGEST_STORE, unused_name
+from forebay.processor.declared import declared_stores
+from tests.dsl.driving import Driven, Nothing
+
+Build = Callable[[Topology, str], None]
+JOINED = "join-table-{0}-and-table-{0}-left-"
+
+
+def both(one: object, other: object) -> str:
+    return f"{one}/{other}"
+
+
+def stream_with_table(t: Topology, store: str) -> None:
+    rows = t.table("in", str, store=store)
+    by_value = t.stream("other", str).select_key(lambda _, value: value, str)
+    by_value.join(rows.left_join(rows, both, str), both, str).to("out")
+
+
+def table_with_table(t: Topology, store: str) -> None:
+    rows = t.table("in", str, store=store)
+    joined = rows.left_join(rows, both, str)
+    by_value = joined.group_by(lambda key, _: key, str).count(store="count")
+    by_value.left_join(joined, both, str).to_stream().to("out")
+
+
+def generated(build: Build, store: str) -> tuple[list[str], list[str]]:
+    """Return the names of the repartitions, and of the stores."""
+    stages = Driven(lambda t: build(t, store)).job.topology
+    stores = [kept.name for stage in stages for _, kept in declared_stores(stage.processor(Nothing()))]
+    return [name for stage in stages for name in stage.repartitions], stores
+
+
+@pytest.mark.parametrize("letters", [20, 60, 70, 82])
+def test_a_name_that_a_store_can_have_is_not_cut(letters: int) -> None:
+    store = "s" * letters
+    joined = JOINED.format(store)
+    assert generated(stream_with_table, store) == ([f"{joined}-joined"], [store])
+    assert generated(table_with_table, store) == (["count", f"{joined}-along"], [store, "count", f"{joined}-along"])
+
+
+def test_a_repartition_without_a_store_may_have_a_longer_name() -> None:
+    store = "s" * 100
+    name = f"{JOINED.format(store)}-joined"
+    assert LONGEST_STORE < len(name) == LONGEST_REPARTITION
+    assert generated(stream_with_table, store) == ([name], [store])
+
+
+@pytest.mark.parametrize("letters", [101, 150, 200])
+@pytest.mark.parametrize("build", [stream_with_table, table_with_table])
+def test_a_longer_name_is_cut(build: Build, letters: int) -> None:
+    repartitions, _ = generated(build, "s" * letters)
+    assert len(repartitions[-1]) < LONGEST_STORE
+    assert repartitions != generated(build, "s" * (letters - 1))[0]
+
+
+@pytest.mark.parametrize("letters", [5, 198, 199, 200, 300])
+def test_numbers_keep_names_apart_and_short_enough(letters: int) -> None:
+    used: list[str] = []
+    for _ in range(12):
+        used.append(unused_name("n" * letters, used, LONGEST_STORE))
+    assert len({*used}) == 12
+    assert max(map(len, used)) <= LONGEST_STORE
+    assert used[0] == "n" * letters or letters > LONGEST_STORE
