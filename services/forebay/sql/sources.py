@@ -14,12 +14,13 @@ from forebay.builder.topology import Topology, records_of_table
 from forebay.codec import DecodeError
 from forebay.formats import BYTES, Contracts, Format
 from forebay.sql.catalog import BOUNDS, ROWOFFSET, ROWPARTITION, ROWTIME, Named, Source, Windowing
+from forebay.sql.kept_rows import kept_format
 from forebay.sql.nodes import decoded, rows_of_stream, stamped, without_key
 from forebay.sql.plan import Scan, Slot
 from forebay.sql.read_back import check_reader
 from forebay.sql.schemas.topics import key_of, value_of
 from forebay.sql.types import STRING, SqlType
-from forebay.sql.values import RowCodec, hint_of, row_format
+from forebay.sql.values import RowCodec, hint_of
 
 Rows = Stream[Any, Any] | Table[Any, Any]
 RECORD = (ROWPARTITION, ROWOFFSET)
@@ -107,7 +108,7 @@ class Sources:
             if wide is not source:
                 slots = tuple(Slot(source.name, each.name, each.type) for each in wide.values)
                 make = row_maker(source, slots, windowed=source.windowing is not None)
-                kind = row_format(tuple(each.type for each in wide.values), tuple(each.name for each in wide.values))
+                kind = kept_format(wide.values, value_of(source), len(wide.values) - len(source.values))
                 rows = Stream(rows.graph, rows.graph.add(rows_of_stream(rows.node, "with headers", kind, make)))
             return rows.to_table(store=store)
         return rows if source.keys else Stream(rows.graph, rows.graph.add(without_key(rows.node)))

@@ -16,6 +16,7 @@ import msgspec
 
 from forebay.codec import Codec, DecodeError, EncodeError
 from forebay.formats import Contracts, Format
+from forebay.sql.text_keys import decode_text_keys
 from forebay.sql.types import (
     BIGINT,
     BOOLEAN,
@@ -78,6 +79,8 @@ def many(hint: Any) -> Any:
 class RowCodec:
     """Rows in MessagePack, read by their columns' types.
 
+    Rows of release 0.2, whose maps have texts as keys, are read too.
+
     Args:
         hint: Python type of the rows.
     """
@@ -108,7 +111,10 @@ class RowCodec:
         try:
             return self._decode(data)
         except (msgspec.DecodeError, ValueError) as error:
-            raise DecodeError(f"{len(data)} bytes are no row: {error}") from error
+            try:
+                return decode_text_keys(data, self._hint)
+            except (msgspec.DecodeError, ValueError):
+                raise DecodeError(f"{len(data)} bytes are no row: {error}") from error
 
 
 def format_of_hints(name: str, hints: Sequence[Any], layout: tuple[str, ...] = ()) -> Format[Any]:

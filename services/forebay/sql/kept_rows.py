@@ -1,0 +1,55 @@
+"""Rows of a declared table's store that have columns of headers, partitions and offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from forebay.codec import Codec, DecodeError
+from forebay.formats import Contracts, Format
+from forebay.sql.catalog import Named
+from forebay.sql.values import RowCodec, hint_of, row_format, tuple_of
+
+
+class KeptRows(RowCodec):
+    """Rows that have more columns than their topic's.
+
+    Release 0.2 kept the rows of a declared table as its topic has them. Their other columns are read as null.
+
+    Args:
+        topic: the codec of the topic's values.
+        more: the number of columns that those don't have.
+    """
+
+    def __init__(self, hint: Any, topic: Codec[Any], more: int) -> None:
+        super().__init__(hint)
+        self._topic = topic
+        self._nulls = (None,) * more
+
+    def decode(self, data: bytes) -> Any:
+        try:
+            return super().decode(data)
+        except DecodeError as error:
+            try:
+                row = self._topic.decode(data)
+            except DecodeError:
+                raise error from None
+            return None if row is None else (*row, *self._nulls)
+
+
+def kept_format(columns: Sequence[Named], topic: Format[Any], more: int) -> Format[Any]:
+    """Return the format of such rows.
+
+    Args:
+        columns: of the rows; the last ones are those that the topic's values don't have.
+        topic: the format of the topic's values.
+        more: the number of columns that those don't have.
+    """
+    kinds = tuple(each.type for each in columns)
+    hint = tuple_of([hint_of(each) for each in kinds])
+
+    def codec(contracts: Contracts) -> Codec[Any]:
+        return KeptRows(hint, topic.codec(contracts), more)
+
+    return replace(row_format(kinds, tuple(each.name for each in columns)), codec=codec)
