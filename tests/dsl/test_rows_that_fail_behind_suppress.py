@@ -70,3 +70,17 @@ def test_a_row_that_leaves_a_full_buffer_fails_alone() -> None:
     assert [sent.key for sent in driver.outputs if sent.topic == "passed"] == ["bad", "b", "c", "d"]
     assert [sent.key for sent in driver.outputs if sent.topic == "out"] == ["b"]
     assert [error.key for error in driver.errors] == [b"bad"]
+
+
+def joined_with_itself(t: Topology) -> None:
+    rows = t.table("in", int, store="rows")
+    held = rows.suppress(UntilTimeLimit(1000), store="held").materialized("kept")
+    held.join(rows, lambda one, other: one + other, int).to_stream().map_values(fail_for_bad, str).to("out")
+
+
+def test_a_row_that_fails_behind_a_join_that_waits_for_the_record_fails_alone() -> None:
+    driver = Driven(joined_with_itself).driver
+    for at, key in ((0, "bad"), (0, "a"), (1500, "later"), (1600, "later"), (2700, "last")):
+        driver.pipe(key, 1, "in", at, headers=[("from", b"record")])
+    assert [(sent.key, sent.value, sent.headers) for sent in driver.outputs] == [("a", "2", ()), ("later", "2", ())]
+    assert [error.key for error in driver.errors] == [b"bad"]

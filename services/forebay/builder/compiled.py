@@ -169,11 +169,17 @@ class CompiledSubTopology(Processor[Any, Any]):
         return any(child.asks_old for child, _ in self._children.get(node, ()))
 
     def after_record(self, timer: Timer, action: Callable[[Context[Any]], None], ctx: Context[Any]) -> bool:
-        """Have an action follow the record for which a timer fires; return False if there is no such record."""
+        """Have an action follow the record; return False if it can be done now.
+
+        It follows the record for which a timer fires, and a record of whose elements joins still wait for the rest.
+        """
         task: Any = ctx
-        if task.record_follows:
+        follows: bool = task.record_follows or (
+            task.message is not None and any(each.depth for each in self._deferrals.values())
+        )
+        if follows:
             self._after[action] = timer
-        return bool(task.record_follows)
+        return follows
 
     def apart(self, timer: Timer, step: Callable[[Context[Any]], None], ctx: Context[Any]) -> None:
         """Run a step as if that timer fired now: if it fails, it is undone and reported alone."""

@@ -101,7 +101,7 @@ class Bound(Protocol):
         ...
 
     def after_record(self, timer: Timer, action: Callable[[Context[Any]], None], ctx: Context[Any]) -> bool:
-        """Have an action follow the record for which a timer fires; return False if there is no such record."""
+        """Have an action follow the record; return False if it can be done now."""
         ...
 
     def apart(self, timer: Timer, step: Callable[[Context[Any]], None], ctx: Context[Any]) -> None:

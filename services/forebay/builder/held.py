@@ -45,7 +45,9 @@ def suppressed(
 
         def flow(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
             window = split_row(key)[1] if in_windows else None
-            give(operator.process(key, window, change.new, timestamp, ctx.closing_time), ctx)
+            # A join that waits for the rest of the record would join the rows on behalf of the record.
+            waits = bound.after_record(Timer(ctx.closing_time, closing.timer, ""), release, ctx)
+            give(operator.process(key, window, change.new, timestamp, None if waits else ctx.closing_time), ctx)
             due = next_release()
             if due is not None:
                 closing.watch(ctx, due)

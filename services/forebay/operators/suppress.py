@@ -124,14 +124,17 @@ class Suppress(Generic[V]):
         self._when_full = when_full
 
     def process(
-        self, key: str, window: Window | None, value: V | None, timestamp: int, now: int
+        self, key: str, window: Window | None, value: V | None, timestamp: int, now: int | None
     ) -> list[Suppressed[V]]:
-        """Buffer one update; give what is let through at closing time `now` (ms). Raises BufferFull."""
+        """Buffer one update; give what is let through at closing time `now` (ms; None: no time passes).
+
+        Raises BufferFull.
+        """
         if value is None and self._until.drops_tombstones:
             self._buffer.discard(key, window)
         else:
             self._buffer.put(self._until.time(window, timestamp), key, window, value, timestamp)
-        released = self.release(now)
+        released = [] if now is None else self.release(now)
         while self._is_over():
             if self._when_full is WhenFull.SHUT_DOWN:
                 raise BufferFull(
