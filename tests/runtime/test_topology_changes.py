@@ -60,7 +60,7 @@ def left_by(driver: TestDriver) -> dict[tuple[int, int], object]:
     }
 
 
-def edited(names: Sequence[str], before: TestDriver | None, tasks: int) -> TestDriver:
+def continue_with(names: Sequence[str], before: TestDriver | None, tasks: int) -> TestDriver:
     """Return a driver of these statements that continues from what another one left."""
     driver = TestDriver(job_of(names), tasks=tasks)
     if before is not None:
@@ -68,13 +68,13 @@ def edited(names: Sequence[str], before: TestDriver | None, tasks: int) -> TestD
     return driver
 
 
-def expected(name: str, values: Sequence[tuple[str, str]]) -> dict[str, int]:
+def count_groups(name: str, values: Sequence[tuple[str, str]]) -> dict[str, int]:
     """Return the counts of a statement over (key, value) records of its topic."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for key, value in values:
         group = key if name.startswith("n-") else value[int(name[2])]
-        found[group] = found.get(group, 0) + 1
-    return found
+        counts[group] = counts.get(group, 0) + 1
+    return counts
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -83,7 +83,7 @@ def test_statements_that_are_reordered_added_and_removed_keep_their_state(seed: 
     tasks = rng.randint(1, 3)
     names = rng.sample(STATEMENTS, rng.randint(1, 5))
     sent: dict[str, list[tuple[str, str]]] = {name: [] for name in names}
-    driver = edited(names, None, tasks)
+    driver = continue_with(names, None, tasks)
     for _ in range(4):
         topics = sorted({name[-1] for name in names})
         for at in range(rng.randint(1, 6)):
@@ -95,21 +95,21 @@ def test_statements_that_are_reordered_added_and_removed_keep_their_state(seed: 
                     sent[name].append((key, value))
         for name in names:
             held = {key: row.value for key, row in driver.store(name).items()}
-            assert held == expected(name, sent[name]), names
+            assert held == count_groups(name, sent[name]), names
         # What was removed before comes back only in a longer history than the test driver's topics keep.
         kept = [name for name in names if rng.random() < 0.7] or names[:1]
         names = kept + rng.sample([name for name in STATEMENTS if name not in sent], k=min(1, 6 - len(sent)))
         rng.shuffle(names)
         sent = {name: sent.get(name, []) for name in {**sent, **dict.fromkeys(names)}}
-        driver = edited(names, driver, tasks)
+        driver = continue_with(names, driver, tasks)
 
 
-def written(name: str, rows: list[tuple[bytes, bytes]], *topics: str, n: int = 5) -> Written:
+def state_of(name: str, rows: list[tuple[bytes, bytes]], *topics: str, n: int = 5) -> Written:
     position = TaskPosition("here", n, ends=tuple((topic, 0, 10) for topic in topics), sub_topology=name)
     return Written(position, lambda prefix: [row for row in rows if row[0].startswith(prefix)])
 
 
-def wanted(name: str, *topics: str, stores: Sequence[str] = ()) -> Wanted:
+def reader_of(name: str, *topics: str, stores: Sequence[str] = ()) -> Wanted:
     return Wanted(name, frozenset((topic, 0) for topic in topics), frozenset(), frozenset(stores))
 
 
@@ -131,19 +131,20 @@ def test_what_is_taken_out_of_the_middle_comes_back_whole() -> None:
         *id_rows(59_999, 5, [b"X" * 16]),
     ]
     others = [(b"\x01timer\0y\0k", b"d")]
-    before = [written("a", [], "a"), written("x", own, "x"), written("y", others, "y")]
-    gone = plan_moves([wanted("a", "a"), wanted("y", "y", stores=["y"])], before)
-    kept = after(own, gone[1])
-    assert dict(others).items() <= dict(kept).items()
-    assert not any(key.startswith((b"\x01timer\0win", b"\x01dedupe")) for key, _ in kept)
+    before = [state_of("a", [], "a"), state_of("x", own, "x"), state_of("y", others, "y")]
+    gone = plan_moves([reader_of("a", "a"), reader_of("y", "y", stores=["y"])], before)
+    rows = after(own, gone[1])
+    assert dict(others).items() <= dict(rows).items()
+    assert not any(key.startswith((b"\x01timer\0win", b"\x01dedupe")) for key, _ in rows)
     there = [
-        written("a", [], "a"),
+        state_of("a", [], "a"),
         Written(gone[1].position, lambda prefix: [r for r in kept if r[0].startswith(prefix)]),
     ]
     back = plan_moves(
-        [wanted("a", "a"), wanted("x", "x", stores=["win"]), wanted("y", "y", stores=["y"])], [*there, written("", [])]
+        [reader_of("a", "a"), reader_of("x", "x", stores=["win"]), reader_of("y", "y", stores=["y"])],
+        [*there, state_of("", [])],
     )
-    assert after(kept, back[1]) == sorted(own)
+    assert after(rows, back[1]) == sorted(own)
     assert after([], back[2]) == others
     assert dict(ends(back[1]))["x"] == dict(ends(back[2]))["y"] == 10
 
@@ -154,7 +155,7 @@ def ends(move: Move) -> list[tuple[str, int]]:
 
 def test_event_ids_of_two_places_that_become_one_are_all_kept() -> None:
     rows = [list(id_rows(59_999, 5, [letter * 16])) for letter in (b"A", b"B")]
-    moves = plan_moves([wanted("a", "a", "b")], [written("a", rows[0], "a"), written("b", rows[1], "b")])
+    moves = plan_moves([reader_of("a", "a", "b")], [state_of("a", rows[0], "a"), state_of("b", rows[1], "b")])
     assert sorted(value for _, value in after(rows[0], moves[0])) == [b"A" * 16, b"B" * 16]
 
 
@@ -188,7 +189,7 @@ def test_two_sub_topologies_that_read_one_topic_are_refused() -> None:
 def test_a_sub_topology_with_another_name_commits_it_at_the_next_start(name: str, is_committed: bool) -> None:
     """An input that sorts before the others gives it another name; without a record nothing else would commit it."""
     left = TaskPosition("here", 4, ends=(("b", 0, 7),), sub_topology=name)
-    moves = plan_moves([wanted("a", "a", "b")], [Written(left, lambda _: ())])
+    moves = plan_moves([reader_of("a", "a", "b")], [Written(left, lambda _: ())])
     assert [move.position for move in moves.values()] == (
         [replace(left, n=5, sub_topology="a")] if is_committed else []
     )
