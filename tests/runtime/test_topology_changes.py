@@ -138,7 +138,7 @@ def test_what_is_taken_out_of_the_middle_comes_back_whole() -> None:
     assert not any(key.startswith((b"\x01timer\0win", b"\x01dedupe")) for key, _ in rows)
     there = [
         state_of("a", [], "a"),
-        Written(gone[1].position, lambda prefix: [r for r in kept if r[0].startswith(prefix)]),
+        Written(gone[1].position, lambda prefix: [row for row in rows if row[0].startswith(prefix)]),
     ]
     back = plan_moves(
         [reader_of("a", "a"), reader_of("x", "x", stores=["win"]), reader_of("y", "y", stores=["y"])],
