@@ -77,7 +77,7 @@ def count_groups(name: str, values: Sequence[tuple[str, str]]) -> dict[str, int]
     return counts
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", [*range(10), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(10, 40))])
 def test_statements_that_are_reordered_added_and_removed_keep_their_state(seed: int) -> None:
     rng = random.Random(seed)
     tasks = rng.randint(1, 3)
