@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from forebay.catalog import all_services, find_service
+from forebay.kafka.acl_admin import AclAdmin
 from forebay.kafka.acls import Operation, Resource, Right, Role, as_commands, missing_kind, rights
 from forebay.kafka.identities import rescale_topic
 from forebay.kafka.secret import Secret
@@ -113,3 +114,19 @@ def test_the_principal_is_told_as_far_as_the_settings_know_it() -> None:
     assert principal(sasl_username="shop") == "User:shop"
     assert principal(ssl_certificate_location="tls.crt") == "the owner of tls.crt"
     assert principal() == "User:ANONYMOUS"
+
+
+@pytest.mark.parametrize(
+    "cause", ["KafkaError{code=INVALID_TXN_STATE,val=48}", "KafkaError{code=_UNKNOWN_TOPIC,val=-188}"]
+)
+def test_a_failure_that_hides_a_missing_right_is_explained_by_the_right(
+    monkeypatch: pytest.MonkeyPatch, cause: str
+) -> None:
+    kafka = KafkaSettings(bootstrap_servers="x:1", schema_registry_url="http://x", kafka={})
+    own = JobRights(kafka, find_service("user-sessions"), "app")
+    write = Right(Operation.WRITE, Resource.TOPIC, "user_sessions", "outputs")
+    monkeypatch.setattr(AclAdmin, "__init__", lambda *_: None)
+    monkeypatch.setattr(AclAdmin, "lacking", lambda *_: [write])
+    assert "User:ANONYMOUS lacks Write on the topic user_sessions" in own.explain(cause)
+    monkeypatch.setattr(AclAdmin, "lacking", lambda *_: [])
+    assert own.explain(cause) == cause

@@ -23,6 +23,7 @@ READY_SECONDS = 180.0
 _JOB_GRACE_S = 60.0
 _QUERIES_GRACE_S = 10.0
 _POLL_S = 0.1
+_FIRST_REPORT_S = 3.0
 
 
 class JobEnded(RuntimeError):
@@ -92,8 +93,14 @@ class RunningJob:
         _stop(children)
 
     def metrics(self) -> Figures | None:
-        """Return its key figures since its start; None while nothing is committed yet."""
-        return self._probe.figures()
+        """Return its key figures since its start, or None if nothing was committed.
+
+        Workers report once a second, so before the first report this waits for it, at most three seconds.
+        """
+        deadline = time.monotonic() + _FIRST_REPORT_S
+        while (figures := self._probe.figures()) is None and self.is_running and time.monotonic() < deadline:
+            time.sleep(_POLL_S)
+        return figures
 
     def store(self, name: str) -> StoreView:
         """Return a store of it, to be queried; the first look at one starts the process that answers."""

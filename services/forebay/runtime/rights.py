@@ -13,8 +13,12 @@ from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.errors import Unavailable
 
 _ANSWER_SECONDS = 8.0
-_HIDDEN = ("_UNKNOWN_PARTITION", "_UNKNOWN_TOPIC", "_INCONSISTENT", "_TIMED_OUT", "_WAIT_COORD")
-"""What librdkafka says of topics it may not see or write, and of groups it may not use."""
+_HIDDEN = ("_UNKNOWN_PARTITION", "_UNKNOWN_TOPIC", "_INCONSISTENT", "_TIMED_OUT", "_WAIT_COORD", "INVALID_TXN_STATE")
+"""Errors that a missing right may cause without being named.
+
+librdkafka reports the first five for topics that the user must not see or write, and for groups that it must not use.
+The coordinator reports INVALID_TXN_STATE if it refused to add one of the transaction's topics.
+"""
 
 
 class JobRights:
