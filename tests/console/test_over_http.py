@@ -17,6 +17,8 @@ from forebay.testing.cell import Cell
 from tests.console.watching import Console
 from tests.queries.written import WrittenTask, job_of
 
+pytestmark = pytest.mark.long
+
 PAGES = files("forebay.console") / "pages"
 ODD = ['"quoted"', "it's", "a/b", "../up", "zero\0byte", "<img src=x onerror=alert(1)>", "ü?#&%", " ", "\u202eturned"]
 TOKEN = "0123456789abcdef"

@@ -42,6 +42,8 @@ from forebay.time.sessions import SessionWindows
 from forebay.time.windows import SlidingWindows, within
 from tests.operators.cells import append, empty, join_texts, pair
 
+pytestmark = pytest.mark.long
+
 Process = Callable[[str, str, Cell, int, int], Any]
 """Called with side (L, R), key, value, timestamp and closing time."""
 

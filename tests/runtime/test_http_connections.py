@@ -18,6 +18,8 @@ import pytest
 from forebay.runtime.http import Answer, HttpServer, Limits, Request, Tls
 from forebay.runtime.http_connections import affordable
 
+pytestmark = pytest.mark.long
+
 HOST = "127.0.0.1"
 KINDS = {
     "nothing": b"",

@@ -16,6 +16,8 @@ import pytest
 
 from forebay.runtime.http import Answer, HttpServer, Limits, PortInUse, Request, Tls
 
+pytestmark = pytest.mark.long
+
 HOST = "127.0.0.1"
 Start = Callable[..., HttpServer]
 

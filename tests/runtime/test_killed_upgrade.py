@@ -19,6 +19,8 @@ from tests.runtime.group_bench import GroupBench
 from tests.runtime.simulator.worker import Crashed
 from tests.runtime.task_records import Number, Total
 
+pytestmark = pytest.mark.long
+
 
 class Plain(Processor[Number, Total]):
     """Keeps the last amount of a key; answers an amount of 0 with it. An amount of -1 deletes."""

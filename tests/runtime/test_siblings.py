@@ -24,6 +24,8 @@ from forebay.runtime.spark.loops import Ident
 from forebay.runtime.spark.siblings import FOLDER
 from forebay.runtime.spark.storage import LeaseStorage, RemoteStorage, WorkerGone, pass_on
 
+pytestmark = pytest.mark.long
+
 PLACE = (0, 0)
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["forebay.runtime.spark.leases"])

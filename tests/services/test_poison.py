@@ -23,6 +23,8 @@ from forebay.sql.service import NoSettings
 from forebay.testing import TestDriver
 from tests.poisons import PLAIN, POISONS, Fate, Maker, Sent
 
+pytestmark = pytest.mark.long
+
 SERVICES = all_services()
 
 TOPICS = [(service.name, topic.name) for service in SERVICES.values() for topic in service.inputs]

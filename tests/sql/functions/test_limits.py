@@ -13,6 +13,8 @@ from forebay.sql.types import STRING
 from tests.sql.driven import Driven, stream
 from tests.sql.functions.calls import value_of
 
+pytestmark = pytest.mark.long
+
 TOO_MUCH = {
     "LPAD(t, 2000000000, 'x')": "TEXT_LETTERS",
     "RPAD(t, 2000000, 'x')": "TEXT_LETTERS",

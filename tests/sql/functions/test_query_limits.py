@@ -14,6 +14,8 @@ from forebay.sql.queryable import queryable
 from tests.sql.driven import Driven, stream
 from tests.sql.test_queries import DrivenStores, DrivenTail
 
+pytestmark = pytest.mark.long
+
 STATEMENTS = stream("id STRING KEY, n INT") + "CREATE TABLE totals AS SELECT id, COUNT(*) AS c FROM s GROUP BY id;"
 
 
