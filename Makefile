@@ -13,7 +13,7 @@ UV_VERSION := 0.13.8
 CHARTS := $(filter-out charts/forebay-lib/,$(dir $(wildcard charts/*/Chart.yaml)))
 CHART_PACKAGES := dist/charts
 
-.PHONY: help demo test quick long integration slow faults lint format bench lock image sbom pin-base charts chart-packages e2e classes java clean docs
+.PHONY: help demo test quick long simulate integration slow faults lint format bench lock image sbom pin-base charts chart-packages e2e classes java clean docs
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,11 @@ integration: $(CLASSES) java ## Run the tests against a real broker, registry an
 
 slow: $(CLASSES) java ## Run the integration tests that take minutes and are not part of `make test`
 	@$(BIN)/pytest integration-tests -m slow
+
+HOURS := 1
+
+simulate: $(STAMP) ## Run the simulator of tests/runtime/simulator for HOURS, on one core
+	@$(BIN)/python -m tests.runtime.simulator --first $$(date +%s) --hours $(HOURS)
 
 RUNS := 100
 SEED := 1

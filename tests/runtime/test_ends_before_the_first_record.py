@@ -13,8 +13,9 @@ from forebay.runtime.errors import Unavailable
 from forebay.runtime.task.inputs import TaskInput
 from forebay.runtime.task.partition_queue import InputPartition
 from forebay.runtime.worker.reader import GroupReader
-from tests.runtime.simulator.broker import Place, Record
+from tests.runtime.simulator.broker import Record
 from tests.runtime.simulator.clients import EndEvent
+from tests.runtime.simulator.coordinator import Place
 
 ORDERS, PRICES = ("food_orders", 0), ("menu_prices", 0)
 

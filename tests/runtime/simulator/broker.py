@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from forebay.processor.messages import Headers
-
-Place = tuple[str, int]
-
-
-class Fenced(Exception):
-    """A newer producer has the transactional id."""
+from tests.runtime.simulator.coordinator import Coordinator, Place, Transaction
+from tests.runtime.simulator.history import Attempt
+from tests.runtime.simulator.late import LateRequests
 
 
 @dataclass(slots=True)
@@ -28,6 +24,7 @@ class Record:
     headers_: Headers | None
     transaction: Transaction | None
     at: float
+    attempt: Attempt | None = None
 
     def topic(self) -> str:
         return self.place[0]
@@ -61,54 +58,42 @@ class Record:
         return self.transaction is None or self.transaction.state == "committed"
 
 
-@dataclass(slots=True, eq=False)
-class Transaction:
-    """One transaction; `pending` are the partitions whose reader does not know its end yet."""
-
-    begun: float
-    state: str = "open"
-    first: dict[Place, int] = field(default_factory=dict)
-    pending: list[Place] = field(default_factory=list)
-    offsets: dict[Place, tuple[int, str]] = field(default_factory=dict)
-
-
 @dataclass(slots=True)
 class Partition:
     low: int = 0
     end: int = 0
     records: list[Record] = field(default_factory=list)
-    open: dict[int, int] = field(default_factory=dict)
-    """First offset by transaction (its id()) whose end is not told yet."""
+    open: dict[Transaction, int] = field(default_factory=dict)
+    """First offset by transaction that has no marker of its end here yet."""
+    sequences: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Last epoch and sequence number by transactional id."""
 
     @property
     def stable(self) -> int:
         return min(self.open.values(), default=self.end)
 
 
-@dataclass(slots=True)
-class Identity:
-    epoch: int = 0
-    transaction: Transaction | None = None
+Sent = tuple[Place, bytes | None, bytes | None, int, Headers | None]
+"""Partition, key, value, timestamp and headers of a record."""
 
 
 class Broker:
     """Takes what producers send; time is given in seconds by whoever calls.
 
-    A committed transaction's end is told to its partitions one after the other, some time: `settle` and the
-    producer's next steps see to it.
+    The coordinator writes the markers of a transaction's end one after the other: `settle` writes some, and the next
+    request of the producer the rest.
     """
 
     def __init__(self, seed: random.Random) -> None:
         self.partitions: dict[Place, Partition] = {}
-        self.identities: dict[str, Identity] = {}
         self.marked: dict[Place, tuple[int, str]] = {}
         self.history: list[Record] = []
         """All that was ever sent, compacted away or not."""
         self.now = 0.0
-        self.late_ends = 0.0
-        """How many of the commits' EndTxn requests arrive late, behind the client's own repetition."""
-        self._late: list[tuple[str, int]] = []
-        self._random = seed
+        self.late = LateRequests(seed)
+        self.attempts: list[Attempt] = []
+        """Every transaction that a client began, in order."""
+        self.coordinator = Coordinator(seed, lambda: self.now, self._write_marker, self.marked.update)
 
     def create(self, topic: str, partitions: int) -> None:
         for number in range(partitions):
@@ -122,103 +107,38 @@ class Broker:
         timestamp: int,
         headers: Headers | None = None,
         transaction: Transaction | None = None,
+        attempt: Attempt | None = None,
     ) -> None:
         partition = self.partitions[place]
-        record = Record(place, partition.end, key, value, timestamp, headers, transaction, self.now)
+        record = Record(place, partition.end, key, value, timestamp, headers, transaction, self.now, attempt)
         partition.records.append(record)
         self.history.append(record)
         if transaction is not None and place not in transaction.first:
             transaction.first[place] = partition.end
-            partition.open[id(transaction)] = partition.end
+            partition.open[transaction] = partition.end
         partition.end += 1
 
-    def init(self, name: str) -> int:
-        """Fence off and abort whoever has the name."""
-        identity = self.identities.setdefault(name, Identity())
-        if identity.transaction is not None:
-            if identity.transaction.state == "open":
-                self._end(identity.transaction, "aborted")
-            self.settle(identity.transaction)
-            identity.transaction = None
-        identity.epoch += 1
-        return identity.epoch
+    def produce(self, name: str, epoch: int, sequence: int, record: Sent, attempt: Attempt) -> None:
+        """Answer Produce: append a record of a transaction, unless it is a repetition.
 
-    def _own(self, name: str, epoch: int) -> Identity:
-        identity = self.identities[name]
-        if identity.epoch != epoch:
-            raise Fenced
-        return identity
+        Raises:
+            Fenced, InvalidTransaction.
+        """
+        place, key, value, timestamp, headers = record
+        transaction = self.coordinator.verified(name, epoch, place)
+        partition = self.partitions[place]
+        if partition.sequences.get(name, (0, -1)) < (epoch, sequence):
+            partition.sequences[name] = epoch, sequence
+            self.append(place, key, value, timestamp, headers, transaction, attempt)
 
-    def begin(self, name: str, epoch: int) -> None:
-        identity = self.identities[name]
-        if identity.epoch == epoch and identity.transaction is not None:
-            self.settle(identity.transaction)
-
-    def transaction(self, name: str, epoch: int) -> Transaction:
-        """Return the open transaction, a new one where there is none. Raises Fenced."""
-        identity = self._own(name, epoch)
-        if identity.transaction is None or identity.transaction.state != "open":
-            identity.transaction = Transaction(self.now)
-        return identity.transaction
-
-    def commit(self, name: str, epoch: int) -> None:
-        self._finish(name, epoch, "committed")
-
-    def loses_connection(self, name: str, epoch: int) -> bool:
-        """Return whether a commit's request is on its way while the client loses its connection and repeats it."""
-        if not self.late_ends or self._random.random() >= self.late_ends:
-            return False
-        self._late.append((name, epoch))
-        return True
-
-    def deliver_late(self) -> None:
-        """Deliver a late EndTxn, as the coordinator takes it in transaction protocol v1: it ends what is open now."""
-        if self._late:
-            name, epoch = self._late.pop(0)
-            with suppress(Fenced):
-                self.commit(name, epoch)
-
-    def abort(self, name: str, epoch: int) -> None:
-        self._finish(name, epoch, "aborted")
-
-    def _finish(self, name: str, epoch: int, state: str) -> None:
-        identity = self._own(name, epoch)
-        if identity.transaction is not None and identity.transaction.state == "open":
-            self._end(identity.transaction, state)
-
-    def _end(self, transaction: Transaction, state: str) -> None:
-        transaction.state = state
-        transaction.pending = list(transaction.first)
-        self._random.shuffle(transaction.pending)
-        if state == "committed":
-            for place, (offset, metadata) in transaction.offsets.items():
-                self.marked[place] = offset, metadata
-        for _ in range(self._random.randrange(len(transaction.pending) + 1)):
-            self._tell(transaction)
-
-    def _tell(self, transaction: Transaction) -> None:
-        partition = self.partitions[transaction.pending.pop()]
-        del partition.open[id(transaction)]
+    def _write_marker(self, place: Place, transaction: Transaction) -> None:
+        partition = self.partitions[place]
+        partition.open.pop(transaction, None)
         partition.end += 1
 
-    def settle(self, transaction: Transaction | None = None) -> None:
-        """Tell all partitions of a transaction's end; without one given, one partition of each."""
-        if transaction is not None:
-            while transaction.pending:
-                self._tell(transaction)
-            return
-        for identity in self.identities.values():
-            if identity.transaction is not None and identity.transaction.pending:
-                self._tell(identity.transaction)
-
-    def expire(self, seconds: float) -> None:
-        """Abort transactions that are open for longer, and fence off whoever has them."""
-        for identity in self.identities.values():
-            found = identity.transaction
-            if found is not None and found.state == "open" and self.now - found.begun > seconds:
-                identity.epoch += 1
-                self._end(found, "aborted")
-                self.settle(found)
+    def settle(self) -> None:
+        """Write one pending marker of each transaction."""
+        self.coordinator.write_some_markers()
 
     def delete_before(self, place: Place, offset: int) -> None:
         partition = self.partitions[place]

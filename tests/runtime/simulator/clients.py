@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import bisect
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 from confluent_kafka import OFFSET_BEGINNING, IsolationLevel, KafkaError, KafkaException, TopicPartition
 
-from tests.runtime.simulator.broker import Broker, Fenced, Place, Record, Transaction
+from tests.runtime.simulator.broker import Broker, Record
+from tests.runtime.simulator.coordinator import Fenced, InvalidTransaction, Place
+from tests.runtime.simulator.history import Attempt
 
 _RETRY_SECONDS = 0.25
 """What passes before a client repeats a request whose connection was lost."""
+
+T = TypeVar("T")
 
 At = Callable[[str], None]
 """Called with the name of each point at which a worker may be hit."""
@@ -153,15 +158,18 @@ class MemoryProducer:
 
     def __init__(self, broker: Broker, name: str, at: At) -> None:
         self._broker = broker
+        self._coordinator = broker.coordinator
         self._name = name
         self._at = at
         self._epoch = -1
         self._is_usable = True
-        self._transaction: Transaction | None = None
+        self._added: set[Place] = set()
+        self._sequences: Counter[Place] = Counter()
+        self._attempt = Attempt(name, -1)
 
     def init_transactions(self, _seconds: float) -> None:
         self._at("open.fence")
-        self._epoch = self._broker.init(self._name)
+        self._epoch = self._send("InitProducerId", lambda: self._coordinator.init(self._name))
         self._at("open.fenced")
 
     def begin_transaction(self) -> None:
@@ -169,8 +177,9 @@ class MemoryProducer:
         if not self._is_usable:
             raise KafkaException(KafkaError(KafkaError._STATE))
         self._is_usable = False
-        self._transaction = None
-        self._broker.begin(self._name, self._epoch)
+        self._added.clear()
+        self._attempt = Attempt(self._name, self._epoch)
+        self._broker.attempts.append(self._attempt)
 
     def produce(
         self,
@@ -182,42 +191,51 @@ class MemoryProducer:
         headers: Any = None,
     ) -> None:
         self._at("commit.produce")
-        transaction = self._open()
-        self._broker.append((topic, partition), key, value, timestamp, headers, transaction)
+        place, name, epoch = (topic, partition), self._name, self._epoch
+        if place not in self._added:
+            self._send("AddPartitionsToTxn", lambda: self._coordinator.add_partition(name, epoch, place))
+            self._added.add(place)
+        sequence, attempt = self._sequences[place], self._attempt
+        self._sequences[place] += 1
+        sent = place, key, value, timestamp, headers
+        self._send("Produce", lambda: self._broker.produce(name, epoch, sequence, sent, attempt))
 
-    def _open(self) -> Transaction:
-        """Return the open transaction. Raises KafkaException if something else ended it."""
-        try:
-            transaction = self._broker.transaction(self._name, self._epoch)
-        except Fenced as error:
-            raise fenced() from error
-        if self._transaction not in (None, transaction):
-            raise KafkaException(KafkaError(KafkaError.INVALID_TXN_STATE))
-        self._transaction = transaction
-        return transaction
-
-    def send_offsets_to_transaction(self, offsets: list[TopicPartition], _group: object, _seconds: float) -> None:
-        transaction = self._open()
-        for place in offsets:
-            transaction.offsets[place.topic, place.partition] = place.offset, place.metadata or ""
+    def send_offsets_to_transaction(self, places: list[TopicPartition], _group: object, _seconds: float) -> None:
+        offsets = {(p.topic, p.partition): (p.offset, p.metadata or "") for p in places}
+        name, epoch = self._name, self._epoch
+        self._send("AddOffsetsToTxn", lambda: self._coordinator.add_offsets(name, epoch))
+        self._send("TxnOffsetCommit", lambda: self._coordinator.commit_group_offsets(name, epoch, offsets))
+        self._attempt.offsets.update({place: offset for place, (offset, _) in offsets.items()})
 
     def commit_transaction(self, _seconds: float) -> None:
         self._at("commit.before")
-        if self._broker.loses_connection(self._name, self._epoch):
-            self._broker.now += _RETRY_SECONDS
-            self._at("commit.repeated")
-        try:
-            self._broker.commit(self._name, self._epoch)
-        except Fenced as error:
-            raise fenced() from error
+        self._end("committed")
+        self._attempt.answer = "committed"
         self._at("commit.after")
         self._is_usable = True
 
     def abort_transaction(self, _seconds: float) -> None:
+        self._end("aborted")
+        self._attempt.answer = "aborted"
+
+    def _end(self, state: str) -> None:
+        name, epoch = self._name, self._epoch
+        self._send("EndTxn", lambda: self._coordinator.end(name, epoch, state))
+
+    def _send(self, kind: str, request: Callable[[], T]) -> T:
+        """Send a request; after a lost connection twice, of which the first copy may arrive at any time."""
+        broker = self._broker
+        broker.now = max(broker.now, self._coordinator.ready_at)
+        if broker.late.keep(kind, request):
+            broker.now += _RETRY_SECONDS
+            self._at("commit.repeated")
         try:
-            self._broker.abort(self._name, self._epoch)
+            return request()
         except Fenced as error:
+            self._attempt.answer = "fenced"
             raise fenced() from error
+        except InvalidTransaction as error:
+            raise KafkaException(KafkaError(KafkaError.INVALID_TXN_STATE)) from error
 
     def flush(self, _seconds: float) -> int:
         return 0

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from forebay.runtime.protocol.position import POSITION, TaskPosition
 from forebay.stores.memory import MemoryTable
+from tests.runtime.simulator.anomalies import anomalies
 from tests.runtime.simulator.topologies import OUTPUT
 from tests.runtime.simulator.worker import build, logs
 from tests.runtime.simulator.world import Setup, World
@@ -99,6 +100,7 @@ def faults(setup: Setup, seed: int, inputs: int = 0) -> tuple[World, list[str]]:
         *differences(outcome(calm), outcome(troubled)),
         *position_faults(troubled),
         *_stale(troubled),
+        *anomalies(troubled),
     ]
 
 

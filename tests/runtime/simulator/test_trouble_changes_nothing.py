@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from forebay.runtime.worker.retries import RetryWatch
-from tests.runtime.simulator.broker import Broker, Identity
+from tests.runtime.simulator.coordinator import Coordinator, Identity
 from tests.runtime.simulator.outcome import faults
 from tests.runtime.simulator.setups import setup_of
 from tests.runtime.simulator.topologies import JsonCodec
@@ -53,10 +53,10 @@ def test_every_task_knows_all_of_a_global_table_before_its_first_record(tasks: i
 
 
 def test_a_broker_that_does_not_fence_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def any_epoch(self: Broker, name: str, epoch: int) -> Identity:
+    def any_epoch(self: Coordinator, name: str, epoch: int) -> Identity:
         return self.identities[name]
 
-    monkeypatch.setattr(Broker, "_own", any_epoch)
+    monkeypatch.setattr(Coordinator, "own", any_epoch)
     assert any(broken(Setup("sum", 1, 1, records=60, trouble=0.03, turns=150), seed) for seed in range(12))
 
 

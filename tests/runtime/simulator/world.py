@@ -47,7 +47,8 @@ class Setup:
         turns: during which it may.
         loses_checkpoint: whether the checkpoint is lost once, and the state restored from the changelogs.
         read_ahead: records that a group queues, beside the nine that a commit takes.
-        late_ends: share of commits whose EndTxn arrives late, behind the client's own repetition.
+        late_ends: share of commits whose EndTxn arrives late, after the client repeated it. Of the other
+            transactional requests a thirtieth of that share is late.
         edits: how often a release adds a sub-topology in front of the others, or takes it away again.
         waves: parts of the input. The first is there as the job starts; each other comes while the job is down, after
             all that was there has been used.
@@ -83,7 +84,8 @@ class World:
         self.read_ahead = setup.read_ahead
         self._random = random.Random(seed)
         self.broker = Broker(self._random)
-        self.broker.late_ends = setup.late_ends if setup.trouble else 0.0
+        self.broker.late.share = setup.late_ends if setup.trouble else 0.0
+        self.broker.late.share_of_others = setup.late_ends / 30 if setup.trouble else 0.0
         for topic, partitions in topics(self.job, setup.partitions, setup.tasks).items():
             self.broker.create(topic, partitions)
         self.changelogs = [topic for log in logs(self.job) for topic in log.rows().topics]
@@ -112,6 +114,10 @@ class World:
         self._trouble = 0.0
         self._clock_is_off = 0.0
         self._depth = 0
+        self.skipped = 0.0
+        """Seconds for which the whole job was down at once."""
+        self.calm_since = 0.0
+        """Time of the last fault."""
         self.is_finished = False
         self.absent: set[int] = set()
         """Groups that no worker takes."""
@@ -126,6 +132,7 @@ class World:
                 self._edit_topology()
             self.turn()
         self._trouble = 0.0
+        self.calm_since = self.broker.now
         for _ in range(CALM_TURNS):
             self.turn()
             if self.is_finished:
@@ -145,8 +152,8 @@ class World:
         self.broker.now += 0.0005
         if self._random.random() < 0.3:
             self.broker.settle()
-        if self.broker.late_ends and self._random.random() < _LATE:
-            self.broker.deliver_late()
+        if self.broker.late.share and self._random.random() < _LATE:
+            self.broker.late.deliver()
         if not self._trouble or self._random.random() >= self._trouble:
             return
         kind = self._random.choice(("crash", "fail", "pause", "pause"))
@@ -222,10 +229,15 @@ class World:
             self._restart(is_hard=True)
             # The next workers are on other machines.
             self._clock_is_off = TOMBSTONE_SECONDS * self._random.choice((-3.0, -0.6, 0.0, 0.6, 3.0))
-            self.broker.now += TOMBSTONE_SECONDS * self._random.choice((0.3, 0.6, 3.0))
+            stop = TOMBSTONE_SECONDS * self._random.choice((0.3, 0.6, 3.0))
+            self.skipped += stop
+            self.broker.now += stop
             self.broker.compact(self.changelogs, TOMBSTONE_SECONDS)
+        elif draw < 0.065:
+            self.seen["coordinator moves"] += 1
+            self.broker.coordinator.move()
         elif draw < 0.08:
-            self.broker.expire(5.0)
+            self.broker.coordinator.expire(5.0)
 
     def _drive(self) -> None:
         """Do the driver's and Spark's part: hand out leases, end them, commit the batch when all have ended."""
@@ -334,7 +346,7 @@ class World:
         self._ended, self._workers = [worker for worker in self._workers if worker.is_alive], [Worker(self)]
         self.states = [GroupState() for _ in range(self.setup.groups)]
         for group in range(self.setup.groups):
-            self.broker.init(f"{APPLICATION}-group-{group}")
+            self.broker.coordinator.init(f"{APPLICATION}-group-{group}")
         self._checkpoint, self._number = self._checkpoint + 1, 1
 
     def _end(self, worker: Worker) -> None:
