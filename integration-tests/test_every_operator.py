@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,55 +9,28 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
-from job_process import PYTHON_PATH, JobProcess
+from job_process import JobProcess
+from own_service import OwnService, own_service
 from own_topics import settings_of
 from topic_reading import PositionWatch, read_topic
 
-from forebay.catalog import find_service
-from forebay.cli.main import run
 from forebay.formats import key_writer
-from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.settings import KafkaSettings
 from forebay.platform import Endpoints
 from forebay.testing import TestDriver
 from tests.dsl.every_operator import JOB, TASKS, records
 
-SERVICE = "every-operator"
 RECORDS = 600
-ENTRY = """
-from forebay.agreement import store_contracts
-from forebay.catalog import Service, Topic
-from tests.dsl.every_operator import JOB, TASKS
-
-SERVICE = Service(
-    name="every-operator",
-    summary="all operators",
-    inputs=tuple(Topic(name, partitions=1 if name == "any-towns" else TASKS) for name in JOB.inputs),
-    outputs=tuple(Topic(name, partitions=1) for name in JOB.outputs),
-    stores=store_contracts(JOB, JOB.settings()),
-    job="tests.dsl.every_operator",
-    stages=len(JOB.topology),
-)
-"""
 UNORDERED = {"by-letter", "by-part", "by-length"}
 """Outputs whose keys are made before a repartition: each task sends its own part of them."""
 Sent = dict[tuple[str, bytes | None], list[Any]]
 
 
 @pytest.fixture
-def connection(endpoints: Endpoints, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    (tmp_path / "every_operator_entry.py").write_text(ENTRY)
-    monkeypatch.setenv("FOREBAY_SERVICES", "every_operator_entry")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    given = [
-        *("--bootstrap-servers", endpoints.bootstrap_servers, "--schema-registry-url", endpoints.registry_url),
-        *("--home", str(tmp_path / "home")),
-    ]
-    assert run(["topics", "create", SERVICE, *given]) == 0
-    yield given
-    service = find_service(SERVICE)
-    TopicAdmin(settings_of(endpoints)).delete([topic.name for topic in service.topics(SERVICE, TASKS)])
-    sys.modules.pop("every_operator_entry")
+def service(endpoints: Endpoints, tmp_path: Path) -> Iterator[OwnService]:
+    single = ("any-towns",)
+    with own_service("every-operator", "tests.dsl.every_operator", TASKS, endpoints, tmp_path, single) as own:
+        yield own
 
 
 def produce(settings: KafkaSettings, driver: TestDriver) -> None:
@@ -108,15 +79,13 @@ def differences(found: Sent, wanted: Sent) -> list[str]:
 
 @pytest.mark.timeout(580)
 def test_killed_while_it_runs_it_gives_what_the_driver_gives(
-    endpoints: Endpoints, connection: list[str], tmp_path: Path
+    endpoints: Endpoints, service: OwnService, tmp_path: Path
 ) -> None:
     settings, driver = settings_of(endpoints), TestDriver(JOB, tasks=TASKS)
     produce(settings, driver)
-    given = [SERVICE, *connection, "--max-records-per-commit", "30", "--trigger", "available-now"]
-    path = os.pathsep.join([str(tmp_path), PYTHON_PATH])
-    environment = {"FOREBAY_SERVICES": "every_operator_entry", "PYTHONPATH": path}
-    positions = PositionWatch(settings, [(f"{SERVICE}-0-task", task) for task in range(TASKS)])
-    job = JobProcess(given, tmp_path / "job.log", environment)
+    command = [*service.command, "--max-records-per-commit", "30", "--trigger", "available-now"]
+    positions = PositionWatch(settings, [(f"{service.name}-0-task", task) for task in range(TASKS)])
+    job = JobProcess(command, tmp_path / "job.log", service.environment)
     job.until(lambda: positions.commits() >= 4, "the first commits are through")
     before = positions.commits()
     workers = job.workers()

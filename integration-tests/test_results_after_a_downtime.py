@@ -2,61 +2,31 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Producer
-from job_process import PYTHON_PATH, JobProcess
+from job_process import JobProcess
+from own_service import OwnService, own_service
 from own_topics import settings_of
 from topic_reading import read_topic
 
-from forebay.catalog import find_service
-from forebay.cli.main import run
-from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.settings import KafkaSettings
 from forebay.platform import Endpoints
 from tests.dsl.rekeyed_join import RESULTS, Record, joined, records
 
-SERVICE, TASKS = "rekeyed-join", 4
 BEGIN = 1_735_689_600_000
 HOUR = 3_600
 AWAY_SECONDS = 8.0
 """Longer than an announcement counts."""
-ENTRY = """
-from forebay.agreement import store_contracts
-from forebay.catalog import Service, Topic
-from tests.dsl.rekeyed_join import JOB
-
-SERVICE = Service(
-    name="rekeyed-join",
-    summary="a join behind a repartition",
-    inputs=tuple(Topic(name, partitions=4) for name in JOB.inputs),
-    outputs=tuple(Topic(name, partitions=1) for name in JOB.outputs),
-    stores=store_contracts(JOB, JOB.settings()),
-    job="tests.dsl.rekeyed_join",
-    stages=len(JOB.topology),
-)
-"""
 
 
 @pytest.fixture
-def connection(endpoints: Endpoints, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    (tmp_path / "rekeyed_join_entry.py").write_text(ENTRY)
-    monkeypatch.setenv("FOREBAY_SERVICES", "rekeyed_join_entry")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    given = [
-        *("--bootstrap-servers", endpoints.bootstrap_servers, "--schema-registry-url", endpoints.registry_url),
-        *("--home", str(tmp_path / "home")),
-    ]
-    assert run(["topics", "create", SERVICE, *given]) == 0
-    yield given
-    service = find_service(SERVICE)
-    TopicAdmin(settings_of(endpoints)).delete([topic.name for topic in service.topics(SERVICE, TASKS)])
-    sys.modules.pop("rekeyed_join_entry")
+def service(endpoints: Endpoints, tmp_path: Path) -> Iterator[OwnService]:
+    with own_service("rekeyed-join", "tests.dsl.rekeyed_join", 4, endpoints, tmp_path) as own:
+        yield own
 
 
 def produce(settings: KafkaSettings, given: list[Record]) -> None:
@@ -83,12 +53,8 @@ def passing(seconds: float) -> Callable[[], bool]:
 
 
 @pytest.mark.timeout(580)
-def test_a_join_behind_a_repartition(endpoints: Endpoints, connection: list[str], tmp_path: Path) -> None:
-    settings, given = settings_of(endpoints), [SERVICE, *connection, "--slots", "2"]
-    environment = {
-        "FOREBAY_SERVICES": "rekeyed_join_entry",
-        "PYTHONPATH": os.pathsep.join([str(tmp_path), PYTHON_PATH]),
-    }
+def test_a_join_behind_a_repartition(endpoints: Endpoints, service: OwnService, tmp_path: Path) -> None:
+    settings, command = settings_of(endpoints), [*service.command, "--slots", "2"]
     sent: list[Record] = []
 
     def more(seconds: int) -> None:
@@ -100,13 +66,13 @@ def test_a_join_behind_a_repartition(endpoints: Endpoints, connection: list[str]
         return len(committed(settings)) == len(joined(sent))
 
     more(10)
-    job = JobProcess(given, tmp_path / "job.log", environment)
+    job = JobProcess(command, tmp_path / "job.log", service.environment)
     job.until(is_joined, "the job works")
     job.kill()
     assert differences(settings, sent) == []
 
     more(HOUR)
-    job = JobProcess(given, tmp_path / "job.log", environment)
+    job = JobProcess(command, tmp_path / "job.log", service.environment)
     job.until(is_joined, "what came while the job was down is joined")
     assert differences(settings, sent) == []
 
