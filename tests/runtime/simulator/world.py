@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from confluent_kafka import KafkaError, KafkaException
 
+from forebay.job import global_tables
 from forebay.runtime.errors import GroupFenced, StateConflict, Unavailable
-from forebay.runtime.protocol.lease import Lease, Partitioned
+from forebay.runtime.protocol.lease import Lease, LeaseOffset, Partitioned
 from forebay.runtime.task.inputs import TaskInput
 from tests.runtime.simulator.broker import Broker
 from tests.runtime.simulator.lease import Holding
@@ -283,17 +284,18 @@ class World:
         for (topic, _), partition in sorted(self.broker.partitions.items()):
             if topic in ends:
                 ends[topic] = (*ends[topic], partition.end)
-        return Lease(
+        offset = LeaseOffset(
             f"c{self._checkpoint}",
             self._number,
-            group,
             setup.groups,
             setup.tasks,
-            0,
-            {topic: (0,) * len(found) for topic, found in ends.items()},
-            None if setup.is_live or setup.waves > 1 else ends,
+            planned_at=0,
+            start={topic: (0,) * len(found) for topic, found in ends.items()},
+            topic_ids={},
+            until=None if setup.is_live or setup.waves > 1 else ends,
             restore=self._checkpoint > 1 and self._number == 1,
         )
+        return offset.leases(global_tables(self.job))[group]
 
     def _commit_batch(self) -> None:
         loops = [holding.loop for holding in self._holdings.values() if holding.loop is not None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
@@ -12,6 +12,10 @@ from typing import Any
 from forebay.runtime.errors import StateConflict
 
 FORMAT = 2
+"""Of the offsets in Spark's checkpoint."""
+
+ROW_FORMAT = 3
+"""Of a lease's row. Rows of format 2 hold the offsets of all partitions of the job and do not name their format."""
 
 OTHER_RELEASE = (
     "the checkpoint was written by another release: move it away, and `forebay run --restore` makes one from the "
@@ -20,6 +24,9 @@ OTHER_RELEASE = (
 
 Partitioned = dict[str, tuple[int, ...]]
 """One offset per partition, by topic."""
+
+Offsets = tuple[int, ...] | Mapping[int, int]
+"""Offsets of a topic: of all its partitions, or of a group's own partitions, by partition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +40,8 @@ class Lease:
         groups: their number, fixed at first start.
         tasks: number of state tasks, fixed at first start.
         planned_at: wall clock of the driver in ms: a command to end holds for leases planned before it.
-        start: where reading begins, for tasks that never committed anything.
-        until: ends up to which the job reads before it ends by itself; None: it goes on.
+        start: where reading begins, for tasks that never committed anything. It holds at least the group's partitions.
+        until: ends up to which the job reads before it ends by itself, of the same partitions; None: the job continues.
         topic_ids: the broker's ids of the changelogs, which local copies of tables must be of.
         restore: whether state is taken from changelogs that another checkpoint wrote.
         restore_only: whether the job ends once it has its state.
@@ -47,8 +54,8 @@ class Lease:
     groups: int
     tasks: int
     planned_at: int
-    start: Partitioned
-    until: Partitioned | None = None
+    start: Mapping[str, Offsets]
+    until: Mapping[str, Offsets] | None = None
     topic_ids: Mapping[str, str] | None = None
     restore: bool = False
     restore_only: bool = False
@@ -66,14 +73,21 @@ class Lease:
 
     def to_json(self) -> str:
         """Return the lease as the source's row holds it."""
-        return json.dumps(asdict(self), separators=(",", ":"), sort_keys=True)
+        # Release 0.2 does not know the field "v". It must fail: it would read a map of offsets as a list of partitions.
+        return json.dumps({"v": ROW_FORMAT, **asdict(self)}, separators=(",", ":"), sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> Lease:
-        """Read a source row."""
+        """Read a source row, of this format or of release 0.2. Raises StateConflict."""
         fields: dict[str, Any] = json.loads(text)
-        fields["start"] = _tuples(fields["start"])
-        fields["until"] = None if fields["until"] is None else _tuples(fields["until"])
+        version = fields.pop("v", 2)
+        if version not in (2, ROW_FORMAT):
+            raise StateConflict(
+                f"the driver's leases have format {version}, this worker reads formats 2 and {ROW_FORMAT}: give driver "
+                "and executors one image"
+            )
+        fields["start"] = _offsets(fields["start"])
+        fields["until"] = None if fields["until"] is None else _offsets(fields["until"])
         return cls(**fields)
 
 
@@ -119,8 +133,12 @@ class LeaseOffset:
         fields["until"] = None if fields["until"] is None else _tuples(fields["until"])
         return cls(**fields)
 
-    def leases(self) -> list[Lease]:
-        """Return the lease of every group."""
+    def leases(self, whole: Collection[str] = frozenset()) -> list[Lease]:
+        """Return the lease of every group, each with the offsets of the group's partitions.
+
+        Args:
+            whole: global tables' topics, of which every group reads all partitions.
+        """
         return [
             Lease(
                 self.checkpoint,
@@ -129,8 +147,8 @@ class LeaseOffset:
                 self.groups,
                 self.tasks,
                 self.planned_at,
-                self.start,
-                self.until,
+                self._of_group(self.start, group, whole),
+                None if self.until is None else self._of_group(self.until, group, whole),
                 self.topic_ids,
                 self.restore,
                 self.restore_only,
@@ -138,6 +156,14 @@ class LeaseOffset:
             )
             for group in range(self.groups)
         ]
+
+    def _of_group(self, offsets: Partitioned, group: int, whole: Collection[str]) -> dict[str, Offsets]:
+        numbers = range(group, self.tasks, self.groups)
+        shares: dict[str, Offsets] = {}
+        for topic, ends in offsets.items():
+            own = (partition for number in numbers for partition in range(number, len(ends), self.tasks))
+            shares[topic] = ends if topic in whole else {partition: ends[partition] for partition in own}
+        return shares
 
 
 SENTINEL: dict[str, Any] = {"v": FORMAT, "start": None}
@@ -149,5 +175,17 @@ def _digest(checkpoint: str) -> int:
     return int.from_bytes(hashlib.blake2b(checkpoint.encode(), digest_size=4).digest(), "big")
 
 
+def partitions(offsets: Offsets) -> Collection[int]:
+    """Return the partitions whose offsets these are."""
+    return range(len(offsets)) if isinstance(offsets, tuple) else offsets.keys()
+
+
 def _tuples(ends: Mapping[str, Any]) -> Partitioned:
     return {topic: tuple(values) for topic, values in ends.items()}
+
+
+def _offsets(topics: Mapping[str, Any]) -> dict[str, Offsets]:
+    return {
+        topic: tuple(offsets) if isinstance(offsets, list) else {int(part): at for part, at in offsets.items()}
+        for topic, offsets in topics.items()
+    }

@@ -26,7 +26,11 @@ log = logging.getLogger(__name__)
 
 
 class LeasePlanner:
-    """Plans leases for a job."""
+    """Plans leases for a job.
+
+    Attributes:
+        whole: the topics of global tables, of which every task reads all partitions.
+    """
 
     def __init__(self, spec: JobSpec) -> None:
         recall_matches(spec)
@@ -38,7 +42,7 @@ class LeasePlanner:
         admin = AdminClient(spec.kafka.admin())
         probe = Consumer(spec.kafka.consumer(**{"group.id": spec.probe_group}))
         self.broker = BrokerView(admin, probe, topics, own=own)
-        self._global = actual_topics(service.inputs, global_tables(load_job(service.job)))
+        self.whole = actual_topics(service.inputs, global_tables(load_job(service.job)))
         self._remembered = changelogs.union(topics)
         self._until: Partitioned | None = None
         self._is_planned = False
@@ -119,7 +123,7 @@ class LeasePlanner:
         """Return the offset as the topics are now. While the broker is away it is as they were."""
         try:
             ids = self.check_topics(offset)
-            start = adopted(offset.start, self.broker.earliest(), offset.tasks, self._global)
+            start = adopted(offset.start, self.broker.earliest(), offset.tasks, self.whole)
         except Unavailable as error:
             self._outage(error)
             return offset
@@ -147,7 +151,7 @@ class LeasePlanner:
             return self.broker.earliest()
         chosen = self.broker.latest() if start.position == "latest" else self.broker.from_time(start.timestamp_ms)
         # A global table is whole whatever of the streams is left out.
-        return {**chosen, **{t: begin for t, begin in self.broker.earliest().items() if t in self._global}}
+        return {**chosen, **{t: begin for t, begin in self.broker.earliest().items() if t in self.whole}}
 
     def _unaligned(self) -> int:
         """Return the time up to which all tasks' results must be final, where that is wanted and not so; else -1."""

@@ -5,7 +5,7 @@ Spark unpickles it in four processes of a start, of which one plans: what planni
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkNotImplementedError
@@ -26,13 +26,17 @@ SCHEMA = "bucket int, lease string"
 Row = tuple[int, str]
 
 
-def rows(start: dict[str, Any], end: dict[str, Any]) -> list[Row]:
-    """Return one row per group: its bucket and its lease."""
+def rows(start: dict[str, Any], end: dict[str, Any], whole: Collection[str] = frozenset()) -> list[Row]:
+    """Return one row per group: its bucket and its lease.
+
+    Args:
+        whole: global tables' topics, of which every group reads all partitions.
+    """
     finish = LeaseOffset.from_json(end)
     if finish is None or start == end:
         return []
     buckets = bucket_ids(finish.groups, finish.groups)
-    return [(buckets[lease.group], lease.to_json()) for lease in finish.leases()]
+    return [(buckets[lease.group], lease.to_json()) for lease in finish.leases(whole)]
 
 
 class LeaseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -62,13 +66,14 @@ class LeaseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, start: dict[str, Any]) -> tuple[Iterator[Row], dict[str, Any]]:
         end = self._planner.plan(start)
-        return iter(rows(start, end)), end
+        return iter(rows(start, end, self._planner.whole)), end
 
     def readBetweenOffsets(self, start: dict[str, Any], end: dict[str, Any]) -> Iterator[Row]:
         offset = LeaseOffset.from_json(end)
-        if offset is not None and start != end:
-            self._planner.check_topics(offset)
-        return iter(rows(start, end))
+        if offset is None or start == end:
+            return iter(())
+        self._planner.check_topics(offset)
+        return iter(rows(start, end, self._planner.whole))
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_spec": self._spec, "_opened": None}

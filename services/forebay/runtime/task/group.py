@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from forebay.runtime.errors import GroupFenced, OffsetsLost, StateConflict, Unavailable
-from forebay.runtime.protocol.lease import Lease
+from forebay.runtime.protocol.lease import Lease, partitions
 from forebay.runtime.protocol.position import TaskPosition, owner
 from forebay.runtime.protocol.snapshot_mark import NUMBER, SnapshotMark
 from forebay.runtime.stateformat import TaskSnapshot
@@ -246,7 +246,7 @@ class TaskGroup:
     def _refuse_foreign(self, lease: Lease, inputs: Mapping[Place, TaskInput]) -> set[tuple[str, int]]:
         """Return the partitions that the job has read. Raises StateConflict, Unavailable."""
         first = self.tasks[0]
-        places = [(topic, part) for topic, ends in lease.start.items() for part in range(len(ends))]
+        places = [(topic, part) for topic, offsets in lease.start.items() for part in partitions(offsets)]
         mine = [place for place in places if place[1] % lease.tasks in lease.numbers]
         handed = [(part.topic, part.partition) for item in inputs.values() for part in item.repartitions]
         marks = self._surroundings.markers([*mine, *handed])

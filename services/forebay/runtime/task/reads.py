@@ -8,7 +8,7 @@ from types import MappingProxyType
 from forebay.job import Job
 from forebay.runtime.changelog import repartition_topic
 from forebay.runtime.errors import StateConflict
-from forebay.runtime.protocol.lease import Lease
+from forebay.runtime.protocol.lease import Lease, partitions
 from forebay.runtime.protocol.position import TaskPosition
 from forebay.runtime.protocol.times import sender_name
 from forebay.runtime.task.inputs import TaskInput
@@ -34,22 +34,32 @@ def task_input(
     Args:
         place: sub-topology and number of the task.
         names: the broker's names of input topics by those of the job, where they differ.
+
+    Raises:
+        StateConflict: the lease has only a part of a global table.
     """
     part, number = place
     topology = job.topology[part]
     ends = {(topic, partition): end for topic, partition, end in position.ends}
     until = lease.until or {}
-    partitions = []
+    inputs = []
     for name in sorted(topology.inputs):
         topic = names.get(name, name)
         start = lease.start[topic]
         is_whole = name in topology.global_tables
+        if is_whole and not isinstance(start, tuple):
+            raise StateConflict(
+                f"{topic}: this worker's code reads it as a global table, but the lease of task {number} does not have "
+                "all its partitions: give driver and executors one image"
+            )
         rank = GLOBAL if is_whole else 0 if name in topology.tables else 1
-        for partition in range(len(start)) if is_whole else range(number, len(start), lease.tasks):
+        for partition in sorted(partitions(start)):
+            if not is_whole and partition % lease.tasks != number:
+                continue
             begin = ends.get((topic, partition), start[partition])
             stop = until[topic][partition] if topic in until else -1
             last = max(stop, begin) if stop >= 0 else -1
-            partitions.append(InputPartition(topic, partition, rank, begin, last, name))
+            inputs.append(InputPartition(topic, partition, rank, begin, last, name))
     repartitions = []
     for name in sorted(topology.repartitions):
         topic = repartition_topic(application, name)
@@ -69,7 +79,7 @@ def task_input(
         repartitions.append(
             RepartitionPartition(topic, number, senders, position.senders, begin, rank, earlier, lease.token)
         )
-    item = TaskInput(partitions, repartitions)
+    item = TaskInput(inputs, repartitions)
     read = {(part.topic, part.partition) for part in item.parts}
     item.unread = tuple(end for end in position.ends if end[:2] not in read)
     return item

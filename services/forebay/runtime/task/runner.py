@@ -282,5 +282,5 @@ class GroupRunner:
 
 
 def _shape(lease: Lease) -> dict[str, int]:
-    """Return how many partitions each input has."""
-    return {topic: len(begins) for topic, begins in lease.start.items()}
+    """Return how many partitions of each input the group reads."""
+    return {topic: len(offsets) for topic, offsets in lease.start.items()}
