@@ -129,6 +129,7 @@ def test_a_store_that_keeps_less_than_size_and_grace_is_refused(bench: Bench) ->
     WindowAggregate(WindowStore("w", Cell, size_ms=10, retention_ms=15), tumbling(10, grace_ms=5), empty, append)
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=150)
 @given(
     size=st.integers(1, 12),

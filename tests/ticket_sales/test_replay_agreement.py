@@ -47,6 +47,7 @@ def test_same_changes_and_counts(arrived: list[tuple[str, MovieTicketSale]], ded
     assert office.table() == stores
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tasks", [1, 2, 4])
 def test_generated_sales_late_and_repeated(tasks: int) -> None:
     options = Options(count=800, keys=30, out_of_order=0.2, duplicates=0.05, event_rate=20)

@@ -162,6 +162,7 @@ records = st.builds(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=25)
 @given(st.lists(records, max_size=15))
 def test_rows_are_those_of_the_whole_query(folder: Path, arrived: list[Measured]) -> None:

@@ -26,6 +26,7 @@ def run(tasks: int, partitions: int) -> tuple[Sequence[object], Sequence[object]
     return sorted(task.store(STORE)), sorted((o.key, repr(o.value), o.timestamp) for o in task.outputs)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("tasks", "partitions"), [(1, 5), (2, 4), (4, 4)])
 def test_number_of_tasks_and_partitions_changes_nothing(tasks: int, partitions: int) -> None:
     assert run(tasks, partitions) == run(1, 1)

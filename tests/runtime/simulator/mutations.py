@@ -140,13 +140,13 @@ MUTATIONS = (
 @contextmanager
 def broken(mutation: Mutation) -> Iterator[None]:
     """Break a rule for a while."""
-    kept = [(owner, name, owner.__dict__[name]) for owner, name, _ in mutation.replaced]
+    originals = [(owner, name, owner.__dict__[name]) for owner, name, _ in mutation.replaced]
     try:
         for owner, name, replacement in mutation.replaced:
             setattr(owner, name, replacement)
         yield
     finally:
-        for owner, name, original in kept:
+        for owner, name, original in originals:
             setattr(owner, name, original)
 
 

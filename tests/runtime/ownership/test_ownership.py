@@ -1,0 +1,43 @@
+"""No order of steps and faults breaks the ownership protocol, and each of its rules is needed."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import pytest
+
+from tests.runtime.ownership.model import Rules
+from tests.runtime.ownership.search import explore
+
+RULES = [field.name for field in fields(Rules)]
+
+
+def test_no_three_faults_break_a_group_of_two_drivers() -> None:
+    result = explore(groups=1, faults=3, commits=2)
+    assert (result.violation, result.trace) == ("", ())
+    assert result.states > 4_000
+
+
+@pytest.mark.long
+def test_no_fault_breaks_two_groups_that_share_their_executors() -> None:
+    result = explore(groups=2, faults=1, commits=1)
+    assert (result.violation, result.trace) == ("", ())
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_each_rule_is_needed(rule: str) -> None:
+    result = explore(groups=1, faults=3, commits=2, rules=replace(Rules(), **{rule: False}))
+    assert result.violation
+    assert result.trace
+
+
+def test_without_faults_two_drivers_alone_need_the_broker_s_fence_and_the_order_of_an_opening() -> None:
+    needed = {
+        rule: bool(explore(groups=1, faults=0, commits=2, rules=replace(Rules(), **{rule: False})).violation)
+        for rule in RULES
+    }
+    assert {rule for rule, is_needed in needed.items() if is_needed} == {
+        "broker_fences",
+        "fence_before_replay",
+        "snapshot_between_commits",
+    }
