@@ -34,9 +34,25 @@ class Group(NamedTuple):
     snapshots: tuple[int, ...] = (0, 0)
 
 
+UNLIMITED = -1
+
+
 class State(NamedTuple):
+    """All groups, and how many faults may still happen (or UNLIMITED)."""
+
     groups: tuple[Group, ...]
     faults: int
+
+    def after(self, at: int, group: Group, cost: int) -> State:
+        """Return the state in which one group has changed. Groups are alike, so their order does not matter."""
+        groups = tuple(sorted((*self.groups[:at], group, *self.groups[at + 1 :])))
+        return State(groups, self.left_after(cost))
+
+    def left_after(self, cost: int) -> int:
+        return UNLIMITED if self.faults == UNLIMITED else self.faults - cost
+
+    def allows(self, cost: int) -> bool:
+        return self.faults == UNLIMITED or cost <= self.faults
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +78,12 @@ def steps(state: State, rules: Rules, commits: int) -> Iterator[tuple[str, State
     """
     for at, group in enumerate(state.groups):
         for name, cost, changed in _steps_of_group(group, rules, commits):
-            if cost <= state.faults:
-                groups = tuple(sorted((*state.groups[:at], changed, *state.groups[at + 1 :])))
-                yield name, State(groups, state.faults - cost)
+            if state.allows(cost):
+                yield name, state.after(at, changed, cost)
     for driver in range(2):
-        if state.faults and any(group.workers[driver].phase != "none" for group in state.groups):
+        if state.allows(1) and any(group.workers[driver].phase != "none" for group in state.groups):
             killed = tuple(sorted(_with(group, driver, Worker()) for group in state.groups))
-            yield f"executor of driver {driver} dies", State(killed, state.faults - 1)
+            yield f"executor of driver {driver} dies", State(killed, state.left_after(1))
 
 
 def _with(group: Group, driver: int, worker: Worker) -> Group:

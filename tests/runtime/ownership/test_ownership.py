@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from tests.runtime.ownership.model import Rules
+from tests.runtime.ownership.model import UNLIMITED, Rules
 from tests.runtime.ownership.search import explore
 
 RULES = [field.name for field in fields(Rules)]
@@ -16,6 +16,12 @@ def test_no_three_faults_break_a_group_of_two_drivers() -> None:
     result = explore(groups=1, faults=3, commits=2)
     assert (result.violation, result.trace) == ("", ())
     assert result.states > 4_000
+
+
+def test_no_number_of_faults_breaks_a_group_and_therefore_any_number_of_groups() -> None:
+    """Groups share only the fault "executor dies", which is to each group the death of its worker."""
+    result = explore(groups=1, faults=UNLIMITED, commits=4)
+    assert (result.violation, result.trace) == ("", ())
 
 
 @pytest.mark.long
