@@ -76,6 +76,11 @@ class MemorySurroundings(GroupSurroundings):
         self._at("open.tailed")
 
 
+def call_here(_seconds: float, call: Callable[[], object]) -> None:
+    """Run a call at once. A thread with a deadline in real time would make a seed depend on the machine's load."""
+    call()
+
+
 def logs(job: Job) -> list[StageLog]:
     """Return the changelogs of each sub-topology."""
     return [stage_log(APPLICATION, part, topology.processor(None)) for part, topology in enumerate(job.topology)]
@@ -109,6 +114,7 @@ def build(environment: Environment, lease: Lease, storage: GroupStorage, at: Cal
             producer,
             Destinations("errors", "late", repartitions, Partitioner(lease.tasks)),
             retries=RetryWatch(environment.monotonic),
+            bounded=call_here,
         ),
         MemorySurroundings(environment, at),
         Pacing(Limits(max_records=9, commit_interval_ms=10), environment.monotonic, environment.read_ahead),

@@ -54,6 +54,7 @@ class GroupProducer:
         timeout: seconds for each call to the broker.
         transaction_seconds: the transaction's timeout.
         retries: watches the producers that `new_producer` makes.
+        bounded: runs a call that may hang, for so many seconds at most. Raises DeadlineExceeded.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class GroupProducer:
         timeout: float = 60.0,
         transaction_seconds: float = 60.0,
         retries: RetryWatch | None = None,
+        bounded: Callable[[float, Callable[[], object]], None] = within,
     ) -> None:
         self._consumer = marker_consumer
         self._new_producer = new_producer
@@ -71,6 +73,7 @@ class GroupProducer:
         self._timeout = timeout
         self._transaction_seconds = transaction_seconds
         self._retries = retries or RetryWatch()
+        self._bounded = bounded
         self._producer: Producer | None = None
 
     @property
@@ -155,7 +158,7 @@ class GroupProducer:
         told = {(topic, partition): (end, p.metadata()) for p in positions for topic, partition, end in p.ends}
         offsets = [TopicPartition(*place, end, metadata) for place, (end, metadata) in told.items()]
         group = self._consumer.consumer_group_metadata()
-        within(_OFFSETS_SECONDS, lambda: producer.send_offsets_to_transaction(offsets, group, self._timeout))
+        self._bounded(_OFFSETS_SECONDS, lambda: producer.send_offsets_to_transaction(offsets, group, self._timeout))
 
     def discard(self) -> None:
         """Give up what the last attempt left behind: `fence` comes next."""

@@ -1,0 +1,15 @@
+"""Forty short runs with late requests and other faults equal undisturbed ones (the long runs are elsewhere)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.runtime.simulator.outcome import faults
+from tests.runtime.simulator.world import Setup
+
+SHORT = Setup("sum", 2, 2, records=16, trouble=0.05, turns=40, late_ends=0.2)
+
+
+@pytest.mark.parametrize("first", range(0, 40, 10))
+def test_ten_seeds(first: int) -> None:
+    assert [(seed, fault) for seed in range(first, first + 10) for fault in faults(SHORT, seed)[1]] == []
