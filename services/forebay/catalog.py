@@ -14,6 +14,7 @@ from forebay.job import Matched, load_job, matched_topics
 from forebay.limits import CHANGELOG_MAX_BYTES, DELETE_RETENTION, DELETE_RETENTION_MS, SIDE_MAX_BYTES
 from forebay.names import check_name
 from forebay.plugins import ATTRIBUTE, GROUP, VARIABLE, Named, PluginError, attribute_of, named, package_of
+from forebay.spelling import did_you_mean
 
 TIMESTAMPS: Mapping[str, str] = MappingProxyType(
     {"message.timestamp.type": "CreateTime", "message.timestamp.after.max.ms": str(2**63 - 1)}
@@ -229,7 +230,8 @@ def find_service(name: str) -> Service:
         service = _brought(point)
         if service.name == name:
             return service.matched(matched_topics(service.job))
-    raise UnknownService(f"there is no service {name!r}: {_choice(all_services())}")
+    table = all_services()
+    raise UnknownService(f"there is no service {name!r}{did_you_mean(name, table) or ': ' + _choice(table)}")
 
 
 def _brought(point: Named) -> Service:

@@ -35,7 +35,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["user_activity", "--malformed", "2"], "2.0 is not in the range 0<=x<=1"),
         (["user_activity", "--malformed", "0.5", "--duplicates", "0.5"], "make more than 0.9 together"),
         (["user_activity", "--start", "yesterday"], "'yesterday' is no time: give milliseconds since the epoch"),
-        (["user_activity", "--speed", "3"], "forebay produce has no option --speed; its options are --rate"),
+        (["user_activity", "--speed", "3"], "forebay produce has no option --speed"),
     ],
 )
 def test_wrong_usage_is_refused(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

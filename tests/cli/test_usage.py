@@ -81,16 +81,64 @@ def test_every_option_names_its_environment_variable(command: str, capsys: pytes
         assert f"env var: {variable}" in text
 
 
-def test_an_unknown_command_is_refused_with_the_valid_ones(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli_main.run(["upp"]) == 2
-    assert capsys.readouterr().err == (
-        f"error: no command 'upp'; the commands are {', '.join(COMMANDS)}. See `forebay --help`.\n"
-    )
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (["upp"], "'up'"),
+        (["stop"], "'down'"),
+        (["Topic"], "'topics'"),
+        (["topics", "crate"], "'create'"),
+        (["errors", "re-play"], "'replay'"),
+        (["ksml", "chek"], "'check'"),
+        (["run", "user_sessions"], "'user-sessions'"),
+        (["topology", "Order-Store"], "'order-stores'"),
+        (["run", "user-sessions", "--bootstrap-server", "b:1"], "'--bootstrap-servers'"),
+        (["up", "--prot", "1"], "'--broker-port'"),
+        (["help", "rum"], "'run'"),
+    ],
+)
+def test_a_misspelt_name_is_answered_with_the_one_that_was_meant(
+    given: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli_main.run(given) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"; did you mean {meant}? See `forebay" in line
+    assert len(line) < 150
 
 
-def test_an_unknown_option_is_refused_with_the_valid_ones(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli_main.run(["up", "--prot", "1"]) == 2
-    assert "forebay up has no option --prot; its options are --home, --broker-port" in capsys.readouterr().err
+@pytest.mark.parametrize("given", [["xyzzy"], ["run", "user-sessions", "--xyzzy"]])
+def test_a_name_that_is_like_no_other_is_answered_without_long_lists(
+    given: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli_main.run(given) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "--help`." in line
+    assert len(line) < 100
+
+
+def test_a_few_commands_are_all_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli_main.run(["topics", "xyzzy"]) == 2
+    assert "no command 'xyzzy'; the commands are " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["run"], ["topics", "create"], ["ksml", "check"], []])
+def test_help_of_a_command_is_shown_as_by_its_option(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli_main.run([*command, "--help"]) == 0
+    expected = capsys.readouterr().out
+    assert cli_main.run(["help", *command]) == 0
+    assert capsys.readouterr().out == expected
+
+
+def test_help_of_what_a_command_does_not_have_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli_main.run(["help", "run", "now"]) == 2
+    assert "forebay run has no commands, so no 'now'" in capsys.readouterr().err
+
+
+def test_version_is_a_command_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli_main.run(["--version"]) == 0
+    expected = capsys.readouterr().out
+    assert cli_main.run(["version"]) == 0
+    assert capsys.readouterr().out == expected
 
 
 @pytest.mark.parametrize("value", ["abc", "0", "70000"])

@@ -8,13 +8,14 @@ import click
 
 from forebay.catalog import Service
 from forebay.cli.connection import connect, connection_options
+from forebay.cli.lazy import CommandGroup
 from forebay.cli.names import named, service_argument, topics_option
 from forebay.kafka.admin import TopicAdmin
 from forebay.kafka.errors import TopicMissing
 from forebay.runtime.error_replay import ErrorReplay, Replayed
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def errors() -> None:
     """Deal with records that could not be used: those of a job's .errors topic."""
 

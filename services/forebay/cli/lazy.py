@@ -8,6 +8,24 @@ from typing import Any
 
 import click
 
+from forebay.spelling import did_you_mean
+
+OTHER_WORDS = {
+    "stop": "down",
+    "start": "up",
+    "launch": "run",
+    "consume": "tail",
+    "list": "services",
+    "ls": "services",
+    "init": "new",
+    "send": "produce",
+    "validate": "check",
+    "query": "queries",
+    "scale": "rescale",
+    "ui": "console",
+}
+"""Words that other tools use, and this one's command for the same."""
+
 
 @dataclass(frozen=True, slots=True)
 class LazyCommand:
@@ -24,7 +42,31 @@ class LazyCommand:
         return command
 
 
-class LazyGroup(click.Group):
+class CommandGroup(click.Group):
+    """A group that answers an unknown command with the one that was probably meant."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command. An unknown one is refused with the nearest name, or with all if they are few."""
+        names = self.list_commands(ctx)
+        if args and args[0] not in names and not args[0].startswith("-"):
+            raise click.UsageError(f"no command {args[0]!r}{_meant(args[0], names)}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def _meant(name: str, names: list[str]) -> str:
+    other = OTHER_WORDS.get(name.lower(), "")
+    if other in names:
+        return f"; did you mean {other!r}?"
+    few = f"; the commands are {', '.join(names)}" if len(names) <= _FEW else ""
+    return did_you_mean(name, names) or few
+
+
+_FEW = 8
+
+
+class LazyGroup(CommandGroup):
     """Loads its commands from a table; every option's help names its environment variable."""
 
     def __init__(self, *arguments: Any, lazy_commands: dict[str, LazyCommand], **settings: Any) -> None:
@@ -43,14 +85,6 @@ class LazyGroup(click.Group):
         command = entry.load()
         _show_environment(command)
         return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; an unknown one is refused with the valid ones named."""
-        if args and args[0] not in self._table and not args[0].startswith("-"):
-            raise click.UsageError(f"no command {args[0]!r}; the commands are {', '.join(self._table)}.", ctx)
-        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands' lines from the table, without importing them."""

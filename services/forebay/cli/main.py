@@ -47,6 +47,8 @@ COMMANDS = {
     "standby": LazyCommand("forebay.cli.standby:standby", "Keep warm copies of a job's state."),
     "store": LazyCommand("forebay.cli.store:store", "Convert stores whose declaration changed."),
     "reset": LazyCommand("forebay.cli.reset:reset", "Delete a service's state and outputs (asks first)."),
+    "help": LazyCommand("forebay.cli.help:show_help", "Show the help of a command."),
+    "version": LazyCommand("forebay.cli.help:version", "Print Forebay's version."),
 }
 if find_spec("forebay.conformance") is not None:  # in a checkout: the wheel has no case runner
     COMMANDS["conformance"] = LazyCommand(

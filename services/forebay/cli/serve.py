@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 from rich.console import Console
 
+from forebay.cli.lazy import CommandGroup
 from forebay.cli.options import home_option
 from forebay.platform.broker_settings import Listeners, read_properties
 from forebay.platform.progress import progress_for
@@ -21,7 +22,7 @@ def _port(name: str, default: int, text: str) -> Callable[[Command], Command]:
     return click.option(name, type=click.IntRange(0, 65_535), default=default, help=text)
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def serve() -> None:
     """Run the broker or the registry in the foreground, reachable from other machines.
 

@@ -11,6 +11,7 @@ from forebay.catalog import Service
 from forebay.cli.application import ENDING, application_of, run_until_told
 from forebay.cli.connection import connect, connection_options
 from forebay.cli.job_options import ending_job_options, engine_fields
+from forebay.cli.lazy import CommandGroup
 from forebay.cli.names import named, service_argument
 from forebay.kafka.settings import KafkaSettings
 from forebay.kafka.topic_config import set_topic_config
@@ -19,7 +20,7 @@ from forebay.runtime.upgrades import TopicChange, forecast, needed_settings
 from forebay.stores.kinds import OnChange
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def store() -> None:
     """Convert stores whose declaration changed."""
 

@@ -10,6 +10,7 @@ import click
 
 from forebay.catalog import Service, Topic, all_services
 from forebay.cli.connection import connect, connection_options
+from forebay.cli.lazy import CommandGroup
 from forebay.cli.names import named, services_argument, topics_option
 from forebay.cli.options import json_option
 from forebay.kafka.admin import TopicAdmin
@@ -34,7 +35,7 @@ def _options(command: Command) -> Command:
     return connection_options(command)
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def topics() -> None:
     """Create and describe the services' topics: inputs, outputs, errors, late records, changelogs.
 

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import click
 
+from forebay.spelling import did_you_mean
+
+_FEW = 6
+"""Up to so many options are listed when none is similar to an unknown one."""
+
 
 def explain(error: click.UsageError) -> str:
-    """Return one line: the fault, the valid options if one was unknown, and where to read on."""
+    """Return one line: the fault, the option that was probably meant if one was unknown, and where to read on."""
     context = error.ctx
     message = error.format_message().rstrip(".")
     path = context.command_path if context else "forebay"
     if isinstance(error, click.NoSuchOption) and context:
         options = [name for parameter in context.command.get_params(context) for name in _long_names(parameter)]
-        message = f"{path} has no option {error.option_name}; its options are {', '.join(options)}"
+        message = f"{path} has no option {error.option_name}{_meant(error.option_name, options)}"
     if isinstance(error, click.BadParameter) and error.param and isinstance(error.param.type, click.IntRange):
         message += f" (a whole number{_range(error.param.type)})"
-    return f"{message}. See `{path} --help`."
+    end = "" if message.endswith("?") else "."
+    return f"{message}{end} See `{path} --help`."
+
+
+def _meant(name: str, options: list[str]) -> str:
+    few = f"; its options are {', '.join(options)}" if len(options) <= _FEW else ""
+    return did_you_mean(name, options) or few
 
 
 def _range(numbers: click.IntRange) -> str:

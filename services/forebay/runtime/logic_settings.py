@@ -8,6 +8,7 @@ from typing import Any
 
 from forebay.catalog import Service
 from forebay.job import load_job
+from forebay.spelling import did_you_mean
 
 
 class WrongSettings(ValueError):
@@ -22,8 +23,8 @@ def parse_logic(service: Service, given: Mapping[str, str]) -> dict[str, Any]:
     parsed: dict[str, Any] = {}
     for name, text in given.items():
         if name not in names:
-            known = f"choose from {', '.join(names)}" if names else "it has none"
-            raise WrongSettings(f"{service.name} has no setting {name!r}: {known}")
+            known = f": choose from {', '.join(names)}" if names else ": it has none"
+            raise WrongSettings(f"{service.name} has no setting {name!r}{did_you_mean(name, names) or known}")
         wanted = type(getattr(defaults, name))
         try:
             parsed[name] = wanted(text)

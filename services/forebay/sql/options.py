@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from forebay.names import IllegalName, check_name
+from forebay.spelling import did_you_mean
 from forebay.sql.catalog import HEADERS, NAMED, Encoding, Header, Named, Source, Wanted, Windowing, kind_of
 from forebay.sql.datetimes.read import reader_of
 from forebay.sql.errors import Place, SqlError
@@ -51,9 +52,8 @@ def checked(given: Options, place: Place) -> Options:
     """Return the options with values of their types. Raises SqlError for what does not exist, or has no effect."""
     for name in given:
         if name not in _KNOWN:
-            raise SqlError(
-                given.place_of(name, place), f"there is no option {name}: write one of {', '.join(sorted(_KNOWN))}"
-            )
+            choice = did_you_mean(name, sorted(_KNOWN)) or f": write one of {', '.join(sorted(_KNOWN))}"
+            raise SqlError(given.place_of(name, place), f"there is no option {name}{choice}")
     if "FORMAT" in given and ({"KEY_FORMAT", "VALUE_FORMAT"} & given.keys()):
         raise SqlError(place, "FORMAT stands for both KEY_FORMAT and VALUE_FORMAT: write it, or those two")
     if "CLEANUP_POLICY" in given:

@@ -1,0 +1,46 @@
+"""Guess which name was meant by one that does not exist."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the known name that was probably meant, or "" if none is similar.
+
+    Capital letters, underscores and leading hyphens make no difference. A word that is a whole part of a longer name is
+    compared with that part too, so that `--prot` finds `--broker-port`.
+    """
+    names = list(known)
+    wanted = _plain(name)
+    if not wanted:
+        return ""
+    ranked = sorted(names, key=lambda candidate: -_likeness(wanted, _plain(candidate)))
+    if ranked and _likeness(wanted, _plain(ranked[0])) >= _SIMILAR:
+        return ranked[0]
+    return ""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return "; did you mean 'other'?" for the known name that is nearest, or "" if none is similar."""
+    found = nearest(name, known)
+    return f"; did you mean {found!r}?" if found else ""
+
+
+_SIMILAR = 0.65
+_PART = 0.95
+"""A part of a name counts a little less than the whole name."""
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "-").strip("-")
+
+
+def _likeness(wanted: str, candidate: str) -> float:
+    parts = [_ratio(wanted, part) * _PART for part in candidate.split("-")]
+    return max([_ratio(wanted, candidate), *parts])
+
+
+def _ratio(left: str, right: str) -> float:
+    return difflib.SequenceMatcher(None, left, right).ratio()
