@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from forebay.builder.deferral import pass_all
@@ -28,6 +29,7 @@ from forebay.time.windows import SlidingWindows, UnlimitedWindows
 
 AnyWindows = Windows | SlidingWindows | SessionWindows
 AnyFold = Fold[Any, Any]
+_GiveFinals = Callable[[Iterable[WindowResult[Any]], Context[Any]], None]
 
 
 class _Aggregate(Protocol):
@@ -106,10 +108,19 @@ def windowed_aggregate(
         first = operators[0]
 
         def on_timer(_timer: Timer, ctx: Context[Any]) -> None:
-            _give_finals(first.close(ctx.closing_time), emission, out, ctx)
+            give_finals(first.close(ctx.closing_time), ctx)
             closing.fired(ctx, first.next_close())
 
-        flows = tuple(_folding_in_windows(each, closing, emission, out) for each in operators)
+        def give_finals(finals: Iterable[WindowResult[Any]], ctx: Context[Any]) -> None:
+            # Each is processed on its own: one that fails must not be due again with every later record.
+            for each in finals:
+                bound.apart(Timer(each.timestamp, closing.timer, each.key), partial(give_final, each), ctx)
+
+        def give_final(final: WindowResult[Any], ctx: Context[Any]) -> None:
+            # It changes nothing if it was given as an update before.
+            _give((final,), (final.value,) if emission is Emission.BOTH else (), out, ctx)
+
+        flows = tuple(_folding_in_windows(each, closing, give_finals, out) for each in operators)
         return Made(flows, closing.timer, on_timer)
 
     return Node(
@@ -129,7 +140,7 @@ def windowed_aggregate(
     )
 
 
-def _folding_in_windows(operator: _Aggregate, closing: Closing, emission: Emission, out: Flow) -> Flow:
+def _folding_in_windows(operator: _Aggregate, closing: Closing, give_finals: _GiveFinals, out: Flow) -> Flow:
     def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
         if key is None or value is None:
             return
@@ -139,14 +150,9 @@ def _folding_in_windows(operator: _Aggregate, closing: Closing, emission: Emissi
         if outcome.closes_at is not None:
             closing.watch(ctx, outcome.closes_at)
         _give(outcome.updates, outcome.before, out, ctx)
-        _give_finals(outcome.finals, emission, out, ctx)
+        give_finals(outcome.finals, ctx)
 
     return flow
-
-
-def _give_finals(finals: Sequence[WindowResult[Any]], emission: Emission, out: Flow, ctx: Context[Any]) -> None:
-    """Pass final results on: what was given as an update before changes nothing."""
-    _give(finals, [each.value for each in finals] if emission is Emission.BOTH else (), out, ctx)
 
 
 def _give(results: Iterable[WindowResult[Any]], before: Sequence[Any], out: Flow, ctx: Context[Any]) -> None:

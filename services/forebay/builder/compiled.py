@@ -6,6 +6,7 @@ import copy
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from forebay.builder.components import Component
@@ -266,7 +267,8 @@ class CompiledSubTopology(Processor[Any, Any]):
         for punctuation, node in self._punctuated:
             on_wall_clock = self._made[node].on_wall_clock
             if punctuation.is_due(now) and on_wall_clock is not None:
-                on_wall_clock(now, ctx)
+                # One that fails keeps no other from its turn.
+                self.apart(Timer(now, "wall clock", ""), partial(on_wall_clock, now), ctx)
 
     def on_timer(self, timer: Timer, ctx: Context[Any]) -> None:
         for name, node in self._timers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from forebay.builder.graph import Bound, Flow, Kind, Made, Node, TopologyError
@@ -10,12 +11,12 @@ from forebay.builder.views import AsOf
 from forebay.formats import Format
 from forebay.operators.closing import Closing
 from forebay.operators.results import Alone, Join, Result
-from forebay.operators.stream_stream import StreamStreamJoin
+from forebay.operators.stream_stream import StreamStreamJoin, Unmatched
 from forebay.operators.stream_table import StreamTableJoin
 from forebay.operators.table import LatestByTimestamp, Table
 from forebay.operators.waiting import Waiting
 from forebay.processor.api import Context, Timer
-from forebay.stores.buffers import JoinBuffer
+from forebay.stores.buffers import Buffered, JoinBuffer
 from forebay.stores.materialized import beside
 from forebay.stores.versioned import VersionedKeyValueStore
 from forebay.stores.window import Duplicates, WindowStore
@@ -56,10 +57,30 @@ def with_table(
         held = Waiting(join, f"grace over: {waiting}")
 
         def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
-            give(held.process(key, value, timestamp, ctx), out, ctx)
+            joined = join.accept(key, value, timestamp)
+            if joined is not None:
+                give(joined, out, ctx)
+            elif not bound.after_record(Timer(timestamp, held.timer, ""), release, ctx):
+                give_each(join.take(timestamp), ctx)
+            held.watch(ctx)
 
-        joining = _of_history(own, flow) if grace_ms else at_once
-        return Made((joining,), held.timer, lambda _timer, ctx: give(held.fired(ctx), out, ctx))
+        def release(ctx: Context[Any]) -> None:
+            give_each(join.take(join.stream_time), ctx)
+            held.watch(ctx)
+
+        def give_each(records: Iterable[Buffered[Any]], ctx: Context[Any]) -> None:
+            # Each is joined on its own: one that fails must not wait on, to fail every later record.
+            for each in records:
+                bound.apart(Timer(each.time, held.timer, each.key), partial(give_one, each), ctx)
+
+        def give_one(record: Buffered[Any], ctx: Context[Any]) -> None:
+            give(join.join(record), out, ctx)
+
+        def on_timer(_timer: Timer, ctx: Context[Any]) -> None:
+            give_each(held.take(ctx), ctx)
+            held.watch(ctx)
+
+        return Made((_of_history(own, flow) if grace_ms else at_once,), held.timer, on_timer)
 
     return Node(
         Kind.STEP,
@@ -189,16 +210,26 @@ def with_stream(
             if due is not None:
                 closing.watch(ctx, due)
 
+        def release(ctx: Context[Any]) -> None:
+            # Each is joined on its own: one that fails must not be due again with every later record.
+            for each in join.take_unmatched(ctx.closing_time):
+                bound.apart(Timer(each.time, closing.timer, each.key), partial(give_one, each), ctx)
+
+        def give_one(unmatched: Unmatched[Any, Any], ctx: Context[Any]) -> None:
+            give((join.join_alone(unmatched),), out, ctx)
+
         def on_left(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            release(ctx)
             give(join.on_left(key, value, timestamp, ctx.closing_time), out, ctx)
             watch(ctx)
 
         def on_right(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
+            release(ctx)
             give(join.on_right(key, value, timestamp, ctx.closing_time), out, ctx)
             watch(ctx)
 
         def on_timer(_timer: Timer, ctx: Context[Any]) -> None:
-            give(join.release(ctx.closing_time), out, ctx)
+            release(ctx)
             closing.fired(ctx, join.next_release())
 
         return Made((on_left, on_right), closing.timer, on_timer)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable, Iterator
-from typing import Generic, TypeVar
+from collections.abc import Callable
+from typing import Generic, NamedTuple, TypeVar
 
 from forebay.operators.results import Alone, Join, Result
 from forebay.stores.buffers import JoinBuffer
@@ -15,6 +14,15 @@ from forebay.time.windows import JoinWindows
 L = TypeVar("L")
 R = TypeVar("R")
 O = TypeVar("O")  # noqa: E741
+
+
+class Unmatched(NamedTuple, Generic[L, R]):
+    """A record of one side that found no partner. Time in ms."""
+
+    time: int
+    key: str
+    left: L | None
+    right: R | None
 
 
 class StreamStreamJoin(Generic[L, R, O]):
@@ -101,11 +109,20 @@ class StreamStreamJoin(Generic[L, R, O]):
 
     def release(self, now: int) -> list[Result[O]]:
         """Return results for records whose window closed without a partner: by time, left side first, then key."""
+        return [self.join_alone(unmatched) for unmatched in self.take_unmatched(now)]
+
+    def take_unmatched(self, now: int) -> list[Unmatched[L, R]]:
+        """Take the records out whose window closed without a partner: by time, left side first, then key."""
         until = now - self._windows.grace_ms - 1
-        after, before = until - self._windows.after_ms, until - self._windows.before_ms
-        left = self._alone(self._left_waiting, after, 0, lambda value: self._joiner(value, None))
-        right = self._alone(self._right_waiting, before, 1, lambda value: self._joiner(None, value))
-        return [result for _, _, result in heapq.merge(left, right, key=lambda found: found[:2])]
+        left = () if self._left_waiting is None else self._left_waiting.release(until - self._windows.after_ms)
+        right = () if self._right_waiting is None else self._right_waiting.release(until - self._windows.before_ms)
+        unmatched: list[Unmatched[L, R]] = [Unmatched(each.time, each.key, each.value, None) for each in left]
+        unmatched += [Unmatched(each.time, each.key, None, each.value) for each in right]
+        return sorted(unmatched, key=lambda each: each.time)
+
+    def join_alone(self, unmatched: Unmatched[L, R]) -> Result[O]:
+        """Return the result of a record without a partner."""
+        return Result(unmatched.key, self._joiner(unmatched.left, unmatched.right), unmatched.time)
 
     def next_release(self) -> int | None:
         """Return the closing time (ms) at which the first waiting record gets a result of its own; None: none waits.
@@ -116,15 +133,6 @@ class StreamStreamJoin(Generic[L, R, O]):
         found = [(side.first_time(), after) for side, after in reach if side is not None]
         due = [first + after + self._windows.grace_ms + 1 for first, after in found if first is not None]
         return min(due, default=None)
-
-    @staticmethod
-    def _alone(
-        waiting: JoinBuffer[L] | JoinBuffer[R] | None, until: int, side: int, join: Callable[..., O]
-    ) -> Iterator[tuple[int, int, Result[O]]]:
-        if waiting is None:
-            return
-        for found in waiting.release(until):
-            yield found.time, side, Result(found.key, join(found.value), found.time)
 
 
 V = TypeVar("V")

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from forebay.operators.results import Join, Result
 from forebay.operators.table import Table
-from forebay.stores.buffers import JoinBuffer
+from forebay.stores.buffers import Buffered, JoinBuffer
 
 L = TypeVar("L")
 R = TypeVar("R")
@@ -47,7 +47,12 @@ class StreamTableJoin(Generic[L, R, O]):
         self._grace_ms = grace_ms
 
     def process(self, key: str | None, value: L | None, timestamp: int) -> list[Result[O]]:
-        """Join one stream record (ms); give it, and those that waited until now. A null value is ignored."""
+        """Join one stream record (ms); return it, and those that waited until now. A null value is ignored."""
+        results = self.accept(key, value, timestamp)
+        return self.release(timestamp) if results is None else results
+
+    def accept(self, key: str | None, value: L | None, timestamp: int) -> list[Result[O]] | None:
+        """Join one stream record (ms) that need not wait; None: it waits. A null value is ignored."""
         if value is None or (key is None and self._kind is Join.INNER):
             return []
         if key is None:
@@ -58,17 +63,20 @@ class StreamTableJoin(Generic[L, R, O]):
         if timestamp < until:
             return self._join(key, value, timestamp)
         self._buffer.append(timestamp, key, value)
-        return self.release(timestamp)
+        self._buffer.advance(timestamp)
+        return None
 
     def release(self, time: int) -> list[Result[O]]:
-        """Move the stream's time on to `time` (ms, for a stream that is idle); give what has waited long enough."""
-        if self._buffer is None:
-            return []
-        until = self._buffer.advance(time) - self._grace_ms
-        results: list[Result[O]] = []
-        for waiting in self._buffer.release(until):
-            results += self._join(waiting.key, waiting.value, waiting.time)
-        return results
+        """Move the stream's time on to `time` (ms, for a stream that is idle); join what has waited long enough."""
+        return [result for waiting in self.take(time) for result in self.join(waiting)]
+
+    def take(self, time: int) -> list[Buffered[L]]:
+        """Move the stream's time on to `time` (ms); take the records out that have waited long enough."""
+        return [] if self._buffer is None else self._buffer.release(self._buffer.advance(time) - self._grace_ms)
+
+    def join(self, waiting: Buffered[L]) -> list[Result[O]]:
+        """Join a record that has waited."""
+        return self._join(waiting.key, waiting.value, waiting.time)
 
     @property
     def stream_time(self) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar
 
-from forebay.operators.results import Result
 from forebay.operators.stream_table import StreamTableJoin
 from forebay.processor.api import Context
+from forebay.stores.buffers import Buffered
 
 L = TypeVar("L")
 R = TypeVar("R")
@@ -29,19 +29,12 @@ class Waiting(Generic[L, R, O]):
         self.join = join
         self.timer = timer
 
-    def process(self, key: str | None, value: L | None, timestamp: int, ctx: Context[Any]) -> list[Result[O]]:
-        """Join one stream record (ms), or keep it; give what need not wait any longer."""
-        results = self.join.process(key, value, timestamp)
-        self._set(ctx)
-        return results
+    def take(self, ctx: Context[Any]) -> list[Buffered[L]]:
+        """Take the records out that have waited long enough, by the stream's time and the time it has been idle."""
+        return self.join.take(self.join.stream_time + ctx.closing_time - ctx.current_stream_time)
 
-    def fired(self, ctx: Context[Any]) -> list[Result[O]]:
-        """Return what has waited long enough by the stream's time and the time idle since."""
-        results = self.join.release(self.join.stream_time + ctx.closing_time - ctx.current_stream_time)
-        self._set(ctx)
-        return results
-
-    def _set(self, ctx: Context[Any]) -> None:
+    def watch(self, ctx: Context[Any]) -> None:
+        """Set the timer for the first record that waits."""
         due = self.join.next_release()
         if due is not None:
             ctx.schedule(
