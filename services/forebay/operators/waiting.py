@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar
 
+from forebay.operators.results import Result
 from forebay.operators.stream_table import StreamTableJoin
 from forebay.processor.api import Context
 from forebay.stores.buffers import Buffered
@@ -28,6 +29,18 @@ class Waiting(Generic[L, R, O]):
     def __init__(self, join: StreamTableJoin[L, R, O], timer: str) -> None:
         self.join = join
         self.timer = timer
+
+    def process(self, key: str | None, value: L | None, timestamp: int, ctx: Context[Any]) -> list[Result[O]]:
+        """Join one stream record (ms), or keep it; return what need not wait any longer."""
+        results = self.join.process(key, value, timestamp)
+        self.watch(ctx)
+        return results
+
+    def fired(self, ctx: Context[Any]) -> list[Result[O]]:
+        """Join what has waited long enough; call it when the timer fires."""
+        results = [result for waiting in self.take(ctx) for result in self.join.join(waiting)]
+        self.watch(ctx)
+        return results
 
     def take(self, ctx: Context[Any]) -> list[Buffered[L]]:
         """Take the records out that have waited long enough, by the stream's time and the time it has been idle."""
