@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from confluent_kafka import TopicPartition
@@ -62,6 +63,40 @@ def test_starting_running_and_waiting() -> None:
     console.close()
 
 
+@pytest.mark.parametrize("exit_code", [0, 1])
+def test_a_job_that_ended_says_so_and_shows_no_figures(exit_code: int) -> None:
+    job = Job()
+    console = Console([job])
+    job.tells(1, at=1)
+    assert state_of(console)[0] == "running"
+    before_ms = time.time_ns() // 1_000_000
+    job.health.ended("no such topic", exit_code)
+    job.health.working()
+    job.health.failing("a report that comes after the end")
+    assert state_of(console) == ("ended", "no such topic")
+    (shown,) = console.get("/api/jobs")[1]["jobs"]
+    assert shown["exit_code"] == exit_code
+    assert shown["since_ms"] >= before_ms
+    figures = ("in", "out", "lag", "errors", "late", "p50", "p99", "rows", "bytes", "errors_total", "late_total")
+    assert {shown[name] for name in figures} == {None}
+    assert console.get("/api/jobs/user-sessions")[1]["tasks"] == []
+    console.close()
+    job.close()
+
+
+def test_a_job_s_state_has_a_beginning_that_later_looks_keep() -> None:
+    job = Job()
+    console = Console([job])
+    job.tells(1, at=1)
+    console.look(NOW)
+    job.health.failing("the broker is away")
+    for seconds in (2, 4):
+        console.look(NOW + seconds)
+        assert console.get("/api/jobs")[1]["jobs"][0]["since_ms"] == NOW_MS + 2_000
+    console.close()
+    job.close()
+
+
 class Told:
     """Reports that the test gives (a `ReportReader`)."""
 
@@ -80,6 +115,7 @@ def test_a_job_without_a_page_is_known_by_its_tasks_reports() -> None:
     watcher = JobWatcher(WatchedJob(service, service.name), reader, Restores())  # type: ignore[arg-type]
     watcher.look(NOW, 0)
     assert "no task has told anything yet" in watcher.overview(NOW)["reason"]
+    assert watcher.overview(NOW)["state"] == "never"
     for seconds in (0, 2):
         count = 100 + 50 * seconds
         figures = TaskFigures(

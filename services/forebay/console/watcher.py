@@ -6,6 +6,7 @@ import json
 import logging
 import threading
 import time
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -30,6 +31,25 @@ class State(Enum):
     STARTING = "starting"
     TROUBLE = "trouble"
     DOWN = "down"
+    ENDED = "ended"
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one look at a job found.
+
+    Args:
+        moment: its figures; None if it has none now.
+        since_ms: since when it is so, ms since the epoch, if the job tells it; 0 if not.
+        exit_code: of a job that ended.
+    """
+
+    state: State
+    reason: str
+    moment: Moment | None = None
+    since_ms: int = 0
+    exit_code: int | None = None
 
 
 class JobWatcher:
@@ -48,7 +68,8 @@ class JobWatcher:
         self._reported = ReportedMetrics(job.name)
         self._recent = Recent()
         self._lock = threading.Lock()
-        self._state, self._reason = State.STARTING, "not looked at yet"
+        self._seen_now = Seen(State.STARTING, "not looked at yet")
+        self._since_ms = 0
         self._seen_at = 0.0
 
     def watch(self, stop: threading.Event) -> None:
@@ -67,9 +88,12 @@ class JobWatcher:
         Args:
             now_s: seconds since the epoch; at_s: monotonic.
         """
-        state, reason, moment = self._seen(now_s, at_s)
+        seen = self._seen(now_s, at_s)
+        moment = seen.moment
         with self._lock:
-            self._state, self._reason = state, reason
+            if seen.since_ms or seen.state is not self._seen_now.state or not self._since_ms:
+                self._since_ms = seen.since_ms or int(now_s * 1000)
+            self._seen_now = seen
             if moment is None:
                 self._recent.clear()
                 return
@@ -79,7 +103,7 @@ class JobWatcher:
             if rates:
                 self.ring.put(now_s, {**_headline(rates, moment), **self._latencies()})
 
-    def _seen(self, now_s: float, at_s: float) -> tuple[State, str, Moment | None]:
+    def _seen(self, now_s: float, at_s: float) -> Seen:
         try:
             if not self.job.page:
                 return self._by_reports(now_s, at_s)
@@ -87,27 +111,31 @@ class JobWatcher:
             moment = moment_of(text, self.job.name, at_s)
             _, told = page(f"{self.job.page}/readyz")
             verdict = json.loads(told)
+            if "ended" in verdict:
+                end = verdict["ended"]
+                return Seen(State.ENDED, str(end["reason"]), None, int(end["at_ms"]), int(end["exit_code"]))
             state = State.RUNNING if verdict["ok"] else State.TROUBLE if moment.figures.commits else State.STARTING
-            return state, str(verdict["reason"]), moment
+            return Seen(state, str(verdict["reason"]), moment)
         except NoAnswer as error:
-            return State.DOWN, f"{self.job.page} does not answer ({error}): is `forebay run {self.job.name}` up?", None
+            return Seen(State.DOWN, f"{self.job.page} does not answer ({error}): is `forebay run {self.job.name}` up?")
         except (ValueError, KeyError, TypeError):
             wrong = f"{self.job.page} answers, but not as a job of Forebay does: give the address of its /metrics"
-            return State.DOWN, wrong, None
+            return Seen(State.DOWN, wrong)
         except Unavailable as error:
-            return State.DOWN, f"{error}: does the broker run?", None
+            return Seen(State.DOWN, f"{error}: does the broker run?")
 
-    def _by_reports(self, now_s: float, at_s: float) -> tuple[State, str, Moment | None]:
+    def _by_reports(self, now_s: float, at_s: float) -> Seen:
         reports = self.reports()
         if not reports.figures:
-            return State.DOWN, f"no task has told anything yet: start it with `forebay run {self.job.name}`", None
+            return Seen(State.NEVER, f"no task has told anything yet: start it with `forebay run {self.job.name}`")
         silent_ms = int(now_s * 1000) - reports.told_at_ms
         if silent_ms > _SILENT_MS:
-            return State.DOWN, f"its tasks told nothing for {silent_ms // 1000} s: start it again, or see its log", None
+            silent = f"its tasks told nothing for {silent_ms // 1000} s: start it again, or see its log"
+            return Seen(State.DOWN, silent, since_ms=reports.told_at_ms)
         moment = moment_of(self._reported.page(reports), self.job.name, at_s)
         if reports.trouble:
-            return State.TROUBLE, reports.trouble, moment
-        return State.RUNNING, "the tasks read and commit", moment
+            return Seen(State.TROUBLE, reports.trouble, moment)
+        return Seen(State.RUNNING, "the tasks read and commit", moment)
 
     def reports(self) -> Reports:
         """Return the tasks' reports as they are now. Raises Unavailable."""
@@ -120,7 +148,7 @@ class JobWatcher:
             Unavailable: the broker does not answer, or a right is missing.
         """
         with self._lock:
-            state = self._state
+            state = self._seen_now.state
         if state is State.RUNNING:
             self._restores.running(self.job.application)
             return []
@@ -135,8 +163,10 @@ class JobWatcher:
                 "name": self.job.name,
                 "application": self.job.application,
                 "summary": self.job.service.summary,
-                "state": self._state.value,
-                "reason": self._reason,
+                "state": self._seen_now.state.value,
+                "reason": self._seen_now.reason,
+                "since_ms": self._since_ms,
+                "exit_code": self._seen_now.exit_code,
                 "seen_ms": int(self._seen_at * 1000),
                 **(dict.fromkeys(("in", "out", "lag", "errors", "late")) if latest is None else self._rates(latest)),
                 **self._latencies(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
@@ -21,6 +21,15 @@ class Verdict:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class End:
+    """How and when a job ended: ms since the epoch, and the exit code that it has where it runs alone."""
+
+    reason: str
+    at_ms: int
+    exit_code: int
+
+
 class Health:
     """Alive while the tasks' loops go on; ready once they have begun.
 
@@ -33,11 +42,17 @@ class Health:
         self._progress = time.monotonic()
         self._ready = False
         self._trouble = ""
+        self._end: End | None = None
+
+    @property
+    def end(self) -> End | None:
+        """How the job ended; None while it runs."""
+        return self._end
 
     @property
     def is_starting(self) -> bool:
         """Whether no task has begun yet, and nothing keeps one from it."""
-        return not self._ready and not self._trouble
+        return not self._ready and not self._trouble and self._end is None
 
     def progressed(self) -> None:
         """Note a sign of life."""
@@ -53,6 +68,11 @@ class Health:
         self._ready, self._trouble = False, reason
         self.progressed()
 
+    def ended(self, reason: str, exit_code: int) -> None:
+        """Note that the job ended, and does not come back in this process."""
+        self._end = End(reason, time.time_ns() // 1_000_000, exit_code)
+        self.progressed()
+
     def alive(self) -> Verdict:
         """Tell whether the job makes progress."""
         silent = time.monotonic() - self._progress
@@ -62,6 +82,8 @@ class Health:
 
     def ready(self) -> Verdict:
         """Tell whether the job reads and writes."""
+        if self._end is not None:
+            return Verdict(False, f"ended: {self._end.reason}")
         if self._trouble:
             return Verdict(False, self._trouble)
         return Verdict(self._ready, "the tasks read and commit" if self._ready else "starting: no task has begun yet")
@@ -75,7 +97,8 @@ def health_page(request: Request, health: Health, registry: CollectorRegistry) -
         case ("healthz",):
             return told(health.alive())
         case ("readyz",):
-            return told(health.ready())
+            end = health.end
+            return told(health.ready(), **({} if end is None else {"ended": asdict(end)}))
         case _:
             return None
 

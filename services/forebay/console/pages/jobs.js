@@ -8,7 +8,7 @@ import { ago, bytes, count, ms, rate, short } from "./units.js";
 const LOOK_MS = 2000;
 const HISTORY_MS = 10000;
 
-const STATES = { running: "running", starting: "starting", trouble: "waiting", down: "down" };
+const STATES = { running: "running", starting: "starting", trouble: "waiting", down: "down", ended: "ended", never: "never started" };
 
 export function badge(job) {
   return h("span", { class: `badge ${job.state}`, title: job.reason }, STATES[job.state] ?? job.state);
@@ -17,8 +17,13 @@ export function badge(job) {
 /** Why a job is not as it should be, and since when; nothing for one that runs. */
 export function trouble(job) {
   if (job.state === "running") return null;
-  const since = job.state === "down" && job.seen_ms ? ` Seen last ${ago(job.seen_ms)}.` : "";
-  return h("p", { class: `reason ${job.state}` }, job.reason + "." + since);
+  return h("p", { class: `reason ${job.state}` }, job.reason + "." + since(job));
+}
+
+function since(job) {
+  if (job.state === "ended") return ` Ended ${ago(job.since_ms)} with exit code ${job.exit_code}.`;
+  if (job.state === "down") return job.seen_ms ? ` Seen last ${ago(job.seen_ms)}.` : "";
+  return job.state === "trouble" ? ` Began ${ago(job.since_ms)}.` : "";
 }
 
 const COLUMNS = [
