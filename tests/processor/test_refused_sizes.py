@@ -61,6 +61,7 @@ def test_the_record_goes_to_errors_with_size_and_limit_and_the_next_is_used(size
     assert error.headers["error.stage"] == "encode"
     assert what in error.headers["error.message"]
     assert re.search(reason, error.headers["error.message"])
+    assert error.headers["error.message"].count("store totals, key") == (what == "totals")
     assert (sums.store("totals"), sums.timers()) == ({}, 0)
     assert len(sums.pipe("a", Number("1-1-1", 6, 7))) == 1
 
@@ -72,11 +73,12 @@ def test_what_just_fits_is_taken(sizes: str) -> None:
     assert sums.errors == []
 
 
-def test_in_a_batch_only_the_record_that_put_too_much_is_refused() -> None:
+def test_in_a_batch_only_the_record_that_put_too_much_is_refused(caplog: pytest.LogCaptureFixture) -> None:
     task = Batches(Quiet(), limits=SMALL, dedupe_retention_ms=0)
     result = task.run(*(sent("a", Number(sizes, 5, 7)) for sizes in ("1-0-0", f"{PUT + 1}-0-0", "2-0-0")))
     assert len(result.errors) == 1
     assert set(task.totals()) == {"p", "pp"}
+    assert caplog.text.count("store totals, key") == 1
 
 
 class Growing(Sum):

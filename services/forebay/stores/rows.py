@@ -111,7 +111,10 @@ class Rows(Generic[V]):
         try:
             return canonical(value)
         except EncodeError as error:
-            raise EncodeError(f"store {self.store}, key {key[:100]!r}: {error}") from error
+            raise EncodeError(self._naming_row(key, error)) from error
+
+    def _naming_row(self, key: bytes, error: Exception) -> str:
+        return f"store {self.store}, key {key[:100]!r}: {error}"
 
     def scan(self, start: bytes, end: bytes | None) -> Iterator[tuple[bytes, V]]:
         """Return rows with start <= key < end (None: to the store's end) in key order."""
@@ -151,7 +154,10 @@ class Rows(Generic[V]):
         """Encode the row's present value. Raises EncodeError where contract or changelog don't take it."""
         value = self._objects.get(key)
         if value is not None:
-            self._encoded(key, value)
+            try:
+                self._encoded(key, value)
+            except EncodeError as error:
+                raise EncodeError(self._naming_row(key, error)) from error
 
     def changes(self) -> Iterator[Change]:
         """Yield this batch's changes, one per row, in order of first change. Raises StoreEncodeError."""
@@ -163,7 +169,7 @@ class Rows(Generic[V]):
             except (Unavailable, MemoryError):
                 raise
             except Exception as error:
-                raise StoreEncodeError(f"store {self.store}, key {key[:100]!r}: {error}") from error
+                raise StoreEncodeError(self._naming_row(key, error)) from error
 
     def settle(self) -> None:
         """Begin a batch on the confirmed table: the changes so far are in it."""
@@ -194,7 +200,7 @@ class Rows(Generic[V]):
             size = len(self.prefix) + len(key) + len(data)
             at = unpack_time(data) if self._is_stamped else room.first
             if size > room.most or not room.first <= at <= room.last:
-                room.check(f"store {self.store}, key {key[:100]!r}: a row", size, at)
+                room.check("a row", size, at)
         return data
 
     def _load(self, key: bytes) -> V | None:
