@@ -53,6 +53,10 @@ def table(t: Topology, history: int | None = None) -> Any:
     return t.table("rows", str, store="rows", history_retention_ms=history)
 
 
+def always(instance: Any) -> Callable[[], Any]:
+    return lambda: instance
+
+
 def pair(left: Any, right: Any) -> str:
     return f"{left}{right}"
 
@@ -203,6 +207,23 @@ REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
     "a processor in place of its class": (
         lambda t: words(t).process(Reads(), str, name="reads"),
         "process reads: one Reads can't serve all tasks: give what makes one for each, the class Reads or a function",
+    ),
+    "a function that returns one processor for all tasks": (
+        lambda t: words(t).process(always(Reads()), str, name="reads"),
+        "process reads: the function returns the same Reads each time it is called, but each task needs its own: "
+        "create the Reads inside the function, or give the class",
+    ),
+    "such a function with several ways on": (
+        lambda t: words(t).process(always(Reads()), {"a": str, "b": str}, name="reads"),
+        "process reads: the function returns the same Reads each time",
+    ),
+    "such a function that keeps the key": (
+        lambda t: words(t).process_values(always(Reads()), str, name="reads"),
+        "process reads: the function returns the same Reads each time",
+    ),
+    "a function that returns one transformer for all tasks": (
+        lambda t: table(t).transform_values(always(Same()), str, store="same"),
+        "transform same: the function returns the same Same each time",
     ),
     "a function that makes no processor": (
         lambda t: words(t).process(lambda: 1, str, name="one"),

@@ -151,7 +151,10 @@ P = TypeVar("P", AnyProcessor, ValueTransformer[Any, Any, Any])
 
 
 def _tried(make: Any, wanted: type[Any], what: str) -> Any:
-    """Return what `make` makes. Raises TopologyError where that is no `wanted`."""
+    """Return what `make` makes. Raises TopologyError if that is no `wanted`, or the same object in each call.
+
+    `make` is called twice to compare the results, as Kafka Streams does with its suppliers.
+    """
     kind, wanted_name = type(make).__name__, wanted.__name__
     if isinstance(make, wanted):
         raise TopologyError(
@@ -165,6 +168,13 @@ def _tried(make: Any, wanted: type[Any], what: str) -> Any:
         raise TopologyError(
             f"{what}: {made!r:.80} is no {wanted_name}: give a class that is derived from {wanted_name}, or a function "
             "that makes one"
+        )
+    # Each task binds its own stores to its instance, so a shared instance would write into another task's stores.
+    if make() is made:
+        kind = type(made).__name__
+        raise TopologyError(
+            f"{what}: the function returns the same {kind} each time it is called, but each task needs its own: create "
+            f"the {kind} inside the function, or give the class"
         )
     return made
 
