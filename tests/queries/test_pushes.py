@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from itertools import islice
 from typing import Any
 
 import pytest
 
 from forebay.queries.entries import Entry
+from forebay.queries.reads import Bounds
 from forebay.queries.stores import JobStores
 from forebay.queries.subscription import Change, End, Subscription
 from forebay.runtime.follower import ChangelogsAnew
@@ -25,7 +27,7 @@ def entries(subscription: Subscription) -> list[Entry]:
 
 def test_changes_come_with_their_batch(task: WrittenTask, job: JobStores) -> None:
     subscription = Subscription("plain")
-    assert job.subscribe(subscription, snapshot=False) == []
+    assert list(job.subscribe(subscription, snapshot=False)) == []
     task.store("plain").put("a", Cell("1"))
     task.store("plain").put("a", Cell("2"))
     task.store("stamped").put("other store", Cell("1"), 0)
@@ -41,11 +43,75 @@ def test_rows_come_before_changes(task: WrittenTask, job: JobStores) -> None:
     task.store("plain").put("b", Cell("1"))
     task.publish()
     subscription = Subscription("plain", "b")
-    assert job.subscribe(subscription, snapshot=True) == [Change(0, 2, Entry("b", Cell("1")))]
+    assert list(job.subscribe(subscription, snapshot=True)) == [Change(0, 2, Entry("b", Cell("1")))]
     task.store("plain").put("a", Cell("2"))
     task.store("plain").put("b", Cell("2"))
     task.publish()
     assert waiting(subscription) == [Change(0, 3, Entry("b", Cell("2")))]
+
+
+def has_overflown(subscription: Subscription) -> bool:
+    return subscription.end is End.OVERFLOW
+
+
+def key_of(number: int) -> str:
+    return f"k{number:06}"
+
+
+@pytest.mark.parametrize("taken", [0, 1, 199, 200, 201, 450, 999, 1000])
+def test_rows_and_changes_add_up_to_the_store_wherever_a_commit_falls(
+    task: WrittenTask, job: JobStores, taken: int
+) -> None:
+    expected = {key_of(number): Cell("old") for number in range(1000)}
+    for key, cell in expected.items():
+        task.store("plain").put(key, cell)
+    task.publish()
+    subscription = Subscription("plain")
+    rows = job.subscribe(subscription, snapshot=True)
+    seen = {change.entry.key: change.entry.value for change in islice(rows, taken)}
+    for number in range(0, 1000, 7):
+        task.store("plain").put(key_of(number), None if number % 2 else Cell("new"))
+        expected[key_of(number)] = Cell("new")
+        if number % 2:
+            del expected[key_of(number)]
+    for number in range(-5, 2000, 400):
+        task.store("plain").put(f"k{number:06}x", Cell("added"))
+        expected[f"k{number:06}x"] = Cell("added")
+    task.publish()
+    for change in rows:
+        assert change.entry.key not in seen
+        seen[change.entry.key] = change.entry.value
+    for change in waiting(subscription):
+        assert change.batch == 3
+        seen[change.entry.key] = change.entry.value
+    assert {key: value for key, value in seen.items() if value is not None} == expected
+    task.store("plain").put("k000001", Cell("last"))
+    task.publish()
+    assert entries(subscription) == [Entry("k000001", Cell("last"))]
+
+
+def test_a_snapshot_that_nobody_reads_holds_no_rows_and_no_lock(task: WrittenTask, job: JobStores) -> None:
+    for number in range(1000):
+        task.store("plain").put(key_of(number), Cell("old"))
+    task.publish()
+    subscription = Subscription("plain", capacity=10)
+    rows = job.subscribe(subscription, snapshot=True)
+    assert next(rows).entry.key == key_of(0)
+    for number in range(990, 1000):
+        for value in ("1", "2", "3"):
+            task.store("plain").put(key_of(number), Cell(value))
+            task.publish()
+    found: list[Entry] = []
+    reader = threading.Thread(target=lambda: found.extend(job.get("plain", key_of(999), Bounds(), 1).entries))
+    reader.start()
+    reader.join(30)
+    assert [entry.value for entry in found] == [Cell("3")]
+    assert not has_overflown(subscription), "changes of rows that are still to come are not held"
+    for number in range(11):
+        task.store("plain").put(key_of(number), Cell("new"))
+    task.publish()
+    assert has_overflown(subscription)
+    assert len(list(rows)) < 1000 - 1
 
 
 @pytest.mark.parametrize(

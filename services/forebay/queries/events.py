@@ -20,9 +20,14 @@ def pushed(stores: JobStores, subscription: Subscription, snapshot: bool, silent
         silent_seconds: after which a comment is sent where there is nothing to tell.
     """
     try:
-        rows = stores.subscribe(subscription, snapshot)
-        yield from (event("row", change.shown()) for change in rows)
-        yield event("now", {"rows": len(rows)}) if snapshot else FOLLOWING
+        count = 0
+        for change in stores.subscribe(subscription, snapshot):
+            count += 1
+            yield event("row", change.shown())
+        if snapshot and subscription.end is not None:  # rows may be missing, so no changes follow
+            yield event("end", {"reason": subscription.end.value})
+            return
+        yield event("now", {"rows": count}) if snapshot else FOLLOWING
         for changes in subscription.changes(silent_seconds):
             yield b"".join(event("change", change.shown()) for change in changes) or SILENCE
         assert subscription.end is not None

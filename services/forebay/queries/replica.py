@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -26,8 +26,12 @@ from forebay.stores.upgrade import is_of_kind
 
 T = TypeVar("T")
 
+_Piece = tuple[int, list[tuple[bytes, bytes]]]
+"""Some rows, and the batch that they are of."""
+
 _AT_ONCE = 20_000
 _MOST_AT_ONCE = 250_000
+_ROWS_IN_A_PIECE = 200
 _NOTE_SECONDS = 60.0
 _CLOCKS_DIFFER_S = 60.0
 
@@ -77,6 +81,8 @@ class TaskReplica(FollowedTask):
         self._clock = _Clock()
         self._lock = threading.RLock()
         self._subscriptions: list[Subscription] = []
+        self._read_until: dict[Subscription, bytes] = {}
+        """Where the next piece of rows begins, of subscriptions that have not been given all of them."""
         self._noted = 0.0
         if table is not None:
             self._go_on(table, kept_s)
@@ -167,23 +173,50 @@ class TaskReplica(FollowedTask):
         """Return the same of all keys, in order."""
         return self._read(store, lambda bound: islice(reads_of(bound).scan(bound, bounds), limit), codec)
 
-    def subscribe(self, subscription: Subscription, snapshot: bool) -> list[Change]:
-        """Tell a subscription of changes from now on; give the rows as they are now, if those are wanted."""
+    def subscribe(self, subscription: Subscription, snapshot: bool) -> None:
+        """Publish changes to a subscription from now on; with `snapshot`, only of rows that `rows` has yielded."""
         with self._lock:
             misread = self._misread(subscription.store)
             if misread is not None:
                 raise misread
             self._subscriptions.append(subscription)
-            if not snapshot:
-                return []
-            prefix = subscription.store.encode() + b"\0"
-            rows = self._table.scan(prefix, prefix_end(prefix))
-            found = (self._changed(subscription.store, row[len(prefix) :], data) for row, data in rows)
-            return [change for change in found if subscription.wants(change.entry.key)]
+            if snapshot:
+                self._read_until[subscription] = subscription.store.encode() + b"\0"
+
+    def rows(self, subscription: Subscription) -> Iterator[Change]:
+        """Yield the rows of a subscription that wants them, until it ends.
+
+        The lock is held for one piece at a time, so a slow reader blocks no other reader, and uses the memory of one
+        piece. A row that changes before its piece is read is yielded with that change; a row that changes afterwards is
+        published as a change. Rows and changes together are therefore the rows of the store.
+        """
+        prefix = subscription.store.encode() + b"\0"
+        while piece := self._next_piece(subscription, prefix_end(prefix)):
+            batch, rows = piece
+            for row, data in rows:
+                change = self._changed(subscription.store, row[len(prefix) :], data, batch)
+                if subscription.wants(change.entry.key):
+                    yield change
+
+    def _next_piece(
+        self, subscription: Subscription, end: bytes | None
+    ) -> tuple[int, list[tuple[bytes, bytes]]] | None:
+        """Return the batch and the next rows; None after the last one, and if the subscription has ended."""
+        with self._lock:
+            begin = self._read_until.get(subscription)
+            if begin is None or subscription.end is not None:
+                return None
+            rows = list(islice(self._table.scan(begin, end), _ROWS_IN_A_PIECE))
+            if len(rows) < _ROWS_IN_A_PIECE:
+                del self._read_until[subscription]
+            else:
+                self._read_until[subscription] = rows[-1][0] + b"\0"
+            return self.batch, rows
 
     def unsubscribe(self, subscription: Subscription) -> None:
         """Tell it nothing more."""
         with self._lock:
+            self._read_until.pop(subscription, None)
             if subscription in self._subscriptions:
                 self._subscriptions.remove(subscription)
 
@@ -213,11 +246,14 @@ class TaskReplica(FollowedTask):
             store = name.decode()
             if store not in wanted:
                 continue
-            change = self._changed(store, rest, data)
+            change = self._changed(store, rest, data, self.batch)
             for subscription in self._subscriptions:
-                if subscription.store == store and subscription.wants(change.entry.key):
+                if subscription.store != store or not subscription.wants(change.entry.key):
+                    continue
+                read_until = self._read_until.get(subscription)
+                if read_until is None or row < read_until:  # later rows are yielded with the change
                     subscription.offer(change)
 
-    def _changed(self, store: str, row: bytes, data: bytes | None) -> Change:
+    def _changed(self, store: str, row: bytes, data: bytes | None, batch: int) -> Change:
         entry = changed_entry(self._stores[store], row, data, self._codecs[store])
-        return Change(self.task, self.batch, entry)
+        return Change(self.task, batch, entry)

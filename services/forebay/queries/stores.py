@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
@@ -192,16 +192,19 @@ class JobStores:
                 self._round.wait(left)
         return missing
 
-    def subscribe(self, subscription: Subscription, snapshot: bool) -> list[Change]:
+    def subscribe(self, subscription: Subscription, snapshot: bool) -> Iterator[Change]:
         """Begin to tell a subscription of its store's changes; give all rows first, if those are wanted.
 
-        Nothing is missed between the rows and the changes, and nothing told twice.
+        Rows are read while they are taken, in pieces (see `TaskReplica.rows`). Nothing is missed between the rows and
+        the changes, and nothing told twice.
         Raises UnknownStore, WrongQuery, NotCurrent.
         """
         self.check(subscription.store)
         self._subscriptions.add(subscription)
         replicas = self._of(subscription.store)
-        return [change for replica in replicas for change in replica.subscribe(subscription, snapshot)]
+        for replica in replicas:
+            replica.subscribe(subscription, snapshot)
+        return chain.from_iterable(replica.rows(subscription) for replica in replicas) if snapshot else iter(())
 
     def unsubscribe(self, subscription: Subscription) -> None:
         """Tell it nothing more."""
