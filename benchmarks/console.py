@@ -53,7 +53,7 @@ def work(job: Job, stop: threading.Event) -> None:
 
 
 def answers(url: str) -> bool:
-    """Tell whether a page answers."""
+    """Return whether a page answers."""
     try:
         return page(url)[0] == 200
     except NoAnswer:

@@ -75,7 +75,7 @@ class JobProcess:
         return self.total("records_in")
 
     def is_running(self) -> bool:
-        """Tell whether the driver runs."""
+        """Return whether the driver runs."""
         return self.process.poll() is None
 
     def until(self, check: Callable[[], bool], description: str, seconds: float = START_SECONDS) -> None:

@@ -77,7 +77,7 @@ def test_an_edited_file_continues_from_its_state(platform: Platform, tmp_path: P
 
         job = run(BY_V + BY_A)  # one put back, another taken out with its topic
         send(settings)
-        # What its topic's other reader has used meanwhile is not read again.
+        # Records that the topic's other reader processed during this time are not read again.
         settled(job, {"EDITED_BY_V": 3, "EDITED_BY_A": 2})
         assert any("no longer reads edited_more" in message for message in job.messages())
         job.kill()

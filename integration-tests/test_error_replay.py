@@ -36,7 +36,7 @@ def test_each_record_is_sent_again_once_however_many_transactions_it_takes(
 
     assert run().sent.total() == 10
     assert len(told) >= 3, "several transactions"
-    assert len(epochs) == len(told) + 1, "each has an epoch of its own; the last one found nothing"
+    assert len(epochs) == len(told) + 1, "each has its own epoch; the last one found nothing"
     fail(settings, source, errors, range(10, 13))
     assert run().sent.total() == 3
     assert run().sent.total() == 0

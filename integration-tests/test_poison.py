@@ -163,7 +163,7 @@ def read_until(worker: LoopWorker, check: Callable[[], bool]) -> None:
 
 
 def is_harmless(name: str) -> bool:
-    """Tell whether a poison changes nothing and has no time that other partitions' records would wait for."""
+    """Return whether a poison changes nothing and has no time that other partitions' records would wait for."""
     return POISONS[name].fate is Fate.REFUSED and " time" not in name and " 2100" not in name
 
 

@@ -16,7 +16,7 @@ class Repetitions:
         self.seen: dict[str, int] = {}
 
     def known(self, event_id: str | None, time: int) -> bool:
-        """Tell whether the id was accepted before, as a task at `time` (ms) remembers it."""
+        """Return whether the id was accepted before, as a task at `time` (ms) remembers it."""
         if not self.retention_ms or event_id is None or event_id not in self.seen:
             return False
         bucket_ms = max(1, self.retention_ms // 10)

@@ -98,7 +98,7 @@ class Namespace:
         return self.kubectl("get", "pod", pod, "--ignore-not-found", "-o", "jsonpath={.metadata.uid}")
 
     def is_ready(self, pod: str) -> bool:
-        """Tell whether a pod is ready."""
+        """Return whether a pod is ready."""
         path = '{.status.conditions[?(@.type=="Ready")].status}'
         return self.kubectl("get", "pod", pod, "--ignore-not-found", "-o", f"jsonpath={path}") == "True"
 
@@ -107,7 +107,7 @@ class Namespace:
         return self.kubectl("exec", pod, "-c", container, "--", "python", "-c", code, check=False).strip()
 
     def can(self, account: str, verb: str, what: str) -> bool:
-        """Tell whether a ServiceAccount may do something."""
+        """Return whether a ServiceAccount may do something."""
         user = f"--as=system:serviceaccount:{self.name}:{account}"
         return self.kubectl("auth", "can-i", verb, what, user, check=False).strip() == "yes"
 

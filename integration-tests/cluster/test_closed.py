@@ -62,7 +62,7 @@ def asked(namespace: Namespace, of: tuple[str, str], url: str, token: str = "") 
 
 
 def connects(namespace: Namespace, of: tuple[str, str], host: str, port: int) -> bool:
-    """Tell whether a pod's container can open a connection."""
+    """Return whether a pod's container can open a connection."""
     code = f"import socket; socket.create_connection(({host!r}, {port}), 5).close(); print('open')"
     return namespace.python(*of, code) == "open"
 

@@ -19,7 +19,7 @@ CLAIM = "small"
 
 
 def is_here() -> bool:
-    """Tell whether the cluster's only node is this machine, and this user may mount a small volume there."""
+    """Return whether the cluster's only node is this machine, and this user may mount a small volume there."""
     addresses = run(
         "kubectl", "get", "nodes", "-o", "jsonpath={.items[*].status.addresses[?(@.type=='InternalIP')].address}"
     )

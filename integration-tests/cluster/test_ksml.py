@@ -43,7 +43,7 @@ def install(release: Release, folder: Path, run: int) -> None:
 
 
 def has_results(bench: ClusterBench, count: int) -> bool:
-    """Tell whether so many results are there."""
+    """Return whether so many results are there."""
     return len(records_of(bench.settings, TARGET)) >= count
 
 

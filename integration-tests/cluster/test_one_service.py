@@ -113,7 +113,7 @@ def pulled(url: str, token: str) -> dict[str, Any]:
 
 
 def is_another(release: Release, pod: str, before: str) -> bool:
-    """Tell whether there is a pod of this name that is not the one of before."""
+    """Return whether there is a pod of this name that is not the one of before."""
     return release.namespace.uid(pod) not in ("", before)
 
 

@@ -117,7 +117,7 @@ class Plan:
     faults: tuple[Fault, ...]
 
     def has(self, *kinds: Kind) -> bool:
-        """Tell whether a fault of one of these kinds is in it."""
+        """Return whether a fault of one of these kinds is in it."""
         return any(fault.kind in kinds for fault in self.faults)
 
 

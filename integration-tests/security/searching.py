@@ -29,7 +29,7 @@ def forms(secret: str) -> frozenset[bytes]:
 
 
 def holds(data: bytes, secret: str) -> bool:
-    """Tell whether a secret is in some bytes, or in what they hold compressed."""
+    """Return whether a secret is in some bytes, or in what they hold compressed."""
     wanted = forms(secret)
     return any(form in layer for layer in layers(data) for form in wanted)
 

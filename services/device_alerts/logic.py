@@ -114,7 +114,7 @@ class DeviceAlerts(Processor[DeviceEvent, DeviceAlert]):
         return replace(device, status=status, status_at=ts, offline_since=None)
 
     def _is_hot(self, temperature: float, ts: int, alerted_at: int | None) -> bool:
-        """Tell whether a reading calls for an alert; one nearer to the last alert than `realert_after_ms` does not."""
+        """Return whether a reading causes an alert: not within `realert_after_ms` of the last one."""
         if temperature <= self._threshold:
             return False
         return alerted_at is None or abs(ts - alerted_at) >= self._realert_after_ms

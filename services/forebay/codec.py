@@ -44,7 +44,7 @@ def registering(codec: Any) -> Callable[[], object] | None:
 
 
 def is_frozen(codec: Any) -> bool:
-    """Return whether nothing can change the values that a codec reads, so that one object may be shared.
+    """Return whether a codec's values are immutable, so that they can be shared.
 
     A codec says so with the attribute `is_frozen`. A codec that says nothing may read objects that can be changed.
     """

@@ -81,7 +81,7 @@ class SubTopology:
 
     @property
     def identity(self) -> str:
-        """What its positions, timers and senders are known by, in whatever order sub-topologies are declared.
+        """The name of its positions, timers and senders. It does not depend on the order of declarations.
 
         It is the first of its repartitions, or else of its topics, in alphabetical order.
         """

@@ -25,7 +25,7 @@ FOLLOWING: Mapping[str, frozenset[str]] = MappingProxyType(
 
 
 def is_usable(event: OrderEvent, key: str) -> bool:
-    """Tell whether the event makes sense by itself."""
+    """Return whether the event makes sense by itself."""
     return (
         0 < len(key) <= MOST_ID
         and event.order_id == key

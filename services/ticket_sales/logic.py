@@ -37,7 +37,7 @@ class Changes(Processor[TicketsSold, TicketsSoldChange]):
 
 
 def _counts(_: str, sale: MovieTicketSale) -> bool:
-    """Tell whether a sale counts: one without a value counts nowhere."""
+    """Return whether a sale counts: one without a value counts nowhere."""
     if not sale.title:
         raise RejectedRecord("title is empty: the producer must name the movie")
     return sale.ticket_total_value is not None

@@ -1,4 +1,4 @@
-"""--accept-gap reaches the job by the command line and the environment, and is checked as it is given."""
+"""--accept-gap reaches the job by the command line and the environment, and is checked there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A processor's stores take the keys of its stream, whatever format these have, and give them back in order."""
+"""A processor's stores take the keys of its stream, in any format, and return them in order."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ SUM: Fold[int, int] = Fold(
 @pytest.mark.parametrize("is_cogroup", [False, True])
 @pytest.mark.parametrize("kind", [*WINDOWS, "unlimited"])
 def test_an_aggregate_that_gives_none_deletes_its_row(kind: str, is_cogroup: bool) -> None:
-    """For whatever follows: a count of rows, a filter, a join; the next record begins anew."""
+    """A count of rows, a filter or a join may follow; the next record starts a new aggregate."""
     windows = WINDOWS.get(kind, UnlimitedWindows())
 
     def build(t: Topology) -> None:

@@ -87,7 +87,7 @@ def test_a_store_that_keeps_too_little_is_refused() -> None:
 
 
 def test_records_are_added_in_the_order_of_arrival(bench: Bench) -> None:
-    """As in Kafka Streams, where a window begins with the aggregate of the one beside it."""
+    """As in Kafka Streams, where a window begins with the aggregate of its neighbor."""
     sums = aggregate(bench, SlidingWindows(5, 100), Emission.UPDATES)
     newest: dict[int, str] = {}
     for value, ts in (("1", 0), ("2", 2), ("3", 4), ("4", 0), ("5", 2), ("6", 2), ("7", 0), ("8", 7)):

@@ -1,4 +1,4 @@
-"""A replay ends, whatever fails again while it runs: that is for the next one."""
+"""A replay ends even if records fail again; these are for the next replay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections that send nothing, or never end a request, keep nobody from an answer."""
+"""Connections that send nothing, or never end a request, keep no other client from an answer."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def test_a_sender_is_waited_for_up_to_the_time_it_told() -> None:
 
 
 def caught_up(task: TaskInput) -> bool:
-    """Tell whether it is now: the type checker takes what one assert says of a property for lasting."""
+    """Return whether it is now: the type checker takes what one assert says of a property for lasting."""
     return task.is_caught_up
 
 

@@ -1,4 +1,4 @@
-"""What a task reports fits beside an offset, whatever its topics and stores are called."""
+"""What a task reports fits beside an offset, however long the names of its topics and stores are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process that shows no life is killed, whatever keeps it; one that works is not."""
+"""A process that shows no life is killed; a process that works is not."""
 
 from __future__ import annotations
 

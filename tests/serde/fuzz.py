@@ -267,7 +267,7 @@ def _damaged(codec: BothPaths, data: bytes, random: Random) -> None:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Tell whether values are equal and of the same types."""
+    """Return whether values are equal and of the same types."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):

@@ -1,4 +1,4 @@
-"""Streams without key columns: their records have no key, whatever the topic's records came with."""
+"""Streams without key columns: their records have no key, even if the topic's records have one."""
 
 from __future__ import annotations
 

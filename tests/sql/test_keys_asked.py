@@ -1,4 +1,4 @@
-"""Which keys a query names: those whose value equals what is written, whatever its type."""
+"""Which keys a query names: those whose value equals the literal, for every type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store holds what a restart reads, whatever format the values have and whatever logic does to its objects."""
+"""A store holds what a restart reads, for every format, even if logic changes its objects."""
 
 from __future__ import annotations
 

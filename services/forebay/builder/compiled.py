@@ -155,18 +155,18 @@ class CompiledSubTopology(Processor[Any, Any]):
         return found
 
     def is_followed(self, node: Node) -> bool:
-        """Tell whether a node's elements go anywhere."""
+        """Return whether a node's elements go anywhere."""
         return node in self._children
 
     def sends_history(self, node: Node) -> bool:
-        """Tell whether changes that are not the latest of their key are wanted behind a table's node."""
+        """Return whether changes that are not the latest of their key are wanted behind a table's node."""
         return any(self._wants_history(child) for child, _ in self._children.get(node, ()))
 
     def _wants_history(self, node: Node) -> bool:
         return node.history is History.KEEPS or (node.history is History.PASSES and self.sends_history(node))
 
     def sends_old(self, node: Node) -> bool:
-        """Tell whether somebody behind a table's node asks for old values."""
+        """Return whether somebody behind a table's node asks for old values."""
         return any(child.asks_old for child, _ in self._children.get(node, ()))
 
     def after_record(self, timer: Timer, action: Callable[[Context[Any]], None], ctx: Context[Any]) -> bool:

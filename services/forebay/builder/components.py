@@ -47,7 +47,7 @@ def components(graph: Graph) -> tuple[Component, ...]:
 
 
 def can_meet(graph: Graph, nodes: Sequence[Node]) -> bool:
-    """Tell whether nodes can run in one sub-topology without a circle, as the graph stands."""
+    """Return whether nodes can run in one sub-topology without a circle, as the graph stands."""
     probe = Node(Kind.STEP, "probe", nodes[0].key, nodes[0].value)
     groups = _groups(graph)
     groups.add(probe)
@@ -70,7 +70,7 @@ def _groups(graph: Graph) -> _Groups:
 
 
 def _is_shared(node: Node) -> bool:
-    """Tell whether each sub-topology that looks a node up has its own."""
+    """Return whether each sub-topology that looks a node up has its own."""
     return node.is_global
 
 

@@ -158,7 +158,7 @@ class Punctuation:
         self._at: int | None = None
 
     def is_due(self, now: int) -> bool:
-        """Tell whether the interval is over at `now` (ms)."""
+        """Return whether the interval is over at `now` (ms)."""
         if self._at is None:
             self._at = now - self._step
         if now - self._at >= self._interval:

@@ -99,7 +99,7 @@ class Branching:
         self.pass_all(((key, value, timestamp),), ctx)
 
     def pass_all(self, elements: Iterable[tuple[Any, Any, int]], ctx: Context[Any]) -> None:
-        """Pass on the elements (key, value, timestamp) that one element became: joins see them all at once."""
+        """Pass on the elements (key, value, timestamp) that one element became: joins receive them together."""
         marks = [deferral.mark() for deferral in self._deferrals]
         for deferral in self._deferrals:
             deferral.depth += 1
@@ -160,7 +160,7 @@ def deferred(
 
 
 def _parts(arrows: Sequence[tuple[Node, int]], join: Node, one: frozenset[Node], other: frozenset[Node]) -> bool:
-    """Tell whether an element reaches the sides of a join through more than one of the arrows, in a harmful order."""
+    """Return whether an element reaches the sides of a join through more than one of the arrows, in a harmful order."""
     to_one = [number for number, (child, side) in enumerate(arrows) if child in one or (child is join and side == 0)]
     to_other = [number for number, (child, side) in enumerate(arrows) if child in other or (child is join and side)]
     if join.looked_up:

@@ -89,7 +89,7 @@ class Bound(Protocol):
         ...
 
     def is_followed(self, node: Node) -> bool:
-        """Tell whether a node's elements go anywhere."""
+        """Return whether a node's elements go anywhere."""
         ...
 
     def sends_history(self, node: Node) -> bool:
@@ -97,7 +97,7 @@ class Bound(Protocol):
         ...
 
     def sends_old(self, node: Node) -> bool:
-        """Tell whether somebody behind a table's node asks for old values."""
+        """Return whether somebody behind a table's node asks for old values."""
         ...
 
     def after_record(self, timer: Timer, action: Callable[[Context[Any]], None], ctx: Context[Any]) -> bool:

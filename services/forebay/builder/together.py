@@ -96,5 +96,5 @@ def topic_part(name: str) -> str:
 
 
 def _are_alike(nodes: Sequence[Node]) -> bool:
-    """Tell whether equal keys are in one task: keys with a window go by the key alone until they are repartitioned."""
+    """Return whether equal keys are in one task. Until a repartition, a windowed key is placed by its key alone."""
     return len({(node.key.name, node.key.owner is None) for node in nodes}) == 1

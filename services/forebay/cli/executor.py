@@ -99,7 +99,7 @@ def java_command(
 
 
 def answers(driver: str) -> bool:
-    """Tell whether a driver listens."""
+    """Return whether a driver listens."""
     try:
         socket.create_connection((driver, DRIVER_PORT), 2.0).close()
         return True

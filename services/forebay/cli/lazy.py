@@ -43,7 +43,7 @@ class LazyCommand:
 
 
 class CommandGroup(click.Group):
-    """A group that answers an unknown command with the one that was probably meant."""
+    """A group that answers an unknown command with the command that the user probably meant."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -12,7 +12,7 @@ Emits = list[list[dict[str, Json]]]
 
 
 def matches(expected: Json, got: Json) -> bool:
-    """Tell whether `got` is what is expected; an object must have the expected fields, and may have more."""
+    """Return whether `got` is what is expected; an object must have the expected fields, and may have more."""
     if isinstance(expected, dict):
         return isinstance(got, dict) and all(k in got and matches(v, got[k]) for k, v in expected.items())
     if isinstance(expected, list):
@@ -25,7 +25,7 @@ def matches(expected: Json, got: Json) -> bool:
 
 
 def matches_unordered(expected: list[Json], got: list[Json]) -> bool:
-    """Tell whether both lists hold the same, in any order."""
+    """Return whether both lists hold the same, in any order."""
     rest = list(got)
     for each in expected:
         found = next((index for index, other in enumerate(rest) if matches(each, other)), None)
@@ -36,7 +36,7 @@ def matches_unordered(expected: list[Json], got: list[Json]) -> bool:
 
 
 def matches_per_key(expected: list[Json], got: list[Json]) -> bool:
-    """Tell whether both lists hold the same records, in the same order for each key."""
+    """Return whether both lists hold the same records, in the same order for each key."""
     keys = {_key(record) for record in (*expected, *got)}
     return all(matches([e for e in expected if _key(e) == key], [g for g in got if _key(g) == key]) for key in keys)
 

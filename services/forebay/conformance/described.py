@@ -56,7 +56,7 @@ def run_described(directory: Path, tasks: int = 1) -> Iterator[FileResult]:
 
 
 def shares_a_task(case: Json, tasks: int) -> bool:
-    """Tell whether several tasks get keys of a case that are to have one stream time, or one buffer, between them."""
+    """Return whether several tasks get keys of a case that are to have one stream time, or one buffer, between them."""
     key = key_writer(JSON)
     owners = {partition_of(key(JSON.row(record["key"])), tasks) for record in case["input"]}  # type: ignore[misc]
     return len(owners) > 1 and not case["topology"]["op"].startswith("table_table")

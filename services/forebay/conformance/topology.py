@@ -64,7 +64,7 @@ class Topology(Script):
         return None
 
     def only_final(self) -> bool:
-        """Tell whether intermediate results are not to be compared."""
+        """Return whether intermediate results are not to be compared."""
         return False
 
     def settle(self, expected: Emits, got: Emits, facts: dict[str, Json]) -> tuple[Emits, Emits, list[Difference]]:

@@ -59,7 +59,7 @@ def environment(topology: Path | None) -> dict[str, str]:
 
 
 def _is_pythons(entry: str) -> bool:
-    """Tell whether an entry of sys.path is one that this Python begins with in every process."""
+    """Return whether an entry of sys.path is one that this Python begins with in every process."""
     folder = Path(entry or ".").resolve()
     return entry.endswith(".zip") or any(
         folder.is_relative_to(Path(root) / "lib") for root in (sys.prefix, sys.base_prefix)

@@ -56,7 +56,7 @@ class _Pickler(cloudpickle.Pickler):
 
 
 def _is_importable(value: Any) -> bool:
-    """Tell whether another process finds it by its module and name."""
+    """Return whether another process finds it by its module and name."""
     if value.__module__ == "__main__":
         return False
     found: Any = sys.modules.get(value.__module__)
@@ -131,7 +131,7 @@ def _default(field: msgspec.structs.FieldInfo) -> tuple[Any, ...]:
 
 
 def _is_given(name: str, value: Any, fields: dict[str, Any]) -> bool:
-    """Tell whether msgspec gives a class this attribute by itself."""
+    """Return whether msgspec gives a class this attribute by itself."""
     return name in fields or name.startswith("__struct_") or isinstance(value, types.MemberDescriptorType)
 
 

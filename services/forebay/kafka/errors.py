@@ -80,12 +80,12 @@ _FORBIDDEN = frozenset(
 
 
 def is_forbidden(error: KafkaError) -> bool:
-    """Tell whether the broker refuses because our principal lacks a right."""
+    """Return whether the broker refuses because our principal lacks a right."""
     return error.code() in _FORBIDDEN
 
 
 def is_group_refusal(error: KafkaError) -> bool:
-    """Tell whether the broker keeps us from our consumer group: no matter to a consumer that commits nothing."""
+    """Return whether the broker keeps us from our consumer group: no matter to a consumer that commits nothing."""
     return error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED
 
 

@@ -64,7 +64,7 @@ _SECRET_PARTS = ("password", "secret", "passphrase", "key.pem", "oauthbearer.con
 
 
 def is_secret(name: str) -> bool:
-    """Tell whether an option's value must never be shown."""
+    """Return whether an option's value must never be shown."""
     return any(part in name for part in _SECRET_PARTS)
 
 

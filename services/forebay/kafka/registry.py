@@ -93,7 +93,7 @@ class SchemaRegistry:
             return self._schemas.setdefault(schema_id, Schema(self._told(answer, "schema", str, path)))
 
     def holds(self, subject: str, schema: Schema) -> bool:
-        """Tell whether a version of the subject has this schema, a deleted one too. Raises RegistryUnavailable."""
+        """Return whether a version of the subject has this schema, a deleted one too. Raises RegistryUnavailable."""
         return self._send("POST", f"{_path(subject)}?deleted=true", {"schema": schema.text}).status == 200
 
     def newest(self, subject: str) -> RegisteredSchema | None:

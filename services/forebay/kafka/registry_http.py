@@ -129,7 +129,7 @@ def _content(response: requests.Response) -> dict[str, Any] | None:
 
 
 def _is_refusal(status: int, content: dict[str, Any]) -> bool:
-    """Tell whether the registry itself says no: its codes are the HTTP status and two digits (40403), or as in 409.
+    """Return whether the registry itself says no: its codes are the HTTP status and two digits (40403), or as in 409.
 
     A 404 without digits is what its web server says of a path that it does not serve.
     """

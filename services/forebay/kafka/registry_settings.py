@@ -21,7 +21,7 @@ class Compatibility(enum.Enum):
     FULL_TRANSITIVE = "FULL_TRANSITIVE"
 
     def promises(self, wanted: Compatibility) -> bool:
-        """Tell whether this rule refuses all that `wanted` refuses."""
+        """Return whether this rule refuses all that `wanted` refuses."""
         return wanted in _IMPLIED[self]
 
 

@@ -38,7 +38,7 @@ class TopicSpec:
     is_input: bool = False
 
     def fits(self, partitions: int) -> bool:
-        """Tell whether a topic of so many partitions is as declared."""
+        """Return whether a topic of so many partitions is as declared."""
         return partitions == self.partitions or (self.may_grow and partitions > 0 == partitions % self.partitions)
 
 

@@ -46,23 +46,23 @@ class Log:
         self._write(TRACE, text, values)
 
     def isErrorEnabled(self) -> bool:
-        """Tell whether errors are logged."""
+        """Return whether errors are logged."""
         return self._log.isEnabledFor(logging.ERROR)
 
     def isWarnEnabled(self) -> bool:
-        """Tell whether warnings are logged."""
+        """Return whether warnings are logged."""
         return self._log.isEnabledFor(logging.WARNING)
 
     def isInfoEnabled(self) -> bool:
-        """Tell whether infos are logged."""
+        """Return whether infos are logged."""
         return self._log.isEnabledFor(logging.INFO)
 
     def isDebugEnabled(self) -> bool:
-        """Tell whether details are logged."""
+        """Return whether details are logged."""
         return self._log.isEnabledFor(logging.DEBUG)
 
     def isTraceEnabled(self) -> bool:
-        """Tell whether the smallest details are logged."""
+        """Return whether the smallest details are logged."""
         return self._log.isEnabledFor(TRACE)
 
     def _write(self, level: int, text: Any, values: tuple[Any, ...]) -> None:

@@ -26,7 +26,7 @@ class Entries(Iterator[Any]):
         self.close()
 
     def hasNext(self) -> bool:
-        """Tell whether there is another entry."""
+        """Return whether there is another entry."""
         if not self._ahead:
             for each in self._entries:
                 self._ahead.append(each)

@@ -41,7 +41,7 @@ class Component(ABC):
         return self._of(self._platform_record())
 
     def is_running(self) -> bool:
-        """Tell whether the recorded process runs."""
+        """Return whether the recorded process runs."""
         return process.find(self.record.process) is not None
 
     def status(self) -> ComponentStatus:
@@ -116,7 +116,7 @@ class Component(ABC):
 
     @abstractmethod
     def answers(self) -> bool:
-        """Tell whether the process answers a real request now."""
+        """Return whether the process answers a real request now."""
 
     @abstractmethod
     def _of(self, record: PlatformRecord) -> ComponentRecord: ...

@@ -31,7 +31,7 @@ _POLL_SECONDS = 0.05
 
 
 def crashed(data: Path) -> bool:
-    """Tell whether the broker that used this data directory last ended without closing it."""
+    """Return whether the broker that used this data directory last ended without closing it."""
     return metadata_log(data).is_dir() and not (data / ".kafka_cleanshutdown").exists()
 
 

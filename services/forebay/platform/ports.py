@@ -19,7 +19,7 @@ _RELEASE_SECONDS = 10.0
 
 
 def is_free(port: int) -> bool:
-    """Tell whether a server could listen on `port` now."""
+    """Return whether a server could listen on `port` now."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

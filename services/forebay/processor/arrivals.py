@@ -158,7 +158,7 @@ def _decoded(
                 raise DecodeError(_unusable_time(timestamp, times))
         except Exception as error:
             yield Arrival(
-                message, None, None, -1, _refusal(error, "the record's event time can't be told", blames_memory)
+                message, None, None, -1, _refusal(error, "the record's event time cannot be determined", blames_memory)
             )
         else:
             at, ident = -1 if timeless else timestamp, None if event is None else ident_of

@@ -64,7 +64,7 @@ class Dedupe:
         return hashlib.blake2b(event_id.encode(), digest_size=ID_BYTES).digest()
 
     def seen(self, digest: bytes, stream_time: int) -> bool:
-        """Tell whether the id was accepted within the retention before `stream_time` (ms)."""
+        """Return whether the id was accepted within the retention before `stream_time` (ms)."""
         bucket = self._bucket_of.get(digest)
         return bucket is not None and self._end(bucket) > stream_time
 

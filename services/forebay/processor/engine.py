@@ -248,7 +248,7 @@ class TaskEngine:
             self.position = Position(stream_time, max(closing_time, idle_until))
 
     def is_due(self, idle_ms: int) -> bool:
-        """Tell whether a timer fires once the task has been idle for so long."""
+        """Return whether a timer fires once the task has been idle for so long."""
         return self.position.stream_time >= 0 and idle_ms > 0 and self.timers.first <= self._idle_until(idle_ms)
 
     def next_due_ms(self) -> int | None:
@@ -341,7 +341,7 @@ class TaskEngine:
         return True
 
     def _isolated(self, step: Callable[[], None]) -> None:
-        """Run a step of the record in hand; if it fails, undo what it did and report the record, and go on."""
+        """Run a step of the record in hand; if it fails, undo it and report the record; the other steps continue."""
         message = self._context.message
         if message is None:
             step()

@@ -49,7 +49,7 @@ class Subscription:
         self._arrived = threading.Condition()
 
     def wants(self, key: str) -> bool:
-        """Tell whether changes of a key are asked for."""
+        """Return whether changes of a key are asked for."""
         return self.key is None or self.key == key
 
     def offer(self, change: Change) -> None:

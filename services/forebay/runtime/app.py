@@ -219,7 +219,7 @@ class JobApplication:
             log.warning("%s: %s keep no changelog: they begin empty at each start", self._application, ", ".join(names))
 
     def _restores(self, tasks: int) -> bool:
-        """Tell whether the state is taken from the changelogs, which nobody else may write then."""
+        """Return whether the state is taken from the changelogs, which nobody else may write then."""
         options, checkpoint = self._options, self._options.plan.checkpoint
         if options.restore is Restore.NO:
             return False

@@ -16,7 +16,7 @@ LOCK = ".forebay-lock"
 
 
 def is_begun(path: str) -> bool:
-    """Tell whether a local checkpoint holds batches; never known of a URL."""
+    """Return whether a local checkpoint holds batches; never known of a URL."""
     return "://" not in path and any((Path(path) / "offsets").glob("[0-9]*"))
 
 

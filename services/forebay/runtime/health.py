@@ -74,14 +74,14 @@ class Health:
         self.progressed()
 
     def alive(self) -> Verdict:
-        """Tell whether the job makes progress."""
+        """Return whether the job makes progress."""
         silent = time.monotonic() - self._progress
         if silent > self._stuck_seconds:
             return Verdict(False, f"no progress for {silent:.0f} s: see the log; a restart is safe")
         return Verdict(True, f"progress {silent:.1f} s ago")
 
     def ready(self) -> Verdict:
-        """Tell whether the job reads and writes."""
+        """Return whether the job reads and writes."""
         if self._end is not None:
             return Verdict(False, f"ended: {self._end.reason}")
         if self._trouble:

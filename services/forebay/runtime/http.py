@@ -226,7 +226,7 @@ class _Application:
 
 
 def _is_loopback(host: str) -> bool:
-    """Tell whether a host is this machine: a page of elsewhere may have a name of its own lead here (DNS rebinding)."""
+    """Return whether a host is this machine. Other names may be resolved to it by an attacker (DNS rebinding)."""
     return host in ("localhost", "::1", "[::1]") or re.fullmatch(r"127(\.\d+){3}", host) is not None
 
 

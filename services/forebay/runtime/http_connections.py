@@ -104,7 +104,7 @@ class Connection(H11Protocol):
         return cycle is not None and not cycle.response_complete
 
     def _wait(self) -> None:
-        """Begin to wait for a request. Bytes of it that arrive meanwhile give it no more time."""
+        """Begin to wait for a request. Receiving a part of it does not extend the deadline."""
         if self._deadline is None:
             self._deadline = self.loop.call_later(self.connections_of.seconds, self.drop)
 

@@ -24,7 +24,7 @@ def wanted_executors(pods: ExecutorPods) -> int | None:
 
 
 def is_followed(pods: ExecutorPods) -> bool:
-    """Tell whether this driver's StatefulSet makes another one when this one ends: it is wanted, and not deleted.
+    """Return whether this driver's StatefulSet makes another one when this one ends: it is wanted, and not deleted.
 
     Where the API can't be asked now, or a role of before does not let it, nobody is waited for.
     """

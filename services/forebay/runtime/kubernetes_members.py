@@ -38,7 +38,7 @@ class Membership:
         self._since = 0.0
 
     def complete(self, present: Executors, wanted: int | None, now: float) -> bool:
-        """Tell whether `present` is what there will be: all that are wanted, or the same ones for a while.
+        """Return whether `present` is what there will be: all that are wanted, or the same ones for a while.
 
         Args:
             wanted: None when nobody knows: then what stays the same for 3 s is complete.
@@ -57,7 +57,7 @@ class Membership:
         self._used = self._seen = present
 
     def outgrown(self, present: Executors, wanted: int | None, now: float) -> bool:
-        """Tell whether a query shall start again, to use executors that came after its start."""
+        """Return whether a query shall start again, to use executors that came after its start."""
         if not present & self._used:
             self._used = present
         complete = self.complete(present, wanted, now)

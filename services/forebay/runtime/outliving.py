@@ -48,7 +48,7 @@ def allow_outliving(environment: MutableMapping[str, str]) -> None:
 
 
 def is_supervised() -> bool:
-    """Tell whether this worker's executor is one of those that are replaced on their own, each with its own code."""
+    """Return whether this worker's executor is one of those that are replaced on their own, each with its own code."""
     return _VARIABLE in os.environ
 
 
@@ -65,7 +65,7 @@ def left_behind() -> list[psutil.Process]:
 
 
 def _is_over(process: psutil.Process) -> bool:
-    """Tell whether a child has ended, and if so take leave of it."""
+    """Return whether a child has ended, and if so take leave of it."""
     try:
         process.wait(0)
     except psutil.TimeoutExpired:
@@ -74,7 +74,7 @@ def _is_over(process: psutil.Process) -> bool:
 
 
 def is_outliving() -> bool:
-    """Tell whether this worker of Spark goes on when its executor ends."""
+    """Return whether this worker of Spark goes on when its executor ends."""
     return _Outliving.prepared and _Outliving.room
 
 
@@ -117,7 +117,7 @@ def _log_where(keeper: str) -> None:
 
 
 def _has_room() -> bool:
-    """Tell whether the memory is enough for each of the executor's workers once more."""
+    """Return whether the memory is enough for each of the executor's workers once more."""
     own = psutil.Process()
     parent = own.parent()
     workers = 1 if parent is None else len(parent.children())

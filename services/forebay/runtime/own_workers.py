@@ -35,5 +35,5 @@ def own_workers(context: SparkContext, application: str) -> Iterator[None]:
 
 
 def is_local(master: str) -> bool:
-    """Tell whether tasks run in the driver's own JVM: its workers are children of this machine, started on demand."""
+    """Return whether tasks run in the driver's own JVM: its workers are children of this machine, started on demand."""
     return master.startswith("local[")

@@ -93,7 +93,7 @@ def find_former(kafka: KafkaSettings, service: Service, application: str, tasks:
     if others:
         log.warning(
             "%s: the job had more sub-topologies once, and another number of tasks than %d now: what %s hold is not "
-            "used. Delete these topics before statements are put back: they then start anew",
+            "used. Delete these topics before you add the statements again; they then start from the beginning",
             application,
             tasks,
             ", ".join(others),

@@ -82,7 +82,7 @@ class _Running:
             self.job.health.ended("it was asked to stop", exit_code=0)
 
     def is_busy_starting(self, now: float) -> bool:
-        """Tell whether another start should wait for this one."""
+        """Return whether another start should wait for this one."""
         begun = self.started_at is not None and now - self.started_at < TURN_SECONDS
         return begun and self.is_alive and self.job.health.is_starting
 

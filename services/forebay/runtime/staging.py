@@ -168,7 +168,7 @@ class Staging:
 
 
 def is_staged(kafka: KafkaSettings, name: str) -> bool:
-    """Tell whether a staging topic is there and its transaction was committed."""
+    """Return whether a staging topic is there and its transaction was committed."""
     return bool(TopicAdmin(kafka).partitions([name])) and next(_messages(kafka, name), None) is not None
 
 

@@ -24,5 +24,5 @@ def choose_python(environment: MutableMapping[str, str]) -> None:
 
 
 def is_own(environment: Mapping[str, str]) -> bool:
-    """Tell whether Spark starts Python by our program, which knows of the fork server."""
+    """Return whether Spark starts Python by our program, which knows of the fork server."""
     return environment.get("PYSPARK_PYTHON") == str(_STARTER)

@@ -55,5 +55,5 @@ def decimal_reader(writer: DecimalType, scale: int) -> Callable[[bytes], Decimal
 
 
 def readable_as(writer: DecimalType, reader: DecimalType) -> bool:
-    """Tell whether each value of `writer` has room in `reader`: no digit is lost on either side of the point."""
+    """Return whether each value of `writer` has room in `reader`: no digit is lost on either side of the point."""
     return writer.scale <= reader.scale and writer.precision - writer.scale <= reader.precision - reader.scale

@@ -703,7 +703,7 @@ cdef int _write_map(Node *item, object entries, Buffer *b) except -1:
 
 
 cdef bint _is_canonical(Node *node, object value) except -1:
-    """Tell whether a value would be read back as it is, type and form included. False also if it fits nowhere."""
+    """Return whether a value would be read back as it is, type and form included. False also if it fits nowhere."""
     cdef Py_ssize_t index, position = 0
     cdef PyObject *key
     cdef PyObject *item
@@ -780,7 +780,7 @@ cdef class Codec:
         self._readers[schema_id] = _reading(plan)
 
     def is_canonical(self, record):
-        """Tell whether a record would be read back as it is. False also if it does not fit."""
+        """Return whether a record would be read back as it is. False also if it does not fit."""
         try:
             return bool(_is_canonical(&self._writer.root, record))
         except Exception:

@@ -168,5 +168,5 @@ def from_json(value: Any, avro: AvroType, classes: Mapping[str, type]) -> Any:
 
 
 def _same_name(theirs: str, *ours: str) -> bool:
-    """Tell whether unqualified names are equal: the specification leaves namespaces out here."""
+    """Return whether unqualified names are equal: the specification leaves namespaces out here."""
     return theirs.rpartition(".")[2] in {name.rpartition(".")[2] for name in ours}

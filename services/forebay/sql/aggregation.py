@@ -25,7 +25,7 @@ DAY_MS = 86_400_000
 
 
 def is_aggregate(expression: Expression) -> bool:
-    """Tell whether an expression is an aggregate's call."""
+    """Return whether an expression is an aggregate's call."""
     return isinstance(expression, Call) and expression.name in AGGREGATES
 
 

@@ -1,4 +1,4 @@
-"""Values that stand in one list, such as those of IN, ARRAY or COALESCE, are given one type; the first one leads."""
+"""Finds the common type of the values in a list (IN, ARRAY, COALESCE); the first value decides."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def alike(make: Generator, values: Sequence[Typed], where: Expression) -> tuple[
     others = [value.type for value in values if value.type not in (STRING, NULL)]
     if lead == STRING:  # numbers and BOOLEANs that are written down behind a text are texts
         values = [_as_text(make, value) for value in values]
-    elif others:  # texts that are written down are read as what stands beside them
+    elif others:  # string literals take the type of the other values
         values = [_read(make, value, others[0], where) for value in values]
     for value in values:
         shared = common(kind, value.type)

@@ -251,7 +251,7 @@ def key_kind(key: Any) -> str:
 
 
 def _is_bare(target: Source) -> bool:
-    """Tell whether a value is its only column in bytes that say no null, as Avro's of a schema without one."""
+    """Return whether a value is its only column in bytes that say no null, as Avro's of a schema without one."""
     encoding = target.encoding
     is_single = encoding.value == "KAFKA" or (encoding.value == "AVRO" and encoding.wraps is False)
     return is_single and len(target.values) == 1

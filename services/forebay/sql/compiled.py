@@ -20,7 +20,7 @@ SIMPLE = re.compile(r"\w+(\[-?\d+\])*|-?\d+(\.\d+)?|'[^'\\]*'")
 
 
 def compiled(parameters: str, sources: Sequence[str], namespace: dict[str, Any]) -> Callable[..., tuple[Any, ...]]:
-    """Return the function that gives a tuple of expressions; one that fails is null, whatever it raises.
+    """Return the function that gives a tuple of expressions; an expression that raises any error becomes null.
 
     LimitReached and MemoryError are no failures of an expression: the function raises them.
 

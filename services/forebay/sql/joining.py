@@ -15,7 +15,7 @@ from forebay.sql.walk import columns
 
 
 def synthetic(joins: Sequence[JoinClause], ons: Sequence[Expression]) -> bool:
-    """Tell whether no column stands for the key of the last join."""
+    """Return whether no column stands for the key of the last join."""
     if not joins:
         return False
     if joins[-1].kind == "FULL":

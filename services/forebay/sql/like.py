@@ -23,7 +23,7 @@ class Part:
     matcher: re.Pattern[str] | None = None
 
     def at(self, text: str, position: int) -> bool:
-        """Tell whether the part stands at a position."""
+        """Return whether the part matches at a position."""
         if self.matcher is None:
             return text.startswith(self.text, position)
         return self.matcher.match(text, position) is not None
@@ -39,7 +39,7 @@ class Part:
 
 
 def like(text: str, pattern: str, escape: str = "") -> bool:
-    """Tell whether a text has the pattern: % is any text, _ any letter. Raises ValueError, LimitReached."""
+    """Return whether a text has the pattern: % is any text, _ any letter. Raises ValueError, LimitReached."""
     first, *rest = _short_parts(pattern, escape) if len(pattern) <= _SHORT else _parts(pattern, escape)
     if not rest:
         return len(text) == first.length and first.at(text, 0)

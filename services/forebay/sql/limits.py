@@ -112,7 +112,7 @@ def check_letters(number: int, function: str) -> None:
     if number > TEXT_LETTERS:
         raise LimitReached(
             f"{function} would create {number} letters or bytes, the most is {TEXT_LETTERS} (limit TEXT_LETTERS): "
-            "shorten what it is given"
+            "shorten its arguments"
         )
 
 
@@ -132,7 +132,7 @@ def check_rows(number: int, row: tuple[Any, ...]) -> None:
     if size > ROWS_SIZE:
         raise LimitReached(
             f"EXPLODE would make {number} rows of {size} letters and items, the most is {ROWS_SIZE} (limit ROWS_SIZE): "
-            "select fewer columns beside it"
+            "select fewer columns with it"
         )
 
 
@@ -152,5 +152,5 @@ def check_items(number: int, function: str) -> None:
     if number > ARRAY_ITEMS:
         raise LimitReached(
             f"{function} would create {number} items, the most is {ARRAY_ITEMS} (limit ARRAY_ITEMS): "
-            "shorten what it is given"
+            "shorten its arguments"
         )

@@ -208,5 +208,5 @@ def mapped(rows: Rows, name: str, into: Sequence[Any], make: Callable[..., Any],
 
 
 def is_windowed(rows: Rows) -> bool:
-    """Tell whether keys have windows."""
+    """Return whether keys have windows."""
     return "windowed" in rows.node.key.name

@@ -70,7 +70,7 @@ class Reader:
         raise SqlError(self.place, f"{found} can't stand here: write {wanted}")
 
     def at(self, *words: str) -> bool:
-        """Tell whether the next words are these."""
+        """Return whether the next words are these."""
         for number, word in enumerate(words):
             token = self.ahead(number)
             if token.kind not in ("word", "symbol") or token.text != word:

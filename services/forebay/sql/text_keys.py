@@ -1,4 +1,4 @@
-"""Rows of release 0.2, in which the keys of maps are texts, whatever type the map declares."""
+"""Rows of release 0.2, in which the keys of maps are always texts."""
 
 from __future__ import annotations
 

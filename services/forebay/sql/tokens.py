@@ -101,7 +101,7 @@ def _add(tokens: list[Token], token: Token) -> None:
 
 
 def _is_point(tokens: list[Token], start: int) -> bool:
-    """Tell whether the last word is the point of a number such as .5: nothing stands right before it."""
+    """Return whether the last word is the point of a number such as .5, with nothing directly before it."""
     if not tokens or tokens[-1].text != "." or tokens[-1].kind != "symbol" or tokens[-1].stop != start:
         return False
     before = tokens[-2] if len(tokens) > 1 else None

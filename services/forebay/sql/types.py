@@ -97,12 +97,12 @@ _DIGITS = {INT: 10, BIGINT: 19}
 
 
 def is_number(kind: SqlType) -> bool:
-    """Tell whether one can calculate with values of the type."""
+    """Return whether one can calculate with values of the type."""
     return kind in (INT, BIGINT, DOUBLE) or isinstance(kind, DecimalType)
 
 
 def is_untyped(kind: SqlType) -> bool:
-    """Tell whether nothing says which type a value has, or a part of it."""
+    """Return whether nothing says which type a value has, or a part of it."""
     match kind:
         case ArrayType(item):
             return is_untyped(item)

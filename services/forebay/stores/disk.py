@@ -149,7 +149,7 @@ def remove_leftovers(base: Path, name: str) -> None:
 
 
 def _is_another(process: int) -> bool:
-    """Tell whether it is a process that lives, and not this one."""
+    """Return whether it is a process that lives, and not this one."""
     if process == os.getpid():
         return False
     try:

@@ -159,7 +159,7 @@ class Loop:
             raise
 
     def _may_move(self, lease: Lease) -> bool:
-        """Tell whether the next cycle may have something to do though nothing is unread."""
+        """Return whether the next cycle may have something to do though nothing is unread."""
         return lease.until is not None or any(task.input.has_waiting for task in self._group.tasks)
 
     def close(self, until: int) -> None:

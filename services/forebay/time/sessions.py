@@ -36,7 +36,7 @@ class SessionWindows:
         return Window(ts - self.gap_ms, ts + self.gap_ms)
 
     def merges(self, session: Window, ts: int) -> bool:
-        """Tell whether a record at `ts` belongs to the session."""
+        """Return whether a record at `ts` belongs to the session."""
         return session.end >= ts - self.gap_ms and session.start <= ts + self.gap_ms
 
     def open_from(self, now: int) -> int:
@@ -48,7 +48,7 @@ class SessionWindows:
         return self.open_from(now) - 1
 
     def is_closed(self, session: Window, now: int) -> bool:
-        """Tell whether the session is final when the closing time is `now`; a record that would give it is late."""
+        """Return whether the session is final when the closing time is `now`; a record that would give it is late."""
         return session.end < self.open_from(now)
 
     def closes_at(self, session: Window) -> int:

@@ -129,11 +129,11 @@ class SlidingWindows:
         return window.end + self.grace_ms + 1
 
     def contains(self, window: Window, ts: int) -> bool:
-        """Tell whether a record at `ts` belongs to the window."""
+        """Return whether a record at `ts` belongs to the window."""
         return window.start <= ts <= window.end
 
     def is_closed(self, window: Window, now: int) -> bool:
-        """Tell whether the window's result is final when the closing time is `now`."""
+        """Return whether the window's result is final when the closing time is `now`."""
         return now > window.end + self.grace_ms
 
 
@@ -168,7 +168,7 @@ class JoinWindows:
         return Window(ts - self.after_ms, ts + self.before_ms)
 
     def is_closed(self, window: Window, now: int) -> bool:
-        """Tell whether no record can meet any more in the window when the closing time is `now`."""
+        """Return whether no record can meet any more in the window when the closing time is `now`."""
         return window.end + self.grace_ms < now
 
 

@@ -1,4 +1,4 @@
-"""Checks the history of a run for anomalies, as Jepsen names them: what no run may show, whatever its faults."""
+"""Checks the history of a run for anomalies, as Jepsen names them: which no run may show."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def anomalies(world: World) -> list[str]:
 
 
 def _transactions(broker: Broker) -> list[str]:
-    """Return transactions of which a part counts, and those whose end is not the one that the client was told."""
+    """Return transactions of which a part counts, and those that did not end as the broker answered."""
     records: dict[Attempt, list[Record]] = defaultdict(list)
     for record in broker.history:
         if record.attempt is not None:

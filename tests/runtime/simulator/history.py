@@ -1,4 +1,4 @@
-"""What clients were told about each of their transactions, for the checkers."""
+"""The broker's answers to clients about each of their transactions, for the checkers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class Attempt:
     """One transaction as its client sees it.
 
     Args:
-        answer: "unknown" until the client is told "committed", "aborted" or "fenced".
+        answer: "unknown" until the answer is "committed", "aborted" or "fenced".
         offsets: that were sent to the marker group, by topic and partition.
     """
 

@@ -68,7 +68,7 @@ def _fence_last(original: Callable[[TaskGroup, Lease], None]) -> Callable[[TaskG
 
 
 def _keeps_producer(self: GroupProducer) -> None:
-    """Give up an attempt, and go on with its producer."""
+    """Give up an attempt, but keep using its producer."""
     producer: Any = self._producer
     if producer is not None:
         producer._is_usable = True

@@ -1,4 +1,4 @@
-"""A function that fails makes its column null, whatever it raises and wherever it stands."""
+"""A function that fails makes its column null, for every error and at every place."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ class WrongGap(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class AcceptedGaps:
-    """Topics, and partitions of topics, whose lost records are given up.
+    """Topics, and partitions of topics, whose lost records the user accepts.
 
     Args:
         topics: all partitions of these.

@@ -50,7 +50,7 @@ _CONTROLS: deque[WorkerControl] = deque(maxlen=1)
 
 
 def _is_working() -> bool:
-    """Tell whether a loop of this worker works that has outlived its executor; one that nothing follows is ended."""
+    """Return whether a loop of this worker works that has outlived its executor; one that nothing follows is ended."""
     control = next(iter(_CONTROLS), None)
     if control is not None and control.is_told_to_leave:
         for runner in _LOOPS.all():
@@ -188,7 +188,7 @@ class _Holding:
         return self._made()
 
     def _goes_on(self, runner: GroupRunner) -> bool | None:
-        """Tell whether the loop of the lease before can go on; None where it was busy until this one was over."""
+        """Return whether the loop of the lease before can go on; None where it was busy until this one was over."""
         while runner.is_alive and not runner.is_stuck:
             try:
                 return self._keeper.renew(runner)

@@ -175,14 +175,14 @@ class TaskGroup:
             self._tell_markers([task.position for task in self.tasks if task.position.n])
 
     def is_done(self, lease: Lease) -> bool:
-        """Tell whether a lease that ends by itself has nothing left to do."""
+        """Return whether a lease that ends by itself has nothing left to do."""
         if lease.restore_only:
             return self.is_taken_over(lease)
         # After a commit that the client repeated nothing can be committed before the group is opened again.
         return self.is_open and all(task.is_done(lease) for task in self.tasks)
 
     def is_taken_over(self, lease: Lease) -> bool:
-        """Tell whether everything committed so far is under the lease's checkpoint."""
+        """Return whether everything committed so far is under the lease's checkpoint."""
         return all(not task.position.n or task.position.checkpoint == lease.checkpoint for task in self.tasks)
 
     def abandon(self) -> None:

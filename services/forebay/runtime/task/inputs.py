@@ -135,7 +135,7 @@ class TaskInput:
         return True
 
     def is_done(self, lease: int) -> bool:
-        """Tell whether nothing more is to be read in a lease that ends by itself."""
+        """Return whether nothing more is to be read in a lease that ends by itself."""
         return all(item.is_done for item in self.partitions) and all(i.is_done(lease) for i in self.repartitions)
 
     @property

@@ -94,7 +94,7 @@ class Pacing:
         return max(0.0, self._due - self._clock())
 
     def is_due(self, count: int) -> bool:
-        """Tell whether what is there should be processed now; `count` records came last."""
+        """Return whether what is there should be processed now; `count` records came last."""
         if self._first_at is None:
             return False
         now = self._clock()

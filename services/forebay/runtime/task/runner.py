@@ -29,7 +29,7 @@ ANSWER_SECONDS = 15.0
 groups would end because this one's lease holds up the next."""
 
 STUCK_SECONDS = 150.0
-"""A commit that fails, its abort and the search for the cause take up to 130 s, whatever the broker does. A loop that
+"""A commit that fails, its abort and the search for the cause take at most 130 s. A loop that
 has neither gone round nor processed a record for longer does not come back from a call to the client library."""
 
 _CONFIRM_SECONDS = 2.0

@@ -211,7 +211,7 @@ class StateTask:
             )
 
     def is_done(self, lease: Lease) -> bool:
-        """Tell whether a lease that ends by itself needs nothing more of this task, all of it committed."""
+        """Return whether a lease that ends by itself needs nothing more of this task, all of it committed."""
         closed = lease.close_until < 0 or (self._is_closed and self._lease == lease.token)
         told = not self.settings.sends or self._announcer.last.done == lease.token
         return self._is_done(lease) and closed and told
@@ -240,7 +240,7 @@ class StateTask:
         return min((due for due in dues if due > 0), default=None)
 
     def _has_work(self, lease: Lease, idle_ms: int) -> bool:
-        """Tell whether a commit may be needed though no record's turn has come.
+        """Return whether a commit may be needed though no record's turn has come.
 
         A task that was opened just now has conversions to commit, or its positions under another checkpoint.
         """
@@ -263,7 +263,7 @@ class StateTask:
             self._skipped = skipped
 
     def _moves(self, position: TaskPosition) -> bool:
-        """Tell whether a position without records has to be kept: time moved, or much of what tells time was read."""
+        """Return whether a position without records has to be kept: time moved, or much of what tells time was read."""
         before = self.position
         time = (before.stream_time, before.closing_time) != (position.stream_time, position.closing_time)
         return time or before.checkpoint != position.checkpoint or self._has_read_much

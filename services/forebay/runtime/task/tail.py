@@ -73,7 +73,7 @@ class Tail:
         """Whether deletes of rows that the table holds may be gone from the changelogs."""
         if self.mark < 0:
             return False
-        # A changelog that ends where it began holds nothing that could have been deleted meanwhile.
+        # A changelog that ends where it began holds nothing that could have been deleted since.
         read = (topic for topic in self.rows.topics if self.offsets.get(topic, 0) > self.begins.get(topic, 0))
         return not self.marked.issuperset(read)
 

@@ -51,7 +51,7 @@ def _timestamp(answer: Future[ListOffsetsResultInfo]) -> int:
 
 
 class BrokerClock:
-    """The wall clock of a worker, set by the broker's, which then runs on steadily whatever its own clock does.
+    """The wall clock of a worker: set by the broker's clock, and advanced by a monotonic clock.
 
     Args:
         ask: returns the broker's time in ms; -1: it is not known, and the worker's own clock is used.

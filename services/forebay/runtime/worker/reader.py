@@ -103,7 +103,7 @@ class GroupReader:
                     self._seek(repartition, offset)
 
     def has_all(self, item: TaskInput) -> bool:
-        """Tell whether everything that was there at the last look has come, but for what is paused."""
+        """Return whether everything that was there at the last look has come, but for what is paused."""
         return all(part.is_read or (part.topic, part.partition) in self._paused for part in item.parts)
 
     def look(self) -> None:

@@ -176,7 +176,7 @@ _DOUBLES: dict[str, Callable[[float, float], float]] = {
     "MIN": lambda kept, x: x if x < kept or kept != kept else kept,  # noqa: PLR0124
     "MAX": lambda kept, x: x if x > kept or x != x else kept,  # noqa: PLR0124
 }
-"""Extremes of doubles, of which NaN is the largest, in whatever order they come."""
+"""Extremes of doubles, of which NaN is the largest; their order does not matter."""
 _extreme("MIN", min)
 _extreme("MAX", max)
 

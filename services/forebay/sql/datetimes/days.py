@@ -43,7 +43,7 @@ def day_of(number: int) -> Day:
 
 
 def is_leap(year: int) -> bool:
-    """Tell whether a year has 366 days."""
+    """Return whether a year has 366 days."""
     return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
 
 

@@ -232,7 +232,7 @@ def value_format(columns: tuple[Named, ...], encoding: Encoding) -> Format[Any]:
 
 
 def wire_variant(encoding: Encoding, columns: tuple[Named, ...]) -> str:
-    """Return what tells formats of values from others of their kind."""
+    """Return what distinguishes this format from others of its kind."""
     if encoding.value == "DELIMITED":
         return encoding.delimiter
     return "bare" if encoding.wraps is False and len(columns) == 1 else ""
@@ -259,7 +259,7 @@ def key_format(columns: tuple[Named, ...], kind: str) -> Format[Any]:
 @lru_cache(4096)
 def _key_format(columns: tuple[Named, ...], kind: str) -> Format[Any]:
     if not columns or kind == "NONE":
-        # Whatever keys the records have, rows without key columns have none.
+        # Rows without key columns have no key, even if the records have one.
         none: Callable[[Any], Any] = lambda _: None  # noqa: E731
         return Format("no key", tuple, lambda _: _Empty(), none, lambda _: (), takes=takes_all)
     used = "JSON" if kind == "KAFKA" and (len(columns) > 1 or columns[0].type not in SIMPLE) else kind

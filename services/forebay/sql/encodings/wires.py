@@ -41,7 +41,7 @@ class Wire:
 
 
 def takes_all(_written: Any) -> bool:
-    """Read nothing of the bytes, whatever they are."""
+    """Ignore the bytes."""
     return True
 
 

@@ -115,7 +115,7 @@ def extract(text: str, path: str) -> str | None:
 
 
 def is_json(text: str | None) -> bool:
-    """Tell whether a text is JSON."""
+    """Return whether a text is JSON."""
     try:
         return text is not None and loaded(text) is not _MISSING
     except (ValueError, ArithmeticError, RecursionError):
@@ -143,7 +143,7 @@ def items(text: str) -> tuple[str, ...]:
 
 
 def contains(text: str | None, sought: Any) -> bool:
-    """Tell whether a JSON array has a value of the same kind: a DOUBLE is none of its whole numbers."""
+    """Return whether a JSON array has a value of the same kind: a DOUBLE is none of its whole numbers."""
     try:
         found = None if text is None else loaded(text)
     except (ValueError, ArithmeticError, RecursionError):

@@ -61,7 +61,7 @@ def all_matches(pattern: Pattern, text: str) -> Sequence[Any]:
 
 
 def _in_time(run: Callable[..., Any]) -> Any:
-    """Return what a search gives. One that takes longer than others lets other threads work meanwhile."""
+    """Return what a search gives. A long search releases the interpreter lock."""
     left = remaining_seconds()
     try:
         return run(timeout=min(_SHORT_SECONDS, left))

@@ -75,7 +75,7 @@ class PatternSource:
         return self._letters[self._at - 1]
 
     def at(self, text: str) -> bool:
-        """Tell whether the next letters are these."""
+        """Return whether the next letters are these."""
         self._skip_comments()
         return self._letters[self._at : self._at + len(text)] == list(text)
 

@@ -177,7 +177,7 @@ class _Translator:
         self.names[name] = self.groups
 
     def _set_flags(self) -> bool:
-        """Read the flags of `(?i)` or `(?i:`; tell whether a group follows."""
+        """Read the flags of `(?i)` or `(?i:`; return whether a group follows."""
         source = self.source
         source.skip(1)
         on = True
