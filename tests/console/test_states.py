@@ -70,7 +70,7 @@ def test_a_job_that_ended_says_so_and_shows_no_figures(exit_code: int) -> None:
     job.tells(1, at=1)
     assert state_of(console)[0] == "running"
     before_ms = time.time_ns() // 1_000_000
-    job.health.ended("no such topic", exit_code)
+    job.health.set_end("no such topic", exit_code)
     job.health.working()
     job.health.failing("a report that comes after the end")
     assert state_of(console) == ("ended", "no such topic")

@@ -1,4 +1,4 @@
-"""A job under watch: looked at every two seconds, whether or not somebody has the page open."""
+"""A job under watch: looked at every two seconds, even while no browser has the page open."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class JobWatcher:
     """Looks at one job, and remembers an hour.
 
     Args:
-        reports: of its tasks; asked for by whoever looks at the job itself, and where it has no page.
-        restores: asked for by whoever looks at the job itself while it does not run.
+        reports: of its tasks; requested when a user opens the job's page, and for jobs without an HTTP page.
+        restores: requested when a user opens the page of a job that does not run.
     """
 
     def __init__(self, job: WatchedJob, reports: ReportReader, restores: RestoreReader) -> None:

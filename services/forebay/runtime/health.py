@@ -68,7 +68,7 @@ class Health:
         self._ready, self._trouble = False, reason
         self.progressed()
 
-    def ended(self, reason: str, exit_code: int) -> None:
+    def set_end(self, reason: str, exit_code: int) -> None:
         """Note that the job ended, and does not come back in this process."""
         self._end = End(reason, time.time_ns() // 1_000_000, exit_code)
         self.progressed()

@@ -76,10 +76,10 @@ class _Running:
         except Exception as error:  # one job's end is not that of the others
             said = str(error) or type(error).__name__
             self.problem = f"{self.job.application}: {said}"
-            self.job.health.ended(said, exit_code=1)
+            self.job.health.set_end(said, exit_code=1)
             log.error("%s: ended, the other jobs go on: %s", self.job.application, said)
         else:
-            self.job.health.ended("it was asked to stop", exit_code=0)
+            self.job.health.set_end("it was asked to stop", exit_code=0)
 
     def is_busy_starting(self, now: float) -> bool:
         """Return whether another start should wait for this one."""
