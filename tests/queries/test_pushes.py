@@ -173,10 +173,10 @@ def test_a_job_that_began_anew_ends_what_followed_it(task: WrittenTask, job: Job
 def test_a_change_wakes_who_waits_for_it(task: WrittenTask, job: JobStores) -> None:
     subscription = Subscription("plain")
     job.subscribe(subscription, snapshot=False)
-    found: list[Change] = []
-    reader = threading.Thread(target=lambda: found.extend(next(subscription.changes(60.0))))
+    entries: list[Change] = []
+    reader = threading.Thread(target=lambda: entries.extend(next(subscription.changes(60.0))))
     reader.start()
     task.store("plain").put("a", Cell("1"))
     task.publish()
     reader.join(30)
-    assert [change.entry.key for change in found] == ["a"]
+    assert [change.entry.key for change in entries] == ["a"]
