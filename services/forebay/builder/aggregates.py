@@ -24,6 +24,7 @@ from forebay.stores.session import SessionStore
 from forebay.stores.timestamped import TimestampedKeyValueStore
 from forebay.stores.window import WindowStore
 from forebay.time.base import Windows
+from forebay.time.durations import Duration, ms_of
 from forebay.time.sessions import SessionWindows
 from forebay.time.windows import SlidingWindows, UnlimitedWindows
 
@@ -78,14 +79,14 @@ def windowed_aggregate(
     into: Format[Any],
     store: str,
     emission: Emission,
-    retention_ms: int,
+    retention_ms: Duration,
 ) -> Node:
     """Return the node that keeps one aggregate per key and window. Raises ValueError, TopologyError."""
     if isinstance(windows, UnlimitedWindows) and emission is not Emission.UPDATES:
         raise TopologyError(f"store {store}: an unlimited window never closes; give its updates: emit=Emission.UPDATES")
     if isinstance(windows, SessionWindows) and any(fold.merge is None for fold in folds):
         raise TopologyError(f"store {store}: sessions merge, but the fold has no merge: give it one")
-    retention = retention_ms or windows.retention_ms
+    retention = ms_of(retention_ms) or windows.retention_ms
     inner, is_final = parents[0].key, emission is Emission.FINAL
     declared: WindowStore[Any] | SessionStore[Any]
     if isinstance(windows, SessionWindows):

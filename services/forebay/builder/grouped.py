@@ -16,6 +16,7 @@ from forebay.builder.together import Side, bring_together
 from forebay.formats import LONG, Format
 from forebay.operators.folds import Fold, reducing
 from forebay.operators.results import Emission
+from forebay.time.durations import Duration
 
 if TYPE_CHECKING:
     from forebay.builder.table import Table
@@ -89,15 +90,17 @@ class WindowedStream(Generic[K, V]):
         self._windows = windows
         self._emit = emit
 
-    def count(self, *, store: str, retention_ms: int = 0) -> Table[Windowed[K], int]:
+    def count(self, *, store: str, retention_ms: Duration = 0) -> Table[Windowed[K], int]:
         """Count the records of each window."""
         return self.aggregate(COUNT, LONG, store=store, retention_ms=retention_ms)
 
-    def reduce(self, reducer: Callable[[V, V], V], *, store: str, retention_ms: int = 0) -> Table[Windowed[K], V]:
+    def reduce(self, reducer: Callable[[V, V], V], *, store: str, retention_ms: Duration = 0) -> Table[Windowed[K], V]:
         """Combine the records of each window."""
         return self.aggregate(reducing(reducer), self._stream.node.value, store=store, retention_ms=retention_ms)
 
-    def aggregate(self, fold: Fold[V, A], into: Spec[A], *, store: str, retention_ms: int = 0) -> Table[Windowed[K], A]:
+    def aggregate(
+        self, fold: Fold[V, A], into: Spec[A], *, store: str, retention_ms: Duration = 0
+    ) -> Table[Windowed[K], A]:
         """Fold the records of each window.
 
         Args:
@@ -158,7 +161,7 @@ class WindowedCogroup(Generic[K, A]):
         self._windows = windows
         self._emit = emit
 
-    def aggregate(self, into: Spec[A], *, store: str, retention_ms: int = 0) -> Table[Windowed[K], A]:
+    def aggregate(self, into: Spec[A], *, store: str, retention_ms: Duration = 0) -> Table[Windowed[K], A]:
         """Fold the records of each window."""
         from forebay.builder.table import Table  # noqa: PLC0415 (streams and tables make each other)
 

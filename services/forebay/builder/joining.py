@@ -12,6 +12,7 @@ from forebay.builder.specs import Spec, format_or_refuse
 from forebay.builder.together import Side, bring_together, topic_part
 from forebay.names import LONGEST_REPARTITION
 from forebay.operators.results import Alone, Join
+from forebay.time.durations import Duration, ms_of
 from forebay.time.windows import JoinWindows
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Joining(Generic[K, V]):
         joiner: Callable[[V, R], O | None],
         into: Spec[O],
         *,
-        grace_ms: int = 0,
+        grace_ms: Duration = 0,
         waiting: str = "",
     ) -> Stream[K, O]: ...
     @overload
@@ -94,7 +95,7 @@ class Joining(Generic[K, V]):
         joiner: Callable[[V, R | None], O | None],
         into: Spec[O],
         *,
-        grace_ms: int = 0,
+        grace_ms: Duration = 0,
         waiting: str = "",
     ) -> Stream[K, O]: ...
     @overload
@@ -166,14 +167,14 @@ class Joining(Generic[K, V]):
         return self._made(joins.with_stream(left, right, windows, joiner, format_or_refuse(into), kind, store, alone))
 
     def _with_table(
-        self, table: Table[Any, Any], joiner: Any, into: Any, kind: Join, *, grace_ms: int = 0, waiting: str = ""
+        self, table: Table[Any, Any], joiner: Any, into: Any, kind: Join, *, grace_ms: Duration = 0, waiting: str = ""
     ) -> Any:
         into = format_or_refuse(into)
         name = self.graph.unused_name(topic_part(f"{table.name}-joined"), LONGEST_REPARTITION)
         sides = Side(self.keyed(name), name), Side(table.node, topic_part(f"{table.name}-along"), is_table=True)
         check_keys(sides[0].node, sides[1].node, f"join {table.name}")
         parent, along = bring_together(self.graph, sides)
-        return self._made(joins.with_table(parent, along, joiner, into, kind, grace_ms, waiting))
+        return self._made(joins.with_table(parent, along, joiner, into, kind, ms_of(grace_ms), waiting))
 
     def _with_global(
         self, table: GlobalTable[Any, Any], joiner: Any, into: Any, kind: Join, *, key_of: Callable[..., Any]

@@ -20,11 +20,12 @@ from forebay.processor.api import Context, LateRecord
 from forebay.stores.keyvalue import KeyValueStore
 from forebay.stores.timestamped import TimestampedKeyValueStore
 from forebay.stores.versioned import NOT_PUT, VersionedKeyValueStore
+from forebay.time.durations import Duration
 
 Rows = TimestampedKeyValueStore[Any] | VersionedKeyValueStore[Any]
 
 
-def table(source: Node, store: str, history_retention_ms: int | None, *, is_alone: bool = False) -> Node:
+def table(source: Node, store: str, history_retention_ms: Duration | None, *, is_alone: bool = False) -> Node:
     """Return the node that keeps a stream's records as a table.
 
     Args:
@@ -198,7 +199,7 @@ def kept(parent: Node, store: str) -> Node:
     return replace(node, asks_old=False)
 
 
-def kept_versions(parent: Node, store: str, history_retention_ms: int) -> Node:
+def kept_versions(parent: Node, store: str, history_retention_ms: Duration) -> Node:
     """Return the node that keeps a table's rows and what they were before, by timestamp."""
     declared: VersionedKeyValueStore[Any] = VersionedKeyValueStore(
         store, parent.value, history_retention_ms=history_retention_ms

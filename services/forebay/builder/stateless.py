@@ -12,6 +12,7 @@ from forebay.operators.deduplicate import Deduplicate
 from forebay.processor.api import Context
 from forebay.stores.keys import join_key
 from forebay.stores.ttl import TtlKeyValueStore
+from forebay.time.durations import Duration
 
 Pairs = Callable[[Any, Any], Iterable[tuple[Any, Any]]]
 
@@ -122,7 +123,7 @@ def branch(parent: Node, name: str, before: Sequence[Callable[..., bool]], takes
     return _step(f"branch {name}", parent, parent.key, parent.value, make)
 
 
-def deduplicated(parent: Node, id_of: Callable[[Any, Any], str | None], store: str, ttl_ms: int) -> Node:
+def deduplicated(parent: Node, id_of: Callable[[Any, Any], str | None], store: str, ttl_ms: Duration) -> Node:
     """Return the node that drops records whose id came with the same key not long before."""
     declared: TtlKeyValueStore[Any] = TtlKeyValueStore(store, parent.value, ttl_ms)
 

@@ -16,6 +16,7 @@ from forebay.builder.specs import format_or_refuse as _format
 from forebay.builder.together import Side, bring_together, topic_part
 from forebay.formats import Format
 from forebay.processor.api import AnyProcessor
+from forebay.time.durations import Duration
 
 if TYPE_CHECKING:
     from forebay.builder.table import Table
@@ -167,7 +168,7 @@ class Stream(Joining[K, V]):
         made = processors.processed(self.graph, parent, name, make, parent.key, kind, keeps_key=True, shared=stores)
         return Stream(self.graph, self.graph.add(made))
 
-    def deduplicate(self, id_of: Callable[[K, V], str | None], *, store: str, ttl_ms: int) -> Stream[K, V]:
+    def deduplicate(self, id_of: Callable[[K, V], str | None], *, store: str, ttl_ms: Duration) -> Stream[K, V]:
         """Drop records whose id came with the same key within `ttl_ms` before."""
         parent = self.keyed(store)
         made = stateless.deduplicated(parent, on_keys(parent.key, id_of), store, ttl_ms)
@@ -205,7 +206,7 @@ class Stream(Joining[K, V]):
         chosen = None if partitioner is None else on_keys(self.node.key, partitioner)
         stateless.sink(self.graph, self.node, topic, topics, chosen)
 
-    def to_table(self, *, store: str, history_retention_ms: int | None = None) -> Table[K, V]:
+    def to_table(self, *, store: str, history_retention_ms: Duration | None = None) -> Table[K, V]:
         """Keep the records as a table: the last one of a key counts, or with a history the latest by timestamp."""
         from forebay.builder.table import Table  # noqa: PLC0415 (streams and tables make each other)
 

@@ -19,6 +19,7 @@ from forebay.operators.folds import Fold, reducing
 from forebay.operators.results import Join, Tombstones
 from forebay.operators.suppress import Until, UntilWindowCloses, WhenFull
 from forebay.stores.materialized import Materialized, beside
+from forebay.time.durations import Duration
 from forebay.time.windows import UnlimitedWindows
 
 K = TypeVar("K")
@@ -170,7 +171,7 @@ class Table(Generic[K, V]):
         node = held.suppressed(self.node, until, store, max_records, max_bytes, when_full)
         return Table(self.graph, self.graph.add(node), knows_old=in_windows)
 
-    def materialized(self, store: str, history_retention_ms: int | None = None) -> Table[K, V]:
+    def materialized(self, store: str, history_retention_ms: Duration | None = None) -> Table[K, V]:
         """Keep the rows in a store of their own, which can be queried.
 
         Args:

@@ -25,6 +25,7 @@ from forebay.names import check_pattern
 from forebay.processor.api import Reading
 from forebay.processor.messages import Message
 from forebay.records import fields_of, is_record_type
+from forebay.time.durations import Duration
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -106,7 +107,7 @@ class Topology(Shown):
         value: Spec[V],
         *,
         store: str,
-        history_retention_ms: int | None = None,
+        history_retention_ms: Duration | None = None,
         timestamp: str | Callable[[V], int] | None = None,
         event_id: str | Callable[[V], str | None] | None = None,
         check: Callable[[str, V], object] | None = None,
@@ -119,7 +120,7 @@ class Topology(Shown):
         *,
         key: Spec[K],
         store: str,
-        history_retention_ms: int | None = None,
+        history_retention_ms: Duration | None = None,
         timestamp: str | Callable[[V], int] | None = None,
         event_id: str | Callable[[V], str | None] | None = None,
         check: Callable[[K, V], object] | None = None,
@@ -131,7 +132,7 @@ class Topology(Shown):
         *,
         key: Any = TEXT,
         store: str,
-        history_retention_ms: int | None = None,
+        history_retention_ms: Duration | None = None,
         timestamp: Any = None,
         event_id: Any = None,
         check: Any = None,

@@ -9,6 +9,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from forebay.operators.table import Table
 from forebay.stores.buffers import SuppressBuffer, Suppressed
 from forebay.time.base import Window
+from forebay.time.durations import set_durations
 
 V = TypeVar("V")
 
@@ -51,6 +52,9 @@ class UntilTimeLimit:
 
     limit_ms: int
     drops_tombstones: bool = False
+
+    def __post_init__(self) -> None:
+        set_durations(self, "limit_ms")
 
     def time(self, window: Window | None, timestamp: int) -> int:
         return timestamp

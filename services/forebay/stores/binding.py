@@ -20,6 +20,7 @@ from forebay.stores.materialized import Materialized
 from forebay.stores.rows import Journal, Rows
 from forebay.stores.table import Table
 from forebay.stores.values import NumberCodec
+from forebay.time.durations import Duration, ms_of
 
 V = TypeVar("V")
 T = TypeVar("T")
@@ -229,7 +230,12 @@ class _Unbound:
         raise RuntimeError(f"store {self.__name} is not bound: run the processor in a job or in a TestDriver")
 
 
-def check_duration(store: str, what: str, ms: int, least: int) -> None:
-    """Refuse a duration below `least` (ms). Raises ValueError naming the store and the remedy."""
+def checked_ms(store: str, what: str, duration: Duration, least: int) -> int:
+    """Return a duration in ms. Raises ValueError if it is below `least` (ms) or no duration, with store and remedy."""
+    try:
+        ms = ms_of(duration)
+    except ValueError as error:
+        raise ValueError(f"store {store}: {what}: {error}") from None
     if ms < least:
         raise ValueError(f"store {store}: {what} is {ms} ms; give at least {least} ms")
+    return ms

@@ -8,13 +8,14 @@ from typing import Generic, NamedTuple, TypeVar
 
 from forebay.codec import Codec
 from forebay.formats import Format
-from forebay.stores.binding import Marks, Store, TaskStores, check_duration
+from forebay.stores.binding import Marks, Store, TaskStores, checked_ms
 from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, split_text, terminated, unpack_time
 from forebay.stores.layout import BEHIND_TWO_TIMES, FIRST_PART, OWN
 from forebay.stores.purge import Purge, step_of
 from forebay.stores.rows import Rows
 from forebay.stores.values import PRESENT, BytesCodec
 from forebay.stores.window import text_bounds
+from forebay.time.durations import Duration
 
 V = TypeVar("V")
 
@@ -48,10 +49,9 @@ class SessionStore(Store[V]):
     key_places = MappingProxyType({OWN: FIRST_PART, "ends": BEHIND_TWO_TIMES})
     limits = ("retention_ms",)
 
-    def __init__(self, name: str, value: type[V] | Format[V], *, retention_ms: int) -> None:
+    def __init__(self, name: str, value: type[V] | Format[V], *, retention_ms: Duration) -> None:
         super().__init__(name, value)
-        check_duration(name, "retention_ms", retention_ms, 1)
-        self.retention_ms = retention_ms
+        self.retention_ms = checked_ms(name, "retention_ms", retention_ms, 1)
         self.dropped_total = 0
         self._rows: Rows[V] = self._unbound()
         self._by_end: Rows[bytes] = self._unbound()

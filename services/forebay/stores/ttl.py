@@ -8,13 +8,14 @@ from typing import TypeVar
 
 from forebay.codec import Codec
 from forebay.formats import Format
-from forebay.stores.binding import Clock, Marks, RowValue, Store, TaskStores, check_duration
+from forebay.stores.binding import Clock, Marks, RowValue, Store, TaskStores, checked_ms
 from forebay.stores.keys import FOREVER, WIDTH, encode_key, pack_time, unpack_time
 from forebay.stores.layout import OWN, REST_BEHIND_A_TIME, WHOLE_ROW
 from forebay.stores.puts import KeyPuts
 from forebay.stores.rows import Rows
 from forebay.stores.scans import KeyOrderReads
 from forebay.stores.values import PRESENT, BytesCodec, Stamped, StampedCodec
+from forebay.time.durations import Duration
 
 V = TypeVar("V")
 
@@ -32,7 +33,7 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
     Args:
         name: names the changelog topic: `<application>-<name>-changelog`.
         value: the record held under each key.
-        ttl_ms: at least 1.
+        ttl_ms: ms or a timedelta, at least 1 ms.
     """
 
     row_value = RowValue.STAMPED
@@ -40,10 +41,9 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
     key_places = MappingProxyType({OWN: WHOLE_ROW, "due": REST_BEHIND_A_TIME})
     limits = ("ttl_ms",)
 
-    def __init__(self, name: str, value: type[V] | Format[V], ttl_ms: int) -> None:
+    def __init__(self, name: str, value: type[V] | Format[V], ttl_ms: Duration) -> None:
         super().__init__(name, value)
-        check_duration(name, "ttl_ms", ttl_ms, 1)
-        self.ttl_ms = ttl_ms
+        self.ttl_ms = checked_ms(name, "ttl_ms", ttl_ms, 1)
         self._clock: Clock = self._unbound()
         self._rows: Rows[Stamped[V]] = self._unbound()
         self._due: Rows[bytes] = self._unbound()

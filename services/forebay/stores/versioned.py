@@ -11,12 +11,13 @@ from typing import Generic, NamedTuple, TypeVar
 
 from forebay.codec import Codec
 from forebay.formats import Format
-from forebay.stores.binding import Marks, RowValue, Store, TaskStores, check_duration
+from forebay.stores.binding import Marks, RowValue, Store, TaskStores, checked_ms
 from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, split_text, terminated, unpack_time
 from forebay.stores.layout import BEHIND_A_TIME, FIRST_PART, OWN
 from forebay.stores.purge import Purge
 from forebay.stores.rows import Rows
 from forebay.stores.values import PRESENT, BytesCodec, Held, HeldCodec, NumberCodec
+from forebay.time.durations import Duration
 
 V = TypeVar("V")
 
@@ -77,12 +78,11 @@ class VersionedKeyValueStore(Store[V]):
     key_places = MappingProxyType({OWN: FIRST_PART, "segments": BEHIND_A_TIME, "latest": FIRST_PART})
     limits = ("history_retention_ms",)
 
-    def __init__(self, name: str, value: type[V] | Format[V], *, history_retention_ms: int) -> None:
+    def __init__(self, name: str, value: type[V] | Format[V], *, history_retention_ms: Duration) -> None:
         super().__init__(name, value)
-        check_duration(name, "history_retention_ms", history_retention_ms, 0)
-        self.history_retention_ms = history_retention_ms
+        self.history_retention_ms = checked_ms(name, "history_retention_ms", history_retention_ms, 0)
         self.dropped_total = 0
-        self._segment_ms = max(SHORTEST_SEGMENT_MS, history_retention_ms // 2)
+        self._segment_ms = max(SHORTEST_SEGMENT_MS, self.history_retention_ms // 2)
         self._rows: Rows[Held[V]] = self._unbound()
         self._segments: Rows[bytes] = self._unbound()
         self._latest: Rows[int] = self._unbound()

@@ -9,7 +9,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from forebay.codec import Codec
 from forebay.formats import Format
-from forebay.stores.binding import Marks, RowValue, Store, TaskStores, check_duration
+from forebay.stores.binding import Marks, RowValue, Store, TaskStores, checked_ms
 from forebay.stores.keys import FOREVER, WIDTH, after, encode_key, pack_time, split_text, terminated, unpack_time
 from forebay.stores.layout import BEHIND_A_TIME, FIRST_PART, OWN
 from forebay.stores.purge import Purge, step_of
@@ -17,6 +17,7 @@ from forebay.stores.rows import Rows
 from forebay.stores.scans import key_bounds
 from forebay.stores.values import PRESENT, BytesCodec, Stamped, StampedCodec
 from forebay.time.base import Window
+from forebay.time.durations import Duration
 
 V = TypeVar("V")
 
@@ -67,20 +68,19 @@ class WindowStore(Store[V]):
         name: str,
         value: type[V] | Format[V],
         *,
-        size_ms: int,
-        retention_ms: int,
+        size_ms: Duration,
+        retention_ms: Duration,
         duplicates: Duplicates = Duplicates.REPLACE,
         window_from: Callable[[int], Window] | None = None,
     ) -> None:
         super().__init__(name, value)
-        check_duration(name, "size_ms", size_ms, 1)
-        if retention_ms < size_ms:
+        self.size_ms = checked_ms(name, "size_ms", size_ms, 1)
+        self.retention_ms = checked_ms(name, "retention_ms", retention_ms, 0)
+        if self.retention_ms < self.size_ms:
             raise ValueError(
-                f"store {name}: retention_ms {retention_ms} is shorter than its windows of {size_ms} ms; "
+                f"store {name}: retention_ms {self.retention_ms} is shorter than its windows of {self.size_ms} ms; "
                 f"give at least the window's size plus its grace"
             )
-        self.size_ms = size_ms
-        self.retention_ms = retention_ms
         self.duplicates = duplicates
         self._window_from = window_from
         self.dropped_total = 0

@@ -27,6 +27,7 @@ from forebay.testing.kept import KeptRecords
 from forebay.testing.loop import GoesRound, Left, Loop, Time, errors, late
 from forebay.testing.shown import Failure, Forwarded, RecordFailed, show_failure, show_output
 from forebay.testing.stages import StageTasks
+from forebay.time.durations import Duration, ms_of
 from forebay.wiring import Contract
 
 What = str | Service | Job | Topology | AnyProcessor
@@ -174,12 +175,12 @@ class TestDriver:
         self._put(topic or self._first, key, value, timestamp, headers)
         return self._run()
 
-    def advance_wall_time(self, ms: int) -> list[Forwarded[Any]]:
-        """Let `ms` pass without any record: idle topics; give the outputs it caused.
+    def advance_wall_time(self, ms: Duration) -> list[Forwarded[Any]]:
+        """Let `ms` (or a timedelta) pass without any record: idle topics; give the outputs it caused.
 
         If a sub-topology sends something to another one meanwhile, it arrives there at that time.
         """
-        return self._shown(lambda: self._loop.pass_time(ms))
+        return self._shown(lambda: self._loop.pass_time(ms_of(ms)))
 
     def advance_stream_time(self, to: int) -> list[Forwarded[Any]]:
         """Close everything up to `to` (ms), as a record of then would in every task; give the outputs."""

@@ -9,12 +9,22 @@ Duration = int | timedelta
 
 
 def ms_of(duration: Duration) -> int:
-    """Return a duration in ms. Raises ValueError: a timedelta is no whole number of ms."""
+    """Return a duration in ms. Raises ValueError: it is no whole number of ms, or of another type."""
     if not isinstance(duration, timedelta):
-        return duration
+        return _whole(duration)
     ms, rest = divmod(duration, timedelta(milliseconds=1))
     if rest:
         raise ValueError(f"{duration} is no whole number of ms: round it")
+    return ms
+
+
+def _whole(ms: object) -> int:
+    # A bool is an int in Python, but True as 1 ms is always a mistake.
+    if isinstance(ms, bool) or not isinstance(ms, int):
+        raise ValueError(
+            f"the duration {ms!r} is of type {type(ms).__name__}: give whole milliseconds, such as 1_500, or a "
+            "timedelta, such as timedelta(seconds=1.5)"
+        )
     return ms
 
 
