@@ -74,7 +74,9 @@ class Health:
         self.progressed()
 
     def alive(self) -> Verdict:
-        """Return whether the job makes progress."""
+        """Return whether the job makes progress; a job that ended needs no restart of the process it shares."""
+        if self._end is not None:
+            return Verdict(True, f"ended: {self._end.reason}")
         silent = time.monotonic() - self._progress
         if silent > self._stuck_seconds:
             return Verdict(False, f"no progress for {silent:.0f} s: see the log; a restart is safe")
