@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from os import PathLike
+    from typing import Unpack
 
     from forebay.builder import Topology
     from forebay.catalog import Service
     from forebay.interactive import RunningJob
+    from forebay.interactive.options import RunOptions
 
 __version__ = "0.2.0"
 
@@ -22,7 +24,7 @@ def run(
     home: str | PathLike[str] = ".forebay",
     settings: Mapping[str, object] | None = None,
     contracts: str | PathLike[str] | None = None,
-    **options: object,
+    **options: Unpack[RunOptions],
 ) -> RunningJob:
     """Start a job from a script or a notebook, as `forebay run` does; return a handle to wait, look and stop with.
 
@@ -38,6 +40,7 @@ def run(
 
     Raises:
         UnknownService, TopologyError: it can't run. CannotShip: the topology holds what another process can't have.
+        TypeError: there is no such option. ValueError: an option does not take this value.
     """
     from pathlib import Path  # noqa: PLC0415 (whoever only asks for the version waits for nothing)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from forebay.builder import Topology
 from forebay.catalog import Service, find_service
+from forebay.interactive.checking import check_options
 from forebay.interactive.commands import environment
 from forebay.interactive.running import RunningJob
 from forebay.interactive.shipped import ship
@@ -28,10 +29,12 @@ def start(
     """Start a job; see `forebay.run`.
 
     Raises:
-        UnknownService, TopologyError, CannotShip. ValueError: a topology without a name, or a service with another.
+        UnknownService, TopologyError, CannotShip. TypeError: there is no such option. ValueError: an option does not
+            take this value; a topology has no name, or a service has another one.
     """
     folder = None
     home = home.resolve()
+    options = check_options(options)
     if isinstance(what, Topology):
         if not name:
             raise ValueError('a topology needs a name, which its topics and groups are named after: name="word-counts"')
