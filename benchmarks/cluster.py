@@ -146,7 +146,7 @@ def scale_out(release: Release, watch: OutputWatch, executors: int) -> None:
 
     def out() -> None:
         release.scale(executors)
-        poll_until(lambda: f"now {executors} executors: spreading the tasks anew" in release.log(), "all of them", 300)
+        poll_until(lambda: f"now {executors} executors: redistributing the tasks" in release.log(), "all of them", 300)
         joined.append(time.monotonic() - at)
         ends = watch.ends()
         poll_until(lambda: watch.everywhere_beyond(ends), "outputs of all executors", 300, every=0.1)

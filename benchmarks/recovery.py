@@ -103,7 +103,7 @@ def follow(home: Path, copies: str, rows: float) -> None:
     assert standby.stderr is not None
     job = JobProcess(home, SERVICE)
     for line in standby.stderr:
-        stand = re.search(r"copies stand at commit \d+: (\d+) rows", line)
+        stand = re.search(r"copies are at commit \d+: (\d+) rows", line)
         if stand is not None and int(stand[1]) >= 0.9 * rows:
             break
     seconds = time.perf_counter() - begun

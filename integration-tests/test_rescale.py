@@ -90,7 +90,7 @@ def test_an_interrupted_change_is_finished_and_a_wrong_number_refused(sales: Sal
     Rescale(sales.settings, sales.service, sales.application, {}, 4, 2).stage()
     started = sales.job()
     assert started.finish() == 1
-    assert "`forebay rescale ticket-sales --tasks 2` goes on with it" in started.text()
+    assert "`forebay rescale ticket-sales --tasks 2` continues with it" in started.text()
     other = sales.job("--tasks", "8", command="rescale")
     assert other.finish() == 1
     assert "`--tasks 2` to finish it first" in other.text()

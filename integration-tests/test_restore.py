@@ -51,12 +51,12 @@ def test_a_killed_job_s_state_is_restored_and_nothing_is_lost_or_repeated(bench:
     refused = bench.job("--trigger", "available-now")
     assert refused.finish() == 1
     assert "its last commit belongs to checkpoint" in refused.text()
-    assert "`forebay run --restore` makes it anew from the changelogs" in refused.text()
+    assert "`forebay run --restore` rebuilds it from the changelogs" in refused.text()
     bench.lose_checkpoint()
 
     restoring = bench.job(command="restore")
     assert restoring.finish() == 0, restoring.text()
-    assert "`forebay run user-sessions` goes on" in restoring.text()
+    assert "`forebay run user-sessions` continues" in restoring.text()
     again = bench.job(command="restore")
     assert again.finish() == 1
     assert "holds a checkpoint" in again.text()

@@ -49,7 +49,7 @@ def test_the_keys_are_in_the_secret_only(release: Release, bench: ClusterBench) 
 def test_scaling_out_under_load(release: Release, bench: ClusterBench) -> None:
     job = release.load(Load(seed=2, rate=60))
     release.scale(2)
-    poll_until(lambda: "now 2 executors: spreading the tasks anew" in release.log(), "the driver uses 2 executors", 300)
+    poll_until(lambda: "now 2 executors: redistributing the tasks" in release.log(), "the driver uses 2 executors", 300)
     release.settle(bench, job)
 
 

@@ -30,7 +30,7 @@ def test_every_output_equals_the_replay(release: Release, bench: ClusterBench) -
 def test_scaling_out_and_in_under_load(release: Release, bench: ClusterBench) -> None:
     job = release.load(Load(seed=2, rate=60))
     release.scale(3)
-    poll_until(lambda: "now 3 executors: spreading the tasks anew" in release.log(), "the driver uses 3 executors", 300)
+    poll_until(lambda: "now 3 executors: redistributing the tasks" in release.log(), "the driver uses 3 executors", 300)
     came = [f"{release.executors}-{number}" for number in (1, 2)]
     poll_until(lambda: all("restored" in release.log(pod, "executor") for pod in came), f"{came} have groups", 120)
     release.scale(1)
@@ -200,7 +200,7 @@ def test_workers_go_on_while_their_driver_is_replaced_and_end_with_one_that_nobo
     executor, driver = f"{release.executors}-0", f"statefulset/{release.driver.removesuffix('-0')}"
 
     def gone_on() -> int:
-        return release.log(executor, "executor").count("the loops of this worker go on until others take over")
+        return release.log(executor, "executor").count("the loops of this worker continue until others take over")
 
     job = release.be_busy(bench, seed=12)
     before = gone_on()

@@ -83,7 +83,7 @@ def _topics(what: str, said: tuple[Topic, ...], job: Job, declared: Mapping[str,
     if entry != made:
         written = ", ".join(f'Topic("{topic}", "{record}")' for topic, record in made.items())
         return [
-            f"{what} are {entry} in the entry, {made} in the job: write {what}=({written},) in the entry, or mend it"
+            f"{what} are {entry} in the entry, {made} in the job: write {what}=({written},) in the entry, or correct it"
         ]
     if what == "outputs" and list(entry) != list(made):
         first = next(iter(made))

@@ -55,8 +55,8 @@ def check_pattern(pattern: str) -> None:
     start = literal_start(pattern)
     if not start:
         raise ValueError(
-            f"the pattern {pattern!r} has no beginning that all its topics have, by which the right to read them is "
-            "given: begin it with letters, as in re.compile(r'orders-.*')"
+            f"the pattern {pattern!r} needs a prefix that all its topics share, because rights are granted by prefix: "
+            "begin it with letters, as in re.compile(r'orders-.*')"
         )
     check_name(start)
 

@@ -18,7 +18,7 @@ MISTAKES = {
     "an attribute that the record lacks": (
         ("logic.py", "total.amount + event.amount", "total.amount + event.amont"),
         r"PACKAGE/logic.py, line 30, in process: AttributeError: 'Event' object has no attribute 'amont'; did you mean "
-        r"'amount'\? \(record 1 of PACKAGE_events, key 'user-\d+'\): mend it, then `forebay check NAME`",
+        r"'amount'\? \(record 1 of PACKAGE_events, key 'user-\d+'\): correct it, then run `forebay check NAME`",
     ),
     "a processor without process()": (
         ("logic.py", "def process(self", "def proces(self"),
@@ -55,7 +55,7 @@ MISTAKES = {
     ),
     "a topic of another name": (
         ("service.py", 'Topic("PACKAGE_totals"', 'Topic("totals"'),
-        r'write outputs=\(Topic\("PACKAGE_totals", "UserTotal"\),\) in the entry, or mend it',
+        r'write outputs=\(Topic\("PACKAGE_totals", "UserTotal"\),\) in the entry, or correct it',
     ),
     "a value of another type": (
         ("logic.py", "kind=event.kind, events=total.events", "kind=event.kind, events=event.kind"),

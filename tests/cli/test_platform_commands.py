@@ -72,7 +72,7 @@ def test_deleting_where_nobody_answers_says_what_to_give(
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     assert run(["down", "--delete-data", "--home", str(stopped)]) == 2
-    assert capsys.readouterr().err.strip() == "error: nobody answers here: give --yes"
+    assert capsys.readouterr().err.strip() == "error: there is no terminal to confirm on: pass --yes"
     assert stopped.exists()
 
 

@@ -114,7 +114,7 @@ def test_a_job_without_a_page_is_known_by_its_tasks_reports() -> None:
     service = find_service("user-sessions")
     watcher = JobWatcher(WatchedJob(service, service.name), reader, Restores())  # type: ignore[arg-type]
     watcher.look(NOW, 0)
-    assert "no task has told anything yet" in watcher.overview(NOW)["reason"]
+    assert "no task has reported yet" in watcher.overview(NOW)["reason"]
     assert watcher.overview(NOW)["state"] == "never"
     for seconds in (0, 2):
         count = 100 + 50 * seconds
@@ -127,7 +127,7 @@ def test_a_job_without_a_page_is_known_by_its_tasks_reports() -> None:
     assert (shown["state"], shown["in"], shown["lag"]) == ("running", 50.0, None)
     watcher.look(NOW + 60, 60.0)
     assert watcher.overview(NOW)["state"] == "down"
-    assert "told nothing for 58 s" in watcher.overview(NOW)["reason"]
+    assert "reported nothing for 58 s" in watcher.overview(NOW)["reason"]
     reader.reports = Unavailable("the group can't be read")
     watcher.look(NOW + 62, 62.0)
     assert "does the broker run?" in watcher.overview(NOW)["reason"]

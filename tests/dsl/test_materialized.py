@@ -104,7 +104,7 @@ def fold(left: Any, right: Any) -> str:
 REFUSED: dict[str, tuple[Callable[[Topology], Any], str]] = {
     "a global table without a changelog": (
         lambda t: t.global_table("g", str, store=Materialized("g", logging=False)),
-        "store g: a global table goes on where it stood, so it needs its rows back: logging=True",
+        "store g: a global table continues at its position and must restore its rows: logging=True",
     ),
     "a foreign key's subscriptions without a changelog": (
         lambda t: t.table("a", str, store="a").join_by_foreign_key(

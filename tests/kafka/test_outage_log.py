@@ -94,7 +94,7 @@ def test_a_worker_whose_client_can_t_make_its_threads_ends_and_others_are_told(
     assert ended == [STARVED]
     assert [record.getMessage() for record in caplog.records] == [
         "the consumer of 127.0.0.1:9092 reports: Unable to create broker thread",
-        "the consumer of 127.0.0.1:9092 can't go on: Unable to create broker thread: this process ends",
+        "the consumer of 127.0.0.1:9092 has failed: Unable to create broker thread: this process ends",
     ]
 
 

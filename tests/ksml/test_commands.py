@@ -43,7 +43,7 @@ pipelines:
     assert "  3: Avro keys are written under the schema's id in the registry" in out
     assert "  3: an .xsd is not read" in out
     assert "  3: the partitioner counts where the topic is written" in out
-    assert "  7: the partitioner is told the repartition's name" in out
+    assert "  7: the partitioner receives the repartition's name" in out
 
 
 def test_check_fails_with_every_problem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

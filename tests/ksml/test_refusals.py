@@ -15,7 +15,7 @@ PIPELINE = "pipelines:\n  main:\n    from: numbers\n"
     ("text", "message"),
     [
         ("", "test.yaml:1: the file is empty"),
-        ("a: [1", "this is no YAML"),
+        ("a: [1", "invalid YAML"),
         ("- a\n- b\n", "test.yaml:1: a definition has keys at its top"),
         ("streems: {}\n", "test.yaml:1: streems is no key of a definition: write streams"),
         ("streams:\n  a: {topic: t}\nstreams:\n  b: {topic: t}\n", "test.yaml:3: the key streams comes twice"),
@@ -34,9 +34,9 @@ PIPELINE = "pipelines:\n  main:\n    from: numbers\n"
         ("functions:\n  f: {type: predikate, expression: 1}\n", "'predikate' is no type of functions: write predicate"),
         (
             "functions:\n  f:\n    type: predicate\n    code: |\n      x = 1\n      if x\n        pass\n",
-            "test.yaml:6: code is no Python",
+            "test.yaml:6: code is not valid Python",
         ),
-        ("functions:\n  f:\n    type: predicate\n    expression: a b\n", "test.yaml:4: expression is no Python"),
+        ("functions:\n  f:\n    type: predicate\n    expression: a b\n", "test.yaml:4: expression is not valid Python"),
         ("functions:\n  f:\n    type: reducer\n    stores: [a]\n    code: pass\n", "a reducer can't use stores"),
         (
             "pipelines:\n  a: {from: b, as: one}\n  b: {from: a, as: two}\n",
@@ -100,7 +100,7 @@ pipelines:
     for value in (1, 2, 3):
         run.pipe("a", value, "numbers")
     assert results(run) == [("a", 2)]
-    assert "test.yaml:7: this is no YAML: found undefined alias 'typed_function'" in refused(text)
+    assert "test.yaml:7: invalid YAML: found undefined alias 'typed_function'" in refused(text)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ pipelines:
         ("hello\n", "test.yaml:1: a definition has keys at its top"),
         ("kind: Deployment\nmetadata: {name: a}\n", "test.yaml:1: kind is no key of a definition"),
         ("streams: [a]\n", "streams holds names: write name: and what it is below it"),
-        ("streams:\n\ta: 1\n", "test.yaml:2: this is no YAML"),
+        ("streams:\n\ta: 1\n", "test.yaml:2: invalid YAML"),
         ("{}\n", "test.yaml:1: nothing is defined"),
     ],
 )

@@ -55,7 +55,7 @@ def table(row: bytes) -> MemoryTable:
     ("row", "codec", "remedy"),
     [
         (RUBBISH, None, "forebay restore"),
-        (GOOD, Locked(Total), "Refused: wrong password; the job goes on by itself"),
+        (GOOD, Locked(Total), "Refused: wrong password; the job continues by itself"),
     ],
 )
 def test_the_batch_stops_and_no_record_is_blamed(row: bytes, codec: JsonCodec | None, remedy: str) -> None:

@@ -163,7 +163,7 @@ def test_who_reads_too_slowly_is_told_so_after_what_was_held(task: WrittenTask, 
 def test_a_job_that_began_anew_ends_what_followed_it(task: WrittenTask, job: JobStores) -> None:
     subscription = Subscription("plain")
     job.subscribe(subscription, snapshot=False)
-    with pytest.raises(ChangelogsAnew, match="app-0-task-0 goes on under another checkpoint"):
+    with pytest.raises(ChangelogsAnew, match="app-0-task-0 continues under another checkpoint"):
         task.publish(job="another")
     job.close()
     assert [*subscription.changes(60.0)] == [[]]

@@ -44,10 +44,10 @@ def test_a_restore_goes_on_from_them() -> None:
 
 
 def test_changelogs_older_than_the_snapshot_stop_the_job() -> None:
-    with pytest.raises(StateConflict, match="stand at commit 5, the checkpoint's snapshot at 7"):
+    with pytest.raises(StateConflict, match="are at commit 5, the checkpoint's snapshot at 7"):
         completed("app-0-0", tail(TaskPosition(HERE, 5)), TaskPosition(HERE, 7), HERE, restore=False)
 
 
 def test_rows_without_a_position_stop_the_job() -> None:
-    with pytest.raises(StateConflict, match="the internal changelog says nothing of where they stand"):
+    with pytest.raises(StateConflict, match="the internal changelog has no position for them"):
         completed("app-0-0", tail(None, rows=1), None, HERE, restore=False)

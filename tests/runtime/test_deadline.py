@@ -40,7 +40,7 @@ class Waiting:
 def test_a_client_that_waits_for_its_broker_is_left(caplog: pytest.LogCaptureFixture) -> None:
     client = Waiting()
     leave(client, 0.01)
-    assert "going on without it" in caplog.text
+    assert "continuing without it" in caplog.text
     client.ended.set()
 
 

@@ -110,7 +110,7 @@ def test_a_worker_goes_on_behind_its_executor_and_daemon_until_its_work_is_done(
     assert daemon.is_outliving
     daemon.executor.unlink()
     until = time.monotonic() + 20
-    while "go on until others take over" not in keeper.read_text():
+    while "continue until others take over" not in keeper.read_text():
         assert time.monotonic() < until, "what it logs is lost with its executor"
         time.sleep(0.01)
     assert daemon.is_alive

@@ -71,7 +71,7 @@ def test_one_that_fails_ends_alone(caplog: pytest.LogCaptureFixture) -> None:
     assert run.closed == 1
     assert [job.health.end and job.health.end.exit_code for job in (bad, good)] == [1, 0]
     assert bad.health.ready().reason == "ended: no such topic"
-    assert "bad: ended, the other jobs go on: no such topic" in caplog.messages
+    assert "bad: ended; the other jobs continue: no such topic" in caplog.messages
 
 
 def test_the_next_one_starts_when_the_one_before_has_begun() -> None:

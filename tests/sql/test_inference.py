@@ -141,5 +141,5 @@ def test_what_the_registry_said_first_holds_for_every_later_start(registry: Loca
     kept = tmp_path / "views.schemas.json"
     assert list(json.loads(kept.read_text())) == ["t-value"]
     kept.write_text("{")
-    with pytest.raises(SqlError, match="delete it to ask anew"):
+    with pytest.raises(SqlError, match="delete it to fetch them again"):
         program_of(sql, lookup=Kept(file))

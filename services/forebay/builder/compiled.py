@@ -166,7 +166,7 @@ class CompiledSubTopology(Processor[Any, Any]):
         return node.history is History.KEEPS or (node.history is History.PASSES and self.sends_history(node))
 
     def sends_old(self, node: Node) -> bool:
-        """Return whether somebody behind a table's node asks for old values."""
+        """Return whether a node after this table asks for old values."""
         return any(child.asks_old for child, _ in self._children.get(node, ()))
 
     def after_record(self, timer: Timer, action: Callable[[Context[Any]], None], ctx: Context[Any]) -> bool:

@@ -146,7 +146,7 @@ def _circle(groups: Iterable[Members]) -> TopologyError:
                     repartition.where,
                 )
     names = ", ".join(node.name for _, reads in groups for node in reads)
-    return TopologyError(f"the repartitions {names} send to each other in a circle: read one of their tables anew")
+    return TopologyError(f"the repartitions {names} form a circle: read one of their tables a second time")
 
 
 def _first_of(source: Node) -> str:

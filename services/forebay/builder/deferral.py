@@ -99,7 +99,7 @@ class Branching:
         self.pass_all(((key, value, timestamp),), ctx)
 
     def pass_all(self, elements: Iterable[tuple[Any, Any, int]], ctx: Context[Any]) -> None:
-        """Pass on the elements (key, value, timestamp) that one element became: joins receive them together."""
+        """Pass on the elements (key, value, timestamp) derived from one element: joins receive them together."""
         marks = [deferral.mark() for deferral in self._deferrals]
         for deferral in self._deferrals:
             deferral.depth += 1

@@ -97,7 +97,7 @@ class Bound(Protocol):
         ...
 
     def sends_old(self, node: Node) -> bool:
-        """Return whether somebody behind a table's node asks for old values."""
+        """Return whether a node after this table asks for old values."""
         ...
 
     def after_record(self, timer: Timer, action: Callable[[Context[Any]], None], ctx: Context[Any]) -> bool:
@@ -287,7 +287,7 @@ def _check_kept(node: Node, store: Store[Any]) -> None:
     kept = store.kept
     if node.is_global and not kept.logging:
         raise TopologyError(
-            f"store {store.name}: a global table goes on where it stood, so it needs its rows back: logging=True"
+            f"store {store.name}: a global table continues at its position and must restore its rows: logging=True"
         )
     if kept.caching is None:
         return

@@ -103,7 +103,7 @@ def try_records(service: Service, settings: Any, count: int = RECORDS) -> Trial:
     if rejected and len(rejected) >= done.total():
         raise Mistake(
             f"{service.name} refuses every one of its producers' first {done.total()} records, the first one because "
-            f"{rejected[0]!r}: mend the producer or the rule"
+            f"{rejected[0]!r}: correct the producer or the rule"
         )
     return Trial(done, len(driver.outputs), len(driver.late), len(rejected), next(iter(rejected), ""))
 
@@ -141,7 +141,7 @@ def _pipe(service: Service, driver: TestDriver, source: Source, event: Event[Any
 def _require_no_mistake(service: Service, driver: TestDriver, witness: _Witness, record: str) -> None:
     if witness.error is not None:
         found = mistake(witness.error, service.package, f"the logic of {service.name}")
-        raise Mistake(f"{found} ({record}): mend it, then `forebay check {service.name}`", found.log_tail)
+        raise Mistake(f"{found} ({record}): correct it, then run `forebay check {service.name}`", found.log_tail)
     unexpected = [failure.headers for failure in driver.errors if failure.headers["error.class"] != "RejectedRecord"]
     if unexpected:
         said = f"{unexpected[0]['error.class']}: {unexpected[0]['error.message']}"

@@ -30,7 +30,7 @@ _DSL = "dsl"
     type=click.IntRange(1),
     default=1,
     help="With dsl: how many tasks keys are spread over, repartitions between them. Cases whose keys are to share a "
-    "stream time need one, and are left out otherwise.",
+    "stream time need one, and are omitted with more.",
 )
 def conformance(directory: Path, backend: str, tasks: int) -> int:
     """Run every case file of DIRECTORY; exit code 1 if any case fails.

@@ -44,7 +44,7 @@ Examples:
 )
 @click.option("--keys", type=click.IntRange(min=1), default=1000, help="Number of different keys (users, devices ...).")
 @click.option("--seed", type=int, default=1, help="Another seed gives other events.")
-@click.option("--duration", type=click.FloatRange(min=0), default=0.0, help="Seconds to go on; 0: until Ctrl-C.")
+@click.option("--duration", type=click.FloatRange(min=0), default=0.0, help="Seconds to run; 0: until Ctrl-C.")
 @click.option(
     "--memory",
     "memory_mb",

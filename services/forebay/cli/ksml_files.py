@@ -28,12 +28,12 @@ create_option = click.option(
 )
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 _FOLDERS = (
-    click.option("--schemas", multiple=True, type=_FOLDER, help="Folder of schemas, beside the files' own."),
+    click.option("--schemas", multiple=True, type=_FOLDER, help="Folder of schemas, besides the folders of the files."),
     click.option(
         "--modules",
         multiple=True,
         type=_FOLDER,
-        help="Folder of Python modules that functions import, beside the files' own.",
+        help="Folder of Python modules that functions import, besides the folders of the files.",
     ),
 )
 

@@ -43,7 +43,7 @@ COMMANDS = {
     "console": LazyCommand("forebay.cli.console:console", "See jobs, stores, errors and topics in a browser."),
     "errors": LazyCommand("forebay.cli.error_records:errors", "Send records that failed back to their input."),
     "rescale": LazyCommand("forebay.cli.rescale:rescale", "Give a job another number of state tasks."),
-    "restore": LazyCommand("forebay.cli.restore:restore", "Make a lost checkpoint anew from the changelogs."),
+    "restore": LazyCommand("forebay.cli.restore:restore", "Rebuild a lost checkpoint from the changelogs."),
     "standby": LazyCommand("forebay.cli.standby:standby", "Keep warm copies of a job's state."),
     "store": LazyCommand("forebay.cli.store:store", "Convert stores whose declaration changed."),
     "reset": LazyCommand("forebay.cli.reset:reset", "Delete a service's state and outputs (asks first)."),
@@ -96,7 +96,7 @@ def _bring(_context: click.Context, _parameter: click.Parameter, modules: str | 
     metavar="MODULE[,MODULE]...",
     show_envvar=True,
     callback=_bring,
-    help="Modules whose SERVICE joins the table, beside those of installed packages (docs/new-service.md).",
+    help="Modules whose SERVICE joins the table, in addition to those of installed packages (docs/new-service.md).",
 )
 @click.pass_context
 def cli(context: click.Context, debug: bool, services: str | None) -> None:
@@ -132,7 +132,7 @@ def run(arguments: list[str]) -> int:
         return error.exit_code
     except (click.Abort, KeyboardInterrupt) as error:
         if isinstance(error.__context__, EOFError):
-            _report(["nobody answers here: give --yes"], "", debug)
+            _report(["there is no terminal to confirm on: pass --yes"], "", debug)
             return 2
         _report(["interrupted"], "", debug)
         return 130

@@ -77,7 +77,7 @@ Examples:
 @click.argument("source", metavar="TOPIC", type=SourceType())
 @click.option("--rate", type=click.FloatRange(min=0), default=1000.0, help="Events a second; 0: as fast as possible.")
 @click.option("--count", type=click.IntRange(min=0), default=0, help="Events in all; 0: no end.")
-@click.option("--duration", type=click.FloatRange(min=0), default=0.0, help="Seconds to go on; 0: no end.")
+@click.option("--duration", type=click.FloatRange(min=0), default=0.0, help="Seconds to run; 0: no end.")
 @click.option("--keys", type=click.IntRange(min=1), default=1000, help="Number of different keys (users, devices ...).")
 @click.option("--seed", type=int, default=1, help="Another seed gives other events.")
 @click.option("--out-of-order", type=_SHARE, default=0.0, help="Share of events that come later than they happened.")

@@ -86,7 +86,7 @@ Examples:
     "logins",
     type=click.Path(path_type=Path),
     callback=_logins,
-    help="File of name:password, one a line: whoever sends one of them (HTTP Basic) is let in.",
+    help="File of name:password, one per line. Clients that send one of them (HTTP Basic) are accepted.",
 )
 @click.option("--tls-certificate", type=_FILE, help="Certificate, PEM: serve https. Needs --tls-key.")
 @click.option("--tls-key", type=_FILE, help="Key of the certificate, PEM.")
@@ -95,7 +95,7 @@ Examples:
 @click.option(
     "--store-directory",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Keep rows in files there: little memory, and a start goes on where the last one ended. Default: in memory.",
+    help="Keep rows in files there: little memory, and a start continues where the last one ended. Default: in memory.",
 )
 @click.option(
     "--part",

@@ -111,4 +111,4 @@ def _drain(service: Service, home: Path, options: dict[str, Any], before: int) -
 def _restore(service: Service, home: Path, options: dict[str, Any], checkpoint: str, done: str) -> None:
     if not is_begun(checkpoint):
         run_until_told(application_of(service, home, {**options, **ENDING}, engine_fields(options), Restore.ONLY))
-    click.echo(f"{done}: `forebay run {service.name}` goes on")
+    click.echo(f"{done}: `forebay run {service.name}` continues")

@@ -89,7 +89,7 @@ def _reset(
     for name in former:
         click.echo(f"deletes the topic {name}: the job no longer has its sub-topology")
     if not yes:
-        click.confirm("Go on?", abort=True)
+        click.confirm("Continue?", abort=True)
     try:
         delete_groups(settings, (control_group(app), marker_group(app)))
     except KafkaRefused as error:

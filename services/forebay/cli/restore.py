@@ -21,7 +21,7 @@ from forebay.runtime.restore import Restore
 Examples:
   forebay restore user-sessions
   forebay restore user-sessions --checkpoint s3a://bucket/checkpoints/user-sessions
-  forebay run user-sessions --restore            the same, if need be, and go on"""
+  forebay run user-sessions --restore            the same if necessary, then run"""
 )
 @service_argument
 @connection_options
@@ -41,7 +41,7 @@ def restore(service: Service, home: Path, **options: Any) -> None:
     with restore_bar(job.kafka, application, changelogs):
         run_until_told(job)
     if not job.restored:
-        raise click.ClickException("the checkpoint holds state already: nothing was restored; `forebay run` goes on")
+        raise click.ClickException("the checkpoint holds state already: nothing was restored; `forebay run` continues")
     rows, size = (sum(getattr(report, name) for report in job.restored) for name in ("state_rows", "state_bytes"))
     tasks = len(job.restored)
-    click.echo(f"restored {rows} rows ({size / 1e6:.1f} MB) of {tasks} tasks; `forebay run {service.name}` goes on")
+    click.echo(f"restored {rows} rows ({size / 1e6:.1f} MB) of {tasks} tasks; `forebay run {service.name}` continues")

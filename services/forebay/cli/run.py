@@ -22,7 +22,7 @@ Examples:
   forebay run user-sessions
   forebay run user-sessions --set idle_timeout_ms=60000 --http-port 8080
   forebay run user-sessions --trigger available-now      drain what waits, then end
-  forebay run user-sessions --restore                    the checkpoint may be lost: go on from the changelogs
+  forebay run user-sessions --restore                    the checkpoint may be lost: continue from the changelogs
   forebay run user-sessions --slots 2 --conf spark.ui.enabled=true
   forebay run user-sessions device-alerts                several jobs in one process and one Spark
 

@@ -69,7 +69,7 @@ def standby(
     def told(commit: int, rows: int) -> None:
         metrics.told(rows)
         if commit >= 0:
-            log.info("%s: copies stand at commit %d: %d rows", app, commit, rows)
+            log.info("%s: copies are at commit %d: %d rows", app, commit, rows)
 
     with stop_requests() as stop, ExitStack() as open_things:
         if http_port >= 0:

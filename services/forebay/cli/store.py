@@ -33,7 +33,7 @@ Examples:
   forebay store upgrade price-join --application staging --set history_retention_ms=600000"""
 )
 @service_argument
-@click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
+@click.option("--dry-run", is_flag=True, help="Print what would be done, and change nothing.")
 @connection_options
 @ending_job_options
 def upgrade(service: Service, dry_run: bool, home: Path, **options: Any) -> None:

@@ -51,7 +51,7 @@ Examples:
     "start",
     type=StartType(),
     envvar="FOREBAY_TAIL_FROM",
-    help="Where to start. Default: end when following, beginning otherwise.",
+    help="Where to start. Default: the end when following, else the beginning.",
 )
 @click.option("--count", type=click.IntRange(min=1), help="Stop after so many records.")
 @click.option("--wait-seconds", type=click.FloatRange(0), help="With --count: fail if so many have not come by then.")

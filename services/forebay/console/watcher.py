@@ -127,10 +127,10 @@ class JobWatcher:
     def _by_reports(self, now_s: float, at_s: float) -> Seen:
         reports = self.reports()
         if not reports.figures:
-            return Seen(State.NEVER, f"no task has told anything yet: start it with `forebay run {self.job.name}`")
+            return Seen(State.NEVER, f"no task has reported yet: start it with `forebay run {self.job.name}`")
         silent_ms = int(now_s * 1000) - reports.told_at_ms
         if silent_ms > _SILENT_MS:
-            silent = f"its tasks told nothing for {silent_ms // 1000} s: start it again, or see its log"
+            silent = f"its tasks have reported nothing for {silent_ms // 1000} s: start it again, or see its log"
             return Seen(State.DOWN, silent, since_ms=reports.told_at_ms)
         moment = moment_of(self._reported.page(reports), self.job.name, at_s)
         if reports.trouble:

@@ -68,7 +68,7 @@ class Demo:
                     self._say_totals()
             if self._troubles:
                 raise self._troubles[0]
-            self._show.step("stopped; the data stays: `forebay demo` goes on, `forebay down --delete-data` deletes it")
+            self._show.step("stopped; the data stays: `forebay demo` continues, `down --delete-data` deletes it")
 
     def _bring_up(self, ends: ExitStack) -> bool:
         """Make platform, topics and watchers ready; False if Ctrl-C came first."""
@@ -90,7 +90,7 @@ class Demo:
     def _prepare(self, settings: KafkaSettings, ends: ExitStack) -> None:
         specs = {topic.name: spec_of(topic) for service in self._plan.services for topic in service.topics()}
         created = TopicAdmin(settings).create(specs.values())
-        self._show.step(f"created {len(created)} topics" if created else f"going on with {len(specs)} topics")
+        self._show.step(f"created {len(created)} topics" if created else f"continuing with {len(specs)} topics")
         partitions = {name: spec.partitions for name, spec in specs.items()}
         port, lanes = self._plan.chosen_port(), []
         for service, producers in zip(self._plan.services, self._producers, strict=True):
@@ -142,7 +142,7 @@ class Demo:
             *console,
             f"metrics {self._metrics}  (also /healthz, /readyz)",
             f"logs {self._plan.logs}  broker {self._platform.endpoints.bootstrap_servers}",
-            "Ctrl-C stops everything; the data stays, and `forebay demo` goes on with it",
+            "Ctrl-C stops everything; the data stays, and `forebay demo` continues with it",
         )
 
     def _say_totals(self) -> None:
@@ -169,7 +169,7 @@ class Demo:
 
     def _leave_platform(self, ran_before: bool) -> None:
         if ran_before or self._plan.platform_after is PlatformAfter.KEEP:
-            self._show.step("the platform goes on: `forebay down` stops it")
+            self._show.step("the platform keeps running: `forebay down` stops it")
             return
         self._show.step("stopping the platform")
         self._platform.down()

@@ -119,7 +119,7 @@ def rights(service: Service, application: str, role: Role) -> tuple[Right, ...]:
             return (
                 *(_topic(Operation.READ, topic, "its records") for topic in shown),
                 *(_topic(Operation.READ, topic, "its records") for topic in service.own_topics(application, 1)),
-                Right(Operation.DESCRIBE, Resource.GROUP, control_group(application), "what tasks tell of themselves"),
+                Right(Operation.DESCRIBE, Resource.GROUP, control_group(application), "what tasks report"),
                 Right(Operation.DESCRIBE, Resource.GROUP, restore_group(application), "how far their restores came"),
             )
         case Role.REPLAY:
@@ -166,7 +166,7 @@ def _run(service: Service, application: str) -> tuple[Right, ...]:
     repartitions = service.repartitions(application, 1)
     groups = [
         (marker_group(application), "where the tasks stand"),
-        (control_group(application), "what driver and workers tell each other"),
+        (control_group(application), "what driver and workers send each other"),
         (restore_group(application), "how far reading the changelogs came"),
     ]
     return (

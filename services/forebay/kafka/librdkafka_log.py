@@ -55,9 +55,9 @@ class OutageLog:
     def on_error(self, error: KafkaError) -> None:
         """Take an error that concerns the client as a whole (librdkafka's error_cb)."""
         if error.fatal():
-            log.error("the %s of %s can't go on: %s", self._client, self._servers, error.str())
+            log.error("the %s of %s has failed: %s", self._client, self._servers, error.str())
         elif error.code() == KafkaError._CRIT_SYS_RESOURCE and _ENDS.is_set():
-            log.error("the %s of %s can't go on: %s: this process ends", self._client, self._servers, error.str())
+            log.error("the %s of %s has failed: %s: this process ends", self._client, self._servers, error.str())
             os._exit(STARVED)
         elif error.code() in _UNREACHABLE:
             if self._begins():

@@ -142,4 +142,4 @@ class Tail:
             or not (error.retriable() or error.code() < 0)
             or error.code() == KafkaError._AUTO_OFFSET_RESET
         ):
-            raise KafkaRefused(f"can't go on reading {self._topic} at {self._servers}: {error.str()} ({error.name()})")
+            raise KafkaRefused(f"stopped reading {self._topic} at {self._servers}: {error.str()} ({error.name()})")

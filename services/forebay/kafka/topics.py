@@ -104,7 +104,7 @@ def differences(spec: TopicSpec, existing: TopicDescription) -> tuple[TopicDiffe
 
     if not spec.fits(existing.partitions):
         grow = f"add partitions up to a multiple of {spec.partitions}, " if spec.may_grow else ""
-        recreate = f"{grow}drain it, delete it and create it anew, or declare what exists"
+        recreate = f"{grow}drain it, delete it and create it again, or declare what exists"
         add(
             "the number of partitions",
             spec.partitions,

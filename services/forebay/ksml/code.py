@@ -162,7 +162,7 @@ def _no_python(error: Exception, file: str, line: int, what: str) -> KsmlError:
     at = getattr(error, "lineno", None) or 1
     reason = getattr(error, "msg", None) or str(error)
     shown = "" if what != "expression" else ": an expression is one value, statements belong under code:"
-    return refusal(file, line + at - 1, f"{what} is no Python: {reason} (its line {at}): mend it{shown}")
+    return refusal(file, line + at - 1, f"{what} is not valid Python: {reason} (its line {at}): correct it{shown}")
 
 
 def _compiled(tree: ast.Module, file: str, line: int) -> CodeType:

@@ -122,7 +122,7 @@ def _of_pipeline(node: Node, definition: Definition) -> Iterator[tuple[Node, str
         if kind in _WINDOWS:
             yield each, "windows close as the clock moves, also when no record comes; KSML's wait for the next record"
         if kind == "suppress":
-            yield each, "what is held back is given on an idle topic, too; KSML waits for the next record"
+            yield each, "held results are also sent while the topic is idle; KSML waits for the next record"
         if kind == "repartition" and each.get("numberOfPartitions") is not None:
             words = (
                 "numberOfPartitions is not used: there are as many as tasks"
@@ -133,7 +133,7 @@ def _of_pipeline(node: Node, definition: Definition) -> Iterator[tuple[Node, str
         if kind == "repartition" and each.get("partitioner") is not None:
             yield (
                 each.value["partitioner"],
-                "the partitioner is told the repartition's name and as many partitions as there are tasks, whose "
+                "the partitioner receives the repartition's name and as many partitions as there are tasks, whose "
                 "number can't be changed later",
             )
         for key in ("partitioner", "otherPartitioner") if kind in _JOINS else ():

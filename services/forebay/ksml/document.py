@@ -102,9 +102,9 @@ def parse(text: str, file: str) -> Node:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = 1 if mark is None else mark.line + 1
-        raise refusal(file, line, f"this is no YAML: {error.problem or error.context}: mend the line") from error
+        raise refusal(file, line, f"invalid YAML: {error.problem or error.context}: correct this line") from error
     except yaml.YAMLError as error:
-        raise refusal(file, 1, f"this is no YAML: {error}: mend the file") from error
+        raise refusal(file, 1, f"invalid YAML: {error}: correct the file") from error
     finally:
         loader.dispose()
     if not tree.is_object:

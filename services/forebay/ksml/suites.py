@@ -164,7 +164,7 @@ def _assert(node: Node, streams: dict[str, Stream], driver: KsmlDriver, made: De
     try:
         compiled = compile("\n" * (code.first_line - 1) + code.text, node.file, "exec")
     except SyntaxError as error:
-        raise refusal(node.file, error.lineno or code.first_line, f"code is no Python: {error.msg}: mend it") from error
+        raise refusal(node.file, error.lineno or code.first_line, f"code is not valid Python: {error.msg}") from error
     exec(compiled, variables)
 
 

@@ -20,7 +20,7 @@ RECORDED: Mapping[str, str] = _read(RECORD.read_text(encoding="utf-8"))
 
 
 def is_recorded(file: Path) -> bool:
-    """Return whether a file is the one that was recorded under its name."""
+    """Return whether a file has the checksum recorded under its name."""
     return RECORDED.get(file.name) == _digest(file)
 
 

@@ -98,5 +98,5 @@ def _time(parameters: Parameters, name: str) -> int:
 def _one(parameters: Parameters, name: str) -> str:
     values = parameters[name]
     if len(values) != 1:
-        raise WrongQuery(f"{name} is given {len(values)} times: give it once")
+        raise WrongQuery(f"{name} is given {len(values)} times; it may be given once")
     return values[0]

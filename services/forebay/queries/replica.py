@@ -118,7 +118,7 @@ class TaskReplica(FollowedTask):
             self.is_current = True
             return -1
         if self._job not in ("", found.checkpoint):
-            raise ChangelogsAnew(f"{self.internal}-{self.task} goes on under another checkpoint")
+            raise ChangelogsAnew(f"{self.internal}-{self.task} continues under another checkpoint")
         with self._lock:
             changes = self._changes(ends)
             self._position = found

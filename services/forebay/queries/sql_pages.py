@@ -84,7 +84,7 @@ class SqlPages:
                     return _lines(described(self._queryable.program(), command), asked)
             raise SqlError(
                 asked.statement.place,
-                "statements that compute belong to the job's files: change them and start it anew",
+                "statements that compute belong to the job's files: change them and restart it",
             )
         except (RecursionError, MemoryError, SyntaxError):  # Python's own limits of what it reads and compiles
             return _error(400, "the statement is nested too deeply: split it")

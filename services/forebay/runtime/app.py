@@ -219,7 +219,7 @@ class JobApplication:
             log.warning("%s: %s keep no changelog: they begin empty at each start", self._application, ", ".join(names))
 
     def _restores(self, tasks: int) -> bool:
-        """Return whether the state is taken from the changelogs, which nobody else may write then."""
+        """Return whether the state is taken from the changelogs, which no other process may write then."""
         options, checkpoint = self._options, self._options.plan.checkpoint
         if options.restore is Restore.NO:
             return False
@@ -227,7 +227,7 @@ class JobApplication:
             if options.restore is Restore.IF_MISSING:
                 return False
             raise StopJob(
-                f"{checkpoint} holds a checkpoint: `forebay run` goes on from it. If it is damaged, move it away first"
+                f"{checkpoint} holds a checkpoint: `forebay run` continues from it. If it is damaged, move it first"
             )
         positions = committed_positions(options.kafka, self._service, self._application, tasks)
         if not positions:

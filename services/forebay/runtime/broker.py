@@ -106,8 +106,8 @@ class BrokerView:
 def topic_gone(topic: str) -> str:
     """Return what to say of a topic the job writes that is not there any more."""
     return (
-        f"the job's topic {topic} does not exist any more: `forebay topics create` makes it anew, empty; a changelog "
-        "must come back as it was, or the job starts over (`forebay reset`)"
+        f"the job's topic {topic} does not exist any more: `forebay topics create` creates it again, empty; a "
+        "changelog must come back as it was, or the job starts over (`forebay reset`)"
     )
 
 
@@ -118,7 +118,7 @@ def check_same(known: Mapping[str, str], found: Mapping[str, str]) -> None:
         if before != topic_id:
             raise TopicChanged(
                 f"{topic}: the checkpoint was made with topic id {before}, the broker has {topic_id}: the topic was "
-                "deleted and made again. Start over with `forebay reset`, or restore the old topic"
+                "deleted and created again. Start over with `forebay reset`, or restore the old topic"
             )
 
 

@@ -117,7 +117,7 @@ class ExecutorWatch:
                 if self._stopping.is_set():
                     self._runner.abandon()
             elif self._membership.outgrown(present, wanted, time.monotonic()):
-                log.info("%s: now %d executors: spreading the tasks anew", self._pods.name, len(present))
+                log.info("%s: now %d executors: redistributing the tasks", self._pods.name, len(present))
                 self._membership.use(present)
                 self._runner.rebalance()
             alone = not present

@@ -60,7 +60,7 @@ class JobMetrics:
         self._rows = gauge("state_rows", "Rows of a task's table", "stage", "task")
         self._bytes = gauge("state_bytes", "Bytes of a task's table", "stage", "task")
         self._stores = StoreMetrics(gauge, counter, service)
-        self._last_commit = gauge("last_commit_timestamp_seconds", "When a task last told that its loop goes on")
+        self._last_commit = gauge("last_commit_timestamp_seconds", "Time of a task's last heartbeat")
         self._dropped = counter("records_dropped", "Records of a sub-topology that the job no longer has", "topic")
         self._lag = gauge("lag_records", "Records waiting", "topic", "partition")
         self._restarts = counter("query_restarts", "Times the query was started again after a failure")

@@ -74,7 +74,7 @@ def _is_over(process: psutil.Process) -> bool:
 
 
 def is_outliving() -> bool:
-    """Return whether this worker of Spark goes on when its executor ends."""
+    """Return whether this Spark worker continues when its executor ends."""
     return _Outliving.prepared and _Outliving.room
 
 
@@ -98,7 +98,7 @@ def outlive(is_working: Callable[[], bool]) -> None:
     def leave_later(code: int) -> None:
         if _Outliving.room and is_working():
             _log_where(os.environ[_VARIABLE])
-            log.info("the executor has ended: the loops of this worker go on until others take over")
+            log.info("the executor has ended: the loops of this worker continue until others take over")
             while is_working():
                 time.sleep(_LOOK_SECONDS)
             log.info("the loops of this worker have ended")

@@ -65,7 +65,7 @@ def check_topics(kafka: KafkaSettings, service: Service, application: str, tasks
     if rescaling in found:
         raise TopicsUnfit(
             f"a change of the number of tasks was begun and not finished: `forebay rescale {service.name} --tasks "
-            f"{found[rescaling]}` goes on with it"
+            f"{found[rescaling]}` continues with it"
         )
     missing = [topic.name for topic in needed if topic.name not in found]
     if missing:

@@ -5,7 +5,7 @@ from __future__ import annotations
 _REMEDIES = {
     "No space left on device": (
         "a volume is full, the checkpoint's or that of temporary files: make room there or make it larger; "
-        "nothing is lost, the job goes on by itself"
+        "nothing is lost, the job continues by itself"
     ),
 }
 PASSING = tuple(_REMEDIES)

@@ -47,7 +47,7 @@ def refuse_running(
     sign = sign_of_life(look, pause) if places else ""
     if sign:
         raise JobRuns(
-            f"the job {application} runs: {sign}: stop it first. If it was killed, its transaction is given up after "
+            f"the job {application} runs: {sign}: stop it first. If it was killed, its transaction is aborted after "
             "the transaction's timeout (5 minutes): wait that long"
         )
 

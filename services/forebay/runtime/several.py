@@ -77,7 +77,7 @@ class _Running:
             said = str(error) or type(error).__name__
             self.problem = f"{self.job.application}: {said}"
             self.job.health.set_end(said, exit_code=1)
-            log.error("%s: ended, the other jobs go on: %s", self.job.application, said)
+            log.error("%s: ended; the other jobs continue: %s", self.job.application, said)
         else:
             self.job.health.set_end("it was asked to stop", exit_code=0)
 

@@ -178,7 +178,7 @@ def _outcome(table: MemoryTable, store: Store[Any], recorded: str, rows: int) ->
     except DeclarationChanged:
         return (
             True,
-            "there is no conversion between the two: declare it as it was, name the new store otherwise, or reset",
+            "there is no conversion between the two: declare it as it was, give the new store another name, or reset",
         )
     (done,) = kinds.conversions
     return False, f"{done.read} rows would be read, {done.kept} written or kept, {done.dropped} dropped"

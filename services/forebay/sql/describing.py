@@ -16,7 +16,7 @@ from forebay.sql.syntax import Command
 
 Rows = list[dict[str, Any]]
 
-_QUERIES = "change the job's files and start it anew"
+_QUERIES = "change the job's files and restart it"
 
 
 def described(program: Program, command: Command) -> Iterator[dict[str, Any]]:

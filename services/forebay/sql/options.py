@@ -59,7 +59,7 @@ def checked(given: Options, place: Place) -> Options:
     if "CLEANUP_POLICY" in given:
         raise SqlError(
             given.place_of("CLEANUP_POLICY", place),
-            "a table's topic is compacted, and a stream's is not, whatever CLEANUP_POLICY says: leave it out",
+            "a table's topic is compacted, and a stream's is not, and CLEANUP_POLICY can't change that: omit it",
         )
     return with_values(given, place)
 

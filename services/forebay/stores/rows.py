@@ -270,9 +270,9 @@ def unreadable(store: str, key: bytes, error: Exception) -> str:
     """Return the message for a row that can't be decoded, with what to do."""
     remedy = (
         "is the schema registry the one the job always had, with all its schemas? Then the state is damaged: move the "
-        "checkpoint away and `forebay restore` makes it anew from the changelogs"
+        "checkpoint away and `forebay restore` rebuilds it from the changelogs"
         if isinstance(error, DecodeError)
-        else "the job goes on by itself once it can be"
+        else "the job continues by itself once it can be"
     )
     return f"store {store}, key {key[:100]!r}: the row can't be read: {type(error).__name__}: {error}; {remedy}"
 

@@ -109,7 +109,7 @@ function storeTable(topology, found, job) {
 function taskTable(found) {
   if (!found.tasks.length && !found.reports.length) {
     const why = found.reports_error || "The job tells of its tasks once they have begun.";
-    return note(found.reports_error ? "broken" : "empty", "No task has told anything yet.", why);
+    return note(found.reports_error ? "broken" : "empty", "No task has reported yet.", why);
   }
   const reports = new Map(found.reports.map((each) => [`${each.stage}-${each.task}`, each]));
   const tasks = found.tasks.length ? found.tasks : found.reports;
@@ -131,13 +131,13 @@ function taskTable(found) {
   });
   const names = ["Task", "Worker", "Loop seen", "Lease", "Runs for", "Commits", "Stream time", "Rows", "Behind the snapshot", "Restored at its start"];
   return [
-    h("p", { class: "hint" }, `${many(tasks.length, "task")} on ${many(workers.size, "worker process").replace(/processs$/, "processes")}. A lease lasts a checkpoint interval; a loop goes on from lease to lease.`),
+    h("p", { class: "hint" }, `${many(tasks.length, "task")} on ${many(workers.size, "worker process").replace(/processs$/, "processes")}. A lease lasts a checkpoint interval; a loop continues from lease to lease.`),
     found.reports_error ? note("broken", "A group waits.", found.reports_error) : null,
     h("div", { class: "scroll tall", tabindex: 0, "aria-label": "Tasks" }, h("table", { class: "flat" }, headOf(names, 1), h("tbody", null, rows))),
   ];
 }
 
-// What tasks read of their changelogs before the job goes on.
+// What tasks read of their changelogs before the job continues.
 function restoreBars(restores) {
   if (!restores.length) return null;
   const bars = restores.map(({ topic, partition, offset, end }) =>
@@ -149,7 +149,7 @@ function restoreBars(restores) {
       h("span", { class: "number" }, `${short(offset, "offsets")} of ${short(end, "offsets")}`),
     ),
   );
-  const hint = "Read up to an offset of the changelog's partition; the job goes on once all are at their ends.";
+  const hint = "Read up to an offset of the changelog's partition; the job continues once all are at their ends.";
   return h("section", { class: "card" }, h("h2", null, "Restoring"), h("div", { class: "restores" }, bars), h("p", { class: "hint" }, hint));
 }
 

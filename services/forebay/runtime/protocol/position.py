@@ -143,7 +143,7 @@ def owner(metadata: str) -> tuple[str, int]:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StateConflict(
             f"the metadata {metadata[:200]!r} of a job's marker group was not written by Forebay: no other program may "
-            "commit offsets to that group. Stop it, delete the group, and start again: the changelogs tell the rest"
+            "commit offsets to that group. Stop it, delete the group, and start again: the changelogs hold the rest"
         ) from error
 
 

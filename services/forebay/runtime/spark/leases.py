@@ -188,7 +188,7 @@ class _Holding:
         return self._made()
 
     def _goes_on(self, runner: GroupRunner) -> bool | None:
-        """Return whether the loop of the lease before can go on; None where it was busy until this one was over."""
+        """Return whether the loop of the previous lease can continue, or None if it was busy for all of this lease."""
         while runner.is_alive and not runner.is_stuck:
             try:
                 return self._keeper.renew(runner)

@@ -232,7 +232,7 @@ class GroupRunner:
             try:
                 if not self.group.is_open:
                     self.group.open(lease)
-                    log.info("%s: goes on", self.group.settings.name)
+                    log.info("%s: continues", self.group.settings.name)
                 if self.finished.is_set():
                     self._rest()
                 else:

@@ -129,17 +129,17 @@ def completed(
     if found is None:
         if len(tail.table):
             raise StateConflict(
-                f"{name}: the changelogs hold rows, but the internal changelog says nothing of where they stand: it "
-                "was deleted or made anew. Put it back, or `forebay reset` starts over"
+                f"{name}: the changelogs hold rows, but the internal changelog has no position for them: it "
+                "was deleted or created again. Put it back, or `forebay reset` starts over"
             )
         return None
     if found.checkpoint != checkpoint and not restore:
         raise StateConflict(foreign(name, found.checkpoint, checkpoint))
     if snapshot is not None and found.n < snapshot.n and found.checkpoint == snapshot.checkpoint:
         raise StateConflict(
-            f"{name}: the changelogs stand at commit {found.n}, the checkpoint's snapshot at {snapshot.n}: the topics "
+            f"{name}: the changelogs are at commit {found.n}, the checkpoint's snapshot at {snapshot.n}: the topics "
             "are older than the checkpoint. Put back those that belong together; or move the checkpoint away, and "
-            "`forebay run --restore` goes on from the changelogs"
+            "`forebay run --restore` continues from the changelogs"
         )
     return found
 
@@ -149,6 +149,6 @@ def foreign(name: str, found: str, checkpoint: str) -> str:
     return (
         f"{name}: its last commit belongs to checkpoint {found}, but checkpoint {checkpoint} is running: the "
         "checkpoint was deleted or replaced, or another job runs under the same application id. Put the old checkpoint "
-        "back; or delete this one, and `forebay run --restore` makes it anew from the changelogs; or give this job "
+        "back; or delete this one, and `forebay run --restore` rebuilds it from the changelogs; or give this job "
         "another application id, or `forebay reset` forgets its state"
     )

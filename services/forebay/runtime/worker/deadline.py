@@ -54,4 +54,4 @@ def leave(client: Client, seconds: float = _CLOSING_SECONDS) -> None:
     try:
         within(seconds, client.close)
     except DeadlineExceeded:
-        log.warning("a client of the broker did not end within %g s: going on without it", seconds)
+        log.warning("a client of the broker did not end within %g s: continuing without it", seconds)

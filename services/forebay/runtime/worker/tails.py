@@ -46,7 +46,7 @@ def read_tails(
         if mistaken:
             for tail in mistaken:
                 tail.offsets = dict(tail.begins)
-            log.info("%s: stores were converted meanwhile: reading their changelogs in their new format", name)
+            log.info("%s: stores were converted in the meantime: reading their changelogs in their new format", name)
             _Reading(name, mistaken, consumer, telling, stall_seconds).run()
     except KafkaException as error:
         raise Unavailable(f"can't read the changelogs: {error}") from error
@@ -147,8 +147,8 @@ class _Reading:
         elif error.code() == KafkaError._AUTO_OFFSET_RESET and tail is not None:
             raise StateConflict(
                 f"{name}: the changelog {place[0]}-{place[1]} does not reach back to offset "
-                f"{tail.offsets.get(place[0], 0)}, where the checkpoint's snapshot ends: it was truncated or made "
-                "anew. Put it back, or move the checkpoint away and `forebay run --restore`"
+                f"{tail.offsets.get(place[0], 0)}, where the checkpoint's snapshot ends: it was truncated or "
+                "created again. Put it back, or move the checkpoint away and `forebay run --restore`"
             )
         elif error.fatal():
             raise Unavailable(f"{name}: reading {place[0]}: {error}")

@@ -139,7 +139,7 @@ def _largest(arguments: Sequence[Argument], name: str, *, once: bool) -> Aggrega
     number = literal(arguments, len(columns), int, "how many, a whole number")
     kind = columns[0].type if columns else BOOLEAN
     if number < 1 or not (is_number(kind) or kind == STRING or str(kind) in ("DATE", "TIME", "TIMESTAMP", "BYTES")):
-        raise TypeError(f"write {name}(a number, text, date or time[, columns beside it], how many)")
+        raise TypeError(f"write {name}(a number, text, date or time[, more columns], how many)")
     hints = [hint_of(each.type) for each in columns]
     row = tuple_of(hints)
 

@@ -47,7 +47,9 @@ class Kept:
         try:
             return int(known[name]["id"]), str(known[name]["schema"])
         except (KeyError, TypeError, ValueError) as error:
-            raise UnknownSchemaId(f"{self._file} has no id and schema of {name}: delete it to ask anew") from error
+            raise UnknownSchemaId(
+                f"{self._file} lacks the id or schema of {name}: delete it to fetch it again"
+            ) from error
 
     def _read(self) -> dict[str, Any]:
         if self._known is None:
@@ -57,7 +59,7 @@ class Kept:
                 self._known = {}
             except (OSError, ValueError, TypeError) as error:
                 raise SqlError(
-                    Place(str(self._file)), f"no schemas can be read: {error}: delete it to ask anew"
+                    Place(str(self._file)), f"no schemas can be read: {error}: delete it to fetch them again"
                 ) from error
         return self._known
 
