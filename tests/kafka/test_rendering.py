@@ -73,7 +73,10 @@ def test_a_tombstone_has_no_value() -> None:
     [
         (b'{"total": 2}', {"total": 2}, "JSON"),
         (b'{"total": ', '{"total": ', "not Avro, shown as text"),
-        (b"plain text", "plain text", "not Avro, shown as text: the first byte is 0x70"),
+        (b"[1, 2]", [1, 2], "JSON"),
+        (b"12.5", 12.5, "JSON"),
+        (b'"text"', "text", "JSON"),
+        (b"plain text", "plain text", "not Avro, shown as text"),
         (b"\xff\x00", "ff00", "not Avro, shown as hex"),
         (header(99) + b"x", "000000006378", "not Avro, shown as hex: unknown schema id 99"),
         (header(1) + b"\2", "000000000102", "not Avro, shown as hex: not a record of schema 1: "),

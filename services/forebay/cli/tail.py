@@ -7,10 +7,12 @@ from typing import Any
 
 import click
 
+from forebay.catalog import all_services
 from forebay.cli.connection import connect, connection_options
 from forebay.kafka.registry import shared_registry
 from forebay.kafka.render import Renderer
 from forebay.kafka.tail import Beginning, End, Since, Start, Tail
+from forebay.queries.contents import contents_of
 
 _SIDE_TOPICS = (".errors", ".late")
 
@@ -72,13 +74,15 @@ def tail(
 ) -> None:
     """Print a topic's records, decoded, committed ones only: one JSON object a line, until Ctrl-C.
 
-    Values that are no Avro are printed as text or hexadecimal digits, with a note.
+    The formats of a service's topics and changelogs are those that its job declares. Other values are printed as Avro,
+    JSON, text or hexadecimal digits, with a note.
     """
     if wait_seconds is not None and count is None:
         raise click.UsageError("--wait-seconds is for --count: without one there is nothing to wait for")
     settings = connect(**connection)
     with_headers = topic.endswith(_SIDE_TOPICS) if headers is None else headers
-    renderer = Renderer(shared_registry(settings.registry()), with_headers)
+    contents = contents_of(topic, all_services().values(), settings)
+    renderer = Renderer(shared_registry(settings.registry()), with_headers, contents)
     wanted = None if key is None else key.encode()
     left = count
     with Tail(settings, topic) as records:

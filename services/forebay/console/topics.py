@@ -10,13 +10,14 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
-from forebay.catalog import Service
+from forebay.catalog import Service, all_services
 from forebay.codec import Unavailable
 from forebay.kafka.errors import failed
 from forebay.kafka.identities import TAIL_GROUP
 from forebay.kafka.registry import shared_registry
 from forebay.kafka.render import Renderer
 from forebay.kafka.settings import KafkaSettings
+from forebay.queries.contents import Contents, contents_of
 
 MOST = 500
 _SECONDS = 10.0
@@ -58,6 +59,7 @@ class TopicPages:
 
     def __init__(self, kafka: KafkaSettings) -> None:
         self._kafka = kafka
+        self._contents: dict[str, Contents | None] = {}
 
     def last(self, topic: str, count: int) -> dict[str, Any]:
         """Return the last committed records of a topic, newest first. Raises Unavailable, NoSuchTopic."""
@@ -85,7 +87,7 @@ class TopicPages:
             consumer.close()
         records.sort(key=lambda found: (found.timestamp()[1], found.offset() or 0), reverse=True)
         return {
-            "records": self._shown(records[:count]),
+            "records": self._shown(topic, records[:count]),
             "partitions": len(bounds),
             "offsets": sum(high - low for low, high in bounds.values()),
         }
@@ -106,9 +108,9 @@ class TopicPages:
         except Exception:
             consumer.close()
             raise
-        return self._events(consumer)
+        return self._events(topic, consumer)
 
-    def _events(self, consumer: Consumer) -> Iterator[bytes]:
+    def _events(self, topic: str, consumer: Consumer) -> Iterator[bytes]:
         try:
             yield b": following\n\n"
             told_at = time.monotonic()
@@ -119,7 +121,7 @@ class TopicPages:
                     found += [message for message in consumer.consume(_FETCH, left) if message.error() is None]
                 if found:
                     told_at = time.monotonic()
-                    shown = self._shown(found[-_SHOWN_A_BEAT:])
+                    shown = self._shown(topic, found[-_SHOWN_A_BEAT:])
                     content = {"records": shown[::-1], "count": len(found), "seconds": _BEAT_S}
                     yield f"event: records\ndata: {json.dumps(content, ensure_ascii=False)}\n\n".encode()
                 elif time.monotonic() - told_at > _SILENT_S:
@@ -140,8 +142,10 @@ class TopicPages:
             for number in known.partitions
         }
 
-    def _shown(self, records: list[Message]) -> list[Any]:
-        renderer = Renderer(shared_registry(self._kafka.registry()), with_headers=True)
+    def _shown(self, topic: str, records: list[Message]) -> list[Any]:
+        if topic not in self._contents:
+            self._contents[topic] = contents_of(topic, all_services().values(), self._kafka)
+        renderer = Renderer(shared_registry(self._kafka.registry()), True, self._contents[topic])
         return [_shown(renderer, record) for record in records]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -14,11 +15,21 @@ from forebay.serde.resolver import SchemaResolver
 
 
 class Renderer:
-    """Shows records: place, time (ms), key, value, and headers if they are wanted."""
+    """Shows records: place, time (ms), key, value, and headers if they are wanted.
 
-    def __init__(self, resolver: SchemaResolver, with_headers: bool) -> None:
+    Args:
+        contents: returns a record's key and value where more than its schema is known of the topic.
+    """
+
+    def __init__(
+        self,
+        resolver: SchemaResolver,
+        with_headers: bool,
+        contents: Callable[[Message], dict[str, Any]] | None = None,
+    ) -> None:
         self._decoder = GenericDecoder(resolver)
         self._with_headers = with_headers
+        self._contents = contents
 
     def line(self, record: Message) -> str:
         """Return the record as one line of JSON. Raises RegistryUnavailable."""
@@ -26,12 +37,20 @@ class Renderer:
             "partition": record.partition(),
             "offset": record.offset(),
             "timestamp": record.timestamp()[1],
-            "key": _readable(record.key()),
-            **self._value(record.value()),
+            **self._fields(record),
         }
         if self._with_headers:
             shown["headers"] = {name: _readable(value) for name, value in _headers(record)}
         return json.dumps(shown, ensure_ascii=False, default=_readable)
+
+    def _fields(self, record: Message) -> dict[str, Any]:
+        if self._contents is None:
+            return {"key": _readable(record.key()), **self._value(record.value())}
+        try:
+            return self._contents(record)
+        except (DecodeError, ValueError) as error:
+            plain = {"key": _readable(record.key()), **self._value(record.value())}
+            return {**plain, "note": f"not what the job of this topic writes: {error}"}
 
     def _value(self, data: bytes | None) -> dict[str, Any]:
         if data is None:
@@ -41,9 +60,10 @@ class Renderer:
         try:
             return {"value": self._decoder.decode(data)}
         except DecodeError as error:
-            if data[:1] in (b"{", b"["):
-                with suppress(ValueError):
+            if data[0]:  # no framed value
+                with suppress(ValueError, RecursionError):
                     return {"value": json.loads(data), "note": "JSON"}
+                return {"value": _readable(data), "note": f"not Avro, shown as {_kind(data)}"}
             return {"value": _readable(data), "note": f"not Avro, shown as {_kind(data)}: {error}"}
 
 

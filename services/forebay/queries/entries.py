@@ -11,6 +11,7 @@ from typing import Any
 from forebay.codec import Codec
 from forebay.records import as_dict, is_record_type
 from forebay.stores.binding import RowValue, Store
+from forebay.stores.buffers import JoinBuffer, SuppressBuffer, key_and_window
 from forebay.stores.keys import WIDTH, split_key, split_text, unpack_time
 from forebay.stores.listvalue import ListValueStore
 from forebay.stores.session import SessionStore
@@ -72,6 +73,13 @@ def changed_entry(store: Store[Any], row: bytes, data: bytes | None, codec: Code
             return Entry(key, value, timestamp=unpack_time(row, at))
         case ListValueStore():
             return Entry(split_text(row)[0], value)
+        case JoinBuffer():
+            return Entry(split_text(row, WIDTH)[0], value, timestamp=unpack_time(row))
+        case SuppressBuffer():
+            key, window = key_and_window(row)
+            if window is None:
+                return Entry(key, value, timestamp=timestamp)
+            return Entry(key, value, window.start, window.end, timestamp)
         case _:
             return Entry(row.decode(), value, timestamp=timestamp)
 

@@ -182,7 +182,7 @@ class SuppressBuffer(Store[V]):
     def all(self) -> Iterator[Suppressed[V]]:
         """Return every update, in the order of their times."""
         for row, update in self._rows.scan(b"", None):
-            yield _suppressed(row[WIDTH:], update)
+            yield _suppressed(row, update)
 
     def discard(self, key: str, window: Window | None) -> None:
         """Drop the update of a key (and window), if there is one."""
@@ -218,7 +218,7 @@ class SuppressBuffer(Store[V]):
         self._rows.put(row, None)
         self._times.put(ident, None)
         self._count(-1, -self._size(ident, update))
-        return _suppressed(ident, update)
+        return _suppressed(row, update)
 
     def _ident(self, key: str, window: Window | None) -> bytes:
         start, end = window or _NO_WINDOW
@@ -234,10 +234,15 @@ class SuppressBuffer(Store[V]):
             self._marks.set(_BYTES, self.size_bytes + size)
 
 
-def _suppressed(ident: bytes, update: Stamped[Held[V]]) -> Suppressed[V]:
-    key, at = split_text(ident)
-    window = Window(unpack_time(ident, at), unpack_time(ident, at + WIDTH))
-    return Suppressed(key, None if window == _NO_WINDOW else window, update.value.value, update.timestamp)
+def key_and_window(row: bytes) -> tuple[str, Window | None]:
+    """Return what a row of a SuppressBuffer holds the newest update of."""
+    key, at = split_text(row, WIDTH)
+    window = Window(unpack_time(row, at), unpack_time(row, at + WIDTH))
+    return key, None if window == _NO_WINDOW else window
+
+
+def _suppressed(row: bytes, update: Stamped[Held[V]]) -> Suppressed[V]:
+    return Suppressed(*key_and_window(row), update.value.value, update.timestamp)
 
 
 def _first_time(rows: Rows[Any], marks: Marks) -> int | None:

@@ -1,0 +1,100 @@
+"""What the records of a job's topics hold, read by the formats that the job declares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from confluent_kafka import Message
+
+from forebay.catalog import Service
+from forebay.formats import TEXT, Format, avro, no_contracts
+from forebay.job import load_job
+from forebay.kafka.codecs import reading_codec
+from forebay.kafka.settings import KafkaSettings
+from forebay.queries.entries import changed_entry, shown_value
+from forebay.runtime.changelog import changelog_topic, repartition_topic
+from forebay.runtime.protocol.snapshot_mark import MARK
+from forebay.runtime.stage_log import stage_logs
+
+Fields = dict[str, Any]
+Contents = Callable[[Message], Fields]
+"""Returns a record's key and value, of changelogs also windows and times. Raises DecodeError, RegistryUnavailable."""
+
+
+def contents_of(topic: str, services: Iterable[Service], kafka: KafkaSettings) -> Contents | None:
+    """Return what reads the records of a topic, or None if their schemas alone say what they hold.
+
+    Args:
+        topic: an input, an output, a repartition topic or a store's changelog, under any application id.
+        services: the jobs that it may belong to.
+    """
+    candidates = list(services)
+    for service in candidates:
+        for declared in (*service.inputs, *service.outputs):
+            if declared.name == topic:
+                return _of_topic(declared.declared, service, kafka)
+    return _of_own_topic(topic, candidates, kafka)
+
+
+def _of_own_topic(topic: str, services: list[Service], kafka: KafkaSettings) -> Contents | None:
+    """Return what reads a changelog or a repartition topic of the one job that it may belong to."""
+    readers: dict[str, tuple[str, Callable[[], Contents | None]]] = {}
+    for service in services:
+        for store in service.stores:
+            if (application := _application(topic, changelog_topic("", store))) is not None:
+                readers[service.name] = application, _reader(_of_changelog, store, application, service, kafka)
+        if topic.endswith(repartition_topic("", "").lstrip("-")):
+            for name in (name for part in load_job(service.job).topology for name in part.repartitions):
+                if (application := _application(topic, repartition_topic("", name))) is not None:
+                    readers[service.name] = application, _reader(_of_topic, name, service, kafka)
+    own = [read for name, (application, read) in readers.items() if application == name]
+    possible = own or [read for _, read in readers.values()]
+    return possible[0]() if len(possible) == 1 else None
+
+
+def _reader(read: Callable[..., Contents | None], *arguments: Any) -> Callable[[], Contents | None]:
+    return lambda: read(*arguments)
+
+
+def _application(topic: str, suffix: str) -> str | None:
+    return topic.removesuffix(suffix) if topic.endswith(suffix) and topic != suffix else None
+
+
+def _of_topic(name: str, service: Service, kafka: KafkaSettings) -> Contents | None:
+    job = load_job(service.job)
+    kind = job.format_of(name) if name in job.formats else job.read_format_of(name)
+    if kind.key is TEXT and (kind.value is None or kind.value.is_contract):
+        return None
+    read_key = _decoding(kind.key, service, kafka)
+    read_value = _decoding(kind.value or avro(_record(service, name)), service, kafka)
+    return lambda record: {"key": read_key(record.key()), "value": read_value(record.value())}
+
+
+def _record(service: Service, name: str) -> type[Any]:
+    job = load_job(service.job)
+    records = [job.outputs, *(part.inputs for part in job.topology), *(part.repartitions for part in job.topology)]
+    return next(table[name] for table in records if name in table)
+
+
+def _decoding(kind: Format[Any], service: Service, kafka: KafkaSettings) -> Callable[[bytes | None], Any]:
+    codec = kind.codec(no_contracts if kind is TEXT else lambda record: reading_codec(kafka, service.name, record))
+    return lambda data: None if data is None else shown_value(codec.decode(data))
+
+
+def _of_changelog(name: str, application: str, service: Service, kafka: KafkaSettings) -> Contents | None:
+    logs = [(log, store) for log in stage_logs(service, application, {}) for store in log.stores if store.name == name]
+    if not logs:
+        return None
+    log, store = logs[0]
+    rows, topic = log.rows(), log.topics[name]
+    prefix = len(rows.form(topic)[0])
+    codec = store.format.codec(lambda record: reading_codec(kafka, service.name, record))
+
+    def fields(record: Message) -> Fields:
+        if record.key() == MARK:
+            return {"key": None, "value": None, "note": "a snapshot was taken here"}
+        row, data = rows.row(topic, record.key() or b"", record.value(), record.timestamp()[1])
+        return changed_entry(store, row[prefix:], data or None, codec).shown()
+
+    return fields
