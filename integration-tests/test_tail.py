@@ -6,12 +6,13 @@ import json
 import signal
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 from forebay.cli.main import run
 from forebay.kafka.admin import TopicAdmin
@@ -52,6 +53,20 @@ class Feed:
         else:
             self.producer.flush(30)
             self.producer.abort_transaction(30)
+        self._await_markers()
+
+    def _await_markers(self) -> None:
+        """Wait until the transaction's markers are written: the coordinator answers a commit before that."""
+        place = TopicPartition(self.topic, 0)
+        ends: set[int] = set()
+        deadline = time.monotonic() + 30
+        while len(ends) != 1:
+            assert time.monotonic() < deadline, f"the transaction stays open: {ends}"
+            ends.clear()
+            for isolation in ("read_uncommitted", "read_committed"):
+                consumer = Consumer(self.settings.consumer(**{"group.id": "ends", "isolation.level": isolation}))
+                ends.add(consumer.get_watermark_offsets(place, 10)[1])
+                consumer.close()
 
     def arguments(self, *options: str) -> list[str]:
         connection = (
