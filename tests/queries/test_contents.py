@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ import pytest
 from forebay.agreement import store_contracts
 from forebay.catalog import Service, Topic
 from forebay.kafka.settings import KafkaSettings
-from forebay.queries.contents import contents_of
+from forebay.plugins import VARIABLE
+from forebay.queries.contents import contents_of, known_contents
 from forebay.runtime.protocol.snapshot_mark import MARK
 from forebay.testing import TestDriver
 from tests.dsl.every_operator import JOB, TASKS, records
@@ -126,6 +128,17 @@ def test_topics_are_read_by_their_formats(topic: str, kind: Any, data: bytes, va
 def test_other_topics_are_left_to_their_schemas() -> None:
     for topic in ("unknown", "x-changelog", "every-operator.errors", "every-operator-0-task"):
         assert contents_of(topic, [SERVICE], KAFKA) is None
+
+
+def test_a_broken_service_does_not_keep_records_from_being_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "broken_entry.py").write_text("raise RuntimeError('broken')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv(VARIABLE, "broken_entry")
+    assert known_contents("orders", KAFKA) is None
+    assert "orders is shown without the formats that services declare" in caplog.text
+    assert "RuntimeError: broken" in caplog.text
 
 
 def test_the_mark_of_a_snapshot_is_named() -> None:

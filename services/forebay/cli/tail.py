@@ -7,12 +7,11 @@ from typing import Any
 
 import click
 
-from forebay.catalog import all_services
 from forebay.cli.connection import connect, connection_options
 from forebay.kafka.registry import shared_registry
 from forebay.kafka.render import Renderer
 from forebay.kafka.tail import Beginning, End, Since, Start, Tail
-from forebay.queries.contents import contents_of
+from forebay.queries.contents import known_contents
 
 _SIDE_TOPICS = (".errors", ".late")
 
@@ -81,7 +80,7 @@ def tail(
         raise click.UsageError("--wait-seconds is for --count: without one there is nothing to wait for")
     settings = connect(**connection)
     with_headers = topic.endswith(_SIDE_TOPICS) if headers is None else headers
-    contents = contents_of(topic, all_services().values(), settings)
+    contents = known_contents(topic, settings)
     renderer = Renderer(shared_registry(settings.registry()), with_headers, contents)
     wanted = None if key is None else key.encode()
     left = count

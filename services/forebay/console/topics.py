@@ -10,14 +10,14 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
-from forebay.catalog import Service, all_services
+from forebay.catalog import Service
 from forebay.codec import Unavailable
 from forebay.kafka.errors import failed
 from forebay.kafka.identities import TAIL_GROUP
 from forebay.kafka.registry import shared_registry
 from forebay.kafka.render import Renderer
 from forebay.kafka.settings import KafkaSettings
-from forebay.queries.contents import Contents, contents_of
+from forebay.queries.contents import Contents, known_contents
 
 MOST = 500
 _SECONDS = 10.0
@@ -144,7 +144,7 @@ class TopicPages:
 
     def _shown(self, topic: str, records: list[Message]) -> list[Any]:
         if topic not in self._contents:
-            self._contents[topic] = contents_of(topic, all_services().values(), self._kafka)
+            self._contents[topic] = known_contents(topic, self._kafka)
         renderer = Renderer(shared_registry(self._kafka.registry()), True, self._contents[topic])
         return [_shown(renderer, record) for record in records]
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from confluent_kafka import Message
 
-from forebay.catalog import Service
+from forebay.catalog import Service, all_services
 from forebay.formats import TEXT, Format, avro, no_contracts
 from forebay.job import load_job
 from forebay.kafka.codecs import reading_codec
@@ -17,9 +19,24 @@ from forebay.runtime.changelog import changelog_topic, repartition_topic
 from forebay.runtime.protocol.snapshot_mark import MARK
 from forebay.runtime.stage_log import stage_logs
 
+log = logging.getLogger(__name__)
+
 Fields = dict[str, Any]
 Contents = Callable[[Message], Fields]
 """Returns a record's key and value, of changelogs also windows and times. Raises DecodeError, RegistryUnavailable."""
+
+
+def known_contents(topic: str, kafka: KafkaSettings) -> Contents | None:
+    """Return what reads the records of a topic if one of the services that there are declares it.
+
+    A service that can't be loaded must not keep records from being shown: it is logged, and schemas alone are used.
+    """
+    try:
+        return contents_of(topic, all_services().values(), kafka)
+    except Exception as error:
+        # Loading a service runs code of its user, which may raise anything.
+        log.warning("%s is shown without the formats that services declare: %s", topic, error)
+        return None
 
 
 def contents_of(topic: str, services: Iterable[Service], kafka: KafkaSettings) -> Contents | None:
@@ -43,18 +60,14 @@ def _of_own_topic(topic: str, services: list[Service], kafka: KafkaSettings) -> 
     for service in services:
         for store in service.stores:
             if (application := _application(topic, changelog_topic("", store))) is not None:
-                readers[service.name] = application, _reader(_of_changelog, store, application, service, kafka)
-        if topic.endswith(repartition_topic("", "").lstrip("-")):
+                readers[service.name] = application, partial(_of_changelog, store, application, service, kafka)
+        if topic.endswith("-repartition"):
             for name in (name for part in load_job(service.job).topology for name in part.repartitions):
                 if (application := _application(topic, repartition_topic("", name))) is not None:
-                    readers[service.name] = application, _reader(_of_topic, name, service, kafka)
+                    readers[service.name] = application, partial(_of_topic, name, service, kafka)
     own = [read for name, (application, read) in readers.items() if application == name]
     possible = own or [read for _, read in readers.values()]
     return possible[0]() if len(possible) == 1 else None
-
-
-def _reader(read: Callable[..., Contents | None], *arguments: Any) -> Callable[[], Contents | None]:
-    return lambda: read(*arguments)
 
 
 def _application(topic: str, suffix: str) -> str | None:
