@@ -154,7 +154,7 @@ class ServiceBench:
         )
 
     def has_read_everything(self) -> bool:
-        """Return whether the job's markers stand at the ends of its inputs."""
+        """Return whether the job's committed offsets are at the ends of its inputs."""
         consumer = self.marker_reader()
         try:
             return self.unread(consumer) == 0

@@ -1,4 +1,4 @@
-"""What a task reports fits beside an offset, however long the names of its topics and stores are."""
+"""A task's report fits into an offset's metadata, however long the names of its topics and stores are."""
 
 from __future__ import annotations
 

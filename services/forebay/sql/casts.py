@@ -35,7 +35,7 @@ _RANK: dict[SqlType, int] = {INT: 1, BIGINT: 2, DOUBLE: 4}
 
 
 def widens(one: SqlType, other: SqlType) -> bool:
-    """Return whether values of the first type are given as the second without being asked."""
+    """Return whether values of the first type are converted to the second implicitly."""
     if one in (other, NULL):
         return True
     if is_number(one) and is_number(other):

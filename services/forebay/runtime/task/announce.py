@@ -38,7 +38,7 @@ class Announcer:
         self._is_new = True
 
     def is_due(self, now: TaskTime) -> bool:
-        """Return whether those behind have to be told."""
+        """Return whether the next sub-topologies need an announcement."""
         last = self.last
         if self._is_new or last.caught_up != now.caught_up or last.done != now.done:
             return True

@@ -51,7 +51,7 @@ class SnapshotKeeper:
         """Blocks that the snapshots in the state still need: they go when others take their place."""
 
     def renew(self, loop: Loop) -> bool:
-        """Return whether a loop of the lease before can go on: Spark's state is what it wrote, or found.
+        """Return whether the loop of the previous lease can continue: Spark's state is what it wrote or read.
 
         Raises:
             LoopBusy: the loop did not answer.

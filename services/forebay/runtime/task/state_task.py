@@ -263,7 +263,7 @@ class StateTask:
             self._skipped = skipped
 
     def _moves(self, position: TaskPosition) -> bool:
-        """Return whether a position without records has to be kept: time moved, or much of what tells time was read."""
+        """Return whether to commit a position without records: time advanced, or many announcements were read."""
         before = self.position
         time = (before.stream_time, before.closing_time) != (position.stream_time, position.closing_time)
         return time or before.checkpoint != position.checkpoint or self._has_read_much
