@@ -158,7 +158,7 @@ def test_goes_on_where_it_stopped_and_ends_by_ctrl_c(
         wait_until(lambda: number(demo.figures()[-1], "stored") > before, "more events than before")
         demo.process.send_signal(signal.SIGINT)
         assert demo.process.wait(120) == 0, demo.output.read_text()
-        assert "going on with 6 topics" in demo.lines()
+        assert "continuing with 6 topics" in demo.lines()
         assert number(demo.figures()[0], "rows") >= number(first.figures()[-1], "rows")
         assert not demo.left_running()
     finally:

@@ -68,7 +68,9 @@ class Demo:
                     self._say_totals()
             if self._troubles:
                 raise self._troubles[0]
-            self._show.step("stopped; the data stays: `forebay demo` continues, `down --delete-data` deletes it")
+            self._show.step(
+                "stopped; the data stays: `forebay demo` continues with it, `forebay down --delete-data` deletes it"
+            )
 
     def _bring_up(self, ends: ExitStack) -> bool:
         """Make platform, topics and watchers ready; False if Ctrl-C came first."""
