@@ -69,7 +69,7 @@ format: $(STAMP) ## Repair style and format
 	@$(BIN)/ruff format .
 
 docs: $(STAMP) ## Build the documentation site into dist/site
-	@$(BIN)/mkdocs build --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 bench: $(CLASSES) java ## Run the benchmarks and print their figures
 	@$(BIN)/python -m benchmarks

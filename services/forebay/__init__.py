@@ -26,21 +26,24 @@ def run(
     contracts: str | PathLike[str] | None = None,
     **options: Unpack[RunOptions],
 ) -> RunningJob:
-    """Start a job from a script or a notebook, as `forebay run` does; return a handle to wait, look and stop with.
+    """Start a job from a script or a notebook, as `forebay run` does, and return a handle to it.
 
-    The job runs in processes of its own: it goes on while a notebook's cell is interrupted.
+    The job runs in its own processes, so that interrupting a notebook's cell does not stop it.
 
     Args:
-        what: a service, by name or entry, or a topology that is written here.
-        name: of a topology: its job's topics and groups are named after it.
-        home: directory of the platform's data, state and logs.
-        settings: of the service's logic (`--set`).
-        contracts: folder of `<Record>.avsc`, for a topology whose topics or stores hold records.
-        options: those of `forebay run`, as keyword arguments: slots=2, trigger="available-now".
+        what: A topology, or a service given by its name or entry.
+        name: Name of the job, if `what` is a topology. It prefixes the names of its topics and groups.
+        home: Folder for data, state and logs.
+        settings: Settings of the service's logic (`--set`).
+        contracts: Folder with `<Record>.avsc` files, if `what` is a topology whose topics or stores hold records.
+        options: Options of `forebay run` as keyword arguments, for example slots=2, trigger="available-now".
 
     Raises:
-        UnknownService, TopologyError: it can't run. CannotShip: the topology holds what another process can't have.
-        TypeError: there is no such option. ValueError: an option does not take this value.
+        UnknownService: There is no service with this name.
+        TopologyError: The topology can't run.
+        CannotShip: The topology refers to something that another process can't load.
+        TypeError: An option is unknown.
+        ValueError: An option has an invalid value.
     """
     from pathlib import Path  # noqa: PLC0415 (whoever only asks for the version waits for nothing)
 

@@ -13,6 +13,7 @@ from mkdocs.config import load_config
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import MkDocsException
 
+from forebay import builder, processor, stores, testing
 from forebay.catalog import all_services
 from forebay.cli.main import COMMANDS
 from forebay.cli.services import settings_of
@@ -20,6 +21,8 @@ from forebay.cli.services import settings_of
 pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[2]
+NOT_EXPLAINED = {"AnyProcessor", "NO_KEY"}
+"""Exported names that are neither classes nor functions."""
 
 
 @pytest.fixture
@@ -39,6 +42,14 @@ def test_every_page_is_built_and_every_command_described(config: MkDocsConfig) -
     for service in all_services().values():
         for setting in settings_of(service):
             assert f"<code>{setting.name}</code>" in settings, setting.name
+    reference = "".join(page.read_text() for page in (site / "api").glob("*.html"))
+    missing = [
+        f"{module.__name__}.{name}"
+        for module in (builder, processor, stores, testing)
+        for name in set(module.__all__) - NOT_EXPLAINED
+        if not re.search(rf'id="forebay\.[a-z.]+\.{name}"', reference)
+    ]
+    assert not missing, "add them to docs/api"
     pages = {page.relative_to(ROOT / "docs").with_suffix("") for page in (ROOT / "docs").rglob("*.md")}
     for page in (page for page in pages if page.name != "README"):
         assert (site / page).with_suffix(".html").exists(), page

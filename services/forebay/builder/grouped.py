@@ -35,7 +35,7 @@ COUNT: Fold[Any, int] = Fold(
 
 
 def check_fold(fold: Fold[V, A], verb: str) -> Fold[V, A]:
-    """Return the fold. Raises TopologyError: it is none."""
+    """Return the fold. Raise TopologyError if it is something else."""
     if not isinstance(fold, Fold):
         raise TopologyError(
             f"{verb} takes a Fold, not {fold!r:.80}: write Fold(lambda: 0, lambda key, value, total: ...), then the "
@@ -45,7 +45,7 @@ def check_fold(fold: Fold[V, A], verb: str) -> Fold[V, A]:
 
 
 class GroupedStream(Generic[K, V]):
-    """Records by key, ready to be aggregated. A record without key or value counts nowhere."""
+    """A stream, grouped by key, ready to be aggregated. Records without a key or value are ignored."""
 
     def __init__(self, graph: Graph, node: Node, is_rekeyed: bool) -> None:
         self.graph = graph
@@ -57,33 +57,49 @@ class GroupedStream(Generic[K, V]):
         return self.aggregate(COUNT, LONG, store=store)
 
     def reduce(self, reducer: Callable[[V, V], V], *, store: str) -> Table[K, V]:
-        """Combine the records of each key; the first one is the aggregate of itself."""
+        """Combine the records of each key.
+
+        Args:
+            reducer: Function of the aggregate and the next value. The first value is the first aggregate.
+            store: Name of the store that holds the aggregates.
+        """
         return self.aggregate(reducing(reducer), self.node.value, store=store)
 
     def aggregate(self, fold: Fold[V, A], into: Spec[A], *, store: str) -> Table[K, A]:
-        """Fold the records of each key."""
+        """Fold the records of each key.
+
+        Args:
+            fold: Initial aggregate and function to add a record.
+            into: Type or format of the aggregates.
+            store: Name of the store that holds the aggregates.
+        """
         return self.cogroup(fold).aggregate(into, store=store)
 
     def windowed_by(self, windows: AnyWindows, emit: Emission = Emission.UPDATES) -> WindowedStream[K, V]:
-        """Cut the records of each key into windows of time, sliding windows, sessions, or one without an end.
+        """Assign the records of each key to windows.
 
         Args:
-            emit: every update of a window, its final result when it closes, or both.
+            windows: Tumbling, hopping or sliding windows, sessions, or unlimited windows.
+            emit: Whether to emit every update of a window, only its final result when it closes, or both.
         """
         check_windows(windows)
         return WindowedStream(self, windows, emit)
 
     def cogroup(self, fold: Fold[V, A]) -> CogroupedStream[K, A]:
-        """Begin an aggregate of several streams, each with a fold of its own; the first one's fold begins it."""
+        """Begin an aggregate over several streams, each of which has its own fold.
+
+        Args:
+            fold: Fold of this stream. It also provides the initial aggregate.
+        """
         return CogroupedStream([(self, check_fold(fold, "aggregate()"))])
 
     def keyed(self, name: str) -> Node:
-        """Return the node behind which each key is in one task."""
+        """Return a node whose records are partitioned by key. It adds a repartition if one is needed."""
         return self.graph.repartition(self.node, name) if self._is_rekeyed else self.node
 
 
 class WindowedStream(Generic[K, V]):
-    """Records by key and window. The result is a table by key and window."""
+    """A stream, grouped by key and window. Its aggregates are tables by key and window."""
 
     def __init__(self, stream: GroupedStream[K, V], windows: AnyWindows, emit: Emission) -> None:
         self._stream = stream
@@ -91,11 +107,22 @@ class WindowedStream(Generic[K, V]):
         self._emit = emit
 
     def count(self, *, store: str, retention_ms: Duration = 0) -> Table[Windowed[K], int]:
-        """Count the records of each window."""
+        """Count the records of each window.
+
+        Args:
+            store: Name of the store that holds the counts.
+            retention_ms: How long windows are stored. 0: as long as they may still change.
+        """
         return self.aggregate(COUNT, LONG, store=store, retention_ms=retention_ms)
 
     def reduce(self, reducer: Callable[[V, V], V], *, store: str, retention_ms: Duration = 0) -> Table[Windowed[K], V]:
-        """Combine the records of each window."""
+        """Combine the records of each window.
+
+        Args:
+            reducer: Function of the aggregate and the next value. The first value is the first aggregate.
+            store: Name of the store that holds the aggregates.
+            retention_ms: How long windows are stored. 0: as long as they may still change.
+        """
         return self.aggregate(reducing(reducer), self._stream.node.value, store=store, retention_ms=retention_ms)
 
     def aggregate(
@@ -104,29 +131,42 @@ class WindowedStream(Generic[K, V]):
         """Fold the records of each window.
 
         Args:
-            retention_ms: how long windows are kept; 0: as long as they may change.
+            fold: Initial aggregate and function to add a record; for sessions, also a function to merge two aggregates.
+            into: Type or format of the aggregates.
+            store: Name of the store that holds the aggregates.
+            retention_ms: How long windows are stored. 0: as long as they may still change.
         """
         cogrouped = self._stream.cogroup(fold).windowed_by(self._windows, self._emit)
         return cogrouped.aggregate(into, store=store, retention_ms=retention_ms)
 
 
 class CogroupedStream(Generic[K, A]):
-    """Streams of one key that are folded into one aggregate."""
+    """Streams with the same key that are folded into one aggregate."""
 
     def __init__(self, sides: list[tuple[GroupedStream[K, Any], AnyFold]]) -> None:
         self._sides = sides
 
     def cogroup(self, stream: GroupedStream[K, R], fold: Fold[R, A]) -> CogroupedStream[K, A]:
-        """Fold another stream in."""
+        """Add a stream with a fold of its own to the aggregate."""
         return CogroupedStream([*self._sides, (stream, check_fold(fold, "cogroup()"))])
 
     def windowed_by(self, windows: AnyWindows, emit: Emission = Emission.UPDATES) -> WindowedCogroup[K, A]:
-        """Cut the aggregate into windows."""
+        """Assign the records of all streams to windows.
+
+        Args:
+            windows: Tumbling, hopping or sliding windows, sessions, or unlimited windows.
+            emit: Whether to emit every update of a window, only its final result when it closes, or both.
+        """
         check_windows(windows)
         return WindowedCogroup(self, windows, emit)
 
     def aggregate(self, into: Spec[A], *, store: str) -> Table[K, A]:
-        """Fold the records of each key."""
+        """Fold the records of each key.
+
+        Args:
+            into: Type or format of the aggregates.
+            store: Name of the store that holds the aggregates.
+        """
         from forebay.builder.table import Table  # noqa: PLC0415 (streams and tables make each other)
 
         parents, folds = self.parts(store)
@@ -134,7 +174,11 @@ class CogroupedStream(Generic[K, A]):
         return Table(graph, graph.add(aggregates.aggregate(parents, folds, format_or_refuse(into), store)))
 
     def parts(self, store: str) -> tuple[list[Node], list[AnyFold]]:
-        """Return the streams' nodes and their folds; all begin with the first one's. Raises TopologyError."""
+        """Return the streams' nodes and their folds. All folds use the first one's initial aggregate.
+
+        Raises:
+            TopologyError: Equal keys of the streams would be in different tasks.
+        """
         names = [store] + [f"{store}-{number}" for number in range(2, len(self._sides) + 1)]
         sides = [Side(stream.keyed(name), name) for (stream, _), name in zip(self._sides, names, strict=True)]
         for other in sides[1:]:
@@ -149,12 +193,12 @@ class CogroupedStream(Generic[K, A]):
 
     @property
     def graph(self) -> Graph:
-        """The graph of the streams."""
+        """The graph that the streams belong to."""
         return self._sides[0][0].graph
 
 
 class WindowedCogroup(Generic[K, A]):
-    """Streams that are folded into one aggregate by key and window."""
+    """Streams that are folded into one aggregate per key and window."""
 
     def __init__(self, cogrouped: CogroupedStream[K, A], windows: AnyWindows, emit: Emission) -> None:
         self._cogrouped = cogrouped
@@ -162,7 +206,13 @@ class WindowedCogroup(Generic[K, A]):
         self._emit = emit
 
     def aggregate(self, into: Spec[A], *, store: str, retention_ms: Duration = 0) -> Table[Windowed[K], A]:
-        """Fold the records of each window."""
+        """Fold the records of each window.
+
+        Args:
+            into: Type or format of the aggregates.
+            store: Name of the store that holds the aggregates.
+            retention_ms: How long windows are stored. 0: as long as they may still change.
+        """
         from forebay.builder.table import Table  # noqa: PLC0415 (streams and tables make each other)
 
         parents, folds = self._cogrouped.parts(store)
@@ -172,7 +222,7 @@ class WindowedCogroup(Generic[K, A]):
 
 
 def on_rows(key: Format[Any], fold: AnyFold) -> AnyFold:
-    """Return a fold whose functions are called with row texts."""
+    """Return a fold whose functions are called with encoded keys."""
     if key.is_text:
         return fold
     return Fold(

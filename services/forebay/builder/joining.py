@@ -27,16 +27,17 @@ G = TypeVar("G")
 
 
 class Joining(Generic[K, V]):
-    """What a stream is made of, and its joins.
+    """A node of a topology that can be joined with streams, tables and global tables.
 
-    With a stream: records that lie within the `windows` meet; `store` begins the names of what both sides keep; `alone`
-    says when a record without a partner comes. With a
-    table: each record meets the row of its key, as of its time if the table keeps a history; with a grace it waits in
-    the store `waiting` for late updates, by the stream's own time. With a global table: the row of a key made of each
-    record by `key_of`.
+    Stream with stream: records of the same key join if their timestamps lie within `windows`. `store` prefixes the
+    names of the two window stores. `alone` decides when an unmatched record is emitted.
+    Stream with table: each record joins the row of its key; in a versioned table, the row as of the record's timestamp.
+    With `grace_ms`, records wait in the store `waiting` for late updates of the table, measured in the stream's own
+    time.
+    Stream with global table: each record joins the row whose key `key_of` returns.
 
     Args:
-        is_rekeyed: whether the key may be another than the one records are partitioned by.
+        is_rekeyed: Whether the key may differ from the one that the records are partitioned by.
     """
 
     def __init__(self, graph: Graph, node: Node, is_rekeyed: bool = False) -> None:
@@ -74,7 +75,7 @@ class Joining(Generic[K, V]):
         key_of: Callable[[K, V], G | None],
     ) -> Stream[K, O]: ...
     def join(self, other: Any, joiner: Any, into: Any, **how: Any) -> Any:
-        """Join each record with its partners; one without any gives nothing."""
+        """Join each record with its matches (inner join). An unmatched record is dropped."""
         return self._join(other, joiner, into, Join.INNER, **how)
 
     @overload
@@ -108,7 +109,10 @@ class Joining(Generic[K, V]):
         key_of: Callable[[K, V], G | None],
     ) -> Stream[K, O]: ...
     def left_join(self, other: Any, joiner: Any, into: Any, **how: Any) -> Any:
-        """Join as `join` does; a record without a partner comes alone: of two streams when its window has closed."""
+        """Join as `join` does, and emit each unmatched record with None in place of its match.
+
+        In a join of two streams, an unmatched record is emitted when its window closes, unless `alone` says otherwise.
+        """
         return self._join(other, joiner, into, Join.LEFT, **how)
 
     def outer_join(
@@ -121,7 +125,7 @@ class Joining(Generic[K, V]):
         store: str,
         alone: Alone = Alone.AT_CLOSE,
     ) -> Stream[K, O]:
-        """Join as `left_join` does; records of the other stream without a partner come alone, too."""
+        """Join as `left_join` does, and emit the unmatched records of the other stream as well."""
         if not isinstance(other, Joining):
             raise TopologyError(f"outer_join is of two streams, {type(other).__name__} is none: write left_join")
         made: Stream[K, O] = self._with_stream(
@@ -189,7 +193,7 @@ class Joining(Generic[K, V]):
         return Stream(self.graph, self.graph.add(node), is_rekeyed)
 
     def keyed(self, name: str) -> Node:
-        """Return the node behind which each key is in one task; it begins with a repartition if that is needed."""
+        """Return a node whose records are partitioned by key. It adds a repartition if one is needed."""
         return self.graph.repartition(self.node, name) if self.is_rekeyed else self.node
 
 
@@ -209,7 +213,7 @@ def _check_options(other: str, given: Mapping[str, Any], needed: Mapping[str, st
 
 
 def check_keys(one: Node, other: Node, what: str) -> None:
-    """Refuse two nodes whose equal keys are in different tasks."""
+    """Raise TopologyError if equal keys of two nodes would be in different tasks."""
     if one.key.name != other.key.name:
         raise TopologyError(
             f"{what}: keys are {one.key} on one side and {other.key} on the other, so equal keys are in different "

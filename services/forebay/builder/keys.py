@@ -20,7 +20,7 @@ _OFFSET = 1 << 63
 
 
 class Windowed(NamedTuple, Generic[K]):
-    """A key with its window or session."""
+    """A key together with its window or session."""
 
     key: K
     window: Window

@@ -23,9 +23,9 @@ O = TypeVar("O")  # noqa: E741
 
 
 class ValueTransformer(abc.ABC, Generic[K, V, O]):
-    """Makes each row of a table from the row before it, with stores of its own (ValueTransformerWithKey).
+    """Compute each row of a table from its previous value, with stores (Kafka Streams' ValueTransformerWithKey).
 
-    Stores are declared as class attributes, or in the constructor.
+    Declare stores as class attributes or in the constructor.
     """
 
     def opened(self) -> None:

@@ -28,44 +28,55 @@ G = TypeVar("G")
 
 
 class Stream(Joining[K, V]):
-    """Records by key. Every verb gives a new stream.
+    """An unbounded sequence of records with keys. Each operator returns a new stream.
 
-    Functions are called with key and value. A record with a null value passes filters and `map_values` as it is, and
-    only `drop_nulls` leaves it out; verbs that make a key of the value drop it. Where a key changed, verbs that keep
-    state by key repartition first.
+    Functions are called with the key and the value. Filters and `map_values` pass records with a null value on
+    unchanged; only `drop_nulls` removes them. Operators that compute a key from the value drop them. If an operator
+    changed the key, the next operator that keeps state by key repartitions the stream first.
 
     Args:
-        is_rekeyed: whether the key may be another than the one records are partitioned by.
+        is_rekeyed: Whether the key may differ from the one that the records are partitioned by.
     """
 
     def filter(self, keeps: Callable[[K, V], bool]) -> Stream[K, V]:
-        """Let through what `keeps` says yes to."""
+        """Keep the records for which `keeps` returns true."""
         return self._same(stateless.filtered(self.node, "filter", on_keys(self.node.key, keeps), passes=True))
 
     def filter_not(self, drops: Callable[[K, V], bool]) -> Stream[K, V]:
-        """Let through what `drops` says no to."""
+        """Drop the records for which `drops` returns true."""
         return self._same(stateless.filtered(self.node, "filter not", on_keys(self.node.key, drops), passes=False))
 
     def drop_nulls(self) -> Stream[K, V]:
-        """Let through what has a value: Kafka Streams' `filter((key, value) -> value != null)`."""
+        """Drop records without a value, as Kafka Streams' `filter((key, value) -> value != null)` does."""
         return self._same(stateless.with_values(self.node))
 
     def map_values(self, mapper: Callable[[K, V], O | None], into: Spec[O]) -> Stream[K, O]:
-        """Change each value."""
+        """Replace each value by the mapper's result.
+
+        Args:
+            mapper: Function of key and value. If it returns None, the new record has a null value.
+            into: Type or format of the new values.
+        """
         kind = _format(into)
         made = stateless.mapped_values(self.node, kind, on_keys(self.node.key, mapper))
         return Stream(self.graph, self.graph.add(made), self.is_rekeyed)
 
     def flat_map_values(self, mapper: Callable[[K, V], Iterable[O]], into: Spec[O]) -> Stream[K, O]:
-        """Make any number of values of each."""
+        """Replace each record by any number of records with the same key.
+
+        Args:
+            mapper: Function of key and value that returns the new values.
+            into: Type or format of the new values.
+        """
         made = stateless.flat_mapped(self.node, _format(into), on_keys(self.node.key, mapper))
         return Stream(self.graph, self.graph.add(made), self.is_rekeyed)
 
     def select_key(self, key_of: Callable[[K, V], G | None], key: Spec[G]) -> Stream[G, V]:
-        """Return each record a new key.
+        """Replace each record's key.
 
         Args:
-            key: what keys are: `str`, `int`, or another Format.
+            key_of: Function of key and value that returns the new key.
+            key: Type or format of the new keys: `str`, `int`, a record or another Format.
         """
         kind = _format(key)
         chosen = to_rows(kind, on_keys(self.node.key, key_of))
@@ -73,7 +84,13 @@ class Stream(Joining[K, V]):
         return Stream(self.graph, self.graph.add(made), True)
 
     def map(self, mapper: Callable[[K, V], tuple[G, O]], into: Spec[O], key: Spec[G]) -> Stream[G, O]:
-        """Change key and value of each record."""
+        """Replace the key and value of each record.
+
+        Args:
+            mapper: Function of key and value that returns the new key and value.
+            into: Type or format of the new values.
+            key: Type or format of the new keys.
+        """
         kind, of_pair = _format(key), on_keys(self.node.key, mapper)
         row = to_rows(kind, lambda found: found)
 
@@ -84,7 +101,13 @@ class Stream(Joining[K, V]):
         return self._rekeyed("map", kind, _format(into), pairs)
 
     def flat_map(self, mapper: Callable[[K, V], Iterable[tuple[G, O]]], into: Spec[O], key: Spec[G]) -> Stream[G, O]:
-        """Make any number of records, of key and value, of each."""
+        """Replace each record by any number of records.
+
+        Args:
+            mapper: Function of key and value that returns pairs of new key and new value.
+            into: Type or format of the new values.
+            key: Type or format of the new keys.
+        """
         kind, of_pairs = _format(key), on_keys(self.node.key, mapper)
         row = to_rows(kind, lambda found: found)
 
@@ -94,20 +117,24 @@ class Stream(Joining[K, V]):
         return self._rekeyed("flat map", kind, _format(into), pairs)
 
     def peek(self, action: Callable[[K, V], object]) -> Stream[K, V]:
-        """Call `action` with each record, and let it through."""
+        """Call `action` with the key and value of each record, and pass the record on unchanged."""
         return self._same(stateless.peeked(self.node, on_keys(self.node.key, action)))
 
     def foreach(self, action: Callable[[K, V], object]) -> None:
-        """Call `action` with each record; nothing follows."""
+        """Call `action` with the key and value of each record, as the last operator of the stream."""
         self.peek(action)
 
     def print(self, label: str = "") -> None:
-        """Print each record to standard output."""
+        """Print each record to standard output, after the label."""
         shown = label or self.node.name
         self.peek(lambda key, value: print(f"[{shown}]: {key}, {value}"))
 
     def merge(self, *others: Stream[K, V]) -> Stream[K, V]:
-        """Return the records of several streams as one; there is no order between them. Raises TopologyError."""
+        """Merge streams of the same key and value types. Records of different streams have no order between them.
+
+        Raises:
+            TopologyError: The types differ.
+        """
         for other in others:
             _check_same(self.node, other.node, "merge()")
         names = (topic_part(f"{each.node.name}-merged") for each in (self, *others))
@@ -116,7 +143,7 @@ class Stream(Joining[K, V]):
         return Stream(self.graph, self.graph.add(made), any(each.is_rekeyed for each in (self, *others)))
 
     def split(self) -> Split[K, V]:
-        """Begin to split the stream: each record goes to the first branch that takes it."""
+        """Split the stream into branches. Each record goes to the first branch whose predicate is true."""
         return Split(self)
 
     @overload
@@ -134,15 +161,21 @@ class Stream(Joining[K, V]):
     def process(
         self, make: Callable[[], AnyProcessor], into: Any, key: Any = None, *, name: str, stores: Sequence[str] = ()
     ) -> Any:
-        """Run a processor on each record; what it forwards goes on, under any key, with the record's headers or others.
+        """Run a processor on each record.
 
-        Its stores belong to the topology. A record without value goes to its `removed`.
+        What the processor forwards continues downstream, under any key. It has the headers of the record that is being
+        processed unless the processor sets others. A record without a value is passed to `removed()`.
 
         Args:
-            make: makes it, for each task anew.
-            into: what values are; of several ways on: by the name that `ctx.forward(to=...)` chooses.
-            name: before its timers' names; each processor needs its own.
-            stores: names of stores it declares as a table or processor before it does, and works on together with it.
+            make: Function that returns a new processor. It is called once per task.
+            into: Type or format of the forwarded values; or a mapping from names to types, if the processor chooses a
+                child with `ctx.forward(to=NAME)`. The result is then one stream per name.
+            key: Type or format of the forwarded keys, if it differs from the input's.
+            name: Name of the processor, unique in the topology. It prefixes the names of its timers.
+            stores: Names of stores that another table or processor declares and this processor uses as well.
+
+        Raises:
+            TopologyError: A name is in use, a store is unknown, or `make` returns no processor.
         """
         parent = self.keyed(name)
         kind = parent.key if key is None else _format(key)
@@ -163,13 +196,19 @@ class Stream(Joining[K, V]):
     def process_values(
         self, make: Callable[[], AnyProcessor], into: Spec[O], *, name: str, stores: Sequence[str] = ()
     ) -> Stream[K, O]:
-        """Run a processor on each record as `process` does; what it forwards goes on under the record's key."""
+        """Run a processor as `process` does, and forward its results under the key of the input record."""
         parent, kind = self.keyed(name), _format(into)
         made = processors.processed(self.graph, parent, name, make, parent.key, kind, keeps_key=True, shared=stores)
         return Stream(self.graph, self.graph.add(made))
 
     def deduplicate(self, id_of: Callable[[K, V], str | None], *, store: str, ttl_ms: Duration) -> Stream[K, V]:
-        """Drop records whose id came with the same key within `ttl_ms` before."""
+        """Drop a record if one with the same key and id arrived within `ttl_ms` before it.
+
+        Args:
+            id_of: Function of key and value that returns the id. If it returns None, the record is kept.
+            store: Name of the store that holds the ids.
+            ttl_ms: How long an id is remembered, in ms or as a timedelta of event time.
+        """
         parent = self.keyed(store)
         made = stateless.deduplicated(parent, on_keys(parent.key, id_of), store, ttl_ms)
         return Stream(self.graph, self.graph.add(made))
@@ -177,16 +216,17 @@ class Stream(Joining[K, V]):
     def repartition(
         self, name: str, *, partitions: int = 0, partitioner: Callable[[K, V], int | None] | None = None
     ) -> Stream[K, V]:
-        """Send the records through a repartition: each key to the task it belongs to.
+        """Write the records to a repartition topic, so that each one reaches the task that owns its key.
 
-        What is behind one with partitions or a partitioner of its own can't be joined with what is partitioned
-        otherwise, and the job can't be given another number of tasks.
+        With `partitions` or `partitioner`, the result can't be joined with streams that are partitioned differently,
+        and the job can't be rescaled.
 
         Args:
-            partitions: how many the records are spread over, as many tasks at most have them; 0: as many as tasks
-                (Repartitioned.withNumberOfPartitions).
-            partitioner: gives a number of key and value, whose rest by the number of partitions is the partition; by
-                default the hash of the key.
+            name: Name of the repartition, unique in the topology.
+            partitions: Number of partitions, at most the number of tasks (Repartitioned.withNumberOfPartitions). 0: as
+                many as there are tasks.
+            partitioner: Function of key and value that returns a number; the partition is this number modulo the number
+                of partitions. By default, the partition follows from the hash of the key.
         """
         chosen = None if partitioner is None else on_keys(self.node.key, partitioner)
         spread = spreading(self.node, chosen, name, partitions)
@@ -198,16 +238,24 @@ class Stream(Joining[K, V]):
         topics: Sequence[str] = (),
         partitioner: Callable[[K, V], int | None] | None = None,
     ) -> None:
-        """Send the records to a topic, or each to the one of `topics` that a function chooses.
+        """Write the records to a topic.
 
         Args:
-            partitioner: gives the partition of key and value; None, and by default: the hash of the key.
+            topic: Name of the topic, or a function of key and value that returns one of `topics`.
+            topics: All topics that the function may choose.
+            partitioner: Function of key and value that returns the partition. If it is not set or returns None, the
+                partition follows from the hash of the key.
         """
         chosen = None if partitioner is None else on_keys(self.node.key, partitioner)
         stateless.sink(self.graph, self.node, topic, topics, chosen)
 
     def to_table(self, *, store: str, history_retention_ms: Duration | None = None) -> Table[K, V]:
-        """Keep the records as a table: the last one of a key counts, or with a history the latest by timestamp."""
+        """Store the records as a table: the newest record of a key is its row.
+
+        Args:
+            store: Name of the store that holds the rows.
+            history_retention_ms: How long old versions of a row can be read. None: the table is not versioned.
+        """
         from forebay.builder.table import Table  # noqa: PLC0415 (streams and tables make each other)
 
         return Table(self.graph, self.graph.add(rows.table(self.keyed(store), store, history_retention_ms)))
@@ -217,7 +265,12 @@ class Stream(Joining[K, V]):
         return GroupedStream(self.graph, self.node, self.is_rekeyed)
 
     def group_by(self, key_of: Callable[[K, V], G | None], key: Spec[G]) -> GroupedStream[G, V]:
-        """Group the records by a key made of each."""
+        """Group the records by a computed key.
+
+        Args:
+            key_of: Function of key and value that returns the new key. If it returns None, the record is in no group.
+            key: Type or format of the new keys.
+        """
         return self.select_key(key_of, key).group_by_key()
 
     def _rekeyed(self, name: str, key: Format[G], value: Format[O], pairs: Any) -> Stream[G, O]:
@@ -228,25 +281,25 @@ class Stream(Joining[K, V]):
 
 
 class Split(Generic[K, V]):
-    """Branches of a stream, in order."""
+    """The branches of a stream, in the order in which their predicates are tried."""
 
     def __init__(self, stream: Stream[K, V]) -> None:
         self._stream = stream
         self._branches: list[tuple[str, Callable[..., bool]]] = []
 
     def branch(self, name: str, takes: Callable[[K, V], bool]) -> Split[K, V]:
-        """Add a branch for what `takes` says yes to and no branch before took."""
+        """Add a branch for the records for which `takes`, but no earlier branch's predicate, returns true."""
         if any(name == other for other, _ in self._branches):
             raise TopologyError(f"branch {name}: the name is used twice; give each its own")
         self._branches.append((name, on_keys(self._stream.node.key, takes)))
         return self
 
     def default_branch(self, name: str) -> dict[str, Stream[K, V]]:
-        """Return the branches by name, the last one with what no other took."""
+        """Return the branches by name, including one for the records that no other branch takes."""
         return self._made([*self._branches, (name, None)])
 
     def no_default_branch(self) -> dict[str, Stream[K, V]]:
-        """Return the branches by name; what none took is dropped."""
+        """Return the branches by name. Records that no branch takes are dropped."""
         return self._made(self._branches)
 
     def _made(self, branches: Sequence[tuple[str, Callable[..., bool] | None]]) -> dict[str, Stream[K, V]]:

@@ -31,13 +31,13 @@ A = TypeVar("A")
 
 
 class Table(Generic[K, V]):
-    """Rows by key. Functions are called with key and value.
+    """A changelog stream: the current row of each key. Functions are called with the key and the value.
 
-    A table that follows from others keeps no rows of its own, unless it is `materialized`: they are computed when they
-    are looked up. A versioned table is no longer versioned once it is filtered or mapped.
+    A table that is derived from others stores no rows unless it is `materialized`; its rows are computed when they are
+    read. A versioned table is no longer versioned after a filter or a mapping.
 
     Args:
-        knows_old: whether its changes tell the values they replace.
+        knows_old: Whether its changes carry the values that they replace.
     """
 
     def __init__(self, graph: Graph, node: Node, knows_old: bool = True) -> None:
@@ -47,21 +47,26 @@ class Table(Generic[K, V]):
 
     @property
     def name(self) -> str:
-        """Name of the table's store; of a table without one: what it does."""
+        """Name of the table's store or, if it has none, of its operator."""
         return self.node.stores[0].name if self.node.stores else self.node.name
 
     def filter(self, keeps: Callable[[K, V], bool]) -> Table[K, V]:
-        """Leave out what `keeps` says no to; a row that passes no longer is deleted."""
+        """Keep the rows for which `keeps` returns true. A row that no longer passes is deleted."""
         return self._next(rows.filtered(self._with_old("filter"), "filter", on_keys(self.node.key, keeps)))
 
     def filter_not(self, drops: Callable[[K, V], bool]) -> Table[K, V]:
-        """Leave out what `drops` says yes to; a row that passes no longer is deleted."""
+        """Drop the rows for which `drops` returns true. A row that no longer passes is deleted."""
         stays = on_keys(self.node.key, drops)
         node = self._with_old("filter_not")
         return self._next(rows.filtered(node, "filter not", lambda key, value: not stays(key, value)))
 
     def map_values(self, mapper: Callable[[K, V], O | None], into: Spec[O]) -> Table[K, O]:
-        """Change each row's value."""
+        """Replace each row's value by the mapper's result.
+
+        Args:
+            mapper: Function of key and value. If it returns None, the result has no row for this key.
+            into: Type or format of the new values.
+        """
         node = rows.mapped(self.node, format_or_refuse(into), on_keys(self.node.key, mapper))
         return Table(self.graph, self.graph.add(node), self._knows_old)
 
@@ -73,27 +78,28 @@ class Table(Generic[K, V]):
         store: str,
         stores: Sequence[str] = (),
     ) -> Table[K, O]:
-        """Make each row anew with a transformer that may have stores of its own.
+        """Compute each row's value with a transformer that can use stores.
 
         Args:
-            make: makes it, for each task anew.
-            store: of the rows it makes.
-            stores: names of stores it declares as a table or processor before it does, and works on together with it.
+            make: Function that returns a new transformer. It is called once per task.
+            into: Type or format of the new values.
+            store: Name of the store that holds the resulting rows.
+            stores: Names of stores that another table or processor declares and this transformer uses as well.
         """
         return self._next(processors.transformed(self.graph, self.node, make, format_or_refuse(into), store, stores))
 
     def join(self, other: Table[K, R], joiner: Callable[[V, R], O | None], into: Spec[O]) -> Table[K, O]:
-        """Join two tables: rows of keys that both have."""
+        """Join two tables. The result has a row for each key that both tables have."""
         return self._join(other, joiner, into, Join.INNER)
 
     def left_join(self, other: Table[K, R], joiner: Callable[[V, R | None], O | None], into: Spec[O]) -> Table[K, O]:
-        """Join two tables: rows of this one's keys."""
+        """Join two tables. The result has a row for each key of this table."""
         return self._join(other, joiner, into, Join.LEFT)
 
     def outer_join(
         self, other: Table[K, R], joiner: Callable[[V | None, R | None], O | None], into: Spec[O]
     ) -> Table[K, O]:
-        """Join two tables: rows of keys that either has."""
+        """Join two tables. The result has a row for each key that at least one of the tables has."""
         return self._join(other, joiner, into, Join.OUTER)
 
     def join_by_foreign_key(
@@ -106,12 +112,16 @@ class Table(Generic[K, V]):
         store: str,
         tombstones: Tombstones = Tombstones.OF_ROWS,
     ) -> Table[K, O]:
-        """Join each row with the other table's row of a key made of it; both may change and be deleted.
+        """Join each row with the row of another table that it refers to. Changes of both tables update the result.
 
         Args:
-            foreign_key: gives the other table's key of a row; None: the row has none, and the join has no row for it.
-            store: of the joined rows; begins the names of the repartitions.
-            tombstones: which deletions are sent on.
+            other: Table that is referred to.
+            foreign_key: Function of key and value that returns a key of the other table. If it returns None, the result
+                has no row for this key.
+            joiner: Function of both values that returns the joined value.
+            into: Type or format of the joined values.
+            store: Name of the store of the joined rows. It prefixes the names of the repartition topics.
+            tombstones: Which deletions are forwarded.
         """
         return self._join_foreign(other, foreign_key, joiner, into, Join.INNER, store, tombstones)
 
@@ -125,11 +135,19 @@ class Table(Generic[K, V]):
         store: str,
         tombstones: Tombstones = Tombstones.OF_ROWS,
     ) -> Table[K, O]:
-        """Join as `join_by_foreign_key` does; a row without a row in the other table, or a foreign key, comes alone."""
+        """Join as `join_by_foreign_key` does, and keep rows without a match or a foreign key.
+
+        The joiner is called with None in place of the missing row.
+        """
         return self._join_foreign(other, foreign_key, joiner, into, Join.LEFT, store, tombstones)
 
     def group_by(self, key_of: Callable[[K, V], G | None], key: Spec[G]) -> GroupedTable[G, V]:
-        """Group the rows by a key made of each; None: it belongs to no group."""
+        """Group the rows by a computed key.
+
+        Args:
+            key_of: Function of key and value that returns the group. If it returns None, the row is in no group.
+            key: Type or format of the groups' keys.
+        """
         kind = format_or_refuse(key)
         chosen = to_rows(kind, on_keys(self.node.key, key_of))
 
@@ -149,11 +167,17 @@ class Table(Generic[K, V]):
         max_bytes: int | None = None,
         when_full: WhenFull = WhenFull.EMIT_EARLY,
     ) -> Table[K, V]:
-        """Hold updates back until a time limit is over or their window closes: the newest of each key comes.
+        """Hold back updates until a time limit passes or their window closes, and then emit the newest one of each key.
 
         Args:
-            max_records, max_bytes: limits of the buffer; None: unlimited.
-            when_full: give the oldest update early, or stop the task.
+            until: When to emit: `UntilTimeLimit` or `UntilWindowCloses`.
+            store: Name of the store that buffers the updates.
+            max_records: Limit of the buffer, in records. None: unlimited.
+            max_bytes: Limit of the buffer, in bytes. None: unlimited.
+            when_full: Emit the oldest update early, or stop the task.
+
+        Raises:
+            TopologyError: The table is versioned, or `until` does not fit its keys.
         """
         if versions_of(self.node) is not None:
             raise TopologyError(
@@ -172,17 +196,19 @@ class Table(Generic[K, V]):
         return Table(self.graph, self.graph.add(node), knows_old=in_windows)
 
     def materialized(self, store: str, history_retention_ms: Duration | None = None) -> Table[K, V]:
-        """Keep the rows in a store of their own, which can be queried.
+        """Store the rows, so that they can be queried.
 
         Args:
-            history_retention_ms: makes the table versioned, as the one it is filtered or mapped from; None: it is not.
+            store: Name of the store.
+            history_retention_ms: How long old versions of a row can be read, if the table that this one was filtered or
+                mapped from is versioned. None: the table is not versioned.
         """
         if history_retention_ms is None:
             return Table(self.graph, self.graph.add(rows.kept(self.node, store)))
         return Table(self.graph, self.graph.add(rows.kept_versions(self.node, store, history_retention_ms)))
 
     def to_stream(self) -> Stream[K, V]:
-        """Return the changes as a stream: new values, and null for a deleted row."""
+        """Return the table's changes as a stream: the new value, or None for a deleted row."""
         return Stream(self.graph, self.graph.add(rows.to_stream(self.node)))
 
     def _join(self, other: Table[K, Any], joiner: Any, into: Spec[O], kind: Join) -> Table[K, O]:
@@ -234,7 +260,10 @@ class Table(Generic[K, V]):
 
 
 class GroupedTable(Generic[K, V]):
-    """The rows of a table by group: a row that changes or goes is taken out of its former group's aggregate."""
+    """The rows of a table, grouped by a computed key.
+
+    If a row changes or is deleted, its old value is removed from the aggregate of its former group.
+    """
 
     def __init__(self, graph: Graph, node: Node, table: Node) -> None:
         self._graph = graph
@@ -246,11 +275,23 @@ class GroupedTable(Generic[K, V]):
         return self.aggregate(COUNT, int, store=store)
 
     def reduce(self, reducer: Callable[[V, V], V], remover: Callable[[V, V], V], *, store: str) -> Table[K, V]:
-        """Combine the rows of each group; `remover` is called with the aggregate and a value that leaves it."""
+        """Combine the rows of each group.
+
+        Args:
+            reducer: Function of the aggregate and a value that enters the group.
+            remover: Function of the aggregate and a value that leaves the group.
+            store: Name of the store that holds the aggregates.
+        """
         return self.aggregate(reducing(reducer, remover), self._values, store=store)
 
     def aggregate(self, fold: Fold[V, A], into: Spec[A], *, store: str) -> Table[K, A]:
-        """Fold the rows of each group: one that leaves is subtracted, one that enters added."""
+        """Fold the rows of each group. The fold subtracts a row that leaves and adds one that enters.
+
+        Args:
+            fold: Initial aggregate and functions to add and to subtract.
+            into: Type or format of the aggregates.
+            store: Name of the store that holds the aggregates.
+        """
         parent = self._graph.repartition(self._node, store)
         node = rows.grouped_aggregate(
             parent, on_rows(parent.key, check_fold(fold, "aggregate()")), format_or_refuse(into), store
@@ -259,7 +300,7 @@ class GroupedTable(Generic[K, V]):
 
 
 class GlobalTable(Generic[K, V]):
-    """A table that every task has whole, so that records of any key can look it up."""
+    """A table of which every task holds all rows, so that records with any key can be joined with it."""
 
     def __init__(self, graph: Graph, node: Node) -> None:
         self.graph = graph

@@ -36,21 +36,22 @@ _NO_SINK = "the topology sends nothing: end with to(), or give job(..., may_end=
 
 
 class Topology(Shown):
-    """Streams and tables, what is made of them, and where it goes.
+    """Describe streams, tables, the operators between them, and the topics that the results go to.
 
-    Event time is the Kafka record's timestamp, unless `timestamp` names a field of the value (ms), or gives it. With
-    `event_id`, records whose id came not long before are dropped. Keys are text unless `key` says otherwise.
+    The event time of a record is its Kafka timestamp, unless `timestamp` names a field of the value (in ms) or is a
+    function that returns it. With `event_id`, a record is dropped if a record with the same id arrived shortly before.
+    Keys are strings unless `key` says otherwise.
 
     Args:
-        close_idle_after_ms: idle time after which everything open is closed at once, ahead of the clock, and what comes
-            later for it is refused; 0 = never: then it closes as the clock moves.
+        close_idle_after_ms: If the input is idle for this time, close all open windows and sessions before stream time
+            has passed them. Records that arrive later for them are rejected. 0 turns this off.
     """
 
     def __init__(self, close_idle_after_ms: int = 0) -> None:
         self.graph = Graph()
         self.close_idle_after_ms = close_idle_after_ms
         self.figures: Callable[[], Mapping[str, float]] = dict
-        """Gives what its functions count themselves (see Processor.figures)."""
+        """Return the counters that the topology's functions maintain (see Processor.figures)."""
 
     @overload
     def stream(
@@ -86,13 +87,18 @@ class Topology(Shown):
         extract: Callable[[Message, Any, Any], int] | None = None,
         nulls: bool = True,
     ) -> Any:
-        """Read a topic, or several of one kind of record, as a stream.
+        """Read one topic, or several topics with the same type of record, as a stream.
 
         Args:
-            topics: a name, several, or a compiled pattern that whole names match: the job reads the topics that match
-                when it starts, but for its own and those that it names as inputs or outputs.
-            extract: gives the event time of a message, its key's row text and its value (Kafka's TimestampExtractor).
-            nulls: whether a record without key or value is one; if not, it goes to `.errors`.
+            topics: One name, several names, or a compiled pattern that must match whole names. A pattern is resolved
+                when the job starts. It leaves out the job's own topics and the topics that the job names explicitly.
+            value: Type or format of the values.
+            key: Type or format of the keys.
+            timestamp: Field of the value, or function of it, that holds the event time in ms.
+            event_id: Field of the value, or function of it, by which duplicates are dropped.
+            extract: Function of the message, its key and its value that returns the event time in ms (Kafka Streams'
+                TimestampExtractor).
+            nulls: Whether records without a key or value are processed. If not, they go to `.errors`.
         """
         how = key, value, timestamp, event_id, extract
         if isinstance(topics, re.Pattern):
@@ -137,14 +143,21 @@ class Topology(Shown):
         event_id: Any = None,
         check: Any = None,
     ) -> Any:
-        """Read a topic as a table: the last record of a key counts, or with a history the latest by timestamp.
+        """Read a topic as a table: the newest record of a key is its row.
 
-        A record without value deletes its key.
+        A record without a value deletes the row. The newest record is the last one in the topic; in a versioned table,
+        it is the one with the latest timestamp.
 
         Args:
-            store: name of the store that holds the rows.
-            history_retention_ms: makes the table versioned; None: it is not.
-            check: called with key and value of each record before it counts; what it raises refuses the record.
+            topic: Name of the topic.
+            value: Type or format of the values.
+            key: Type or format of the keys.
+            store: Name of the store that holds the rows.
+            history_retention_ms: How long old versions of a row can be read. None: the table is not versioned.
+            timestamp: Field of the value, or function of it, that holds the event time in ms.
+            event_id: Field of the value, or function of it, by which duplicates are dropped.
+            check: Function that is called with the key and value of each record. If it raises, the record goes to
+                `.errors`.
         """
         source = self.graph.add(self._source((topic,), key, value, timestamp, event_id, is_table=True))
         checked = source if check is None else Stream(self.graph, source).peek(_of_values(check)).node
@@ -155,7 +168,16 @@ class Topology(Shown):
     @overload
     def global_table(self, topic: str, value: Spec[V], *, key: Spec[K], store: str) -> GlobalTable[K, V]: ...
     def global_table(self, topic: str, value: Any, *, key: Any = TEXT, store: str) -> Any:
-        """Read all of a topic in every task: a table that records of any key can look up; its records move no time."""
+        """Read a whole topic into every task, as a table that records with any key can be joined with.
+
+        The records of a global table do not advance stream time.
+
+        Args:
+            topic: Name of the topic.
+            value: Type or format of the values.
+            key: Type or format of the keys.
+            store: Name of the store that holds the rows.
+        """
         source = self.graph.add(self._source((topic,), key, value, None, None, is_table=True, is_global=True))
         return GlobalTable(self.graph, self.graph.add(rows.global_table(source, store)))
 
@@ -195,7 +217,7 @@ class Topology(Shown):
 def records_of_table(
     topology: Topology, topic: str, value: Spec[Any], key: Spec[Any], timestamp: Callable[[Any], int] | None
 ) -> Stream[Any, Any]:
-    """Return the records of a topic of a table's rows as a stream, to be changed before to_table() keeps them."""
+    """Return a table topic's records as a stream, to be changed before to_table() stores them."""
     source = topology._source((topic,), key, value, timestamp, None, is_table=True)
     return Stream(topology.graph, topology.graph.add(source))
 
@@ -217,15 +239,18 @@ def _reader(named: Any, kind: Format[Any], where: str) -> Callable[[Any], Any] |
 
 
 def job(settings: type[S], build: Callable[[S], Topology], *, may_end: bool = False, is_shared: bool = False) -> Job:
-    """Return the job that runs the topology which `build` makes of the service's settings.
+    """Return the job that runs the topology which `build` returns for the service's settings.
 
     Args:
-        may_end: whether it may send nothing at all: its tables are for queries only, or foreach() is its end.
-        is_shared: whether all tasks of a process run from one topology, because its functions keep nothing themselves;
-            if not, each sub-topology of each task has its own.
+        settings: Class of the service's settings.
+        build: Function that returns the topology.
+        may_end: Whether the topology may have no output topic, because its stores are only queried or it ends in
+            foreach().
+        is_shared: Whether all tasks of a process share one topology. Its functions must then hold no state. Otherwise
+            each sub-topology of each task builds its own.
 
     Raises:
-        TopologyError: nothing is read, or nothing sent, or sub-topologies send to each other in a circle.
+        TopologyError: The topology reads nothing or writes nothing, or its sub-topologies form a cycle.
     """
     return _matched(settings, build, may_end, is_shared, {})
 

@@ -12,7 +12,7 @@ FileName = str | PathLike[str]
 
 
 class RunOptions(TypedDict, total=False):
-    """Options of `forebay run`, by keyword; `forebay run --help` explains them."""
+    """Keyword options of `forebay.run`. They are the options of `forebay run`; `forebay run --help` explains them."""
 
     bootstrap_servers: str | None
     schema_registry_url: str | None

@@ -27,19 +27,19 @@ _FIRST_REPORT_S = 3.0
 
 
 class JobEnded(RuntimeError):
-    """The job ended though nobody asked it to, or could not be ended in good order; says what its log says last."""
+    """The job ended unexpectedly, or could not be stopped in an orderly way. The message quotes its log."""
 
 
 class RunningJob:
-    """A job in processes of its own: `forebay run`, and `forebay queries` once a store is asked for.
+    """A running job: `forebay run` in a process of its own, and `forebay queries` after the first call of `store`.
 
-    It is ended by `stop`, at the end of a `with` block, and when this process ends in good order.
+    It is stopped by `stop`, at the end of a `with` block, and when this process exits normally.
 
     Args:
-        service: its name in the table of services.
-        options: of `forebay run`, by name.
-        environment: of its processes.
-        logs: folder of their logs.
+        service: Name of the service.
+        options: Options of `forebay run`, by name.
+        environment: Environment of its processes.
+        logs: Folder of their logs.
     """
 
     def __init__(self, service: str, options: Mapping[str, object], environment: Mapping[str, str], logs: Path) -> None:
@@ -54,29 +54,35 @@ class RunningJob:
 
     @property
     def log(self) -> Path:
-        """The file that the job logs to."""
+        """The job's log file."""
         return self._job.log
 
     @property
     def is_running(self) -> bool:
-        """Whether the job has not ended yet."""
+        """Whether the job is still running."""
         return self._job.exit_code() is None
 
     @property
     def ready(self) -> Verdict:
-        """Whether it reads and commits, and why not if not."""
+        """Whether the job reads and commits and, if not, why."""
         return self._probe.state() if self.is_running else Verdict(False, "the job has ended")
 
     def wait_until_ready(self, seconds: float = READY_SECONDS) -> Self:
-        """Wait until it reads and commits; return itself. Raises JobEnded; TimeoutError, with what it waits for."""
+        """Wait until the job reads and commits, and return it.
+
+        Raises:
+            JobEnded: The job ended.
+            TimeoutError: The job is not ready after `seconds`. The message says what it waits for.
+        """
         _wait_for(self._job, self._probe, seconds)
         return self
 
     def wait(self, seconds: float | None = None) -> None:
-        """Wait until it has ended by itself, as with trigger="available-now".
+        """Wait until the job ends by itself, as a job with trigger="available-now" does.
 
         Raises:
-            JobEnded: it failed. TimeoutError: it has not ended within `seconds`.
+            JobEnded: The job failed.
+            TimeoutError: The job has not ended within `seconds`.
         """
         deadline = None if seconds is None else time.monotonic() + seconds
         while (code := self._job.exit_code()) is None:
@@ -87,15 +93,19 @@ class RunningJob:
             raise JobEnded(_with_log(f"the job {self.application} failed (exit code {code})", self._job))
 
     def stop(self) -> None:
-        """End it after its running commit; what it has not processed yet waits for its next start. Raises JobEnded."""
+        """Stop the job after its current commit. Its next start resumes from there.
+
+        Raises:
+            JobEnded: The job failed.
+        """
         children, self._queries = [self._job, *([self._queries[0]] if self._queries else [])], None
         self._end.detach()
         _stop(children)
 
     def metrics(self) -> Figures | None:
-        """Return its key figures since its start, or None if nothing was committed.
+        """Return the job's key metrics since its start, or None if it has not committed anything yet.
 
-        Workers report once a second, so before the first report this waits for it, at most three seconds.
+        Workers report once a second. Before the first report, this waits for it, for at most three seconds.
         """
         deadline = time.monotonic() + _FIRST_REPORT_S
         while (figures := self._probe.figures()) is None and self.is_running and time.monotonic() < deadline:
@@ -103,7 +113,7 @@ class RunningJob:
         return figures
 
     def store(self, name: str) -> StoreView:
-        """Return a store of it, to be queried; the first look at one starts the process that answers."""
+        """Return a view of a store. The first call starts the process that answers queries."""
         return StoreView(name, self._query_address)
 
     def __enter__(self) -> Self:

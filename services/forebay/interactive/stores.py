@@ -15,17 +15,17 @@ _PAGE = 10_000
 
 
 class CannotQuery(RuntimeError):
-    """The store can't be read, or not like this; says why."""
+    """The store can't be read, or not in this way. The message says why."""
 
 
 class StoreView:
-    """A store of a running job, as of its tasks' latest commits.
+    """A read-only view of a running job's store, as of the tasks' latest commits.
 
-    Entries are as in docs/queries.md: `key`, `value`, and the times that the kind of store has.
+    Entries have the form of docs/queries.md: `key`, `value`, and the times that the type of store has.
 
     Args:
-        name: the store's.
-        address: gives the address of the job's queries.
+        name: Name of the store.
+        address: Function that returns the address of the job's query server.
     """
 
     def __init__(self, name: str, address: Callable[[], str]) -> None:
@@ -36,11 +36,11 @@ class StoreView:
         """Return the entries of a key: none, one, or one for each window, session or version.
 
         Args:
-            key: a key; of one of several fields, all of them.
-            bounds: parameters of /stores/STORE/KEY, such as as_of="2025-01-01T00:00:00Z".
+            key: The key; if it has several fields, all of them.
+            bounds: Parameters of /stores/STORE/KEY, such as as_of="2025-01-01T00:00:00Z".
 
         Raises:
-            CannotQuery: there is no such store, or the bounds have no meaning for it.
+            CannotQuery: The store does not exist, or does not support these bounds.
         """
         found: list[dict[str, Any]] = self._asked("".join(f"/{quote(part, safe='')}" for part in key), bounds)[
             "entries"
@@ -48,7 +48,7 @@ class StoreView:
         return found
 
     def value(self, *key: str) -> Any:
-        """Return the value of a key; None without one. Raises CannotQuery: it has several in this kind of store."""
+        """Return the value of a key, or None. Raise CannotQuery if the key can have several values."""
         found = self.get(*key)
         if len(found) > 1:
             raise CannotQuery(
@@ -60,10 +60,10 @@ class StoreView:
         """Yield the entries of all keys in order.
 
         Args:
-            bounds: parameters of /stores/STORE; `from` is Python's own word and is given as `from_`.
+            bounds: Parameters of /stores/STORE. Write `from_` for `from`, which is a keyword in Python.
 
         Raises:
-            CannotQuery: as `get`; or there are more than a query gives, and no way to ask for the rest.
+            CannotQuery: As for `get`; or there are more entries than one query returns and the rest can't be requested.
         """
         given = {"limit": _PAGE, **bounds}
         page = self._asked("", given)

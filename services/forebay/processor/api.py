@@ -26,14 +26,20 @@ NO_KEY: Literal[NoKey.NO_KEY] = NoKey.NO_KEY
 
 
 class RejectedRecord(Exception):
-    """Raised by logic to refuse a record: it goes to `<application>.errors` with this reason, nothing else happens."""
+    """Raise this in a processor to reject a record.
+
+    The record goes to `<application>.errors` with this message as its reason. All other effects of the record are
+    undone.
+    """
 
 
 class LateRecord(Exception):
-    """Raised by logic for a record that came too late: it goes to `<application>.late`, no store changes.
+    """Raise this in a processor to report that a record arrived too late.
+
+    The record goes to `<application>.late`. All other effects of the record are undone.
 
     Args:
-        by_ms: how long ago the record would still have been accepted, in stream time.
+        by_ms: How far stream time had passed the record's last acceptable time, in ms.
     """
 
     def __init__(self, by_ms: int) -> None:
@@ -43,7 +49,7 @@ class LateRecord(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Timer:
-    """A due timer: `due` is in ms of stream time."""
+    """A timer that is due. `due` is its time in ms of stream time."""
 
     due: int
     name: str
@@ -51,39 +57,39 @@ class Timer:
 
 
 class Context(Protocol[O_contra]):
-    """What one record (or one due timer) sees of its task.
+    """What a processor sees of the record or timer that is being processed, and what it can do.
 
-    Everything asked for here takes effect together after the callback returned; if it raises, nothing does.
+    The effects of a callback take place together after it returns. If it raises, none of them takes place.
     """
 
     @property
     def key(self) -> str:
-        """Key of the record, or of the timer."""
+        """Key of the record or of the timer."""
         ...
 
     @property
     def timestamp(self) -> int:
-        """Event time of the record, or the timer's due time, in ms."""
+        """Event time of the record, or due time of the timer, in ms."""
         ...
 
     @property
     def current_stream_time(self) -> int:
-        """Largest event time this task has accepted, this record included, in ms."""
+        """Largest event time that this task has accepted, including this record's, in ms."""
         ...
 
     @property
     def current_system_time(self) -> int:
-        """Wall-clock time (ms) as the commit began that this belongs to; a test driver's own."""
+        """Wall-clock time at which the current commit began, in ms; in tests, the driver's clock."""
         ...
 
     @property
     def closing_time(self) -> int:
-        """Time up to which results are final, in ms: stream time, or later on an idle topic."""
+        """Time up to which results are final, in ms: stream time, or a later time if the topic is idle."""
         ...
 
     @property
     def topic(self) -> str:
-        """Topic of the record; "" in a timer."""
+        """Topic of the record; an empty string in a timer."""
         ...
 
     @property
@@ -98,7 +104,7 @@ class Context(Protocol[O_contra]):
 
     @property
     def headers(self) -> Headers:
-        """Headers of the record, in order; none in a timer."""
+        """Headers of the record, in order; empty in a timer."""
         ...
 
     def forward(
@@ -109,38 +115,57 @@ class Context(Protocol[O_contra]):
         to: str | None = None,
         headers: Headers | None = None,
     ) -> None:
-        """Send `value`; None sends a tombstone. Key and timestamp (ms) are this record's unless given (see NO_KEY).
+        """Send a record downstream.
 
         Args:
-            to: an output topic or a repartition; by default the first repartition if there is one, else the first
-                output.
-            headers: sent with it; none unless given.
+            value: Value of the record. None sends a tombstone.
+            key: Key of the record. By default, the current record's key; NO_KEY sends a record without a key.
+            timestamp: Event time in ms. By default, the current record's.
+            to: Name of an output topic, a repartition or a child. By default, the first repartition if there is one,
+                else the first output.
+            headers: Headers of the record. By default, none.
         """
         ...
 
     def late(self, by_ms: int) -> None:
-        """Send the record to `<application>.late` as well: a part of it came too late by `by_ms` of stream time."""
+        """Send the current record to `<application>.late` and continue to process it.
+
+        Use this if a part of the record is too late, for example one of several windows.
+
+        Args:
+            by_ms: How far stream time had passed the record's last acceptable time, in ms.
+        """
         ...
 
     def schedule(self, name: str, due: int, key: str | None = None) -> None:
-        """Set the timer `name` of this key (or `key`; "" is the task's own) to fire at `due` (ms, stream time).
+        """Set a timer, or replace the timer with this name and key.
 
-        An earlier setting is replaced.
+        Args:
+            name: Name of the timer.
+            due: Time at which it fires, in ms of stream time.
+            key: Key of the timer. By default, the current key; an empty string stands for the whole task.
         """
         ...
 
     def cancel(self, name: str, key: str | None = None) -> None:
-        """Drop the timer `name` of this key (or `key`), if set."""
+        """Cancel a timer if it is set.
+
+        Args:
+            name: Name of the timer.
+            key: Key of the timer. By default, the current key.
+        """
         ...
 
 
 class Reading(NamedTuple, Generic[E]):
-    """How records of a topic are read.
+    """How the records of a topic are read.
 
     Args:
-        timestamp: gives a record's event time, in ms; None: it is the Kafka record's timestamp.
-        event_id: gives the id by which repetitions are recognized (None: it is never one); None: there are no ids.
-        extract: gives the event time of a message, its key's row text and its value, in ms, in place of `timestamp`.
+        timestamp: Function of the record that returns its event time in ms. None: the Kafka record's timestamp.
+        event_id: Function of the record that returns the id by which duplicates are dropped, or None for a record that
+            is never a duplicate. None: no deduplication.
+        extract: Function of the message, its encoded key and its value that returns the event time in ms. It replaces
+            `timestamp`.
     """
 
     timestamp: Callable[[E], int] | None = None
@@ -150,11 +175,11 @@ class Reading(NamedTuple, Generic[E]):
 
 @dataclass(frozen=True, slots=True)
 class IdleClose:
-    """Has an idle task close everything open after a timeout, ahead of the clock: what comes later for it is late.
+    """Close all open windows and sessions of an idle task. Records that arrive later for them are late.
 
     Args:
-        after_ms: idle time after which it does, in ms; 0 = never.
-        horizon_ms: how far past stream time everything open closes (windows: size + grace).
+        after_ms: Idle time, in ms. 0 turns this off.
+        horizon_ms: How far stream time must advance to close everything that is open (of windows: size plus grace).
     """
 
     after_ms: int
@@ -162,11 +187,11 @@ class IdleClose:
 
 
 class Processor(abc.ABC, Generic[E, O]):
-    """A service's logic, one record at a time.
+    """The logic of a service, which processes one record at a time.
 
-    Stores are declared as class attributes, or in the constructor where settings shape them. Event time comes in with
-    the record. What was not committed is computed again as if for the first time, so the clock and random numbers may
-    be used; what a processor keeps beside its stores must not matter.
+    Declare stores as class attributes or, if they depend on settings, in the constructor. After a failure, everything
+    since the last commit is processed again, so that the clock and random numbers may be used. Keep state in stores
+    only: attributes of the processor are neither restored nor rolled back.
     """
 
     idle: IdleClose | None = None
@@ -177,68 +202,67 @@ class Processor(abc.ABC, Generic[E, O]):
     """How often `on_wall_clock` is called; 0: never."""
 
     def timestamp(self, event: E, /) -> int:
-        """Return the event time of an input record, in ms since the epoch; a forwarded record brings its own."""
+        """Return the event time of an input record, in ms since the epoch."""
         return int(event.timestamp)  # type: ignore[attr-defined]
 
     def event_id(self, event: E, /) -> str | None:
-        """Return the id by which repetitions are recognized, or None for a record that is never a repetition.
+        """Return the id by which duplicates of a record are dropped, or None if it is never a duplicate.
 
-        By default the field `event_id`; a record type without it has no repetitions.
+        By default, this is the field `event_id`. Records without this field have no duplicates.
         """
         return getattr(event, "event_id", None)
 
     def reading(self, topic: str) -> Reading[E]:
-        """Return how records of `topic` are read; by default by `timestamp` and `event_id`."""
+        """Return how the records of `topic` are read; by default, with `timestamp` and `event_id`."""
         return Reading(self.timestamp, self.event_id)
 
     def figures(self) -> Mapping[str, float]:
-        """Return sums that it counts itself since it was made, by name: operators see them, nothing depends on them."""
+        """Return counters that the processor maintains, by name. They are shown to operators only."""
         return {}
 
     def passed(self) -> Mapping[str, int]:
-        """Return how many elements went from step to step since it was made, by the two steps' numbers ("1 3")."""
+        """Return how many records went from operator to operator, by the operators' numbers ("1 3")."""
         return {}
 
     def opened(self) -> None:
-        """Prepare what works on stores (operators): they are bound to their task now."""
+        """Prepare operators that use stores. The stores are bound to their task when this is called."""
 
     def record_key(self, name: str, key: str) -> str | bytes | None:
-        """Return the key of the records that a store's entry, or a timer, belongs to; None: to the task as a whole.
+        """Return the record key that an entry of a store, or a timer, belongs to; None if it belongs to the whole task.
 
-        Bytes are the key's own; text stands for its UTF-8 bytes.
-
-        Asked when a job gets another number of tasks, which its keys are spread over.
+        A rescale calls this to find the task of each entry. Bytes are the encoded key itself; a string stands for its
+        UTF-8 bytes.
 
         Args:
-            name: of the store or timer.
-            key: under which the entry is stored, or the timer set.
+            name: Name of the store or timer.
+            key: Key of the entry or timer.
         """
         return key or None
 
     @abc.abstractmethod
     def process(self, event: E, ctx: Context[O], /) -> None:
-        """Handle one record. Any exception sends the record to .errors and undoes what it did."""
+        """Process one record. If this raises, the record goes to `.errors` and its effects are undone."""
 
     def removed(self, topic: str, ctx: Context[O], /) -> None:
-        """Handle the delete of `ctx.key` in an input that is a table: a record without value.
+        """Process a record without a value from an input that is a table: the row of `ctx.key` was deleted.
 
-        Its event time is the Kafka record's timestamp, for there is no value that could carry one.
+        The event time of such a record is its Kafka timestamp.
         """
         raise NotImplementedError(f"{topic} is a table of the job, but {type(self).__name__} has no removed()")
 
     def on_wall_clock(self, now: int, ctx: Context[O], /) -> None:
-        """Do what has to be done every `wall_clock_interval_ms` of wall-clock time (Punctuation.WALL_CLOCK).
+        """Run every `wall_clock_interval_ms` of wall-clock time (Kafka Streams' PunctuationType.WALL_CLOCK_TIME).
 
-        Not a record's doing: `ctx.key` is "", `ctx.timestamp` is `now`. A call that was due while nobody ran the task
-        is not made up for.
+        `ctx.key` is an empty string and `ctx.timestamp` is `now`. Punctuations that were missed while the task was not
+        running are not replayed.
 
         Args:
-            now: ms since the epoch.
+            now: Wall-clock time in ms since the epoch.
         """
         raise NotImplementedError(f"{type(self).__name__} sets wall_clock_interval_ms but has no on_wall_clock()")
 
     def on_timer(self, timer: Timer, ctx: Context[O], /) -> None:
-        """Handle a due timer."""
+        """Process a timer that is due."""
         raise NotImplementedError(f"{type(self).__name__} sets the timer {timer.name!r} but has no on_timer()")
 
 

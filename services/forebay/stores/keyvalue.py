@@ -19,14 +19,13 @@ V = TypeVar("V")
 
 
 class KeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
-    """A key-value store, declared as a processor's class attribute.
+    """A store with one value per key. Declare it as a class attribute of a processor.
 
-    Keys are strings, ordered by their UTF-8 bytes. Values are frozen records: a changed copy counts only
-    once it is put. Rules: semantics.md, "Key-value stores".
+    Keys are strings, sorted by their UTF-8 bytes. Values are frozen records: to change one, put a changed copy.
 
     Args:
-        name: names the changelog topic: `<application>-<name>-changelog`.
-        value: the record held under each key.
+        name: Name of the store. Its changelog topic is `<application>-<name>-changelog`.
+        value: Type of the values.
     """
 
     kind = "key-value"
@@ -44,13 +43,13 @@ class KeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
         return self._rows.get(key.encode() if key.__class__ is str else encode_key(self.name, key))
 
     def put(self, key: str, value: V | None) -> None:
-        """Set `key` to `value`; None deletes it."""
+        """Set the value of `key`. None deletes it."""
         if value is not None:
             self._check_value(value)
         self._rows.put(key.encode() if key.__class__ is str else encode_key(self.name, key), value)
 
     def delete(self, key: str) -> V | None:
-        """Remove `key`; give the value it had, or None."""
+        """Delete `key`. Return the value that it had, or None."""
         previous = self.get(key)
         if previous is not None:
             self.put(key, None)

@@ -19,13 +19,13 @@ _PUTS = b"puts"
 
 
 class ListValueStore(Store[V]):
-    """A store that keeps the list of all values put under a key; putting None deletes the list.
+    """A store with a list of values per key.
 
-    One row per value: appending costs the same however long the list is.
+    Each value is a row of its own, so that the cost of an append does not depend on the length of the list.
 
     Args:
-        name: names the changelog topic: `<application>-<name>-changelog`.
-        value: the record the lists consist of.
+        name: Name of the store. Its changelog topic is `<application>-<name>-changelog`.
+        value: Type of the lists' elements.
     """
 
     kind = "list-value"
@@ -41,7 +41,7 @@ class ListValueStore(Store[V]):
         self._marks = task.marks(self.name)
 
     def put(self, key: str, value: V | None) -> None:
-        """Append `value` to the list of `key`; None deletes the list."""
+        """Append a value to the list of `key`. None deletes the list."""
         prefix = terminated(encode_key(self.name, key))
         if value is None:
             for row, _ in list(self._rows.scan(prefix, after(prefix))):
@@ -53,14 +53,14 @@ class ListValueStore(Store[V]):
         self._rows.put(prefix + pack_time(number), value)
 
     def get(self, key: str) -> tuple[V, ...]:
-        """Return the list of `key`, empty if there is none."""
+        """Return the list of `key`; it is empty if there is none."""
         prefix = terminated(encode_key(self.name, key))
         return tuple(value for _, value in self._rows.scan(prefix, after(prefix)))
 
     def all(self) -> Iterator[tuple[str, V]]:
-        """Return every value with its key, in key order, then in order of putting."""
+        """Return each value with its key, in key order and then in the order in which they were put."""
         return ((split_text(row)[0], value) for row, value in self._rows.scan(b"", None))
 
     def approximate_num_entries(self) -> int:
-        """Count the keys that have a list (exactly, by walking over them)."""
+        """Return the exact number of keys that have a list. This scans the store."""
         return len({key for key, _ in self.all()})

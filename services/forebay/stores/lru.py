@@ -22,15 +22,15 @@ _FIRST = b"first-use"
 
 
 class LruStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
-    """A key-value store that drops the entry used least recently when it holds more than `max_entries`.
+    """A key-value store that evicts the least recently used entry when it exceeds `max_entries`.
 
-    Getting and putting a key uses it; ranges do not. The order of use is state like any other, so that a
-    restart evicts the same entries; a get therefore writes, unless the key was the last one used.
+    `get` and `put` use a key; range reads do not. The order of use is part of the state, so that a restarted task
+    evicts the same entries. A `get` therefore writes, unless the key was also the last one used.
 
     Args:
-        name: names the changelog topic: `<application>-<name>-changelog`.
-        value: the record held under each key.
-        max_entries: entries held at most; at least 1.
+        name: Name of the store. Its changelog topic is `<application>-<name>-changelog`.
+        value: Type of the values.
+        max_entries: Maximum number of entries, at least 1.
     """
 
     kind = "lru"
@@ -62,7 +62,7 @@ class LruStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
         return value
 
     def put(self, key: str, value: V | None) -> None:
-        """Set `key` to `value`, evicting another entry if the store is full; None deletes it."""
+        """Set the value of `key`, and evict an entry if the store is full. None deletes the key."""
         encoded = encode_key(self.name, key)
         if value is None:
             self._remove(encoded)
@@ -71,7 +71,7 @@ class LruStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
         self.evicted_total += self._put(encoded, value)
 
     def restore(self, key: str, value: V | None) -> None:
-        """Put a record of the changelog: evictions it causes are not counted."""
+        """Put a record of the changelog. Evictions that it causes are not counted."""
         encoded = encode_key(self.name, key)
         if value is None:
             self._remove(encoded)
@@ -79,7 +79,7 @@ class LruStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
             self._put(encoded, value)
 
     def delete(self, key: str) -> V | None:
-        """Remove `key`; give the value it had, or None."""
+        """Delete `key`. Return the value that it had, or None."""
         encoded = encode_key(self.name, key)
         previous = self._rows.get(encoded)
         self._remove(encoded)
@@ -90,7 +90,7 @@ class LruStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
             self._remove(self._oldest())
 
     def approximate_num_entries(self) -> int:
-        """Count the entries (exactly)."""
+        """Return the exact number of entries."""
         return self._marks.get(_SIZE, 0)
 
     def _scan(self, start: bytes, end: bytes | None) -> Iterator[tuple[bytes, V]]:

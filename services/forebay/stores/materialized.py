@@ -1,4 +1,4 @@
-"""How a store is kept: its cache, its changelog, its place."""
+"""How a store is kept: its name, cache, changelog and place."""
 
 from __future__ import annotations
 
@@ -11,13 +11,9 @@ _INTERNAL = b"\x01"
 
 
 class Materialized(str):
-    """A store's name and how it is kept (Materialized and StoreBuilder in Kafka Streams): given wherever a name is.
+    """The name of a store together with its options (Kafka Streams' Materialized and StoreBuilder).
 
-    Args:
-        caching: whether of a key's rows in a commit only the last one leaves for the outputs that hold the store's
-            table; None: as the job's `--emit` says.
-        logging: whether the rows go to a changelog. Without one they are gone whenever a worker opens the task.
-        persistent: whether the rows are on the worker's disk, or in its memory; None: as the job's `--tables` says.
+    It can be passed wherever the name of a store is expected.
     """
 
     caching: bool | None
@@ -27,7 +23,16 @@ class Materialized(str):
     def __new__(
         cls, name: str, *, caching: bool | None = None, logging: bool = True, persistent: bool | None = None
     ) -> Self:
-        """Return a name that says so."""
+        """Return a name that carries the options.
+
+        Args:
+            name: Name of the store.
+            caching: Whether only the last of several updates of a key in one commit goes to the table's outputs. None:
+                as the job's option `--emit` says.
+            logging: Whether the store has a changelog. Without one, its rows are lost when the task moves.
+            persistent: Whether the rows are on the worker's disk rather than in memory. None: as the job's option
+                `--tables` says.
+        """
         made = super().__new__(cls, name)
         made.caching, made.logging, made.persistent = caching, logging, persistent
         return made

@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 class KeyOrderReads(abc.ABC, Generic[T]):
-    """Range reads over rows whose keys are the UTF-8 bytes of the store's keys."""
+    """Range reads of stores whose entries are sorted by the UTF-8 bytes of their keys."""
 
     name: str
 
@@ -29,33 +29,33 @@ class KeyOrderReads(abc.ABC, Generic[T]):
         """Return entries with start <= key < end (None: to the store's end) in reverse key order."""
 
     def all(self) -> Iterator[tuple[str, T]]:
-        """Return every entry in key order."""
+        """Return all entries in key order."""
         return self.range(None, None)
 
     def reverse_all(self) -> Iterator[tuple[str, T]]:
-        """Return every entry in reverse key order."""
+        """Return all entries in reverse key order."""
         return self.reverse_range(None, None)
 
     def range(self, start: str | None, end: str | None) -> Iterator[tuple[str, T]]:
-        """Return entries with start <= key <= end (None: open) in key order."""
+        """Return the entries with start <= key <= end, in key order. None as a bound leaves it open."""
         return _decoded(self._scan(*key_bounds(self.name, start, end)))
 
     def reverse_range(self, start: str | None, end: str | None) -> Iterator[tuple[str, T]]:
-        """Return entries with start <= key <= end (None: open) in reverse key order."""
+        """Return the results of `range` in reverse order."""
         return _decoded(self._scan_reverse(*key_bounds(self.name, start, end)))
 
     def prefix_scan(self, prefix: str) -> Iterator[tuple[str, T]]:
-        """Return entries whose key starts with `prefix`, in key order."""
+        """Return the entries whose keys begin with `prefix`, in key order."""
         encoded = encode_key(self.name, prefix)
         return _decoded(self._scan(encoded, prefix_end(encoded)))
 
     def approximate_num_entries(self) -> int:
-        """Count the entries (exactly, by walking over them)."""
+        """Return the exact number of entries. This scans the store."""
         return sum(1 for _ in self._scan(b"", None))
 
 
 def key_bounds(store: str, start: str | None, end: str | None) -> tuple[bytes, bytes | None]:
-    """Return the row bounds of start <= key <= end; an empty range, with a warning, if start lies above end."""
+    """Return the bounds of rows with start <= key <= end. If start > end, log a warning and return an empty range."""
     low = b"" if start is None else start.encode()
     if start is not None and end is not None and low > end.encode():
         log.warning("store %s: range from %r to %r is empty: from lies above to", store, start, end)

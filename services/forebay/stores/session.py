@@ -24,7 +24,7 @@ _BEGINNING = -(1 << 62)
 
 
 class SessionEntry(NamedTuple, Generic[V]):
-    """One session: `start` and `end` (ms) are its first and last timestamp, both inclusive."""
+    """One session. `start` and `end` are the timestamps (ms) of its first and last record, both inclusive."""
 
     key: str
     start: int
@@ -33,16 +33,16 @@ class SessionEntry(NamedTuple, Generic[V]):
 
 
 class SessionStore(Store[V]):
-    """Values by key and session, for a retention counted back from the latest end.
+    """A store with values by key and session, which are retained relative to the latest session end.
 
-    A session is visible iff end > latest end - retention_ms; putting one that would not be is refused and
-    counted in `dropped_total`. Rows past the retention are deleted by later puts, a limited number at a time, one
-    ms late at least: a session that has just lost its visibility may still be open.
+    A session is visible if its end is later than the latest end minus `retention_ms`. A put of a session that would not
+    be visible is refused and counted in `dropped_total`. Later puts delete expired rows, a limited number at a time and
+    at least one ms late, because a session that has just expired may still be open.
 
     Args:
-        name: names the changelog topic: `<application>-<name>-changelog`.
-        value: the record held.
-        retention_ms: at least the sessions' gap plus their grace.
+        name: Name of the store. Its changelog topic is `<application>-<name>-changelog`.
+        value: Type of the values.
+        retention_ms: Retention, at least the gap of the sessions plus their grace.
     """
 
     kind = "session"
@@ -65,13 +65,17 @@ class SessionStore(Store[V]):
         self._purge = Purge(self._by_end, self.marks, step_of(self.retention_ms), self._remove_indexed)
 
     def put(self, key: str, start: int, end: int, value: V | None, open_from: int = FOREVER) -> bool:
-        """Set the session of `key` from `start` to `end`; None removes it.
+        """Set the value of a session. None deletes it.
 
         Args:
-            open_from: sessions ending here or later are accepted whatever the retention says.
+            key: Key of the session.
+            start: Timestamp of its first record, in ms.
+            end: Timestamp of its last record, in ms.
+            value: New value, or None.
+            open_from: Sessions that end at this time or later are accepted regardless of the retention.
 
         Returns:
-            Whether it was accepted.
+            Whether the session was accepted.
         """
         prefix = terminated(encode_key(self.name, key))
         if start > end:
@@ -99,12 +103,18 @@ class SessionStore(Store[V]):
         value: V | None,
         open_from: int = FOREVER,
     ) -> bool:
-        """Put one session of `key` in place of those it absorbs, which must be there; `open_from` as in `put`.
+        """Replace the sessions in `absorbed`, which must exist, by one session.
 
-        If the value is None, those it absorbs are removed.
+        Args:
+            key: Key of the sessions.
+            absorbed: Sessions to delete.
+            start: Timestamp of the new session's first record, in ms.
+            end: Timestamp of the new session's last record, in ms.
+            value: Value of the new session. None only deletes.
+            open_from: As in `put`.
 
         Returns:
-            Whether it was accepted; if not, nothing changes.
+            Whether the new session was accepted. If not, nothing changes.
         """
         if not self._accepts(end, open_from):
             return False
@@ -127,66 +137,77 @@ class SessionStore(Store[V]):
         return True
 
     def remove(self, key: str, start: int, end: int) -> None:
-        """Remove the session of `key` from `start` to `end`, if it is there."""
+        """Delete a session if it exists."""
         prefix, bounds = terminated(encode_key(self.name, key)), pack_time(end) + pack_time(start)
         self._remove(prefix + bounds, bounds + prefix)
 
     def fetch_session(self, key: str, start: int, end: int) -> V | None:
-        """Return the value of exactly that session, or None."""
+        """Return the value of the session with exactly this start and end, or None."""
         prefix = terminated(encode_key(self.name, key))
         if end < self._visible(_BEGINNING):
             return None
         return self._rows.get(prefix + pack_time(end) + pack_time(start))
 
     def fetch(self, key: str) -> Iterator[SessionEntry[V]]:
-        """Return every session of `key`, by end, then start."""
+        """Return all sessions of `key`, sorted by end and then by start."""
         return self.find_sessions(key, _BEGINNING, FOREVER)
 
     def backward_fetch(self, key: str) -> Iterator[SessionEntry[V]]:
-        """Return what `fetch` gives, backwards."""
+        """Return the results of `fetch` in reverse order."""
         return self.backward_find_sessions(key, _BEGINNING, FOREVER)
 
     def find_sessions(
         self, key: str, earliest_end: int, latest_start: int, open_from: int = FOREVER
     ) -> Iterator[SessionEntry[V]]:
-        """Return sessions of `key` with end >= earliest_end and start <= latest_start, by end, then start.
+        """Return the sessions of `key` with end >= earliest_end and start <= latest_start, by end, then start.
 
         Args:
-            open_from: sessions ending here or later count as visible whatever the retention says.
+            key: Key of the sessions.
+            earliest_end: Lower bound of the end, in ms.
+            latest_start: Upper bound of the start, in ms.
+            open_from: Sessions that end at this time or later are visible regardless of the retention.
         """
         return self._entries(key, latest_start, self._rows.scan(*self._bounds(key, earliest_end, open_from)))
 
     def backward_find_sessions(self, key: str, earliest_end: int, latest_start: int) -> Iterator[SessionEntry[V]]:
-        """Return what `find_sessions` gives, backwards."""
+        """Return the results of `find_sessions` in reverse order."""
         return self._entries(key, latest_start, self._rows.scan_reverse(*self._bounds(key, earliest_end, FOREVER)))
 
     def find_sessions_key_range(
         self, key_from: str | None, key_to: str | None, earliest_end: int, latest_start: int
     ) -> Iterator[SessionEntry[V]]:
-        """Return sessions as `find_sessions` does, of keys in [key_from, key_to] (None: open), by end, start, key."""
+        """Return sessions as `find_sessions` does, for all keys in [key_from, key_to], sorted by end, start and key.
+
+        None as a bound leaves the range open.
+        """
         return iter(self._key_range(key_from, key_to, earliest_end, latest_start))
 
     def backward_find_sessions_key_range(
         self, key_from: str | None, key_to: str | None, earliest_end: int, latest_start: int
     ) -> Iterator[SessionEntry[V]]:
-        """Return what `find_sessions_key_range` gives, backwards."""
+        """Return the results of `find_sessions_key_range` in reverse order."""
         return reversed(self._key_range(key_from, key_to, earliest_end, latest_start))
 
     def fetch_key_range(self, key_from: str | None, key_to: str | None) -> Iterator[SessionEntry[V]]:
-        """Return every session of keys in [key_from, key_to] (None: open), by end, start, key."""
+        """Return all sessions of keys in [key_from, key_to], sorted by end, start and key.
+
+        None as a bound leaves the range open.
+        """
         return self.find_sessions_key_range(key_from, key_to, _BEGINNING, FOREVER)
 
     def backward_fetch_key_range(self, key_from: str | None, key_to: str | None) -> Iterator[SessionEntry[V]]:
-        """Return what `fetch_key_range` gives, backwards."""
+        """Return the results of `fetch_key_range` in reverse order."""
         return self.backward_find_sessions_key_range(key_from, key_to, _BEGINNING, FOREVER)
 
     def find_sessions_by_end(
         self, earliest_end: int, latest_end: int, open_from: int = FOREVER
     ) -> Iterator[SessionEntry[V]]:
-        """Yield sessions of every key with earliest_end <= end <= latest_end, by end, start, key.
+        """Yield the sessions of all keys with earliest_end <= end <= latest_end, sorted by end, start and key.
 
         Args:
-            open_from: as in `find_sessions`.
+            earliest_end: Lower bound of the end, in ms.
+            latest_end: Upper bound of the end, in ms.
+            open_from: As in `find_sessions`.
         """
         low = max(earliest_end, min(self._visible(_BEGINNING), open_from))
         for row, _ in self._by_end.scan(pack_time(low), after(pack_time(latest_end))):
@@ -196,13 +217,13 @@ class SessionStore(Store[V]):
             yield SessionEntry(split_text(prefix)[0], unpack_time(bounds, WIDTH), unpack_time(bounds), value)
 
     def first_end(self, earliest_end: int) -> int | None:
-        """Return the smallest end >= earliest_end of any session whose row is there, visible or not; None: none."""
+        """Return the smallest end >= `earliest_end` of any stored session, visible or not, or None."""
         for row, _ in self._by_end.scan(pack_time(earliest_end), None):
             return unpack_time(row)
         return None
 
     def all(self) -> Iterator[SessionEntry[V]]:
-        """Return every session, by end, start, key."""
+        """Return all sessions, sorted by end, start and key."""
         return self.find_sessions_by_end(_BEGINNING, FOREVER)
 
     def adapt(self) -> None:

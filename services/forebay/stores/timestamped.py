@@ -19,13 +19,13 @@ V = TypeVar("V")
 
 
 class TimestampedKeyValueStore(Store[V], KeyOrderReads[Stamped[V]]):
-    """A key-value store that keeps each value with its record's timestamp.
+    """A key-value store that stores each value with a timestamp.
 
-    The last put counts, whatever its timestamp (for latest by timestamp see VersionedKeyValueStore).
+    The last put wins, regardless of its timestamp. For the latest value by timestamp, use VersionedKeyValueStore.
 
     Args:
-        name: names the changelog topic: `<application>-<name>-changelog`.
-        value: the record held under each key.
+        name: Name of the store. Its changelog topic is `<application>-<name>-changelog`.
+        value: Type of the values.
     """
 
     row_value = RowValue.STAMPED
@@ -40,11 +40,11 @@ class TimestampedKeyValueStore(Store[V], KeyOrderReads[Stamped[V]]):
         self._rows = task.rows(self.name, StampedCodec(codec))
 
     def get(self, key: str) -> Stamped[V] | None:
-        """Return the value of `key` and its timestamp, or None."""
+        """Return the value and timestamp of `key`, or None."""
         return self._rows.get(encode_key(self.name, key))
 
     def put(self, key: str, value: V | None, timestamp: int) -> None:
-        """Set `key` to `value` as of `timestamp` (ms); None deletes it."""
+        """Set the value and timestamp (ms) of `key`. A value of None deletes it."""
         encoded = encode_key(self.name, key)
         if value is None:
             self._rows.put(encoded, None)
@@ -53,19 +53,19 @@ class TimestampedKeyValueStore(Store[V], KeyOrderReads[Stamped[V]]):
         self._rows.put(encoded, Stamped(value, timestamp))
 
     def put_if_absent(self, key: str, value: V, timestamp: int) -> Stamped[V] | None:
-        """Set `key` unless it has a value; give what was found, or None."""
+        """Set the value of `key` unless it has one. Return the existing value, or None."""
         previous = self.get(key)
         if previous is None:
             self.put(key, value, timestamp)
         return previous
 
     def put_all(self, entries: Iterable[tuple[str, V | None, int]]) -> None:
-        """Put each (key, value, timestamp) in turn."""
+        """Put each (key, value, timestamp) in order."""
         for key, value, timestamp in entries:
             self.put(key, value, timestamp)
 
     def delete(self, key: str) -> Stamped[V] | None:
-        """Remove `key`; give what it had, or None."""
+        """Delete `key`. Return the value and timestamp that it had, or None."""
         previous = self.get(key)
         if previous is not None:
             self._rows.put(key.encode(), None)

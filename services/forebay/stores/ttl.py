@@ -25,15 +25,15 @@ _FIRST = b"first-due"
 
 
 class TtlKeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
-    """A key-value store whose entries expire `ttl_ms` after their last write, in the task's closing time.
+    """A key-value store whose entries expire `ttl_ms` after they were last written.
 
-    An entry written at time T is gone from T + ttl_ms on. Its row is deleted by a later put or `expire`, a
-    limited number at a time; no read shows it meanwhile.
+    Time is the task's closing time. An entry that was written at time T expires at T + ttl_ms; from then on, no read
+    returns it. Later puts, or `expire`, delete the rows, a limited number at a time.
 
     Args:
-        name: names the changelog topic: `<application>-<name>-changelog`.
-        value: the record held under each key.
-        ttl_ms: ms or a timedelta, at least 1 ms.
+        name: Name of the store. Its changelog topic is `<application>-<name>-changelog`.
+        value: Type of the values.
+        ttl_ms: Time to live, in ms or as a timedelta; at least 1 ms.
     """
 
     row_value = RowValue.STAMPED
@@ -61,7 +61,7 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
         return None if found is None or self._is_expired(found) else found.value
 
     def put(self, key: str, value: V | None) -> None:
-        """Set `key` to `value` for the next `ttl_ms`; None deletes it."""
+        """Set the value of `key` for the next `ttl_ms`. None deletes it."""
         encoded = encode_key(self.name, key)
         self.expire()
         if value is None:
@@ -74,14 +74,14 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
         self._rows.put(encoded, Stamped(value, now))
 
     def delete(self, key: str) -> V | None:
-        """Remove `key`; give the value it had, or None."""
+        """Delete `key`. Return the value that it had, or None."""
         previous = self.get(key)
         if self._rows.get(key.encode()) is not None:
             self._rows.put(key.encode(), None)
         return previous
 
     def expire(self, at_most: int = EXPIRED_AT_ONCE) -> int:
-        """Delete expired entries, looking at up to `at_most`; give how many went."""
+        """Delete expired entries. Check at most `at_most` entries, and return how many were deleted."""
         now, gone = self._clock.closing_time, 0
         if self._marks.get(_FIRST, FOREVER) > now:
             return 0
@@ -106,7 +106,10 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
             self._look_at(key, found.timestamp + self.ttl_ms)
 
     def next_expiry(self) -> int | None:
-        """Return a time (ms) before which no entry expires, or None if there are no entries: schedule a timer then."""
+        """Return a time (ms) before which no entry expires, or None if the store is empty.
+
+        Schedule a timer at this time to delete expired entries of an idle store.
+        """
         first = self._marks.get(_FIRST, FOREVER)
         return None if first == FOREVER else first
 

@@ -30,7 +30,7 @@ _BEGINNING = -(1 << 62)
 
 
 class NotPut(Enum):
-    """Answer of `put` for a version that came too late."""
+    """The result of `put` if the version was too old to be stored."""
 
     NOT_PUT = "not put"
 
@@ -40,20 +40,20 @@ NOT_PUT = NotPut.NOT_PUT
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """Answer of `put` for a version that was stored: the end (ms) of its validity, None if it is the latest."""
+    """The result of `put` if the version was stored: the end (ms) of its validity, or None if it is the latest."""
 
     valid_to: int | None
 
 
 class Order(Enum):
-    """Order of versions."""
+    """Order in which versions are returned."""
 
     NEWEST_FIRST = "newest first"
     OLDEST_FIRST = "oldest first"
 
 
 class Version(NamedTuple, Generic[V]):
-    """A value valid from `timestamp` until before `valid_to` (ms; None: still valid)."""
+    """A value that is valid from `timestamp` (ms) until just before `valid_to` (ms; None: still valid)."""
 
     value: V
     timestamp: int
@@ -61,16 +61,16 @@ class Version(NamedTuple, Generic[V]):
 
 
 class VersionedKeyValueStore(Store[V]):
-    """Versions of values by key and timestamp (semantics.md, "Versioned key-value store").
+    """A store with values by key and timestamp, which can be read as of a time.
 
-    The store's stream time is the largest timestamp put; what lies more than the history retention behind it
-    is refused, and answered only by a key's latest version. Versions are deleted one to two segments (half
-    the retention, at least a minute) after they left the history.
+    The stream time of the store is the largest timestamp that was put. Puts that are older than stream time minus the
+    history retention are refused, and reads as of such a time see only a key's latest version. Versions are deleted one
+    to two segments after they expire; a segment is half the retention and at least one minute.
 
     Args:
-        name: names the changelog topic: `<application>-<name>-changelog`.
-        value: the record held.
-        history_retention_ms: 0 keeps current values only.
+        name: Name of the store. Its changelog topic is `<application>-<name>-changelog`.
+        value: Type of the values.
+        history_retention_ms: How long old versions can be read. 0 stores only the latest versions.
     """
 
     row_value = RowValue.HELD
@@ -98,18 +98,24 @@ class VersionedKeyValueStore(Store[V]):
 
     @property
     def stream_time(self) -> int:
-        """Largest timestamp put, in ms; -1 before the first."""
+        """Largest timestamp that was put, in ms; -1 before the first put."""
         return self._marks.get(_STREAM_TIME)
 
     def put(self, key: str, value: V | None, timestamp: int) -> Put | NotPut:
-        """Store a version; None is a tombstone. Accepted iff timestamp >= stream time - history retention."""
+        """Store a version. A value of None is a tombstone.
+
+        A version is accepted if its timestamp is at least stream time minus the history retention.
+
+        Returns:
+            The end of the version's validity, or NotPut if it was refused.
+        """
         result = self.restore(key, value, timestamp)
         if result is NOT_PUT:
             self.dropped_total += 1
         return result
 
     def restore(self, key: str, value: V | None, timestamp: int) -> Put | NotPut:
-        """Put a record of the changelog: the same rules, and no drop is counted."""
+        """Put a record of the changelog. The same rules hold, but refused versions are not counted."""
         prefix = terminated(encode_key(self.name, key))
         if timestamp < 0:
             raise ValueError(f"store {self.name}: the timestamp {timestamp} of {key!r} is negative")
@@ -129,7 +135,7 @@ class VersionedKeyValueStore(Store[V]):
         return Put(None if latest is None or timestamp >= latest else self._next(prefix, timestamp))
 
     def get(self, key: str, as_of: int | None = None) -> Version[V] | None:
-        """Return the version valid at `as_of` (ms, inclusive; None: the latest), or None."""
+        """Return the version that is valid at `as_of` (ms, inclusive; None: the latest), or None."""
         prefix = terminated(encode_key(self.name, key))
         latest = self._latest.get(prefix)
         if latest is None:
@@ -148,7 +154,14 @@ class VersionedKeyValueStore(Store[V]):
         time_to: int | None = None,
         order: Order = Order.NEWEST_FIRST,
     ) -> Iterator[Version[V]]:
-        """Return the versions whose validity overlaps [time_from, time_to] (ms, inclusive; None: open)."""
+        """Return the versions whose validity overlaps [time_from, time_to].
+
+        Args:
+            key: Key of the versions.
+            time_from: Lower bound in ms, inclusive. None: open.
+            time_to: Upper bound in ms, inclusive. None: open.
+            order: Order by timestamp in which to return them.
+        """
         low = _BEGINNING if time_from is None else time_from
         high = FOREVER if time_to is None else time_to
         if low > high:
@@ -160,11 +173,14 @@ class VersionedKeyValueStore(Store[V]):
         return versions if order is Order.NEWEST_FIRST else reversed(list(versions))
 
     def history(self) -> Iterator[tuple[str, V | None, int]]:
-        """Return every version kept and every tombstone (None) with its key and timestamp, by key, oldest first."""
+        """Return all versions and tombstones (None) with keys and timestamps, by key and then from old to new."""
         return ((split_text(row)[0], held.value, _timestamp(row)) for row, held in self._rows.scan(b"", None))
 
     def delete(self, key: str, timestamp: int) -> Version[V] | None:
-        """Put a tombstone; give the version valid at `timestamp` before, or None (too late: nothing changes)."""
+        """Store a tombstone at `timestamp`. Return the version that was valid then, or None.
+
+        A tombstone that is too old changes nothing.
+        """
         prefix = terminated(encode_key(self.name, key))
         previous = next(self._versions(prefix, timestamp, timestamp), None)
         return None if self.put(key, None, timestamp) is NOT_PUT else previous

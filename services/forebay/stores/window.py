@@ -28,14 +28,14 @@ _ONLY = pack_time(0)
 
 
 class Duplicates(Enum):
-    """What a second put under the same key and window start does."""
+    """What a second put with the same key and window start does."""
 
     REPLACE = "replace"
     KEEP = "keep"
 
 
 class WindowEntry(NamedTuple, Generic[V]):
-    """One entry: its window starts at `start` (ms); `timestamp` (ms) is the one it was put with."""
+    """One entry. Its window starts at `start` (ms); `timestamp` (ms) is the time that it was put with."""
 
     key: str
     start: int
@@ -44,17 +44,18 @@ class WindowEntry(NamedTuple, Generic[V]):
 
 
 class WindowStore(Store[V]):
-    """Values by key and window start, for a retention counted back from the latest start.
+    """A store with values by key and window start, which are retained relative to the latest window start.
 
-    An entry is visible iff start > latest start - retention_ms; putting one that would not be is refused and
-    counted in `dropped_total`. Rows past the retention are deleted by later puts, a limited number at a time.
+    An entry is visible if its start is later than the latest start minus `retention_ms`. A put of an entry that would
+    not be visible is refused and counted in `dropped_total`. Later puts delete expired rows, a limited number at a
+    time.
 
     Args:
-        name: names the changelog topic: `<application>-<name>-changelog`.
-        value: the record held.
-        size_ms: length of a window, or of the longest.
-        retention_ms: at least the window's size.
-        window_from: gives the window that starts at a time (ms); by default one of `size_ms`.
+        name: Name of the store. Its changelog topic is `<application>-<name>-changelog`.
+        value: Type of the values.
+        size_ms: Length of a window, or of the longest window.
+        retention_ms: Retention, at least the length of a window.
+        window_from: Function that returns the window that starts at a time (ms). By default, its length is `size_ms`.
     """
 
     row_value = RowValue.STAMPED
@@ -96,13 +97,16 @@ class WindowStore(Store[V]):
         self._purge = Purge(self._by_start, self.marks, step_of(self.retention_ms), self._remove_indexed)
 
     def put(self, key: str, value: V | None, start: int, timestamp: int | None = None) -> bool:
-        """Set the entry of `key` and `start`; None deletes it (with Duplicates.KEEP: does nothing).
+        """Set the value of a key and window start. None deletes it; with Duplicates.KEEP, None does nothing.
 
         Args:
-            timestamp: kept with the value; `start` by default.
+            key: Key of the entry.
+            value: New value, or None.
+            start: Start of the window, in ms.
+            timestamp: Time that is stored with the value; by default, `start`.
 
         Returns:
-            Whether it was accepted.
+            Whether the entry was accepted.
         """
         latest = self._latest_with(start)
         if latest is None:
@@ -124,15 +128,22 @@ class WindowStore(Store[V]):
     def update(
         self, key: str, start: int, timestamp: int, change: Callable[[V | None], V | None]
     ) -> Stamped[V | None] | None:
-        """Set the entry of `key` and `start` to what `change` gives for its value (None: there is no entry).
+        """Set the value of a key and window start to a function of the present value.
 
-        It keeps the largest timestamp it was updated with. If `change` gives None, the entry is removed.
+        The entry's timestamp is the largest one that it was updated with.
+
+        Args:
+            key: Key of the entry.
+            start: Start of the window, in ms.
+            timestamp: Timestamp of the update, in ms.
+            change: Function of the present value (None: there is none) that returns the new one. None deletes the
+                entry.
 
         Returns:
-            The entry's value and timestamp; None if it was refused.
+            The new value and timestamp, or None if the entry was refused.
 
         Raises:
-            TypeError: the store keeps duplicates.
+            TypeError: The store keeps duplicates.
         """
         if self.duplicates is Duplicates.KEEP:
             raise TypeError(f"store {self.name} keeps duplicates: put another entry instead of changing one")
@@ -166,7 +177,7 @@ class WindowStore(Store[V]):
         self._purge.restart()
 
     def fetch_one(self, key: str, start: int) -> WindowEntry[V] | None:
-        """Return the entry of `key` and `start`, the newest of several, or None."""
+        """Return the entry of `key` and `start`, or None. If there are several, return the newest."""
         if self.duplicates is Duplicates.KEEP:
             return next(self.backward_fetch(key, start, start), None)
         if start < self._visible(start):
@@ -175,17 +186,20 @@ class WindowStore(Store[V]):
         return None if found is None else WindowEntry(key, start, found.value, found.timestamp)
 
     def fetch(self, key: str, start_from: int, start_to: int) -> Iterator[WindowEntry[V]]:
-        """Return the entries of `key` with start_from <= start <= start_to, by start, then in order of putting."""
+        """Return the entries of `key` with start_from <= start <= start_to, by start and then order of puts."""
         return self._entries(key, self._rows.scan(*self._bounds(key, start_from, start_to)))
 
     def backward_fetch(self, key: str, start_from: int, start_to: int) -> Iterator[WindowEntry[V]]:
-        """Return what `fetch` gives, backwards."""
+        """Return the results of `fetch` in reverse order."""
         return self._entries(key, self._rows.scan_reverse(*self._bounds(key, start_from, start_to)))
 
     def fetch_key_range(
         self, key_from: str | None, key_to: str | None, start_from: int, start_to: int
     ) -> Iterator[WindowEntry[V]]:
-        """Return entries with start in [start_from, start_to], key in [key_from, key_to] (None: open), by both."""
+        """Return the entries of keys in [key_from, key_to] with start_from <= start <= start_to, by start, then key.
+
+        None as a bound of the keys leaves the range open.
+        """
         if key_from is None and key_to is None:
             return self.fetch_all(start_from, start_to)
         return iter(self._key_range(key_from, key_to, start_from, start_to))
@@ -193,29 +207,29 @@ class WindowStore(Store[V]):
     def backward_fetch_key_range(
         self, key_from: str | None, key_to: str | None, start_from: int, start_to: int
     ) -> Iterator[WindowEntry[V]]:
-        """Return what `fetch_key_range` gives, backwards."""
+        """Return the results of `fetch_key_range` in reverse order."""
         if key_from is None and key_to is None:
             return self.backward_fetch_all(start_from, start_to)
         return reversed(self._key_range(key_from, key_to, start_from, start_to))
 
     def fetch_all(self, start_from: int, start_to: int) -> Iterator[WindowEntry[V]]:
-        """Return the entries of every key with start_from <= start <= start_to, by start, then key."""
+        """Return the entries of all keys with start_from <= start <= start_to, sorted by start and then by key."""
         return self._indexed(self._by_start.scan(*self._index_bounds(start_from, start_to)))
 
     def backward_fetch_all(self, start_from: int, start_to: int) -> Iterator[WindowEntry[V]]:
-        """Return what `fetch_all` gives, backwards."""
+        """Return the results of `fetch_all` in reverse order."""
         return self._indexed(self._by_start.scan_reverse(*self._index_bounds(start_from, start_to)))
 
     def all(self) -> Iterator[WindowEntry[V]]:
-        """Return every entry, by start, then key."""
+        """Return all entries, sorted by start and then by key."""
         return self.fetch_all(_BEGINNING, FOREVER)
 
     def backward_all(self) -> Iterator[WindowEntry[V]]:
-        """Return every entry, backwards."""
+        """Return all entries in reverse order."""
         return self.backward_fetch_all(_BEGINNING, FOREVER)
 
     def first_start(self, start_from: int) -> int | None:
-        """Return the smallest start >= start_from of any entry, or None."""
+        """Return the smallest start >= `start_from` of any entry, or None."""
         low, high = self._index_bounds(start_from, FOREVER)
         found = next(self._by_start.scan(low, high), None)
         return None if found is None else unpack_time(found[0])

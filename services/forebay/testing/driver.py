@@ -56,28 +56,28 @@ def _contracts_of(what: What) -> Contract:
 
 
 class TestDriver:
-    """Pipes records into a service and shows what it does (TopologyTestDriver).
+    """Run a topology, a processor or a service on records in memory (Kafka Streams' TopologyTestDriver).
 
-    Each call runs the loop of a job until nothing is left to do; what it raises comes out of the call, and what was not
-    committed is processed again by the next one. Time passes only when it is told to. The wall clock stands far in the
-    future, so that event times are free, unless it is given.
+    Each call runs the loop of a real job until nothing is left to do. Errors of the loop are raised by the call;
+    uncommitted records are processed again by the next call. Time passes only through `advance_wall_time` and
+    `advance_stream_time`. By default, the wall clock is far in the future, so that any event time is accepted.
 
     Args:
-        what: a topology, a job, an entry that is in no table of services, a processor (these need no contracts), or the
-            name of a service in the table.
-        codecs: of a processor's inputs, stores and outputs.
-        tasks: number of state tasks.
-        partitions: of every input and output; a multiple of the tasks; as many as tasks by default.
-        settings: of the logic; its defaults unless given.
-        clock: the wall clock to begin with, in ms.
-        topics: names of the topics that there are, for sources that read what matches a pattern.
-        raise_errors: whether a call in which records go to `errors` raises RecordFailed, once all is done; if not, the
-            test looks there.
-        contract: gives the codecs of records, by topic or store and class; by default those of the service's contracts.
-        engine: fields of EngineSettings that differ from their defaults.
+        what: A topology, a job, the class of a service's entry, a processor, or the name of a service.
+        codecs: Codecs of a processor's inputs, stores and outputs.
+        tasks: Number of tasks.
+        partitions: Number of partitions of each input and output, a multiple of the tasks. By default, equal to the
+            tasks.
+        settings: Settings of the logic. By default, the default settings.
+        clock: Wall-clock time at the start, in ms.
+        topics: Names of the topics that exist, for sources that read topics by pattern.
+        raise_errors: Whether a call raises RecordFailed if records went to `errors`. Otherwise look at `errors`.
+        contract: Function that returns the codec of a record type for a topic or store. By default, the service's
+            contracts.
+        engine: Fields of EngineSettings that differ from their defaults.
 
     Raises:
-        Disagreement: the service's entry and its job say different things.
+        Disagreement: The service's entry and its job contradict each other.
     """
 
     __test__ = False
@@ -132,33 +132,37 @@ class TestDriver:
 
     @property
     def duplicates(self) -> int:
-        """Number of records left out because their event ids were known."""
+        """Number of records that were dropped because their event ids were known."""
         return self._loop.producer.duplicates
 
     @property
     def stream_time(self) -> int:
-        """Largest event time the first stage has accepted, in ms; -1 before the first record."""
+        """Largest event time that the first sub-topology has accepted, in ms; -1 before the first record."""
         return max(position.stream_time for position in self.stages[0].positions())
 
     def pipe(
         self, key: Any, event: Any, topic: str | None = None, timestamp: int = 0, headers: Headers | None = None
     ) -> list[Forwarded[Any]]:
-        """Process one record; give the outputs it caused.
+        """Process one record and return the outputs that it caused.
 
         Args:
-            timestamp: the Kafka record's (ms), where its value carries none.
+            key: Key of the record.
+            event: Value of the record.
+            topic: Input topic. It may be left out if there is only one.
+            timestamp: Timestamp of the Kafka record, in ms. It is the event time if the value holds none.
+            headers: Headers of the record.
         """
         self._append(topic, key, event, timestamp, headers)
         return self._run()
 
     def run_batch(self, records: Iterable[tuple[Any, Any]], topic: str | None = None) -> list[Forwarded[Any]]:
-        """Process (key, event) records of one topic that are there at once; give the outputs they caused."""
+        """Process (key, event) records of one topic that are available at once. Return the outputs."""
         for key, event in records:
             self._append(topic, key, event, 0, None)
         return self._run()
 
     def pipe_all(self, records: Iterable[tuple[str, Any, Any, int]]) -> list[Forwarded[Any]]:
-        """Process (topic, key, event, timestamp) records that are there at once; give the outputs they caused."""
+        """Process (topic, key, event, timestamp) records that are available at once. Return the outputs."""
         for topic, key, event, timestamp in records:
             self._append(topic, key, event, timestamp, None)
         return self._run()
@@ -171,23 +175,26 @@ class TestDriver:
         topic: str | None = None,
         headers: Headers | None = None,
     ) -> list[Forwarded[Any]]:
-        """Process one record given as bytes (`timestamp`: the Kafka record's, ms); give the outputs it caused."""
+        """Process one record whose key and value are bytes. Return the outputs that it caused."""
         self._put(topic or self._first, key, value, timestamp, headers)
         return self._run()
 
     def advance_wall_time(self, ms: Duration) -> list[Forwarded[Any]]:
-        """Let `ms` (or a timedelta) pass without any record: idle topics; give the outputs it caused.
+        """Let wall-clock time pass without input, and return the outputs that this caused.
 
-        If a sub-topology sends something to another one meanwhile, it arrives there at that time.
+        Records sent between sub-topologies during this time arrive at the end of it.
+
+        Args:
+            ms: Duration in ms or as a timedelta.
         """
         return self._shown(lambda: self._loop.pass_time(ms_of(ms)))
 
     def advance_stream_time(self, to: int) -> list[Forwarded[Any]]:
-        """Close everything up to `to` (ms), as a record of then would in every task; give the outputs."""
+        """Close everything up to `to` (ms) in every task, as a record with this timestamp would. Return the outputs."""
         return self._shown(lambda: self._loop.close(to))
 
     def store(self, name: str) -> Any:
-        """Return what a store holds as it was last committed, over all tasks (see `contents`). Raises KeyError."""
+        """Return the committed contents of a store over all tasks. Raise KeyError if there is no such store."""
         for stage in self.stages:
             found = stage.stores(name)
             if found:
@@ -196,24 +203,24 @@ class TestDriver:
         raise KeyError(f"{self._name} has no store {name!r}: choose from {', '.join(names)}")
 
     def timers(self) -> int:
-        """Count the timers set."""
+        """Return the number of timers that are set."""
         return sum(len(engine.timers) for stage in self.stages for engine in stage.engines)
 
     def restart(self, waiting: Iterable[tuple[str, Any, Any, int]] = ()) -> list[Forwarded[Any]]:
-        """Start over as a job does in a new process: from its changelogs, and its positions in what it reads.
+        """Restart the job as a new process would, from its changelogs and committed offsets.
 
         Args:
-            waiting: (topic, key, event, timestamp) records that came while the job was down.
+            waiting: (topic, key, event, timestamp) records that arrived while the job was down.
 
         Returns:
-            The outputs that the start caused.
+            The outputs that the restart caused.
         """
         for topic, key, event, timestamp in waiting:
             self._append(topic, key, event, timestamp, None)
         return self._shown(self._loop.restart)
 
     def restore(self, tasks: Mapping[tuple[int, int], Left]) -> None:
-        """Start over from what another driver's tasks left (by sub-topology and number): rows, and a position."""
+        """Restart from rows and positions of another driver's tasks, by sub-topology and number."""
         self._loop.restore(tasks)
 
     def _limited(self, what: What, engine: EngineSettings, stage: int) -> EngineSettings:

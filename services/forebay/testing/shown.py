@@ -18,10 +18,10 @@ Sink = Callable[[bytes | None, bytes | None, int, Headers | None, int | None], N
 
 @dataclass(frozen=True, slots=True)
 class Forwarded(Generic[O]):
-    """One output: key and value decoded (a value of None: a tombstone), timestamp in ms, topic, headers.
+    """One output record. Key and value are decoded; a value of None is a tombstone. The timestamp is in ms.
 
     Args:
-        partition: that a partitioner chose; None: the key's hash does.
+        partition: Partition that a partitioner chose. None: it follows from the hash of the key.
     """
 
     key: Any
@@ -34,7 +34,7 @@ class Forwarded(Generic[O]):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One record of `.errors` or `.late`, its headers as text."""
+    """One record of `.errors` or `.late`, with its headers as text."""
 
     key: bytes | None
     value: bytes | None
@@ -42,7 +42,7 @@ class Failure:
 
 
 class RecordFailed(RuntimeError):
-    """A record of a test went to `.errors`; the message says which one, and why."""
+    """A record of a test went to `.errors`. The message says which record, and why."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,20 +11,21 @@ FOREVER = (1 << 62) - 1
 
 
 class Window(NamedTuple):
-    """An interval of time in ms; whether `end` belongs to it is its kind's affair."""
+    """An interval of time in ms. The type of the window says whether `end` belongs to it."""
 
     start: int
     end: int
 
 
 class Windows(abc.ABC):
-    """Windows [start, end) of time, of equal or different lengths: Kafka Streams' `Windows`.
+    """Windows [start, end) of equal or different lengths (Kafka Streams' `Windows`).
 
-    Derive from it for windows of your own, for example calendar days in a time zone. Say which windows a record belongs
-    to (`windows_for`) and how long the longest of them is (`size_ms`). Three rules make them windows:
+    Derive from this class to define windows of your own, for example calendar days in a time zone. Implement
+    `windows_for`, which assigns a timestamp to windows, and `size_ms`, the length of the longest window. Windows must
+    obey three rules:
 
-    - The windows depend on the time alone: they are the same in every run.
-    - A window's start names it, and belongs to it: `windows_for(start)` contains the window.
+    - The windows depend on the timestamp alone. They are the same in every run.
+    - A window is identified by its start and contains it: `windows_for(start)` returns the window.
     - A window that starts later does not end earlier.
     """
 
@@ -47,10 +48,10 @@ class Windows(abc.ABC):
 
     @abc.abstractmethod
     def windows_for(self, ts: int) -> Sequence[Window]:
-        """Return the windows that a record at `ts` (ms) belongs to, in order of their starts."""
+        """Return the windows that contain the timestamp `ts` (ms), sorted by start."""
 
     def window_from(self, start: int) -> Window:
-        """Return the window that starts at `start`. Raises ValueError if none does."""
+        """Return the window that starts at `start`. Raise ValueError if no window starts there."""
         for window in self.windows_for(start):
             if window.start == start:
                 return window
@@ -62,15 +63,15 @@ class Windows(abc.ABC):
         return self.size_ms + self.grace_ms
 
     def accepts(self, window: Window, now: int) -> bool:
-        """Return whether a record may still change the window when the closing time is `now`."""
+        """Return whether a record may still change the window at the closing time `now`."""
         return window.end > now - self.grace_ms
 
     def is_closed(self, window: Window, now: int) -> bool:
-        """Return whether the window's result is final when the closing time is `now`."""
+        """Return whether the window's result is final at the closing time `now`."""
         return window.end <= now - self.grace_ms
 
     def closed_until(self, now: int) -> int:
-        """Return the last end of a closed window when the closing time is `now`."""
+        """Return the last end of a window that is closed at the closing time `now`."""
         return now - self.grace_ms
 
     def closes_at(self, window: Window) -> int:
@@ -79,6 +80,6 @@ class Windows(abc.ABC):
 
 
 def check_grace(grace_ms: int) -> None:
-    """Refuse a negative grace."""
+    """Raise ValueError if the grace is negative."""
     if grace_ms < 0:
         raise ValueError(f"a grace of {grace_ms} ms: give at least 0 ms")

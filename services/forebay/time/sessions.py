@@ -10,11 +10,11 @@ from forebay.time.durations import set_durations
 
 @dataclass(frozen=True, slots=True)
 class SessionWindows:
-    """Sessions [first ts, last ts], both inclusive, of records at most `gap_ms` apart.
+    """Sessions of records at most `gap_ms` apart. A session spans its first to its last record, both inclusive.
 
     Args:
-        gap_ms: a distance of exactly the gap still belongs.
-        grace_ms: how long, in stream time, a session past its gap still accepts records.
+        gap_ms: Inactivity gap, in ms or as a timedelta. Records at exactly this distance belong to the same session.
+        grace_ms: How long after its gap a session accepts records, in ms of stream time or as a timedelta.
     """
 
     gap_ms: int

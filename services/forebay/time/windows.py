@@ -10,11 +10,13 @@ from forebay.time.durations import Duration, ms_of, set_durations
 
 @dataclass(frozen=True, slots=True)
 class TimeWindows(Windows):
-    """Windows [start, start + size_ms) whose starts are the multiples of `advance_ms`.
+    """Windows [start, start + size_ms) that start at the multiples of `advance_ms`.
 
     Args:
-        advance_ms: 0 < advance_ms <= size_ms; equal: tumbling, smaller: hopping.
-        grace_ms: how long after its end, in stream time, a window still accepts records.
+        size_ms: Length of a window, in ms or as a timedelta.
+        advance_ms: Distance of the starts, 0 < advance_ms <= size_ms. Equal: tumbling windows; smaller: hopping
+            windows.
+        grace_ms: How long after its end a window accepts records, in ms of stream time or as a timedelta.
     """
 
     size_ms: int
@@ -32,7 +34,7 @@ class TimeWindows(Windows):
         check_grace(self.grace_ms)
 
     def windows_for(self, ts: int) -> list[Window]:
-        """Return the windows a record at `ts` belongs to, by start. Raises ValueError for a negative time."""
+        """Return the windows that contain `ts`, sorted by start. Raise ValueError if it is negative."""
         if ts < 0:
             raise ValueError(f"the time {ts} is negative: windows start at 0")
         size, advance = self.size_ms, self.advance_ms
@@ -44,12 +46,12 @@ class TimeWindows(Windows):
 
 
 def tumbling(size_ms: Duration, grace_ms: Duration = 0) -> TimeWindows:
-    """Return windows that touch: each record belongs to one."""
+    """Return windows that do not overlap: each record belongs to one window."""
     return TimeWindows(ms_of(size_ms), ms_of(size_ms), ms_of(grace_ms))
 
 
 def hopping(size_ms: Duration, advance_ms: Duration, grace_ms: Duration = 0) -> TimeWindows:
-    """Return windows that overlap: each record belongs to size / advance of them."""
+    """Return windows that overlap: each record belongs to size_ms / advance_ms windows."""
     return TimeWindows(ms_of(size_ms), ms_of(advance_ms), ms_of(grace_ms))
 
 
@@ -58,7 +60,7 @@ class UnlimitedWindows(Windows):
     """One window without an end, which never closes.
 
     Args:
-        start_ms: what came before belongs to no window.
+        start_ms: Start of the window, in ms. Earlier records belong to no window.
     """
 
     start_ms: int = 0
@@ -92,10 +94,14 @@ class UnlimitedWindows(Windows):
 
 @dataclass(frozen=True, slots=True)
 class SlidingWindows:
-    """Windows [start, start + difference_ms], both inclusive, one for each set of a key's records that lie that close.
+    """Windows [start, start + difference_ms], both inclusive: one for each set of records of a key that fits into one.
 
-    As in Kafka Streams: for a record at `ts` the window that ends with it, and the one that begins right behind it if
-    there are records in that. Records before `difference_ms` share the window that starts at 0.
+    As in Kafka Streams, each record at `ts` creates the window that ends at `ts` and, if there are records in it, the
+    one that begins right after `ts`. Records before `difference_ms` share the window that starts at 0.
+
+    Args:
+        difference_ms: Maximum time between two records of a window, in ms or as a timedelta.
+        grace_ms: How long after its end a window accepts records, in ms of stream time or as a timedelta.
     """
 
     difference_ms: int
@@ -139,7 +145,13 @@ class SlidingWindows:
 
 @dataclass(frozen=True, slots=True)
 class JoinWindows:
-    """Which records of two streams meet: left.ts - before_ms <= right.ts <= left.ts + after_ms."""
+    """The records of two streams that join: left.ts - before_ms <= right.ts <= left.ts + after_ms.
+
+    Args:
+        before_ms: How much earlier than the left record the right one may be, in ms or as a timedelta.
+        after_ms: How much later than the left record the right one may be, in ms or as a timedelta.
+        grace_ms: How long after its window an unmatched record still waits, in ms of stream time or as a timedelta.
+    """
 
     before_ms: int
     after_ms: int
@@ -173,7 +185,7 @@ class JoinWindows:
 
 
 def within(difference_ms: Duration, grace_ms: Duration = 0) -> JoinWindows:
-    """Return the join window of records at most `difference_ms` apart."""
+    """Return the join window of records that are at most `difference_ms` apart."""
     difference, grace = ms_of(difference_ms), ms_of(grace_ms)
     if difference < 0:
         raise ValueError(f"a time difference of {difference} ms: give at least 0 ms")
