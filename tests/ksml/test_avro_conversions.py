@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from forebay.codec import EncodeError
+from forebay.codec import DecodeError, EncodeError
 from forebay.formats import no_contracts
 from forebay.ksml.avro import avro_format
+from forebay.serde.varint import integer_bytes
 
 
 def read_back(kind: Any, value: Any) -> Any:
@@ -46,3 +47,16 @@ def test_a_value_is_converted_to_the_type_of_its_field(kind: Any, value: Any, re
 def test_a_text_that_is_none_of_the_type_is_refused(kind: Any, value: Any) -> None:
     with pytest.raises(EncodeError, match="does not fit the schema R"):
         read_back(kind, value)
+
+
+@pytest.mark.parametrize("size", [100_000, None], ids=["fixed", "bytes"])
+def test_a_decimal_of_many_bytes_is_refused_by_its_digits(size: int | None) -> None:
+    kind = {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2}
+    if size is not None:
+        kind |= {"type": "fixed", "name": "Amount", "size": size}
+    text = json.dumps({"type": "record", "name": "R", "fields": [{"name": "f", "type": kind}]})
+    codec = avro_format("R", text).codec(no_contracts)
+    head = codec.encode({"f": "1"})[:5]
+    body = b"\x7f" * 100_000
+    with pytest.raises(DecodeError, match="holds more than 10 digits"):
+        codec.decode(head + (integer_bytes(len(body)) if size is None else b"") + body)

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, Inexact, InvalidOperation
+from functools import lru_cache
 from typing import Any
+
+from fastavro.read import LOGICAL_READERS
 
 from forebay.codec import EncodeError
 from forebay.serde.avro_types import DecimalType
+from forebay.serde.limits import MAX_PRECISION
 from forebay.serde.varint import Malformed
+
+BOUNDED_DECIMAL = "forebay-decimal"
+"""The logical type of decimals for fastavro's reader: its own converts a megabyte of digits before it looks at them."""
 
 
 def decimal_writer(avro: DecimalType) -> Callable[[Any], bytes]:
@@ -57,3 +64,19 @@ def decimal_reader(writer: DecimalType, scale: int) -> Callable[[bytes], Decimal
 def readable_as(writer: DecimalType, reader: DecimalType) -> bool:
     """Return whether each value of `writer` has room in `reader`: no digit is lost on either side of the point."""
     return writer.scale <= reader.scale and writer.precision - writer.scale <= reader.precision - reader.scale
+
+
+def _read_bounded(data: bytes, writer_schema: dict[Any, Any] | None, _reader_schema: Any) -> Any:
+    schema = writer_schema or {}
+    precision, scale = schema.get("precision"), schema.get("scale", 0)
+    if not isinstance(precision, int) or not isinstance(scale, int) or not 0 <= scale <= precision:
+        return data  # as Avro's specification says of a logical type that is not valid
+    return _bounded_reader(precision, scale)(data)
+
+
+@lru_cache(256)
+def _bounded_reader(precision: int, scale: int) -> Callable[[bytes], Decimal]:
+    return decimal_reader(DecimalType(min(precision, MAX_PRECISION), scale), scale)
+
+
+LOGICAL_READERS[f"bytes-{BOUNDED_DECIMAL}"] = LOGICAL_READERS[f"fixed-{BOUNDED_DECIMAL}"] = _read_bounded

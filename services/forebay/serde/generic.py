@@ -9,16 +9,20 @@ from typing import Any, NamedTuple
 import fastavro
 
 from forebay.codec import DecodeError
+from forebay.serde.decimals import BOUNDED_DECIMAL
 from forebay.serde.explained_decoding import decode_explained
 from forebay.serde.framing import HEADER_BYTES, schema_id_of
 from forebay.serde.plan import ReadPlan
+from forebay.serde.recursive import check_bounds
 from forebay.serde.resolution import skipping
 from forebay.serde.resolver import SchemaResolver
 from forebay.serde.schema import InvalidSchema, RecursiveSchema
+from forebay.serde.varint import Malformed
 
 
 class _Writer(NamedTuple):
     parsed: Any
+    names: dict[str, Any]
     plan: ReadPlan | None
     """What looks through the bytes first; None: a type contains itself, for which there are no plans."""
 
@@ -43,13 +47,16 @@ class GenericDecoder:
         body.seek(HEADER_BYTES)
         try:
             writer = self._writer(schema_id)
-            if writer.plan is not None:
+            if writer.plan is None:
+                check_bounds(data, writer.parsed, writer.names, name)
+            else:
                 decode_explained(data, writer.plan, f"{name}: value")
             value = fastavro.schemaless_reader(body, writer.parsed, None)
         except (
             EOFError,
             InvalidSchema,
             LookupError,
+            Malformed,
             OverflowError,
             RecursionError,
             TypeError,
@@ -70,9 +77,9 @@ class GenericDecoder:
             except RecursiveSchema:
                 plan = None
             document = json.loads(schema.text)
-            self._writers[schema_id] = _Writer(
-                fastavro.parse_schema(without_times(document) if self._plain else document), plan
-            )
+            names: dict[str, Any] = {}
+            parsed = fastavro.parse_schema(_bound_decimals(without_times(document) if self._plain else document), names)
+            self._writers[schema_id] = _Writer(parsed, names, plan)
         return self._writers[schema_id]
 
 
@@ -88,3 +95,13 @@ def without_times(document: Any) -> Any:
     if document.get("logicalType") == "decimal":
         kept["logicalType"] = "decimal"
     return kept
+
+
+def _bound_decimals(document: Any) -> Any:
+    """Return a schema whose decimals are bounded before they are converted."""
+    if isinstance(document, list):
+        return [_bound_decimals(part) for part in document]
+    if not isinstance(document, dict):
+        return document
+    bound = {name: value if name == "default" else _bound_decimals(value) for name, value in document.items()}
+    return {**bound, "logicalType": BOUNDED_DECIMAL} if bound.get("logicalType") == "decimal" else bound

@@ -5,6 +5,9 @@ from __future__ import annotations
 MAX_DEPTH = 50
 """Types within types."""
 
+MAX_NESTING = 200
+"""Values within values, of a schema whose types contain themselves."""
+
 MAX_TYPES = 10_000
 """Types in a schema, a named one counted wherever it is used: a 2 kB schema can stand for millions."""
 

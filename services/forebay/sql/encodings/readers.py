@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import reprlib
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -30,6 +31,8 @@ from forebay.sql.types import (
 )
 
 Convert = Callable[[Any], Any]
+_BRIEF = reprlib.Repr()
+_BRIEF.maxstring = _BRIEF.maxother = 200
 _PLAIN_DIGITS = 400
 """Zeros that a number in a text column is written out with: more than any double has."""
 
@@ -48,9 +51,14 @@ def reader(kind: SqlType, *, raw: bool = False) -> Convert:
         try:
             return make(value)
         except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
-            raise DecodeError(f"{value!r} is no {kind}") from error
+            raise DecodeError(f"{brief(value)} is no {kind}") from error
 
     return read
+
+
+def brief(value: Any) -> str:
+    """Return a value for a message: a large or deep one costs little, and only its beginning is there."""
+    return _BRIEF.repr(value)
 
 
 def _reader(kind: SqlType, raw: bool) -> Convert:
@@ -100,7 +108,7 @@ def field(value: Any, name: str, upper: str) -> Any:
 
 def _of(value: Any, kind: type[Any]) -> Any:
     if not isinstance(value, kind):
-        raise TypeError(f"{value!r} is no {kind.__name__}")
+        raise TypeError(f"{brief(value)} is no {kind.__name__}")
     return value
 
 
@@ -118,7 +126,7 @@ def _whole(value: Any, bits: int) -> int:
 
 def _number(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
-        raise TypeError(f"{value!r} is no number")
+        raise TypeError(f"{brief(value)} is no number")
     return decimal_of_text(value) if isinstance(value, str) else value
 
 

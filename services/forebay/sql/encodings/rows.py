@@ -21,8 +21,8 @@ from forebay.formats import INT as INT_BYTES
 from forebay.formats import LONG, TEXT, Format, no_contracts
 from forebay.sql import casts
 from forebay.sql.catalog import Encoding, Named, delimiter_of
+from forebay.sql.encodings.readers import brief, reader, writer
 from forebay.sql.encodings.readers import field as field_of
-from forebay.sql.encodings.readers import reader, writer
 from forebay.sql.encodings.wires import Wire, takes_all
 from forebay.sql.types import (
     BIGINT,
@@ -75,7 +75,7 @@ class JsonRow:
         if found is None:
             return None
         if not isinstance(found, dict):
-            raise DecodeError(f"{found!r} is no JSON object")
+            raise DecodeError(f"{brief(found)} is no JSON object")
         return tuple(read(field_of(found, name, upper)) for name, upper, read, _ in self._parts)
 
     def encode(self, record: Any) -> bytes:
@@ -103,13 +103,13 @@ class DelimitedRow:
         try:
             parts = next(csv.reader([data.decode()], delimiter=self._delimiter), [])
         except (ValueError, csv.Error) as error:
-            raise DecodeError(f"{data!r} is no line of columns: {error}") from error
+            raise DecodeError(f"{brief(data)} is no line of columns: {error}") from error
         if len(parts) != len(self._columns):
-            raise DecodeError(f"{data!r} has {len(parts)} columns, {len(self._columns)} are declared")
+            raise DecodeError(f"{brief(data)} has {len(parts)} columns, {len(self._columns)} are declared")
         try:
             return tuple(read(part or None) for read, part in zip(self._readers, parts, strict=True))
         except (ValueError, ArithmeticError) as error:
-            raise DecodeError(f"{data!r} does not fit its columns: {error}") from error
+            raise DecodeError(f"{brief(data)} does not fit its columns: {error}") from error
 
     def encode(self, record: Any) -> bytes:
         texts = [write(each) for write, each in zip(self._writers, record, strict=True)]

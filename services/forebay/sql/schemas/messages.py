@@ -9,7 +9,7 @@ from typing import Any
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-from forebay.sql.arithmetic import EXACT, decimal_of
+from forebay.sql.arithmetic import EXACT, decimal_of, within_bits
 from forebay.sql.encodings.readers import key_text, map_key_reader, reader
 from forebay.sql.schemas.protobuf import is_declared_map, is_map, is_wrapper
 from forebay.sql.types import DATE, STRING, TIME, TIMESTAMP, ArrayType, DecimalType, MapType, SqlType, StructType
@@ -75,11 +75,11 @@ def _value_reader(field: FieldDescriptor, kind: SqlType) -> Convert:
         case DecimalType(precision, scale):
             return lambda value: decimal_of(EXACT.scaleb(_decimal(value.value), -value.scale), precision, scale)
     if kind == TIMESTAMP:
-        return lambda value: value.seconds * 1_000 + value.nanos // 1_000_000
+        return lambda value: within_bits(value.seconds * 1_000 + value.nanos // 1_000_000, 64)
     if kind == DATE:
         return lambda value: datetime.date(value.year, value.month, value.day).toordinal() - _EPOCH
     if kind == TIME:
-        return lambda v: ((v.hours * 60 + v.minutes) * 60 + v.seconds) * 1_000 + v.nanos // 1_000_000
+        return lambda v: within_bits(((v.hours * 60 + v.minutes) * 60 + v.seconds) * 1_000 + v.nanos // 1_000_000, 32)
     raise TypeError(f"the field {field.name} is a message {message.full_name}, declared is {kind}")
 
 
