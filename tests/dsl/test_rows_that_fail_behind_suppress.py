@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import pytest
 
 from forebay.builder import Topology
-from forebay.operators import UntilTimeLimit, UntilWindowCloses
+from forebay.operators import UntilTimeLimit, UntilWindowCloses, WhenFull
 from forebay.time import tumbling
 from tests.dsl.driving import Driven
 
@@ -72,9 +75,9 @@ def test_a_row_that_leaves_a_full_buffer_fails_alone() -> None:
     assert [error.key for error in driver.errors] == [b"bad"]
 
 
-def joined_with_itself(t: Topology) -> None:
+def joined_with_itself(t: Topology, limit_ms: int = 1000, **limits: Any) -> None:
     rows = t.table("in", int, store="rows")
-    held = rows.suppress(UntilTimeLimit(1000), store="held").materialized("kept")
+    held = rows.suppress(UntilTimeLimit(limit_ms), store="held", **limits).materialized("kept")
     held.join(rows, lambda one, other: one + other, int).to_stream().map_values(fail_for_bad, str).to("out")
 
 
@@ -84,3 +87,24 @@ def test_a_row_that_fails_behind_a_join_that_waits_for_the_record_fails_alone() 
         driver.pipe(key, 1, "in", at, headers=[("from", b"record")])
     assert [(sent.key, sent.value, sent.headers) for sent in driver.outputs] == [("a", "2", ()), ("later", "2", ())]
     assert [error.key for error in driver.errors] == [b"bad"]
+
+
+@pytest.mark.parametrize("limits", [{"max_records": 1}, {"max_bytes": 150}], ids=str)
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_row_that_leaves_a_full_buffer_fails_alone_behind_such_a_join(limits: dict[str, int], restarts: bool) -> None:
+    driver = Driven(partial(joined_with_itself, limit_ms=1000, **limits)).driver
+    for at, key in enumerate(("bad", "a", "b", "c")):
+        driver.pipe(key, at, "in", at, headers=[("from", b"record")])
+        if restarts:
+            driver.restart()
+    assert [(sent.key, sent.value, sent.headers) for sent in driver.outputs] == [("a", "2", ()), ("b", "4", ())]
+    assert [error.key for error in driver.errors] == [b"bad"]
+
+
+def test_a_full_buffer_counts_only_what_stays_behind_such_a_join() -> None:
+    build = partial(joined_with_itself, max_records=1, when_full=WhenFull.SHUT_DOWN)
+    driver = Driven(build).driver
+    for at, key in ((0, "a"), (1500, "b"), (1600, "c"), (3000, "d")):
+        driver.pipe(key, 1, "in", at)
+    assert [sent.key for sent in driver.outputs] == ["a", "b"]
+    assert [(error.key, error.headers["error.class"]) for error in driver.errors] == [(b"c", "BufferFull")]

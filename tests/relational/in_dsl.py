@@ -100,7 +100,8 @@ def _of_tables(at: int, step: Step, made: list[Table[str, int]]) -> Table[str, i
         case Verb.KEEP:
             return one.materialized(f"s{at}")
         case Verb.SUPPRESS:
-            return one.suppress(UntilTimeLimit(number), store=f"s{at}-buffer").materialized(f"s{at}")
+            held = one.suppress(UntilTimeLimit(number), store=f"s{at}-buffer", max_records=number % 4 or None)
+            return held.materialized(f"s{at}")
         case Verb.GROUP:
             grouped = one.group_by(lambda _, value: model.group(number, value), str)
             return grouped.aggregate(_ROWS, int, store=f"s{at}")

@@ -159,6 +159,17 @@ def deferred(
     return found
 
 
+def reached(
+    nodes: Sequence[Node], children: Mapping[Node, Sequence[tuple[Node, int]]], joins: Collection[Node]
+) -> dict[Node, frozenset[Node]]:
+    """Return, for each node, those of the joins that its elements come to."""
+    behind: dict[Node, frozenset[Node]] = {}
+    for node in reversed(nodes):
+        after = {child for child, _ in children.get(node, ())}
+        behind[node] = frozenset(after.intersection(joins)).union(*(behind.get(child, ()) for child in after))
+    return behind
+
+
 def _parts(arrows: Sequence[tuple[Node, int]], join: Node, one: frozenset[Node], other: frozenset[Node]) -> bool:
     """Return whether an element reaches the sides of a join through more than one of the arrows, in a harmful order."""
     to_one = [number for number, (child, side) in enumerate(arrows) if child in one or (child is join and side == 0)]

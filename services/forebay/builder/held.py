@@ -45,9 +45,10 @@ def suppressed(
 
         def flow(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
             window = split_row(key)[1] if in_windows else None
+            operator.put(key, window, change.new, timestamp, ctx.closing_time)
             # A join that waits for the rest of the record would join the rows on behalf of the record.
-            waits = bound.after_record(Timer(ctx.closing_time, closing.timer, ""), release, ctx)
-            give(operator.process(key, window, change.new, timestamp, None if waits else ctx.closing_time), ctx)
+            if not bound.after_record(out, Timer(ctx.closing_time, closing.timer, ""), release, ctx):
+                give(operator.release(ctx.closing_time), ctx)
             due = next_release()
             if due is not None:
                 closing.watch(ctx, due)
@@ -58,7 +59,7 @@ def suppressed(
 
         def on_timer(timer: Timer, ctx: Context[Any]) -> None:
             # A record that makes an update due may replace it: it is taken in first, as in Kafka Streams.
-            if bound.after_record(timer, release, ctx):
+            if bound.after_record(out, timer, release, ctx):
                 closing.fired(ctx, ctx.closing_time + 1)
             else:
                 release(ctx)

@@ -60,7 +60,7 @@ def with_table(
             joined = join.accept(key, value, timestamp)
             if joined is not None:
                 give(joined, out, ctx)
-            elif not bound.after_record(Timer(timestamp, held.timer, ""), release, ctx):
+            elif not bound.after_record(out, Timer(timestamp, held.timer, ""), release, ctx):
                 give_each(join.take(timestamp), ctx)
             held.watch(ctx)
 

@@ -125,34 +125,44 @@ class Suppress(Generic[V]):
         self._until = until
         self._max_records = max_records
         self._max_bytes = max_bytes
+        self._is_limited = max_records is not None or max_bytes is not None
         self._when_full = when_full
 
-    def process(
-        self, key: str, window: Window | None, value: V | None, timestamp: int, now: int | None
-    ) -> list[Suppressed[V]]:
-        """Buffer one update; give what is let through at closing time `now` (ms; None: no time passes).
+    def process(self, key: str, window: Window | None, value: V | None, timestamp: int, now: int) -> list[Suppressed[V]]:
+        """Buffer one update; return what is let through at closing time `now` (ms). Raises BufferFull."""
+        self.put(key, window, value, timestamp, now)
+        return self.release(now)
 
-        Raises BufferFull.
-        """
+    def put(self, key: str, window: Window | None, value: V | None, timestamp: int, now: int) -> None:
+        """Buffer one update. Raises BufferFull if it does not fit even after all that is due at `now` (ms) has left."""
         if value is None and self._until.drops_tombstones:
             self._buffer.discard(key, window)
         else:
             self._buffer.put(self._until.time(window, timestamp), key, window, value, timestamp)
-        released = [] if now is None else self.release(now)
-        while self._is_over():
-            if self._when_full is WhenFull.SHUT_DOWN:
-                raise BufferFull(
-                    f"store {self._buffer.name}: {self._buffer.records} records of {self._buffer.size_bytes} bytes are "
-                    f"more than it may hold ({self._max_records} records, {self._max_bytes} bytes): raise the limit"
-                )
-            released.append(self._buffer.evict())
-        return released
+        if self._when_full is not WhenFull.SHUT_DOWN or not self._is_over():
+            return
+        records, size = self._buffer.counts_after(self._until.due(now))
+        if self._exceeds(records, size):
+            raise BufferFull(
+                f"store {self._buffer.name}: {records} records of {size} bytes are more than it may hold "
+                f"({self._max_records} records, {self._max_bytes} bytes): raise the limit"
+            )
 
     def release(self, now: int) -> list[Suppressed[V]]:
-        """Return what is let through at closing time `now` (ms), in order of time, then key."""
-        return self._buffer.release(self._until.due(now))
+        """Return what is let through at closing time `now` (ms), in order of time, then key.
+
+        What is due comes first, then the oldest updates of a buffer that is still over its limit.
+        """
+        released = self._buffer.release(self._until.due(now))
+        if self._when_full is WhenFull.EMIT_EARLY:
+            while self._is_over():
+                released.append(self._buffer.evict())
+        return released
 
     def _is_over(self) -> bool:
-        return (self._max_records is not None and self._buffer.records > self._max_records) or (
-            self._max_bytes is not None and self._buffer.size_bytes > self._max_bytes
+        return self._is_limited and self._exceeds(self._buffer.records, self._buffer.size_bytes)
+
+    def _exceeds(self, records: int, size_bytes: int) -> bool:
+        return (self._max_records is not None and records > self._max_records) or (
+            self._max_bytes is not None and size_bytes > self._max_bytes
         )

@@ -200,6 +200,15 @@ class SuppressBuffer(Store[V]):
         rows = [row for row, _ in self._rows.scan(pack_time(first), after(pack_time(time)))]
         return [self._take(row) for row in rows]
 
+    def counts_after(self, time: int) -> tuple[int, int]:
+        """Return what `records` and `size_bytes` would be after `release(time)`."""
+        records, size = self.records, self.size_bytes
+        first = self._marks.get(_FIRST, FOREVER)
+        if first <= time:
+            for row, update in self._rows.scan(pack_time(first), after(pack_time(time))):
+                records, size = records - 1, size - self._size(row[WIDTH:], update)
+        return records, size
+
     def evict(self) -> Suppressed[V]:
         """Take out the oldest update. Raises IndexError if the buffer is empty."""
         start, width = self._marks.get(_FIRST, FOREVER), 1
