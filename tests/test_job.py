@@ -1,6 +1,8 @@
 """What a job may declare."""
 
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -75,3 +77,41 @@ def test_what_nobody_before_sends_can_not_be_read() -> None:
 def test_a_job_is_a_chain_or_a_graph() -> None:
     with pytest.raises(ValueError, match="give one of them"):
         replace(chain(), graph=(part("", [], []),))
+
+
+def always(processor: Any) -> Any:
+    return lambda _: processor
+
+
+SHARED = "the function returns the same Sum each time it is called, but each task needs its own: create the Sum inside"
+
+
+def test_a_function_that_returns_one_processor_for_all_tasks_is_refused() -> None:
+    with pytest.raises(ValueError, match=f"^the job's processor: {SHARED}"):
+        Job({"in": Number}, {"out": Total}, Settings, always(Sum()))
+
+
+def test_it_is_refused_in_every_sub_topology_of_a_chain_and_of_a_graph() -> None:
+    with pytest.raises(ValueError, match=f"^the sub-topology 'sums': {SHARED}"):
+        replace(chain(), then=(Stage("sums", Number, always(Sum())),))
+    with pytest.raises(ValueError, match=f"^the sub-topology 'b': {SHARED}"):
+        graph(part("", [], ["b"]), SubTopology("b", always(Sum()), {}, {"b": Number}))
+
+
+@pytest.mark.parametrize(
+    ("logic", "message"),
+    [
+        (Sum(), "one Sum can't serve all tasks: give what makes one for each, the class Sum or a function"),
+        (lambda _: 1, "1 is no Processor: give a class that is derived from Processor, or a function that makes one"),
+        (partial(lambda processor, _: processor, Sum()), SHARED),
+    ],
+    ids=["an instance", "no processor", "a partial function"],
+)
+def test_logic_that_makes_no_processor_for_each_task_is_refused(logic: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^the job's processor: {message}"):
+        Job({"in": Number}, {"out": Total}, Settings, logic)
+
+
+def test_logic_that_makes_a_processor_in_each_call_is_accepted() -> None:
+    for logic in (lambda _: Sum(), partial(lambda make, _: make(), Sum)):
+        assert isinstance(Job({"in": Number}, {"out": Total}, Settings, logic).logic(0)(Settings()), Sum)

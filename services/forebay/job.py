@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from forebay.formats import TEXT, Format, avro, contract_of
 from forebay.mistakes import Mistake, mistake
 from forebay.plugins import package_of
-from forebay.processor.api import AnyProcessor
-from forebay.processor.declared import missing_methods
+from forebay.processor.api import AnyProcessor, Processor
+from forebay.processor.declared import NoNewInstance, missing_methods, new_instance
 
 _LINE = "JOB = Job(inputs={...}, outputs={...}, settings=..., processor=...)"
 
@@ -23,7 +23,11 @@ _matched: dict[str, Matched] = {}
 """What the patterns of a job's module stand for in this process."""
 
 Logic = Callable[[Any], AnyProcessor]
-"""Makes a processor from the service's settings."""
+"""Makes a processor from the service's settings: a new one in each call, since each task needs its own."""
+
+
+class NewInEachCall:
+    """Logic that is known to make a new processor in each call. Other functions are called twice to find out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +116,8 @@ class Job:
         matched: gives the job with the topics that match its patterns among its inputs.
 
     Raises:
-        ValueError: a table is no input, the graph is none, or a processor's class lacks what it has to define.
+        ValueError: a table is no input, the graph is none, a processor's class lacks what it has to define, or its
+            function returns one processor for all tasks.
     """
 
     inputs: Mapping[str, type[Any]]
@@ -138,7 +143,7 @@ class Job:
             raise ValueError("a job is a chain (then=) or a graph (graph=): give one of them")
         _check_order(self.graph)
         for part in self.topology:
-            _check_made(part.processor)
+            _check_made(part, self.settings)
 
     @property
     def topology(self) -> tuple[SubTopology, ...]:
@@ -183,11 +188,20 @@ def _chain(job: Job) -> tuple[SubTopology, ...]:
     return (first, *later)
 
 
-def _check_made(logic: Logic) -> None:
+def _check_made(part: SubTopology, settings: type[Any]) -> None:
+    """Refuse logic that can't be made, or that would be shared by tasks. Raises ValueError."""
+    logic: Any = part.processor
     missing = missing_methods(logic)
     if missing:
         name = getattr(logic, "__qualname__", logic)
         raise ValueError(f"the processor {name} of {logic.__module__} lacks {missing}: define it there")
+    if logic is None or isinstance(logic, (type, NewInEachCall)):
+        return
+    try:
+        new_instance(logic, Processor, settings())
+    except NoNewInstance as error:
+        where = f"the sub-topology {part.name!r}" if part.name else "the job's processor"
+        raise ValueError(f"{where}: {error}") from None
 
 
 def _check_order(graph: tuple[SubTopology, ...]) -> None:

@@ -91,7 +91,7 @@ def test_a_row_that_fails_behind_a_join_that_waits_for_the_record_fails_alone() 
 
 @pytest.mark.parametrize("limits", [{"max_records": 1}, {"max_bytes": 150}], ids=str)
 @pytest.mark.parametrize("restarts", [False, True])
-def test_a_row_that_leaves_a_full_buffer_fails_alone_behind_such_a_join(limits: dict[str, int], restarts: bool) -> None:
+def test_a_row_that_leaves_a_full_buffer_fails_alone_behind_such_a_join(limits: dict[str, Any], restarts: bool) -> None:
     driver = Driven(partial(joined_with_itself, limit_ms=1000, **limits)).driver
     for at, key in enumerate(("bad", "a", "b", "c")):
         driver.pipe(key, at, "in", at, headers=[("from", b"record")])

@@ -1,4 +1,4 @@
-"""A record meets a suppressed table as it is after the record, with the rows that the record lets through.
+"""A record meets a suppressed table as it is after the record, with the rows that suppress emits because of it.
 
 That holds whichever branch is declared first, and whether the join waits for its grace or not.
 """
@@ -18,7 +18,7 @@ from tests.dsl.driving import Driven
 SUM: Fold[int, int] = Fold(lambda: 0, lambda _key, value, total: total + value)
 
 
-def joined(t: Topology, table_first: bool, limit_ms: int, max_records: int | None, grace_ms: int | None) -> None:
+def build_join(t: Topology, table_first: bool, limit_ms: int, max_records: int | None, grace_ms: int | None) -> None:
     stream = t.stream("in", int)
 
     def table() -> Table[str, int]:
@@ -31,12 +31,12 @@ def joined(t: Topology, table_first: bool, limit_ms: int, max_records: int | Non
     rows = table() if table_first else None
     records = stream.map_values(lambda _, value: value, int)
     rows = rows or table()
-    waits = {"grace_ms": grace_ms, "waiting": "waiting"} if grace_ms else {}
+    waits: dict[str, Any] = {"grace_ms": grace_ms, "waiting": "waiting"} if grace_ms else {}
     records.left_join(rows, lambda one, other: f"{one}/{other}", str, **waits).to("out")
 
 
 def results(restarts: bool, **options: Any) -> list[tuple[Any, Any, int]]:
-    dice, driven, now = random.Random(7), Driven(partial(joined, **options)), 0
+    dice, driven, now = random.Random(7), Driven(partial(build_join, **options)), 0
     for _ in range(40):
         now += dice.choice((0, 1, 3, 9))
         driven.pipe("in", dice.choice("abc"), dice.randint(0, 9), now)
@@ -60,8 +60,8 @@ def test_the_order_of_declarations_changes_no_result(
 
 
 @pytest.mark.parametrize("table_first", [False, True])
-def test_a_record_meets_the_row_that_it_lets_through(table_first: bool) -> None:
-    build = partial(joined, table_first=table_first, limit_ms=10_000, max_records=1, grace_ms=None)
+def test_a_record_meets_the_row_that_suppress_emits_because_of_it(table_first: bool) -> None:
+    build = partial(build_join, table_first=table_first, limit_ms=10_000, max_records=1, grace_ms=None)
     driven = Driven(build)
     driven.feed("in", ("a", 1, 0), ("b", 2, 1), ("a", 4, 2), ("b", 8, 3))
     # The update of a leaves with the record of b, b's with the next one of a, and a's second with b's second.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from forebay.builder.compiled import CompiledSubTopology
 from forebay.builder.components import Component, components
+from forebay.job import NewInEachCall
 
 if TYPE_CHECKING:
     from forebay.builder.topology import Topology
@@ -41,7 +42,13 @@ class BuiltTopology:
                 self._shared = [(settings, topology, components(topology.graph))]
             return self._shared[0][1:]
 
-    def processor(self, number: int, settings: Any) -> CompiledSubTopology:
-        """Return a task's processor of a sub-topology."""
-        topology, parts = self.build(settings)
-        return CompiledSubTopology(parts[number], topology.close_idle_after_ms, topology.figures)
+
+class BuiltLogic(NewInEachCall):
+    """Makes each task's processor of the sub-topology of a number."""
+
+    def __init__(self, built: BuiltTopology, number: int) -> None:
+        self._built, self._number = built, number
+
+    def __call__(self, settings: Any) -> CompiledSubTopology:
+        topology, parts = self._built.build(settings)
+        return CompiledSubTopology(parts[self._number], topology.close_idle_after_ms, topology.figures)

@@ -11,7 +11,7 @@ from typing import Any
 
 from forebay.builder.components import Component
 from forebay.builder.contexts import Punctuation
-from forebay.builder.deferral import Branching, Deferral, deferred, reached, undoing
+from forebay.builder.deferral import Branching, Deferral, deferred, joins_behind, undoing
 from forebay.builder.foreign import Subscription, owner_of_subscription
 from forebay.builder.graph import Flow, History, Kind, Made, Node, S
 from forebay.builder.read_back import receiving
@@ -53,7 +53,7 @@ class CompiledSubTopology(Processor[Any, Any]):
                 self._children.setdefault(parent, []).append((node, side))
         self._deferred = deferred(self.nodes, self._children)
         self._deferrals: dict[Node, Deferral] = {}
-        self._reached = reached(self.nodes, self._children, frozenset().union(*self._deferred.values()))
+        self._joins = joins_behind(self.nodes, self._children, frozenset().union(*self._deferred.values()))
         self._behind: dict[Flow, tuple[Deferral, ...]] = {}
         """Joins that wait for their sides, by the flow whose elements come to them."""
         self._made: dict[Node, Made] = {}
@@ -100,7 +100,7 @@ class CompiledSubTopology(Processor[Any, Any]):
         if node.kind in (Kind.SINK, Kind.REPARTITION):
             return _nowhere
         out = self._fan_out(node)
-        self._behind[out] = tuple(self._deferrals[join] for join in self._reached[node])
+        self._behind[out] = tuple(self._deferrals[join] for join in self._joins[node])
         if node.make is not None:
             made = node.make(self, out)
             if any(node in joins for joins in self._deferred.values()):
@@ -173,9 +173,7 @@ class CompiledSubTopology(Processor[Any, Any]):
         """Return whether a node after this table asks for old values."""
         return any(child.asks_old for child, _ in self._children.get(node, ()))
 
-    def after_record(
-        self, out: Flow, timer: Timer, action: Callable[[Context[Any]], None], ctx: Context[Any]
-    ) -> bool:
+    def after_record(self, out: Flow, timer: Timer, action: Callable[[Context[Any]], None], ctx: Context[Any]) -> bool:
         """Have an action that passes elements to `out` follow the record; return False if it can be done now.
 
         It follows the record for which a timer fires, and a record for the rest of which a join behind `out` waits.

@@ -159,7 +159,7 @@ def deferred(
     return found
 
 
-def reached(
+def joins_behind(
     nodes: Sequence[Node], children: Mapping[Node, Sequence[tuple[Node, int]]], joins: Collection[Node]
 ) -> dict[Node, frozenset[Node]]:
     """Return, for each node, those of the joins that its elements come to."""

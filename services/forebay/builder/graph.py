@@ -100,9 +100,7 @@ class Bound(Protocol):
         """Return whether a node after this table asks for old values."""
         ...
 
-    def after_record(
-        self, out: Flow, timer: Timer, action: Callable[[Context[Any]], None], ctx: Context[Any]
-    ) -> bool:
+    def after_record(self, out: Flow, timer: Timer, action: Callable[[Context[Any]], None], ctx: Context[Any]) -> bool:
         """Have an action that passes elements to `out` follow the record; return False if it can be done now."""
         ...
 

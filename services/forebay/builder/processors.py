@@ -12,7 +12,7 @@ from forebay.builder.keys import reader_of_rows, writer_of_rows
 from forebay.formats import Format
 from forebay.operators.table import Change
 from forebay.processor.api import AnyProcessor, Context, Processor, Timer
-from forebay.processor.declared import declared_stores, missing_methods
+from forebay.processor.declared import NoNewInstance, declared_stores, new_instance
 from forebay.stores.binding import Store
 from forebay.stores.timestamped import TimestampedKeyValueStore
 from forebay.stores.upgrade import described
@@ -151,32 +151,11 @@ P = TypeVar("P", AnyProcessor, ValueTransformer[Any, Any, Any])
 
 
 def _tried(make: Any, wanted: type[Any], what: str) -> Any:
-    """Return what `make` makes. Raises TopologyError if that is no `wanted`, or the same object in each call.
-
-    `make` is called twice to compare the results, as Kafka Streams does with its suppliers.
-    """
-    kind, wanted_name = type(make).__name__, wanted.__name__
-    if isinstance(make, wanted):
-        raise TopologyError(
-            f"{what}: one {kind} can't serve all tasks: give what makes one for each, the class {kind} or a function"
-        )
-    missing = missing_methods(make)
-    if missing:
-        raise TopologyError(f"{what}: {make.__name__} of {make.__module__} lacks {missing}: define it there")
-    made = make() if callable(make) else make
-    if not isinstance(made, wanted):
-        raise TopologyError(
-            f"{what}: {made!r:.80} is no {wanted_name}: give a class that is derived from {wanted_name}, or a function "
-            "that makes one"
-        )
-    # Each task binds its own stores to its instance, so a shared instance would write into another task's stores.
-    if make() is made:
-        kind = type(made).__name__
-        raise TopologyError(
-            f"{what}: the function returns the same {kind} each time it is called, but each task needs its own: create "
-            f"the {kind} inside the function, or give the class"
-        )
-    return made
+    """Return what `make` makes. Raises TopologyError if that is no `wanted`, or the same object in each call."""
+    try:
+        return new_instance(make, wanted)
+    except NoNewInstance as error:
+        raise TopologyError(f"{what}: {error}") from None
 
 
 def _bound(bound: Bound, made: P, key: Format[Any]) -> P:

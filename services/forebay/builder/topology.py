@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from operator import attrgetter
 from typing import Any, TypeVar, overload
 
 from forebay.builder import rows
-from forebay.builder.built import BuiltTopology
+from forebay.builder.built import BuiltLogic, BuiltTopology
 from forebay.builder.components import Component
 from forebay.builder.graph import Graph, Kind, Node, TopologyError
 from forebay.builder.shown import Shown
@@ -272,11 +271,11 @@ def _matched(
         inputs=_records(sources),
         outputs=_records(sinks),
         settings=settings,
-        processor=partial(built.processor, 0),
+        processor=BuiltLogic(built, 0),
         tables=frozenset(topic for node in sources if node.is_table for topic in node.topics),
         table_outputs=_outputs_where(sinks, lambda node: node.gives_rows and _caching(node) is not False),
         cached_outputs=_outputs_where(sinks, lambda node: node.gives_rows and _caching(node) is True),
-        graph=tuple(_sub_topology(part, partial(built.processor, number)) for number, part in enumerate(parts)),
+        graph=tuple(_sub_topology(part, BuiltLogic(built, number)) for number, part in enumerate(parts)),
         formats=written_formats(graph.nodes),
         read_formats=read_formats(graph.nodes),
         patterns={node.pattern: contract_of(node.value) for node in sources if node.pattern},

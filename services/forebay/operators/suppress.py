@@ -128,7 +128,9 @@ class Suppress(Generic[V]):
         self._is_limited = max_records is not None or max_bytes is not None
         self._when_full = when_full
 
-    def process(self, key: str, window: Window | None, value: V | None, timestamp: int, now: int) -> list[Suppressed[V]]:
+    def process(
+        self, key: str, window: Window | None, value: V | None, timestamp: int, now: int
+    ) -> list[Suppressed[V]]:
         """Buffer one update; return what is let through at closing time `now` (ms). Raises BufferFull."""
         self.put(key, window, value, timestamp, now)
         return self.release(now)

@@ -31,6 +31,38 @@ def missing_methods(make: object) -> str:
     return ", ".join(f"{name}()" for name in sorted(getattr(make, "__abstractmethods__", ())))
 
 
+class NoNewInstance(ValueError):
+    """A function or class does not make a new processor in each call; the message says what to write."""
+
+
+def new_instance(make: Any, wanted: type[Any], *arguments: object) -> Any:
+    """Return what `make` makes of the arguments. Raises NoNewInstance: it is no `wanted`, or the same in each call.
+
+    A function is called twice to compare the results, as Kafka Streams does with its suppliers: each task binds its own
+    stores to its instance, so a shared instance would write into another task's stores.
+    """
+    kind, name = type(make).__name__, wanted.__name__
+    if isinstance(make, wanted):
+        raise NoNewInstance(
+            f"one {kind} can't serve all tasks: give what makes one for each, the class {kind} or a function"
+        )
+    missing = missing_methods(make)
+    if missing:
+        raise NoNewInstance(f"{make.__name__} of {make.__module__} lacks {missing}: define it there")
+    instance = make(*arguments) if callable(make) else make
+    if not isinstance(instance, wanted):
+        raise NoNewInstance(
+            f"{instance!r:.80} is no {name}: give a class that is derived from {name}, or a function that makes one"
+        )
+    if make(*arguments) is instance:
+        kind = type(instance).__name__
+        raise NoNewInstance(
+            f"the function returns the same {kind} each time it is called, but each task needs its own: create "
+            f"the {kind} inside the function, or give the class"
+        )
+    return instance
+
+
 def bind_stores(processor: AnyProcessor, codecs: Codecs, lent: TaskStores) -> list[Store[Any]]:
     """Give a processor its stores in the place of what it declares, and return them."""
     bound = {

@@ -11,7 +11,7 @@ from forebay.builder import Topology, job
 from forebay.builder.shown import NoSettings
 from forebay.catalog import Service, find_service
 from forebay.formats import key_writer
-from forebay.job import Job, load_job
+from forebay.job import Job, NewInEachCall, load_job
 from forebay.limits import TaskLimits
 from forebay.names import matching
 from forebay.processor.api import AnyProcessor
@@ -33,7 +33,7 @@ from forebay.wiring import Contract
 What = str | Service | Job | Topology | AnyProcessor
 
 
-def _job_of(what: What, codecs: Codecs | None) -> Job:
+def _job_of(what: What, codecs: Codecs | None, tasks: int) -> Job:
     if isinstance(what, str):
         return load_job(find_service(what).job)
     if isinstance(what, Service):
@@ -44,8 +44,21 @@ def _job_of(what: What, codecs: Codecs | None) -> Job:
         return what
     if codecs is None:
         raise TypeError(f"{type(what).__name__} is a processor: give its codecs=, or a topology or a job it is in")
+    if tasks > 1:
+        kind = type(what).__name__
+        raise ValueError(f"one {kind} can't serve {tasks} tasks: give a topology or a job that makes a {kind} for each")
     inputs, outputs = dict.fromkeys(codecs.inputs, object), dict.fromkeys(codecs.outputs, object)
-    return Job(inputs, outputs, NoSettings, lambda _: what, tables=codecs.tables)
+    return Job(inputs, outputs, NoSettings, _Given(what), tables=codecs.tables)
+
+
+class _Given(NewInEachCall):
+    """Gives the processor that a test made."""
+
+    def __init__(self, processor: AnyProcessor) -> None:
+        self._processor = processor
+
+    def __call__(self, _settings: object) -> AnyProcessor:
+        return self._processor
 
 
 def _contracts_of(what: What) -> Contract:
@@ -97,7 +110,7 @@ class TestDriver:
         **engine: Any,
     ) -> None:
         connect_nowhere()
-        self._job, self._name = _job_of(what, codecs), what if isinstance(what, str) else "driven"
+        self._job, self._name = _job_of(what, codecs, tasks), what if isinstance(what, str) else "driven"
         self._partitions = partitions or tasks
         self._tasks = tasks
         self._raises = raise_errors
