@@ -221,9 +221,27 @@ PLAIN: dict[str, tuple[bytes | None, Headers]] = {
     "a result of 3 MB": (b'{"K": "a", "N": 3000000, "T": "x"}', []),
     "lists in lists": (b'{"K": "a", "N": 1, "T": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", []),
     "another type": (b'{"K": ["a"], "N": {"a": 1}, "T": 7}', []),
+    "a number of 100,000 digits": (b'{"K": "a", "N": ' + b"9" * 100_000 + b', "T": "x"}', []),
+    "a fraction of 100,000 digits": (b'{"K": "a", "N": 0.' + b"9" * 100_000 + b', "T": "x"}', []),
+    "a costly pattern": (b'{"K": "a", "N": 1, "T": "' + b"x" * 50_000 + b'"}', []),
+    "a costly lambda": (b'{"K": "a", "N": 99999, "T": ""}', []),
+    "a text of 900 kB": (b'{"K": "a", "N": 1, "T": "' + b"x" * 900_000 + b'"}', []),
+    "a repartitioned key of 600 kB": (b'{"K": "' + b"k" * 600_000 + b'", "N": 1, "T": "x"}', []),
+    "a million fields": (b"{" + b",".join(b'"%x":1' % n for n in range(90_000)) + b"}", []),
+    "an endless array": (b"[1,", []),
     "rubbish": (b"\xff{", []),
     "no bytes": (b"", []),
     "no value": (None, []),
     "a lone surrogate": (b'{"K": "\\ud800", "N": 1, "T": "x"}', []),
 }
 """Values of JSON that are sent to jobs of SQL, KSML and the DSL, with their headers."""
+
+PLAIN_KEYS: dict[str, bytes | None] = {
+    "no key": None,
+    "an empty key": b"",
+    "a key that is not UTF-8": b"\xff\xfe",
+    "a key with zero bytes": b"a\0\1\0b",
+    "a key of 400 kB": b"k" * 400 * KILOBYTE,
+    "a key of 900 kB": b"k" * 900 * KILOBYTE,
+}
+"""Keys that are sent to these jobs with a value that they can use."""

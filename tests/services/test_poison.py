@@ -7,21 +7,13 @@ from typing import Any
 
 import pytest
 
-from forebay.builder import Topology, job
 from forebay.catalog import all_services
 from forebay.job import load_job
-from forebay.ksml.compile import definitions, job_of
-from forebay.ksml.definition import definition_of
-from forebay.ksml.schemas import SchemaFiles
 from forebay.processor.messages import Headers
 from forebay.producing.base import FIXED_START_MS, Event, Options
 from forebay.producing.sources import generate, source_of
-from forebay.serde.json_format import JSON
-from forebay.sql.compile import topology_of
-from forebay.sql.program import program_of
-from forebay.sql.service import NoSettings
 from forebay.testing import TestDriver
-from tests.poisons import PLAIN, POISONS, Fate, Maker, Sent
+from tests.poisons import POISONS, Fate, Maker, Sent
 
 pytestmark = pytest.mark.long
 
@@ -106,75 +98,3 @@ def test_a_header_name_that_is_not_utf_8_stops_nobody(service: str) -> None:
     driver.pipe_bytes(b"k", b"rubbish", NOW, headers=Unnamable([("a", b"1")]))
     assert "not UTF-8" in driver.errors[0].headers["error.headers"]
     assert pipe(driver, goods(service)) == len(undisturbed(service))
-
-
-SQL = """
-CREATE STREAM s (id STRING KEY, k STRING, n BIGINT, t STRING) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON');
-CREATE STREAM o AS SELECT id, k, n, LPAD(t, CAST(n AS INT), 'x') AS t FROM s;
-CREATE TABLE sums AS SELECT k, COUNT(*) AS c, SUM(n) AS n FROM o GROUP BY k;
-"""
-KSML = """
-streams:
-  in: {topic: in, keyType: string, valueType: json}
-  o: {topic: o, keyType: string, valueType: json}
-functions:
-  padded:
-    type: valueTransformer
-    code: |
-      value["T"] = value["T"] * int(value["N"])
-    expression: value
-    resultType: json
-  key_of:
-    type: keyTransformer
-    expression: value["K"]
-    resultType: string
-pipelines:
-  main:
-    from: in
-    via:
-      - {type: transformValue, mapper: padded}
-      - {type: transformKey, mapper: key_of}
-      - {type: repartition, name: moved}
-    to: o
-"""
-
-
-def sql_job() -> TestDriver:
-    program = program_of(SQL, "poison.sql")
-    return TestDriver(job(NoSettings, lambda _: topology_of(program)), tasks=2, clock=NOW)
-
-
-def ksml_job() -> TestDriver:
-    made = definitions([definition_of(KSML, "poison.yaml")], SchemaFiles([]))
-    return TestDriver(job_of(made), tasks=2, clock=NOW)
-
-
-def dsl_job() -> TestDriver:
-    topology = Topology()
-    rows = topology.stream("in", JSON)
-    many = rows.flat_map_values(lambda _, row: [row["T"]] * int(row["N"]), str)
-    moved = many.select_key(lambda _, text: text, str).repartition("moved")
-    moved.group_by_key().count(store="counts").to_stream().to("o")
-    return TestDriver(topology, tasks=2, clock=NOW, max_output_bytes=1_000_000)
-
-
-JOBS = {"SQL": sql_job, "KSML": ksml_job, "DSL": dsl_job}
-
-
-@pytest.mark.parametrize("kind", JOBS)
-@pytest.mark.parametrize("name", PLAIN)
-def test_jobs_with_a_repartition_process_what_comes_next(kind: str, name: str) -> None:
-    value, headers = PLAIN[name]
-    driver, undisturbed = JOBS[kind](), JOBS[kind]()
-    for each in (driver, undisturbed):
-        for number in range(6):
-            each.pipe_bytes(b"k", b'{"K": "a", "N": 1, "T": "x"}', NOW + number, "in")
-            if each is driver and number == 2:
-                each.pipe_bytes(b"k", value, NOW + number, "in", headers)
-    assert undisturbed.errors == []
-    assert len(driver.errors) <= 1
-    if driver.errors:
-        assert driver.errors[0].headers["error.message"]
-        assert driver.outputs == undisturbed.outputs
-    else:
-        assert len(driver.outputs) >= len(undisturbed.outputs)
