@@ -10,9 +10,10 @@ LABEL org.opencontainers.image.base.name=${BASE}
 RUN --mount=type=cache,target=/var/cache/apt,sharing=locked --mount=type=cache,target=/var/lib/apt,sharing=locked \
     rm -f /etc/apt/apt.conf.d/docker-clean \
  && apt-get update -qq \
- && apt-get install -y -qq --no-install-recommends ca-certificates libstdc++6 python3 >/dev/null \
+ && apt-get install -y -qq --no-install-recommends ca-certificates libnss-wrapper libstdc++6 python3 >/dev/null \
  && groupadd --gid 10001 forebay \
  && useradd --uid 10001 --gid 10001 --home-dir /tmp --no-create-home --shell /usr/sbin/nologin forebay
+COPY docker/entrypoint /usr/local/bin/entrypoint
 ENV JAVA_HOME=/opt/java PATH=/opt/forebay/bin:/opt/java/bin:$PATH PYTHONUNBUFFERED=1
 
 # A Java 17 of the modules that Spark, Kafka and the registry load.
@@ -94,7 +95,7 @@ RUN --mount=from=sbom,source=/platform.json,target=/tmp/python.json --mount=sour
     /opt/forebay/bin/python /tmp/sbom.py /tmp/python.json /usr/share/sbom/image.cdx.json /opt/platform
 ENV M2_REPO=/opt/platform/m2 XDG_CACHE_HOME=/opt/platform/cache
 USER 10001:10001
-ENTRYPOINT ["forebay"]
+ENTRYPOINT ["entrypoint"]
 CMD ["--help"]
 
 FROM base AS forebay
@@ -109,5 +110,5 @@ RUN --mount=from=sbom,source=/forebay.json,target=/tmp/python.json --mount=sourc
 # Spark's classes as the JVM maps them: drivers and executors start with half the work.
 RUN --mount=type=tmpfs,target=/tmp python -m forebay.runtime.class_archive
 USER 10001:10001
-ENTRYPOINT ["forebay"]
+ENTRYPOINT ["entrypoint"]
 CMD ["--help"]

@@ -44,6 +44,13 @@ def test_it_joins_the_driver_it_is_told() -> None:
     )
 
 
+def test_an_ipv6_address_is_in_brackets_and_the_jvm_opens_such_sockets() -> None:
+    command = java_command("demo-driver.here.svc", "demo-executor", "fd00::7", "demo-executor-0", "640m", {})
+    options = dict(pairwise(command))
+    assert options["--hostname"] == options["--bind-address"] == "[fd00::7]"
+    assert "-Djava.net.preferIPv4Stack=false" in command
+
+
 def test_a_pod_without_its_name_is_told_what_to_set(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

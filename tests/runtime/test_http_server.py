@@ -158,6 +158,27 @@ def test_a_port_that_is_taken_is_told(start: Start) -> None:
         HttpServer(fine, HOST, server.port)
 
 
+@pytest.mark.parametrize("client", ["127.0.0.1", "::1"])
+def test_the_address_of_all_takes_ipv4_and_ipv6(client: str) -> None:
+    server = HttpServer(fine, "::", 0)
+    try:
+        connection = http.client.HTTPConnection(client, server.port, timeout=30)
+        connection.request("GET", "/", headers={"Host": "localhost"})
+        assert connection.getresponse().read() == b"fine\n"
+        connection.close()
+    finally:
+        server.close()
+
+
+def test_the_address_of_all_is_ipv4_s_without_ipv6(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "has_dualstack_ipv6", lambda: False)
+    server = HttpServer(fine, "::", 0)
+    try:
+        socket.create_connection((HOST, server.port), 30).close()
+    finally:
+        server.close()
+
+
 def test_requests_are_answered_over_tls(tmp_path: Path) -> None:
     made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
     files = ["-keyout", str(tmp_path / "key.pem"), "-out", str(tmp_path / "certificate.pem")]

@@ -9,11 +9,7 @@
 apiVersion: v1
 kind: ServiceAccount
 metadata:
-  {{- include "forebay.metadata" (list . "access" (include "forebay.serviceAccount" .)) | nindent 2 }}
-  {{- with .Values.serviceAccount.annotations }}
-  annotations:
-    {{- toYaml . | nindent 4 }}
-  {{- end }}
+  {{- include "forebay.metadata" (list . "access" (include "forebay.serviceAccount" .) .Values.serviceAccount.annotations) | nindent 2 }}
 automountServiceAccountToken: false
 {{- end -}}
 {{- end -}}
@@ -29,8 +25,7 @@ automountServiceAccountToken: false
 apiVersion: v1
 kind: Secret
 metadata:
-  {{- include "forebay.metadata" . | nindent 2 }}
-  annotations:
-    kubernetes.io/service-account.name: {{ include "forebay.secrets.account" (index . 0) }}
+  {{- $account := dict "kubernetes.io/service-account.name" (include "forebay.secrets.account" (index . 0)) }}
+  {{- include "forebay.metadata" (append . $account) | nindent 2 }}
 type: kubernetes.io/service-account-token
 {{- end -}}

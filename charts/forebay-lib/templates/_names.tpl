@@ -30,6 +30,9 @@ app.kubernetes.io/part-of: forebay
 app.kubernetes.io/version: {{ $root.Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ $root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace "+" "_" }}
+{{- with merge (dict) ($root.Values.commonLabels | default dict) (($root.Values.global).commonLabels | default dict) }}
+{{ toYaml . }}
+{{- end }}
 {{- end -}}
 
 {{/* A pod's labels: none that a new version of the chart changes. */}}
@@ -38,9 +41,17 @@ helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace 
 app.kubernetes.io/part-of: forebay
 {{- end -}}
 
+{{/* Arguments: list of context, component, name and, optionally, annotations. */}}
 {{- define "forebay.metadata" -}}
+{{- $root := index . 0 -}}
+{{- $own := dict -}}
+{{- if gt (len .) 3 }}{{ $own = index . 3 }}{{ end -}}
 name: {{ index . 2 }}
-namespace: {{ (index . 0).Release.Namespace }}
+namespace: {{ $root.Release.Namespace }}
+{{- with merge (dict) $own ($root.Values.commonAnnotations | default dict) (($root.Values.global).commonAnnotations | default dict) }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 labels:
   {{- include "forebay.labels" . | nindent 2 }}
 {{- end -}}

@@ -4,7 +4,7 @@
      any other name can't be named in a NetworkPolicy: its port alone counts. Gives a list of peers, none for anybody. */}}
 {{- define "forebay.network.peers" -}}
 {{- $name := splitList "." . -}}
-{{- if eq (len $name) 1 }}
+{{- if and (eq (len $name) 1) (not (contains ":" .)) }}
 - podSelector: {}
 {{- else if regexMatch "\\.svc(\\.|$)" . }}
 - namespaceSelector:
@@ -12,6 +12,8 @@
       kubernetes.io/metadata.name: {{ regexReplaceAll "^.*?([^.]+)\\.svc(\\..*)?$" . "${1}" }}
 {{- else if regexMatch "^[0-9.]+$" . }}
 - ipBlock: {cidr: {{ . }}/32}
+{{- else if contains ":" . }}
+- ipBlock: {cidr: "{{ . | trimPrefix "[" | trimSuffix "]" }}/128"}
 {{- end }}
 {{- end -}}
 

@@ -1,24 +1,24 @@
 {{/* What all pods have in common; it passes the Restricted Pod Security Standard. */}}
 
+{{/* OpenShift assigns each namespace its own range of ids, and refuses pods that ask for others. */}}
 {{- define "forebay.podSecurity" -}}
+{{- $context := .Values.podSecurityContext -}}
+{{- if .Capabilities.APIVersions.Has "security.openshift.io/v1" -}}
+{{- $context = omit $context "runAsUser" "runAsGroup" "fsGroup" -}}
+{{- end -}}
+{{- with $context }}
 securityContext:
-  runAsNonRoot: true
-  runAsUser: 10001
-  runAsGroup: 10001
-  fsGroup: 10001
-  fsGroupChangePolicy: OnRootMismatch
-  seccompProfile:
-    type: RuntimeDefault
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end -}}
 
 {{- define "forebay.containerSecurity" -}}
 {{- /* What a container says last, the cause and the remedy, is what `kubectl describe` shows. */ -}}
 terminationMessagePolicy: FallbackToLogsOnError
+{{- with .Values.securityContext }}
 securityContext:
-  allowPrivilegeEscalation: false
-  readOnlyRootFilesystem: true
-  capabilities:
-    drop: [ALL]
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end -}}
 
 {{- define "forebay.env" -}}
@@ -47,7 +47,11 @@ env:
   {{- range $name, $value := .Values.env }}
   {{- if not (and $ksml (eq $name "FOREBAY_SERVICES")) }}
   - name: {{ $name }}
+    {{- if kindIs "map" $value }}
+    {{- toYaml $value | nindent 4 }}
+    {{- else }}
     value: {{ $value | toString | quote }}
+    {{- end }}
   {{- end }}
   {{- end }}
   {{- with $ksml }}
@@ -87,6 +91,9 @@ volumeMounts:
     mountPath: {{ include "forebay.ksml.folder" . }}
     readOnly: true
   {{- end }}
+  {{- with .Values.extraVolumeMounts }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
 {{- end -}}
 
 {{- define "forebay.volumes" -}}
@@ -103,6 +110,9 @@ volumes:
   - name: ksml
     configMap:
       name: {{ include "forebay.ksml.name" . }}
+  {{- end }}
+  {{- with .Values.extraVolumes }}
+  {{- toYaml . | nindent 2 }}
   {{- end }}
 {{- end -}}
 

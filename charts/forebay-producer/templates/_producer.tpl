@@ -32,6 +32,9 @@ spec:
   initContainers:
     {{- $wait := list "wait" (printf "--topic=%s" (.Values.topicName | default (include "forebay.producer.topic" .))) -}}
     {{- include "forebay.preparation.step" (list . "wait" $wait) | nindent 4 }}
+    {{- with .Values.extraInitContainers }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
   containers:
     - name: producer
       {{- include "forebay.image" . | nindent 6 }}
@@ -62,5 +65,8 @@ spec:
       resources:
         {{- toYaml .Values.resources | nindent 8 }}
       {{- include "forebay.mounts" . | nindent 6 }}
+    {{- with .Values.extraContainers }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
   {{- include "forebay.volumes" . | nindent 2 }}
 {{- end -}}

@@ -6,7 +6,7 @@
 {{- $args := list (include "forebay.service" .) "--application" (include "forebay.application" .)
     "--executors" (include "forebay.executors" .) "--driver-host" (include "forebay.driver.host" .)
     "--checkpoint" $checkpoint "--memory" .Values.driver.memory "--tasks" (toString .Values.tasks)
-    "--http-host" "0.0.0.0" "--http-port" "8080" "--log-format" .Values.logFormat -}}
+    "--http-host" "::" "--http-port" "8080" "--log-format" .Values.logFormat -}}
 {{- with include "forebay.spark.secret.option" . }}
 {{- $args = append $args . -}}
 {{- end }}
@@ -104,5 +104,8 @@ resources:
   {{- $create = append $create (printf "--topic=%s=%s" $name $topic) -}}
   {{- end }}
   {{- include "forebay.preparation.step" (list . "topics" $create) | nindent 0 }}
+  {{- end }}
+  {{- with .Values.extraInitContainers }}
+  {{- toYaml . | nindent 0 }}
   {{- end }}
 {{- end -}}

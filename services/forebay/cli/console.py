@@ -66,7 +66,7 @@ Examples:
     help="Application id of a job. Default: its service's name.",
 )
 @topics_option
-@click.option("--http-host", default="127.0.0.1", help="Address to serve on; 0.0.0.0 for all.")
+@click.option("--http-host", default="127.0.0.1", help="Address to serve on; 0.0.0.0 for all, :: with IPv6.")
 @click.option(
     "--http-port", type=click.IntRange(0, 65535), default=CONSOLE_PORT, help="Port to serve on; 0: a free one."
 )

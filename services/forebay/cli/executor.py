@@ -17,6 +17,7 @@ import click
 
 from forebay.cli.options import spark_secret_option
 from forebay.flags import Flag
+from forebay.runtime.addresses import host_of, stack_option
 from forebay.runtime.kubernetes import EXECUTOR_SLOTS
 from forebay.runtime.outliving import LEAVE, allow_outliving, left_behind
 from forebay.runtime.rpc_secret import ENCRYPTED, executor_environment
@@ -58,7 +59,6 @@ _LEAN = (
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
     "-XX:+ExitOnOutOfMemoryError",
-    "-Djava.net.preferIPv4Stack=true",
 )
 
 
@@ -84,13 +84,14 @@ def java_command(
         *(f"--add-opens={package}=ALL-UNNAMED" for package in OPENED),
         *PROPERTIES,
         *_LEAN,
+        stack_option(address),
         *archive_options(),
         f"-Dlog4j2.configurationFile={log4j2.as_uri()}",
         *(f"-D{name}={value}" for name, value in {"spark.driver.port": DRIVER_PORT, **settings}.items()),
         *("-cp", class_path(spark), _BACKEND),
         *("--driver-url", f"spark://CoarseGrainedScheduler@{driver}:{DRIVER_PORT}"),
         *("--executor-id", "EXECID"),
-        *("--hostname", address, "--bind-address", address),
+        *("--hostname", host_of(address), "--bind-address", host_of(address)),
         *("--cores", str(EXECUTOR_SLOTS)),
         *("--app-id", application),
         *("--resourceProfileId", "0"),

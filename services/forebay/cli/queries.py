@@ -72,7 +72,7 @@ Examples:
 @connection_options
 @following_options
 @click.option("--every-ms", type=click.IntRange(10), default=100, help="How often the stores are brought up to date.")
-@click.option("--http-host", default="127.0.0.1", help="Address to serve on; 0.0.0.0 for all.")
+@click.option("--http-host", default="127.0.0.1", help="Address to serve on; 0.0.0.0 for all, :: with IPv6.")
 @click.option("--http-port", type=click.IntRange(0, 65535), default=7070, help="Port to serve on; 0: a free one.")
 @click.option(
     "--token-file",

@@ -303,12 +303,16 @@ class HttpServer:
 
 
 def _listening(host: str, port: int) -> socket.socket:
+    if host == "::" and not socket.has_dualstack_ipv6():
+        host = "0.0.0.0"
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sends at once (TCP_NODELAY) only on sockets that say they are TCP's: else each answer's body would wait
     # 40 ms for the client's delayed acknowledgement of its head.
     made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if host == "::":
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         made.bind((host, port))
         made.listen(128)
     except OSError as error:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from forebay.runtime.addresses import host_of
 from forebay.runtime.rpc_secret import driver_settings
 
 DRIVER_PORT = 7078
@@ -71,7 +72,7 @@ class ExecutorPods:
             "spark.kubernetes.executor.deleteOnTermination": "false",
             "spark.kubernetes.executor.disableConfigMap": "true",
             "spark.driver.host": self.driver_host,
-            "spark.driver.bindAddress": os.environ.get("SPARK_LOCAL_IP", "0.0.0.0"),
+            "spark.driver.bindAddress": host_of(os.environ.get("SPARK_LOCAL_IP", "0.0.0.0")),
             "spark.driver.port": str(DRIVER_PORT),
             "spark.driver.blockManager.port": str(BLOCK_MANAGER_PORT),
             "spark.blockManager.port": str(BLOCK_MANAGER_PORT),

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import NumpyArrayConverter, NumpyScalarConverter
 
 from forebay.private import UMASK
+from forebay.runtime.addresses import stack_option
 from forebay.runtime.jvm import start_jvm, without_secrets
 from forebay.runtime.kubernetes import ExecutorPods
 from forebay.runtime.own_workers import JOBS
@@ -57,10 +58,7 @@ _LOG4J = Path(__file__).with_name("log4j2.properties")
 _COLLECTOR = "-XX:+UseSerialGC"
 _MEMORY = re.compile(r"\d+[kmgt]", re.IGNORECASE)
 _ANY_COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
-_JVM_OPTIONS = (
-    f"{_COLLECTOR} -XX:TieredStopAtLevel=1 -XX:MetaspaceSize=96m -Djava.net.preferIPv4Stack=true "
-    "-Djdk.lang.Process.launchMechanism=VFORK"
-)
+_JVM_OPTIONS = f"{_COLLECTOR} -XX:TieredStopAtLevel=1 -XX:MetaspaceSize=96m -Djdk.lang.Process.launchMechanism=VFORK"
 """Classes take 80 MB: with less the JVM would collect all of its heap, twice in a start, to see what it can unload."""
 
 
@@ -160,9 +158,9 @@ def _common_settings(options: SparkOptions, java_options: str = "") -> dict[str,
     if not _MEMORY.fullmatch(options.memory):
         raise RefusedSetting(f"memory {options.memory!r} is refused: give a number with k, m, g or t, such as 1g")
     choose_python(os.environ)
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    stack = stack_option(os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1"))
     archive = " ".join(f'"{option}"' for option in archive_options())
-    java = f"{_JVM_OPTIONS} -Dlog4j2.configurationFile={_LOG4J.as_uri()} {java_options or archive}".rstrip()
+    java = f"{_JVM_OPTIONS} {stack} -Dlog4j2.configurationFile={_LOG4J.as_uri()} {java_options or archive}".rstrip()
     return {
         "spark.master": options.master,
         "spark.driver.memory": options.memory,
