@@ -31,6 +31,8 @@ CREATE STREAM readings (sensor VARCHAR KEY, area VARCHAR, reading DOUBLE)
 CREATE STREAM movie_ticket_sales (title VARCHAR, sale_ts VARCHAR, ticket_total_value INT)
   WITH (KAFKA_TOPIC='sql_movie_ticket_sales', PARTITIONS=2, VALUE_FORMAT='JSON');
 CREATE TABLE avg_readings AS SELECT sensor, AVG(reading) AS avg FROM readings GROUP BY sensor EMIT CHANGES;
+CREATE TABLE products AS SELECT sensor, PRODUCT(reading) AS product, LATEST_BY_OFFSET(SHOUT(area)) AS area FROM readings
+  GROUP BY sensor;
 CREATE TABLE part_avg AS SELECT area, AVG(reading) AS avg FROM readings GROUP BY area EMIT CHANGES;
 CREATE TABLE movie_tickets_sold AS SELECT title, COUNT(*) AS tickets_sold FROM movie_ticket_sales
   GROUP BY title EMIT CHANGES;
@@ -44,6 +46,26 @@ INSERT INTO prices (title, price, ROWTIME) VALUES ('Die Hard', 9, 1);
 CREATE TABLE sold (title VARCHAR PRIMARY KEY, tickets_sold BIGINT)
   WITH (KAFKA_TOPIC='MOVIE_TICKETS_SOLD', VALUE_FORMAT='JSON');
 CREATE TABLE priced AS SELECT sold.title, tickets_sold, price FROM sold LEFT JOIN prices ON sold.title = prices.title;
+"""
+FUNCTIONS = """
+from forebay.sql.extension import aggregate_function, scalar_function
+
+
+@scalar_function
+def shout(text: str) -> str:
+    return text.upper() + "!"
+
+
+@aggregate_function
+class Product:
+    def initialize(self) -> float:
+        return 1.0
+
+    def aggregate(self, state: float, value: float) -> float:
+        return state * value
+
+    def merge(self, one: float, other: float) -> float:
+        return one * other
 """
 CLICK = {"type": "record", "name": "Click", "fields": [{"name": "page", "type": "string"}]}
 CLICKS = [(1, "home"), (2, "home"), (1, "cart")]
@@ -69,6 +91,14 @@ def settled(url: str, sql: str, wanted: list[dict[str, Any]], seconds: float) ->
     while (found := rows(url, sql)) != wanted:
         assert time.monotonic() < deadline, f"{sql} gives {found}, not {wanted}"
         time.sleep(0.05)
+
+
+def write(folder: Path) -> list[str]:
+    """Write the statements and their functions; give the options that name them."""
+    file, functions = folder / "first-bar.sql", folder / "functions.py"
+    file.write_text(STATEMENTS)
+    functions.write_text(FUNCTIONS)
+    return ["-f", str(file), "--functions", str(functions)]
 
 
 def send(settings: KafkaSettings, key: int, click: int) -> None:
@@ -101,15 +131,14 @@ def test_a_file_runs_as_a_job_and_is_queried(platform: Platform, tmp_path: Path)
         registry.register(f"sql_clicks-{part}", Schema(json.dumps(schema))).schema_id
         for part, schema in (("key", {"type": "long"}), ("value", CLICK))
     )
-    file = tmp_path / "first-bar.sql"
-    file.write_text(STATEMENTS)
+    files = write(tmp_path)
     broker = ["--bootstrap-servers", endpoints.bootstrap_servers, "--schema-registry-url", endpoints.registry_url]
     environment = {"FOREBAY_HOME": str(tmp_path)}
-    job = JobProcess(["-f", str(file), "--run", *broker], tmp_path / "job.log", environment, "sql")
+    job = JobProcess([*files, "--run", *broker], tmp_path / "job.log", environment, "sql")
     processes = [job]
     try:
         job.until(lambda: bool(job.messages()), "its topics are there")
-        arguments = ["-f", str(file), "--serve", *broker, "--http-port", "0", "--every-ms", "20"]
+        arguments = [*files, "--serve", *broker, "--http-port", "0", "--every-ms", "20"]
         server = JobProcess(arguments, tmp_path / "server.log", environment, "sql")
         processes.append(server)
         server.until(lambda: server.http("/readyz")[0] == 200 if "http://" in server.text() else False, "it is ready")
@@ -130,6 +159,8 @@ def test_a_file_runs_as_a_job_and_is_queried(platform: Platform, tmp_path: Path)
         settled(url, sold, [{"TITLE": "Die Hard", "TICKETS_SOLD": 3}], 60)
         read_back = "SELECT tickets_sold, price FROM priced WHERE sold_title = 'Die Hard';"
         settled(url, read_back, [{"TICKETS_SOLD": 3, "PRICE": 9}], 60)
+        own = "SELECT product, SHOUT(area) AS area FROM products WHERE sensor = 'sensor-1';"
+        settled(url, own, [{"PRODUCT": 4_140.0, "AREA": "HALL!!"}], 60)
         insert = "INSERT INTO prices (title, price) VALUES ('Die Hard', 11);"
         assert rows(url, insert) == [{"topic": "sql_prices", "records": 1}]
         settled(url, read_back, [{"TICKETS_SOLD": 3, "PRICE": 11}], 60)

@@ -10,11 +10,14 @@ import pytest
 from forebay.sql.aggregates.loaded import AGGREGATES
 from forebay.sql.compile import topology_of
 from forebay.sql.errors import SqlError
-from forebay.sql.exploding import NAMES
+from forebay.sql.exploding import TABLE_FUNCTIONS
+from forebay.sql.extension.declaring import DECLARED, remove
+from forebay.sql.extension.loading import load_file
 from forebay.sql.functions import loaded
 from forebay.sql.functions.registry import SIGNATURES, SPECIAL
 from forebay.sql.program import program_of
 from forebay.sql.reading import reading_of
+from tests.sql.driven import Driven
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sql.md").read_text()
 BLOCKS = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
@@ -45,7 +48,23 @@ def test_the_error_of_the_page_is_what_is_told() -> None:
 def test_the_functions_of_the_page_exist() -> None:
     assert loaded.MODULES
     listed = PAGE[PAGE.index("## Aggregates") : PAGE.index("Expressions become Python")]
-    known = {*SIGNATURES, *SPECIAL, *AGGREGATES, *NAMES}
+    known = {*SIGNATURES, *SPECIAL, *AGGREGATES, *TABLE_FUNCTIONS}
     for name in re.findall(r"`([A-Z_]+(?:\.\.\.)?)`", listed):
         plain = name.removesuffix("...")
         assert plain in known or any(each.startswith(plain) for each in known), name
+
+
+def test_the_functions_in_python_of_the_page_are_called(tmp_path: Path) -> None:
+    file = tmp_path / "functions.py"
+    file.write_text(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[0])
+    load_file(file)
+    try:
+        driven = Driven(BLOCKS[-1])
+        assert driven.send("guests", "k", {"NAME": "Ada King", "SHARE": 0.5}) == [
+            ("k", ("AK", "Ada"), 0),
+            ("k", ("AK", "King"), 0),
+            ("k", (0.5,), 0),
+        ]
+    finally:
+        for name in list(DECLARED):
+            remove(name)

@@ -18,6 +18,7 @@ from forebay.serde.resolver import RegistryUnavailable
 from forebay.serde.subjects import connect_when_asked
 from forebay.sql.describing import described
 from forebay.sql.errors import SqlError
+from forebay.sql.extension.loading import VARIABLE as FUNCTIONS
 from forebay.sql.program import program_of_statements
 from forebay.sql.schemas.lookup import Kept
 from forebay.sql.service import MODULE, VARIABLE, name_of, runnable, statements_of
@@ -43,6 +44,12 @@ Options that --run or --serve do not know go to `forebay run` or `forebay querie
 @click.option("-e", "--execute", "statement", help="One statement for the query server.")
 @click.option("--run", "runs", is_flag=True, help="Run the file's statements as a job.")
 @click.option("--serve", "serves", is_flag=True, help="Answer queries of the file's job over HTTP.")
+@click.option(
+    "--functions",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A file of functions in Python; may be repeated.",
+)
 @click.option("--format", "how", type=click.Choice(FORMATS), default="table", help="How rows are shown.")
 @click.option("--server", default="http://127.0.0.1:7070", envvar="FOREBAY_SQL_SERVER", help="Query server's URL.")
 @click.option(
@@ -57,6 +64,7 @@ def sql(
     statement: str | None,
     runs: bool,
     serves: bool,
+    functions: tuple[Path, ...],
     how: str,
     server: str,
     token_file: Path | None,
@@ -71,6 +79,8 @@ def sql(
         raise click.UsageError("--run and --serve take the statements of a file: name it with -f")
     if runs and serves:
         raise click.UsageError("--run and --serve are processes of their own: start each in a terminal")
+    if functions:
+        os.environ[FUNCTIONS] = os.pathsep.join(str(file.resolve()) for file in functions)
     connect_when_asked(lambda: _registry(connection))
     try:
         if path is not None and (runs or serves):

@@ -10,6 +10,8 @@ from forebay.sql.aggregates.loaded import AGGREGATES
 from forebay.sql.catalog import Source
 from forebay.sql.errors import SqlError
 from forebay.sql.explaining import explained
+from forebay.sql.exploding import TABLE_FUNCTIONS
+from forebay.sql.extension.declaring import DECLARED
 from forebay.sql.functions.registry import SIGNATURES, SPECIAL, similar_functions, word_of
 from forebay.sql.program import INSTEAD, Program
 from forebay.sql.syntax import Command
@@ -46,8 +48,9 @@ def _rows(program: Program, command: Command) -> Rows:
         case "SHOW", "FUNCTIONS":
             plain = [{"function": name, "kind": "scalar"} for name in {*SIGNATURES, *SPECIAL}]
             kept = [{"function": name, "kind": "aggregate"} for name in AGGREGATES]
-            more = [{"function": name, "kind": "table"} for name in ("EXPLODE", "CUBE_EXPLODE")]
-            return sorted(plain + kept + more, key=lambda row: row["function"])
+            more = [{"function": name, "kind": "table"} for name in TABLE_FUNCTIONS]
+            rows = sorted(plain + kept + more, key=lambda row: row["function"])
+            return [{**row, "description": _summary(row["function"])} for row in rows]
         case "SHOW", "TYPES":
             return [{"type": name, "is": str(kind)} for name, kind in program.catalog.types.items()]
         case "DESCRIBE FUNCTION", name:
@@ -63,11 +66,20 @@ def _rows(program: Program, command: Command) -> Rows:
 
 def _function(name: str, command: Command) -> Rows:
     """Return the ways to call a function. Raises SqlError: there is no such function."""
-    kind = "aggregate" if name in AGGREGATES else "table" if name in ("EXPLODE", "CUBE_EXPLODE") else "scalar"
+    own = DECLARED.get(name)
+    if own is not None:
+        row = {"function": own.call, "kind": own.kind, "returns": own.result}
+        return [{**row, "description": own.text, "defined": str(own.place)}]
+    kind = "aggregate" if name in AGGREGATES else "table" if name in TABLE_FUNCTIONS else "scalar"
     calls = [f"{name}({', '.join(map(word_of, each.parameters))})" for each in SIGNATURES.get(name, ())]
     if not calls and kind == "scalar" and name not in SPECIAL:
         raise SqlError(command.place, f"there is no function {name}: {similar_functions(name)}")
     return [{"function": call, "kind": kind} for call in calls or [f"{name}(...)"]]
+
+
+def _summary(name: str) -> str:
+    """Return the first line of the docstring of a function that a user declared."""
+    return DECLARED[name].text.partition("\n")[0] if name in DECLARED else ""
 
 
 def _lines(rows: Rows) -> Iterator[dict[str, Any]]:

@@ -9,7 +9,8 @@ from typing import Any
 
 from forebay.sql.aliases import Item
 from forebay.sql.errors import SqlError
-from forebay.sql.generate import Typed
+from forebay.sql.functions.registry import Special
+from forebay.sql.generate import Generator, Typed
 from forebay.sql.limits import check_items
 from forebay.sql.plan import Code, Exploded, Slot
 from forebay.sql.printed import printed
@@ -18,15 +19,13 @@ from forebay.sql.syntax import Call, Expression
 from forebay.sql.types import ArrayType
 from forebay.sql.walk import parts
 
-NAMES = ("EXPLODE", "CUBE_EXPLODE")
-
 
 def exploded(relation: Relation, items: Sequence[Item]) -> Relation:
     """Return the rows with what the table functions of a SELECT list give. Raises SqlError."""
     calls: dict[Expression, Code] = {}
     for item in items:
         for part in parts(item.expression):
-            if isinstance(part, Call) and part.name in NAMES:
+            if isinstance(part, Call) and part.name in TABLE_FUNCTIONS:
                 calls.setdefault(part, _code(relation, part))
     if not calls:
         return relation
@@ -41,15 +40,23 @@ def exploded(relation: Relation, items: Sequence[Item]) -> Relation:
 
 def _code(relation: Relation, call: Call) -> Code:
     make = relation.generator()
+    rows = TABLE_FUNCTIONS[call.name](make, call)
+    assert isinstance(rows.type, ArrayType)
+    return Code(rows.source, rows.type.item, make.namespace, printed(call))
+
+
+def _explode(make: Generator, call: Call) -> Typed:
     if len(call.arguments) != 1:
         raise SqlError(call.place, f"write {call.name}(an array)")
     array = make.of(call.arguments[0])
     if not isinstance(array.type, ArrayType):
         raise SqlError(call.place, f"{call.name} takes an ARRAY, this is {array.type}")
-    if call.name == "EXPLODE":
-        return Code(array.source, array.type.item, make.namespace, printed(call))
-    made = make.applied(f"{make.constant(cube)}({{0}})", [array], array.type)
-    return Code(made.source, array.type, make.namespace, printed(call))
+    return array
+
+
+def _cube_explode(make: Generator, call: Call) -> Typed:
+    array = _explode(make, call)
+    return make.applied(f"{make.constant(cube)}({{0}})", [array], ArrayType(array.type))
 
 
 def cube(values: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:
@@ -57,3 +64,7 @@ def cube(values: Sequence[Any]) -> tuple[tuple[Any, ...], ...]:
     check_items(2 ** sum(1 for value in values if value is not None), "CUBE_EXPLODE")
     choices = [(None,) if value is None else (None, value) for value in values]
     return tuple(product(*choices))
+
+
+TABLE_FUNCTIONS: dict[str, Special] = {"EXPLODE": _explode, "CUBE_EXPLODE": _cube_explode}
+"""Table functions by name: each returns the source of an array, whose items become rows."""

@@ -25,7 +25,7 @@ from forebay.sql.syntax import (
 )
 
 _COMPARED = ("=", "!=", "<", "<=", ">", ">=")
-_RESERVED = frozenset(
+RESERVED = frozenset(
     [
         "SELECT",
         "FROM",
@@ -190,7 +190,7 @@ def _primary(read: Reader) -> Expression:
         found = _keyword(read)
         if found is not None:
             return found
-        if token.text in _RESERVED and read.ahead().text not in (".", "("):
+        if token.text in RESERVED and read.ahead().text not in (".", "("):
             read.fail("a value")
     if token.kind == "end":
         read.fail("a value")

@@ -12,7 +12,7 @@ from forebay.sql.catalog import BOUNDS, ROWTIME, WINDOWSTART, Catalog, Named, So
 from forebay.sql.compiled import compiled
 from forebay.sql.encodings.readers import writer
 from forebay.sql.errors import SqlError
-from forebay.sql.exploding import NAMES as TABLE_FUNCTIONS
+from forebay.sql.exploding import TABLE_FUNCTIONS
 from forebay.sql.generate import Generator, Typed
 from forebay.sql.names import Sources
 from forebay.sql.plan import Code, Scan, Slot

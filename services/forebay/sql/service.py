@@ -21,6 +21,7 @@ from forebay.job import Job
 from forebay.sql.catalog import Wanted
 from forebay.sql.compile import Compiler
 from forebay.sql.errors import NOWHERE, Place, SqlError
+from forebay.sql.extension.loading import load_functions
 from forebay.sql.program import Program, program_of_statements
 from forebay.sql.schemas.inference import Lookup
 from forebay.sql.schemas.lookup import Kept, ask
@@ -40,6 +41,7 @@ class NoSettings:
 
 def statements_of(path: Path) -> list[Statement]:
     """Return the statements of a file, or of a folder's `.sql` files in order of their names. Raises SqlError."""
+    load_functions()
     files = sorted(path.glob("*.sql")) if path.is_dir() else [path]
     if not files:
         raise SqlError(Place(str(path)), "the folder has no .sql files: put the statements into one")

@@ -1,0 +1,173 @@
+"""Decorators that make Python functions and classes functions of SQL."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar, overload
+
+from forebay.sql.aggregates.loaded import AGGREGATES
+from forebay.sql.errors import Place, SqlError
+from forebay.sql.exploding import TABLE_FUNCTIONS
+from forebay.sql.expressions import RESERVED
+from forebay.sql.extension.aggregates import aggregate_of
+from forebay.sql.extension.annotations import annotations_of, result_of
+from forebay.sql.extension.calls import ScalarFunction
+from forebay.sql.extension.failures import Failures
+from forebay.sql.functions.loaded import MODULES
+from forebay.sql.functions.registry import SIGNATURES, SPECIAL
+from forebay.sql.types import ArrayType
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
+_WORDS = RESERVED | {"CAST", "CASE", "STRUCT", "MAP", "ARRAY", "NULL", "TRUE", "FALSE", "NOT", "INTERVAL"}
+_BUILT_IN = (SIGNATURES, SPECIAL, AGGREGATES, TABLE_FUNCTIONS)
+assert MODULES  # the functions of the library are declared before any other
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A function that a user declared.
+
+    Args:
+        kind: scalar, table or aggregate.
+        call: How it is called, with the types of its parameters.
+        result: The type of its result.
+        text: Its docstring.
+        place: Where it is defined.
+        identity: Module and name of the Python function, which replaces itself if it is defined again.
+    """
+
+    name: str
+    kind: str
+    call: str
+    result: str
+    text: str
+    place: Place
+    identity: tuple[str, str]
+
+
+DECLARED: dict[str, Declared] = {}
+"""The functions that users declared, by name."""
+
+
+@overload
+def scalar_function(function: F, /) -> F: ...
+@overload
+def scalar_function(*, name: str = "") -> Callable[[F], F]: ...
+def scalar_function(function: Any = None, /, *, name: str = "") -> Any:
+    """Make a Python function a scalar function of SQL, which returns one value.
+
+    Args:
+        name: Its name in SQL; by default that of the Python function, in upper case.
+
+    Raises:
+        SqlError: An annotation is missing or is no type of SQL, or the name is taken.
+    """
+    return _decorator(function, name, "scalar")
+
+
+@overload
+def table_function(function: F, /) -> F: ...
+@overload
+def table_function(*, name: str = "") -> Callable[[F], F]: ...
+def table_function(function: Any = None, /, *, name: str = "") -> Any:
+    """Make a Python function that returns or yields several values a table function of SQL: each becomes a row.
+
+    Args:
+        name: Its name in SQL; by default that of the Python function, in upper case.
+
+    Raises:
+        SqlError: As of `scalar_function`, or the result is no list and no iterator.
+    """
+    return _decorator(function, name, "table")
+
+
+@overload
+def aggregate_function(kind: F, /) -> F: ...
+@overload
+def aggregate_function(*, name: str = "") -> Callable[[F], F]: ...
+def aggregate_function(kind: Any = None, /, *, name: str = "") -> Any:
+    """Make a class an aggregate function of SQL.
+
+    The class has the methods `initialize()`, `aggregate(state, value, ...)` and `merge(one, other)`, which return a
+    state. `map(state)` returns the result, by default the state. `undo(state, value, ...)` takes a value out again;
+    with it, the function can aggregate a table. Literals behind the values of a call are passed to `__init__`.
+
+    Args:
+        name: Its name in SQL; by default that of the class, in upper case.
+
+    Raises:
+        SqlError: A method or an annotation is missing, or is no type of SQL, or the name is taken.
+    """
+    return _decorator(kind, name, "aggregate")
+
+
+def _decorator(target: Any, name: str, kind: str) -> Any:
+    def declare(given: Any) -> Any:
+        _declare(given, name, kind)
+        return given
+
+    return declare if target is None else declare(target)
+
+
+def _declare(target: Any, given: str, kind: str) -> None:
+    name, place = (given or target.__name__).upper(), place_of(target)
+    identity = (target.__module__, target.__qualname__)
+    _check_name(name, place, identity)
+    failures = Failures(name, str(place))
+    try:
+        if kind == "aggregate":
+            function = aggregate_of(target, failures)
+            AGGREGATES[name] = function.of
+            call, result = function.call(name), str(function.result.type)
+        else:
+            annotated = annotations_of(target)
+            conversion = result_of(annotated)
+            if kind == "table" and not isinstance(conversion.type, ArrayType):
+                raise TypeError("a table function returns several values: annotate it, such as -> list[str]")
+            scalar = ScalarFunction(name, target, annotated.parameters, conversion, failures)
+            (SPECIAL if kind == "scalar" else TABLE_FUNCTIONS)[name] = scalar.apply
+            shown = (
+                conversion.type.item if kind == "table" and isinstance(conversion.type, ArrayType) else conversion.type
+            )
+            call, result = scalar.call, str(shown)
+    except TypeError as error:
+        raise SqlError(place, f"the function {name} can't be called from SQL: {error}") from error
+    DECLARED[name] = Declared(name, kind, call, result, inspect.getdoc(target) or "", place, identity)
+
+
+def _check_name(name: str, place: Place, identity: tuple[str, str]) -> None:
+    """Refuse a name that SQL can't call, or that is taken; the same function may be declared again. Raises SqlError."""
+    if not _NAME.fullmatch(name):
+        raise SqlError(place, f"{name} is no name of a function: write name='...' with letters, digits and _")
+    former = DECLARED.get(name)
+    if former is not None and former.identity != identity:
+        raise SqlError(
+            place, f"the function {name} is defined at {former.place} already: write another name, or name='...'"
+        )
+    if former is not None:
+        remove(name)
+    elif name in _WORDS or any(name in functions for functions in _BUILT_IN):
+        raise SqlError(place, f"{name} is a function or word of SQL itself: write another name, or name='...'")
+
+
+def remove(name: str) -> None:
+    """Remove a function that was declared."""
+    del DECLARED[name]
+    for functions in _BUILT_IN:
+        functions.pop(name, None)
+
+
+def place_of(target: Any) -> Place:
+    """Return the file and line where a function or class is defined."""
+    try:
+        file, (_, line) = inspect.getsourcefile(target) or "", inspect.getsourcelines(target)
+    except (OSError, TypeError):
+        return Place(str(target.__module__))
+    near = os.path.relpath(file)
+    return Place(file if near.startswith(os.pardir) else near, line)
