@@ -68,7 +68,7 @@ class Gathering:
                 self._look()
                 is_fresh = True
             elif looked:
-                if pacing.is_full or pacing.is_spent or self._has_what_was_there():
+                if pacing.is_spent or self._has_enough():
                     return pacing.most
             elif pacing.is_due(count):
                 pacing.gathered()
@@ -77,7 +77,7 @@ class Gathering:
                 # What is there now belongs to this commit, so that streams are merged in order.
                 self._look()
                 looked = True
-                if pacing.is_full or self._has_what_was_there():
+                if self._has_enough():
                     return pacing.most
             elif pacing.is_empty and self._monotonic() >= until:
                 if not self._verifies or not self._is_stale:
@@ -97,6 +97,14 @@ class Gathering:
         self._looked_at = self._monotonic()
         self._reader.look()
         self._looked()
+
+    def _has_enough(self) -> bool:
+        """Whether a commit can't take more, or has all there was."""
+        if self._pacing.is_loaded or not self._pacing.is_full:
+            return self._pacing.is_loaded or self._has_what_was_there()
+        # The last commit left enough for this one. Yet what the tasks before this one have announced is read, or else a
+        # task that gets little would wait until the backlog of another one is through.
+        return all(part.is_scanned for task in self._tasks for part in task.input.repartitions)
 
     def _has_what_was_there(self) -> bool:
         has_all = self._reader.has_all

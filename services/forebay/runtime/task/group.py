@@ -144,7 +144,7 @@ class TaskGroup:
             self._tell_markers([task.position for task in self.tasks if task.position.n])
             raise
         self._senders.measure(lease)
-        commits = self._turns.compute(lease, most)
+        commits = self._turns.compute(lease, most, self._senders.processing_seconds)
         self._reader.balance(task.input for task in self.tasks)
         if not commits:
             if self._monotonic() - self._marked_at >= _MARK_SECONDS:

@@ -114,7 +114,12 @@ class Pacing:
     @property
     def is_full(self) -> bool:
         """Whether a commit can't take more."""
-        return self._goes_on or self._records >= self.most or 0 < self._most_bytes <= self._bytes
+        return self._goes_on or self.is_loaded
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether as much was read since `begin` as a commit can take."""
+        return self._records >= self.most or 0 < self._most_bytes <= self._bytes
 
     @property
     def is_spent(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Iterable
 
 from forebay.runtime.protocol.lease import Lease
@@ -21,8 +22,12 @@ _PATIENCE = 3.5
 What it announced may have been written an interval before the reader looked, and the next announcement comes an
 interval later: with less than two, a sender that runs would be doubted."""
 
-
 _LOOK_SECONDS = 0.5
+_PROCESSING_SHARE = 3 / 7
+"""Share of that patience for which the reader processes records for one commit, even if it processes them twice.
+
+If it processed for longer, every announcement would be too old by the time it is read. The remaining time is for
+reading and for the commit."""
 
 
 class Senders:
@@ -71,6 +76,11 @@ class Senders:
         for name in frontiers.keys() & is_read:
             _order(name, by_name, frontiers.keys(), ordered)
         self._local = [(by_name[name], frontiers[name]) for name in ordered]
+
+    @property
+    def processing_seconds(self) -> float:
+        """How long the reader processes records for one commit, so that it reads announcements in time."""
+        return _PROCESSING_SHARE * self._patience if self._apart else math.inf
 
     def looked(self) -> None:
         """Ask now and then, as the reader does in each commit, where the partitions end. Raises Unavailable."""

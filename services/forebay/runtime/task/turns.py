@@ -43,24 +43,24 @@ class Turns:
         self.goes_on = False
         """Whether more waits than the last commit could take."""
 
-    def compute(self, lease: Lease, most: int) -> list[TaskCommit]:
+    def compute(self, lease: Lease, most: int, seconds: float = PROCESSING_SECONDS) -> list[TaskCommit]:
         """Return what has to be committed: nothing of a task that has nothing.
 
         Args:
             most: records that the commit may have.
+            seconds: how long records may be processed, if that is less than for every commit.
         """
+        seconds = min(seconds, PROCESSING_SECONDS)
         suspect = next((task for task in self._tasks if task.suspicion.is_due), None)
         if suspect is not None:
             self.goes_on = True
-            commit = self._compute(
-                suspect, lease, 1, Bounds(self._monotonic() + PROCESSING_SECONDS, True, self._monotonic)
-            )
+            commit = self._compute(suspect, lease, 1, Bounds(self._monotonic() + seconds, True, self._monotonic))
             if commit is not None:
                 return [commit]
         waiting = [task.input.waiting for task in self._tasks]
         shares, commits, was_cut = fair_shares(most, waiting), [], False
         blames_memory = sum(shares) <= 1
-        until, count = self._monotonic() + PROCESSING_SECONDS, len(self._tasks)
+        until, count = self._monotonic() + seconds, len(self._tasks)
         for index, task in enumerate(self._tasks):
             if task is suspect:
                 continue

@@ -91,10 +91,11 @@ class GroupReader:
         return count
 
     def balance(self, inputs: Iterable[TaskInput]) -> None:
-        """Pause what waits for other partitions for long, go on with what waits no longer, read again what was cut."""
+        """Pause partitions of which much waits, resume them when it is used, read again what was cut.
+
+        Records wait for other partitions, or because the logic is slower than the reader.
+        """
         for item in inputs:
-            if not item.merges:
-                continue
             for part in item.partitions:
                 self._pause(part.topic, part.partition)
             for repartition in item.repartitions:
