@@ -22,9 +22,9 @@ from tests.dsl.driving import Driven
 KEYS = [f"key-{number}" for number in range(24)]
 
 
-def respread(run: Driven, build: Callable[[Topology], Any], tasks: int) -> Driven:
+def respread(run: Driven, build: Callable[[Topology], Any], tasks: int, **more: Any) -> Driven:
     """Go on with another number of tasks."""
-    other = Driven(build, tasks)
+    other = Driven(build, tasks, **more)
     left: dict[tuple[int, int], Left] = {}
     for number, old in enumerate(run.driver.stages):
         stores = [store for _, store in declared_stores(old.part.processor(run.job.settings()))]

@@ -39,7 +39,7 @@ class Spreading(NamedTuple):
     words: str
 
 
-_OURS = tuple(str(Path(__file__).parents[1] / name) for name in ("builder", "interactive", "testing"))
+_OURS = tuple(str(Path(__file__).parents[1] / name) for name in ("builder", "interactive", "stateful", "testing"))
 
 
 class Kind(Enum):

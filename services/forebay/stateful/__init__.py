@@ -1,0 +1,6 @@
+"""PySpark's `StatefulProcessor` (transformWithState, Row API) as a part of a topology."""
+
+from forebay.stateful.service import stateful_job
+from forebay.stateful.transform import transform_with_state
+
+__all__ = ["stateful_job", "transform_with_state"]

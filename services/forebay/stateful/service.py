@@ -1,0 +1,76 @@
+"""`stateful_job`: a whole service of one StatefulProcessor, from an input topic to an output topic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+from pyspark.sql.types import StructType
+
+from forebay.builder import Topology, job
+from forebay.builder.specs import Spec
+from forebay.job import Job
+from forebay.stateful.settings import StatefulSettings
+from forebay.stateful.transform import transform_with_state
+from forebay.time.durations import Duration
+
+
+def stateful_job(
+    stateful_processor: StatefulProcessor | Callable[[], StatefulProcessor],
+    *,
+    input_topic: str,
+    input: Spec[Any],
+    output_topic: str,
+    output: Spec[Any],
+    key: Spec[Any] = str,
+    group_by: str | Sequence[str] | None = None,
+    time_mode: str = "None",
+    event_time: str | Callable[[Any], int] | None = None,
+    watermark_delay_ms: Duration = 0,
+    initial_state_topic: str = "",
+    initial_state: Spec[Any] | None = None,
+    input_schema: StructType | str | None = None,
+    name: str = "",
+) -> Job:
+    """Return the job that runs a class written for PySpark's transformWithState.
+
+    `stateful_processor`, `group_by`, `time_mode`, `watermark_delay_ms`, `input_schema` and `name` are those of
+    `transform_with_state`.
+
+    Args:
+        input: record class (or format) of the input topic's values.
+        output: record class (or format) of the output topic's values.
+        key: type of the input's keys, which group if `group_by` is omitted.
+        event_time: column with the event time (ms), or a function of the value; None: the Kafka record's timestamp.
+        initial_state_topic: topic of the rows for `handleInitialState`. They are processed before input records,
+            at any timestamp.
+        initial_state: record class of these rows.
+    """
+
+    def build(_: StatefulSettings) -> Topology:
+        topology = Topology()
+        rows = topology.stream(input_topic, input, key=key, timestamp=event_time)
+        initial = None
+        if initial_state is not None:
+            initial = topology.stream(initial_state_topic, initial_state, key=key, timestamp=_before_all)
+        result = transform_with_state(
+            rows,
+            stateful_processor,
+            output,
+            group_by=group_by,
+            time_mode=time_mode,
+            watermark_delay_ms=watermark_delay_ms,
+            initial_state=initial,
+            input_schema=input_schema,
+            name=name,
+        )
+        result.to(output_topic)
+        return topology
+
+    return job(StatefulSettings, build)
+
+
+def _before_all(_row: Any) -> int:
+    """Return the event time of rows of initial state: before that of any record."""
+    return 0
