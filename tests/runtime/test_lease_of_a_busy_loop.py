@@ -35,7 +35,7 @@ class Loop:
     stopped: int = 0
     failure: None = None
     ends: list[str] = field(default_factory=list)
-    group: Any = field(default_factory=lambda: SimpleNamespace(tasks=[], writers={}, settings=NAME))
+    group: Any = field(default_factory=lambda: SimpleNamespace(tasks=[], writers={}, settings=NAME, measure_lag=int))
 
     def between_commits(self, call: object, seconds: float = 0) -> bool:
         outcome = self.outcomes.pop(0)

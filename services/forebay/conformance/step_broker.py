@@ -82,6 +82,9 @@ class StepReader:
         for part in self._parts:
             part.end = self._end
 
+    def seen_ends(self) -> dict[Place, int]:
+        return {}
+
     def written_ends(self, places: Iterable[Place]) -> dict[Place, int]:
         return {}
 

@@ -8,6 +8,7 @@ from typing import TypeVar
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from forebay.runtime.latencies import Latencies
+from forebay.runtime.reported_lag import ReportedLag
 from forebay.runtime.store_metrics import StoreMetrics
 from forebay.runtime.task.figures import TaskFigures
 
@@ -33,6 +34,7 @@ class JobMetrics:
         self._known: dict[Place, TaskFigures] = {}
         self.totals = dict.fromkeys(("records_in", "records_out", "state_rows", "state_bytes", *_COUNTED), 0)
         """Sums over all tasks."""
+        self.reported_lag = ReportedLag()
         self._latencies = Latencies(service)
         self.registry.register(self._latencies)
 
@@ -76,6 +78,7 @@ class JobMetrics:
     def observe(self, figures: Sequence[TaskFigures]) -> list[TaskFigures]:
         """Take in what tasks tell; return what passed for those that told something new."""
         told = []
+        self.reported_lag.observe(figures)
         for now in figures:
             before = self._known.get((now.part, now.task))
             # Times of one worker are compared, never those of two: their clocks may be hours apart.
@@ -182,6 +185,7 @@ def since(before: TaskFigures | None, now: TaskFigures) -> TaskFigures:
         worker=now.worker,
         own=_less(now.own, before.own),
         passed=_less(now.passed, before.passed),
+        lag=now.lag,
         dropped=_less(now.dropped, before.dropped),
     )
 

@@ -7,11 +7,12 @@ import threading
 import time
 from collections.abc import Callable
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient
 
 from forebay.kafka.admin import TopicAdmin
 from forebay.runtime.broker import BrokerView
+from forebay.runtime.broker_lag import BrokerLag
 from forebay.runtime.errors import StopJob, Unavailable
 from forebay.runtime.health import Health
 from forebay.runtime.matched import MatchWatch
@@ -44,7 +45,7 @@ class Watcher:
         self._broker = BrokerView(AdminClient(spec.kafka.admin()), probe, topics, timeout=5.0)
         self._metrics, self._health, self._seconds = metrics, health, seconds
         self._application = spec.application
-        self._markers = Consumer(spec.kafka.consumer(**{"group.id": spec.marker_group}))
+        self._tasks, self._lag = spec.tasks, BrokerLag(spec.kafka, spec.application)
         self._rights, self._told = rights, ""
         self._rights_looked_at = time.monotonic()
         self._kafka, self._matches = spec.kafka, MatchWatch(spec) if spec.matched else None
@@ -92,16 +93,18 @@ class Watcher:
                 )
 
     def _look_at_lag(self) -> None:
+        """Take the lag from the tasks that report it, otherwise from the broker.
+
+        A running job commits to the marker group once a second, so the broker's figure is up to a second behind.
+        """
         latest = self._broker.latest()
-        places = [(topic, partition) for topic, ends in latest.items() for partition in range(len(ends))]
-        try:
-            told = self._markers.committed([TopicPartition(*place) for place in places], 5.0)
-        except KafkaException as error:
-            raise Unavailable(f"can't read the marker group: {error}") from error
-        self._metrics.observe_lag(
-            {
-                (answer.topic, answer.partition): max(0, latest[answer.topic][answer.partition] - answer.offset)
-                for answer in told
-                if answer.error is None and answer.offset >= 0
-            }
-        )
+        lag: dict[tuple[str, int], int] = {}
+        silent: dict[tuple[str, int], int] = {}
+        for topic, ends in latest.items():
+            for partition, end in enumerate(ends):
+                records = self._metrics.reported_lag.of(topic, partition, self._tasks)
+                if records is None:
+                    silent[topic, partition] = end
+                else:
+                    lag[topic, partition] = records
+        self._metrics.observe_lag(lag | self._lag.read(silent))

@@ -73,6 +73,9 @@ class MemoryReader:
         for part, partition in self._parts:
             part.end = partition.end
 
+    def seen_ends(self) -> dict[Place, int]:
+        return {(part.topic, part.partition): partition.end for part, partition in self._parts}
+
     def written_ends(self, places: Iterable[Place]) -> dict[Place, int]:
         return {place: self._topics.partition(*place).end for place in places}
 

@@ -27,6 +27,7 @@ from forebay.runtime.spark.siblings import answered, connections, listen
 from forebay.runtime.spark.storage import LeaseStorage, RemoteStorage, WorkerGone, pass_on
 from forebay.runtime.spec import JobSpec, recall_matches
 from forebay.runtime.task.clock import now_ms
+from forebay.runtime.task.figures import TaskFigures
 from forebay.runtime.task.keeping import SnapshotKeeper
 from forebay.runtime.task.runner import GroupRunner, LoopBusy
 from forebay.runtime.watchdog import die_when_silent
@@ -243,7 +244,7 @@ class _Holding:
             look_again(self._spec.application)
 
     def _tell(self, runner: GroupRunner, trouble: str) -> None:
-        self._control.tell([task.figures for task in runner.group.tasks], runner.beat_ms, trouble)
+        self._control.tell(_measured_figures(runner), runner.beat_ms, trouble)
 
     @property
     def _is_over(self) -> bool:
@@ -266,7 +267,14 @@ class _Holding:
 
     def _reports(self, runner: GroupRunner) -> list[str]:
         reports = []
-        for task in runner.group.tasks:
-            task.figures.sign(now_ms())
-            reports.append(task.figures.to_json())
+        for figures in _measured_figures(runner):
+            figures.sign(now_ms())
+            reports.append(figures.to_json())
         return reports
+
+
+def _measured_figures(runner: GroupRunner) -> Iterator[TaskFigures]:
+    """Measure the lag, then yield the statistics of all tasks. A generator: the lag is measured only for a report."""
+    runner.group.measure_lag()
+    for task in runner.group.tasks:
+        yield task.figures

@@ -51,6 +51,7 @@ class TaskFigures:
         own: what the logic counts itself; those that fit a report.
         passed: elements that went from step to step, by the two steps' numbers ("1 3").
         dropped: records of sub-topologies that the job no longer has, by repartition topic.
+        lag: records of inputs that are not committed (see `measure_lag`); None if it is unknown.
     """
 
     part: int
@@ -85,6 +86,7 @@ class TaskFigures:
     own: dict[str, float] = field(default_factory=dict)
     passed: dict[str, int] = field(default_factory=dict)
     dropped: dict[str, int] = field(default_factory=dict)
+    lag: dict[str, list[int]] | None = None
 
     def note(self, own: Mapping[str, float]) -> None:
         """Take in what the logic counts itself: as many figures, by name, as a report has room for."""
@@ -168,6 +170,10 @@ class TaskFigures:
             if len(text) > _MOST_BYTES:
                 told[shortened] = _first(told[shortened])
                 text = json.dumps(told, separators=(",", ":"))
+        if len(text) > _MOST_BYTES:
+            # The driver then takes the lag from the broker.
+            told["lag"] = None
+            text = json.dumps(told, separators=(",", ":"))
         return text
 
     @classmethod

@@ -17,6 +17,7 @@ from forebay.runtime.task.commit import TaskCommit
 from forebay.runtime.task.gathering import Gathering
 from forebay.runtime.task.idleness import Idleness
 from forebay.runtime.task.inputs import TaskInput
+from forebay.runtime.task.lag import measure_lag
 from forebay.runtime.task.moving import PlannedMove, log_moves, planned_moves, without_lost_globals
 from forebay.runtime.task.pacing import Pacing
 from forebay.runtime.task.ports import Committer, Reader, Surroundings
@@ -184,6 +185,12 @@ class TaskGroup:
     def is_taken_over(self, lease: Lease) -> bool:
         """Return whether everything committed so far is under the lease's checkpoint."""
         return all(not task.position.n or task.position.checkpoint == lease.checkpoint for task in self.tasks)
+
+    def measure_lag(self) -> None:
+        """Note each task's lag in its statistics, on any thread. While the group is closed, the lag is unknown."""
+        ends = self._reader.seen_ends() if self.is_open else None
+        for task in self.tasks:
+            task.figures.lag = None if ends is None else measure_lag(task.input, ends)
 
     def abandon(self) -> None:
         """Give up what is not committed: the tables stand at the last commit, `open` finds out whether more counts."""

@@ -17,7 +17,8 @@ MOST_WAITING = 20_000
 class TaskInput:
     """One task's partitions.
 
-    While a partition is known to hold unread records its head is waited for; when all are read, what is there goes.
+    While a partition is known to hold unread records, the task waits for its next record. Once all partitions are read
+    to the end, the task processes the buffered records.
 
     Args:
         partitions: of external topics.
@@ -78,7 +79,7 @@ class TaskInput:
         if not self.has_waiting:
             return [[] for _ in self._streams]
         if not self.merges:
-            return [take_out(stream, most) for stream in self._streams]
+            return self._note_in_commit([take_out(stream, most) for stream in self._streams])
         streams = self._streams
         taken: list[list[Message]] = [[] for _ in streams]
         floor = min((stream.promise() for stream in streams if not stream.queue), default=EVER)
@@ -95,13 +96,23 @@ class TaskInput:
             else:
                 heapq.heappop(heads)
                 floor = min(floor, stream.promise())
-        return taken
+        return self._note_in_commit(taken)
 
     def give_back(self, taken: list[list[Message]], processed: list[int]) -> list[list[Message]]:
         """Queue again what `ready` returned, except the first `processed` records of each stream; return those."""
         for stream, messages, count in zip(self._streams, taken, processed, strict=True):
             stream.queue.extendleft(reversed(messages[count:]))
-        return [messages[:count] for messages, count in zip(taken, processed, strict=True)]
+        return self._note_in_commit([messages[:count] for messages, count in zip(taken, processed, strict=True)])
+
+    def finish_commit(self) -> None:
+        """Note that the records that were taken are committed."""
+        for stream in self._streams:
+            stream.in_commit = 0
+
+    def _note_in_commit(self, taken: list[list[Message]]) -> list[list[Message]]:
+        for stream, messages in zip(self._streams, taken, strict=True):
+            stream.in_commit = len(messages)
+        return taken
 
     @property
     def is_read(self) -> bool:

@@ -15,13 +15,15 @@ GLOBAL = -1
 class Stream:
     """Records in the order in which one writer sent them. Its head may have to wait for other streams' heads."""
 
-    __slots__ = ("last", "order", "queue")
+    __slots__ = ("in_commit", "last", "order", "queue")
 
     def __init__(self, order: tuple[int, str, int, str]) -> None:
         self.order = order
         self.queue: deque[Message] = deque()
         self.last = -1
         """Largest timestamp taken (ms)."""
+        self.in_commit = 0
+        """Records of the commit that is in progress."""
 
     @property
     def head_time(self) -> int:

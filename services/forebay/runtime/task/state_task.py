@@ -198,6 +198,7 @@ class StateTask:
             changed = (key for key in changed if store_of(key) not in self._unlogged)
         self.dirty.update(dict.fromkeys(changed))
         self.position, self._noted, self._dropped = commit.position, self.input.passed, self.input.dropped
+        self.input.finish_commit()
         self._note_skipped()
         for _, time in commit.times:
             self._announcer.told(time)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from contextlib import suppress
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka import Message as KafkaMessage
@@ -124,6 +125,20 @@ class GroupReader:
                 continue
             for part in self._parts[place]:
                 part.end = end
+
+    def seen_ends(self) -> dict[Place, int]:
+        """Return the ends of partitions as the latest fetches reported them, without a request.
+
+        They include records of open transactions. A partition of which nothing was fetched is left out.
+        """
+        ends = {}
+        for place in list(self._parts):
+            # Another thread may have closed the consumer, or assigned other partitions.
+            with suppress(KafkaException, RuntimeError):
+                _, end = self._consumer.get_watermark_offsets(TopicPartition(*place), cached=True)
+                if end >= 0:
+                    ends[place] = end
+        return ends
 
     def written_ends(self, places: Iterable[Place]) -> dict[Place, int]:
         """Return the ends of partitions, records of open transactions included. Raises Unavailable."""

@@ -1,0 +1,81 @@
+"""Lag of a job by what the broker knows: committed offsets, and where the topics end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+
+from forebay.codec import Unavailable
+from forebay.kafka.identities import marker_group
+from forebay.kafka.settings import KafkaSettings
+
+_SECONDS = 5.0
+_COUNTED = 1_000
+"""Offsets up to which the records are counted. Above, transaction markers among the offsets do not matter."""
+
+Place = tuple[str, int]
+
+
+class BrokerLag:
+    """Compares the offsets that a job committed with the ends of its input topics.
+
+    Its consumer never joins the group.
+    """
+
+    def __init__(self, kafka: KafkaSettings, application: str) -> None:
+        self._consumer = Consumer(kafka.consumer(**{"group.id": marker_group(application)}))
+        self._counts: dict[tuple[Place, int, int], int] = {}
+
+    def read(self, ends: Mapping[Place, int]) -> dict[Place, int]:
+        """Return the lag of partitions, in records; partitions of which the job committed nothing are left out.
+
+        Args:
+            ends: last stable offsets of the partitions.
+
+        Raises:
+            Unavailable: the broker does not answer, or a right is missing.
+        """
+        try:
+            answers = self._consumer.committed([TopicPartition(*place) for place in ends], _SECONDS) if ends else []
+        except KafkaException as error:
+            raise Unavailable(f"can't read the marker group: {error}") from error
+        begins = {(a.topic, a.partition): a.offset for a in answers if a.error is None and a.offset >= 0}
+        lag = {place: max(0, ends[place] - begin) for place, begin in begins.items()}
+        gaps = {(place, begins[place], ends[place]) for place, offsets in lag.items() if 0 < offsets <= _COUNTED}
+        self._counts = {gap: count for gap, count in self._counts.items() if gap in gaps}
+        self._count(gaps - self._counts.keys())
+        return lag | {place: count for (place, _, _), count in self._counts.items()}
+
+    def close(self) -> None:
+        """Leave the broker."""
+        self._consumer.close()
+
+    def _count(self, gaps: set[tuple[Place, int, int]]) -> None:
+        """Count the records between two offsets by reading them: the offsets may be those of transaction markers."""
+        if not gaps:
+            return
+        waiting = {place: (begin, end) for place, begin, end in gaps}
+        counts = dict.fromkeys(waiting, 0)
+        deadline = time.monotonic() + _SECONDS
+        try:
+            self._consumer.assign([TopicPartition(*place, begin) for place, begin, _ in gaps])
+            while waiting and time.monotonic() < deadline:
+                for message in self._consumer.consume(_COUNTED, 0.2):
+                    place = message.topic() or "", message.partition() or 0
+                    error, offset = message.error(), message.offset() or 0
+                    if place not in waiting:
+                        continue
+                    begin, end = waiting[place]
+                    if error is None and offset < end:
+                        counts[place] += 1
+                    is_end = error is not None and error.code() == KafkaError._PARTITION_EOF
+                    if is_end or offset >= end - 1:
+                        self._counts[place, begin, end] = counts[place]
+                        del waiting[place]
+                    elif error is not None:
+                        del waiting[place]
+            self._consumer.unassign()
+        except KafkaException as error:
+            raise Unavailable(f"can't read the inputs: {error}") from error

@@ -1,0 +1,61 @@
+"""Lag of input partitions as the tasks that read them reported it last."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from forebay.runtime.task.figures import TaskFigures
+
+FRESH_SECONDS = 5.0
+"""Tasks report every second. If one has not done so for this long, its worker may be dead."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Report:
+    at: int
+    worker: int
+    heard: float
+    lag: dict[tuple[str, int], int] | None
+
+
+class ReportedLag:
+    """Keeps the lag that each task reported last.
+
+    Args:
+        monotonic: seconds. Workers' clocks may be wrong, so the age of a report counts from its arrival.
+    """
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._reports: dict[tuple[int, int], _Report] = {}
+
+    def observe(self, figures: Iterable[TaskFigures]) -> None:
+        """Take in reports; one that was seen before is not fresh again."""
+        now = self._monotonic()
+        for item in figures:
+            before = self._reports.get((item.part, item.task))
+            if before is None or (before.at, before.worker) != (item.at, item.worker):
+                lag = None if item.lag is None else _by_partition(item.lag)
+                self._reports[item.part, item.task] = _Report(item.at, item.worker, now, lag)
+
+    def of(self, topic: str, partition: int, tasks: int) -> int | None:
+        """Return the lag of a partition: None unless all tasks with its number, of `tasks`, reported it just now.
+
+        A partition of a global table is read by all tasks; the one that is furthest behind counts.
+        """
+        now, number = self._monotonic(), partition % tasks
+        reports = [report for (_, task), report in self._reports.items() if task == number]
+        if not reports or any(report.lag is None or now - report.heard > FRESH_SECONDS for report in reports):
+            return None
+        place = topic, partition
+        return max((report.lag.get(place, 0) for report in self._reports.values() if report.lag), default=0)
+
+
+def _by_partition(lag: dict[str, list[int]]) -> dict[tuple[str, int], int]:
+    return {
+        (topic, partition): records
+        for topic, pairs in lag.items()
+        for partition, records in zip(pairs[::2], pairs[1::2], strict=True)
+    }

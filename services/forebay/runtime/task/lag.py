@@ -1,0 +1,36 @@
+"""Lag of a task: how many records of its inputs it has not committed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from forebay.runtime.task.inputs import TaskInput
+from forebay.runtime.task.partition_queue import InputPartition
+
+Lag = dict[str, list[int]]
+"""Of the input partitions that are behind: partition, records, partition, records, ... by topic."""
+
+
+def measure_lag(item: TaskInput, ends: Mapping[tuple[str, int], int]) -> Lag:
+    """Return the lag of a task's input partitions; partitions without lag are left out.
+
+    Records that were read are counted one by one, so transaction markers between them do not count. What was not read
+    is counted in offsets.
+
+    Args:
+        ends: of partitions, as the client learned them with its latest fetch.
+    """
+    lag: Lag = {}
+    for part in item.partitions:
+        records = part.in_commit + len(part.queue) + _unread(part, ends.get((part.topic, part.partition), -1))
+        if records:
+            lag.setdefault(part.topic, []).extend((part.partition, records))
+    return lag
+
+
+def _unread(part: InputPartition, end: int) -> int:
+    # The client has reached the end, and the loop polls it every 100 ms: what lies behind is an open transaction, or
+    # arrives now. While the loop processes records, it does not poll, and the end that it reached may be old.
+    if part.at_end and not part.in_commit and not part.queue:
+        return 0
+    return max(0, part.end - part.next, end - part.next)
