@@ -1,0 +1,77 @@
+"""Cases of a file: statements, records to send, and what is expected of them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+_COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_TRAILING = re.compile(r'("(?:\\.|[^"\\])*")|,(\s*[\]}])', re.DOTALL)
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A case.
+
+    Args:
+        topics: What is known of topics, by name: formats and schemas of their keys and values.
+        is_refused: Whether the statements must be refused.
+        sources: The streams and tables that there are in the end, with their columns.
+    """
+
+    file: str
+    name: str
+    statements: str
+    properties: dict[str, str]
+    topics: dict[str, Json]
+    inputs: tuple[Json, ...]
+    outputs: tuple[Json, ...]
+    is_refused: bool
+    sources: tuple[Json, ...]
+
+
+def cases_of(folder: Path) -> Iterator[Case]:
+    """Yield the cases of a file, or of all `.json` files of a folder."""
+    for path in sorted(folder.rglob("*.json")) if folder.is_dir() else [folder]:
+        for test in read(path.read_text(encoding="utf-8")).get("tests", []):
+            if test.get("enabled", True):
+                yield from _cases_by_format(path.name, test)
+
+
+def read(text: str) -> Any:
+    """Return what a text of JSON holds, which may have comments and commas at the end of lists."""
+    plain = _COMMENT.sub(lambda match: match[1] or "", text)
+    plain = _TRAILING.sub(lambda match: match[1] or match[2], plain)
+    return json.loads(plain, strict=False, parse_float=Decimal)
+
+
+def _cases_by_format(file: str, test: Json) -> Iterator[Case]:
+    """Yield a case for each of the formats that it is written for."""
+    formats = test.get("format") or [""]
+    for form in formats:
+        whole = _insert_format(test, form)
+        yield Case(
+            file,
+            f"{whole['name']} - {form}" if form else whole["name"],
+            "\n".join(whole.get("statements", [])),
+            {name: str(value) for name, value in whole.get("properties", {}).items()},
+            {topic["name"]: topic for topic in whole.get("topics", []) if isinstance(topic, dict)},
+            tuple(whole.get("inputs", [])),
+            tuple(whole.get("outputs", [])),
+            "expectedException" in whole,
+            tuple(whole.get("post", {}).get("sources", [])),
+        )
+
+
+def _insert_format(value: Any, form: str) -> Any:
+    if isinstance(value, str):
+        return value.replace("{FORMAT}", form)
+    if isinstance(value, list):
+        return [_insert_format(item, form) for item in value]
+    return {name: _insert_format(part, form) for name, part in value.items()} if isinstance(value, dict) else value

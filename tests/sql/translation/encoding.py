@@ -1,0 +1,166 @@
+"""JSON of a case as bytes of a topic, and as rows to compare with results."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any
+
+import fastavro
+import msgspec
+from google.protobuf import json_format
+
+from forebay.builder.keys import Windowed
+from forebay.formats import Format, no_contracts
+from forebay.serde.framing import header
+from forebay.serde.proto_messages import class_of, message_of, path_bytes
+from forebay.serde.schema import Schema
+from forebay.serde.subjects import Subjects
+from forebay.sql.catalog import Named, Source
+from forebay.sql.encodings.readers import reader
+from forebay.sql.sources import formats_of
+from forebay.time.base import Window
+from tests.sql.translation.cases import Json
+
+_JSON = msgspec.json.Encoder(decimal_format="number").encode
+_KIND = {"AVRO": "AVRO", "JSON_SR": "JSON", "PROTOBUF": "PROTOBUF"}
+
+
+class Encoding:
+    """Keys and values of a topic.
+
+    Args:
+        source: A stream or table over the topic.
+        about: What the case says of the topic.
+    """
+
+    def __init__(self, source: Source, about: Json, registry: Subjects) -> None:
+        key, value = formats_of(source)
+        self._source = source
+        encoding = source.encoding
+        self._key = _part(about, "key", encoding.key, key, source.keys, registry, source.topic)
+        self._value = _part(about, "value", encoding.value, value, source.values, registry, source.topic)
+
+    def key(self, record: Json) -> bytes | None:
+        """Return the bytes of a record's key."""
+        window = record.get("window")
+        return None if record.get("key") is None else self._key(record["key"], window)
+
+    def value(self, record: Json) -> bytes | None:
+        """Return the bytes of a record's value."""
+        return None if record.get("value") is None else self._value(record["value"], None)
+
+
+def _part(
+    about: Json, part: str, form: str, rows: Format[Any], columns: Sequence[Named], registry: Subjects, topic: str
+) -> Callable[[Any, Json | None], bytes]:
+    form = about.get(f"{part}Format") or about.get("format") or form
+    text, kind = schema_text({**about, f"{part}Format": form}, part)
+    if text:
+        schema_id = registry.register(f"{topic}-{part}", Schema(text), kind).schema_id
+        encode = {"AVRO": _avro, "JSON_SR": lambda _: _JSON, "PROTOBUF": _protobuf}[form](text)
+        return lambda value, _: header(schema_id) + encode(value)
+    if form == "DELIMITED":
+        return lambda value, _: str(value).encode()
+    codec = rows.codec(no_contracts)
+    if form == "JSON" and part == "value":
+        return lambda value, _: _JSON(value)
+
+    def encode_row(value: Any, window: Json | None) -> bytes:
+        if not columns:
+            return str(value).encode()
+        row: Any = row_of(columns, value, only_known=True)
+        data: bytes = codec.encode(row if window is None else Windowed(row, Window(window["start"], window["end"])))
+        return data
+
+    return encode_row
+
+
+def schema_text(about: Json, part: str) -> tuple[str, str]:
+    """Return the schema of a topic's keys or values, and its language; "" if the case names none."""
+    schema, form = about.get(f"{part}Schema"), about.get(f"{part}Format") or about.get("format")
+    if schema is None or form not in _KIND:
+        return "", ""
+    is_text = isinstance(schema, str) and form == "PROTOBUF"
+    return schema if is_text else json.dumps(schema, default=float), _KIND[form]
+
+
+def row_of(columns: Sequence[Named], value: Any, *, only_known: bool = False) -> Any:
+    """Return the row that a value of JSON is. Raises DecodeError, TypeError: it is another one.
+
+    Args:
+        only_known: Whether fields that no column has are left out.
+    """
+    if value is None:
+        return None
+    if not isinstance(value, dict) or (len(columns) == 1 and columns[0].name.upper() not in map(str.upper, value)):
+        if len(columns) != 1:
+            raise TypeError(f"{value!r} is not a row of {len(columns)} columns")
+        return (reader(columns[0].type)(value),)
+    fields = {name.upper(): part for name, part in value.items()}
+    unknown = fields.keys() - {column.name.upper() for column in columns}
+    if unknown and not only_known:
+        raise TypeError(f"{', '.join(sorted(unknown))}: there are only {', '.join(map(str, columns))}")
+    return tuple(reader(column.type)(fields.get(column.name.upper())) for column in columns)
+
+
+def _avro(text: str) -> Callable[[Any], bytes]:
+    names: dict[str, Any] = {}
+    parsed = fastavro.parse_schema(json.loads(text), names)
+
+    def encode(value: Any) -> bytes:
+        out = io.BytesIO()
+        fastavro.schemaless_writer(out, parsed, _to_avro(parsed, value, names))
+        return out.getvalue()
+
+    return encode
+
+
+def _to_avro(schema: Any, value: Any, names: dict[str, Any]) -> Any:
+    """Return a value of JSON as a value of an Avro schema."""
+    if isinstance(schema, list):
+        branch = next((part for part in schema if part != "null"), "null")
+        return None if value is None else _to_avro(branch, value, names)
+    definition = names.get(schema, schema) if isinstance(schema, str) else schema
+    kind = definition if isinstance(definition, str) else definition["type"]
+    if isinstance(kind, dict | list):
+        return _to_avro(kind, value, names)
+    match kind:
+        case "record":
+            fields = {name.upper(): part for name, part in value.items()}
+            return {
+                field["name"]: _to_avro(field["type"], fields[field["name"].upper()], names)
+                for field in definition["fields"]
+                if field["name"].upper() in fields
+            }
+        case "array" if isinstance(value, dict):
+            pairs = [{"key": name, "value": part} for name, part in value.items()]
+            return [_to_avro(definition["items"], pair, names) for pair in pairs]
+        case "array":
+            return [_to_avro(definition["items"], item, names) for item in value]
+        case "map":
+            return {name: _to_avro(definition["values"], part, names) for name, part in value.items()}
+        case "bytes" | "fixed":
+            is_decimal = not isinstance(definition, str) and definition.get("logicalType") == "decimal"
+            return Decimal(str(value)) if is_decimal else base64.b64decode(value)
+        case "float" | "double":
+            return float(value)
+    return value
+
+
+def _protobuf(text: str) -> Callable[[Any], bytes]:
+    message = message_of(text)
+    message_class = class_of(message)
+    names = {field.name.upper(): field.name for field in message.fields}
+
+    def encode(value: Any) -> bytes:
+        fields = value if isinstance(value, dict) else {message.fields[0].name: value}
+        known = {names.get(name.upper(), name): part for name, part in fields.items()}
+        parsed = json_format.ParseDict(json.loads(_JSON(known)), message_class(), ignore_unknown_fields=True)
+        data: bytes = parsed.SerializeToString(deterministic=True)
+        return path_bytes(message) + data
+
+    return encode
