@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,7 @@ from forebay.agreement import Disagreement, check_agreement, disagreements
 from forebay.catalog import Service, Topic, all_services
 from forebay.job import Job, load_job
 from forebay.kafka.settings import KafkaSettings
+from forebay.mistakes import Mistake
 from forebay.runtime.app import JobApplication, JobOptions
 from forebay.runtime.plan import Plan
 from forebay.testing import TestDriver
@@ -79,3 +81,20 @@ def test_a_store_of_two_stages_is_refused() -> None:
     later: Any = dataclasses.replace(load_job(ORDERS.job).then[0], processor=job.processor)
     twice: Job = dataclasses.replace(job, then=(later,))
     assert "two stages of the job declare the store 'user-profiles'" in disagreements(SESSIONS, twice)[0]
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_an_entry_need_not_count_its_sub_topologies(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = dataclasses.replace(SERVICES[name], stages=0)
+    with_entry(monkeypatch, entry)
+    job = load_job(entry.job)
+    assert disagreements(entry, job) == []
+    for same in (entry, dataclasses.replace(entry, summary="s"), copy.copy(entry)):
+        assert same.stages == len(job.topology)
+        assert same.own_topics("app", 2) == SERVICES[name].own_topics("app", 2)
+
+
+def test_a_job_that_cannot_be_loaded_is_found_when_its_sub_topologies_are_counted() -> None:
+    entry = dataclasses.replace(ORDERS, stages=0, job="no.such.job")
+    with pytest.raises(Mistake, match=r"no\.such"):
+        _ = entry.stages

@@ -54,7 +54,8 @@ def disagreements(service: Service, job: Job, settings: Any = None) -> list[str]
     stages = len(job.topology)
     if service.stages != stages:
         found.append(
-            f"the entry says stages={service.stages}, the job has {stages}: write stages={stages} in the entry"
+            f"the entry says stages={service.stages}, the job has {stages}: write stages={stages} in the entry, "
+            "or leave it out"
         )
     return found
 

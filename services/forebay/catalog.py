@@ -88,7 +88,20 @@ class Topic:
             raise ValueError(f"the topic {self.name} has {self.partitions} partitions: write partitions=1 or more")
 
 
-@dataclass(frozen=True, slots=True)
+class SubTopologies:
+    """The number of a service's sub-topologies: of its job's, unless the entry names it."""
+
+    def __get__(self, service: Service | None, _kind: object = None) -> int:
+        if service is None:
+            return 0
+        named: int = vars(service)["stages"]
+        return named or len(load_job(service.job).topology)
+
+    def __set__(self, service: Service, number: int) -> None:
+        vars(service)["stages"] = number
+
+
+@dataclass(frozen=True)
 class Service:
     """One service: a Spark job with its topics and stores.
 
@@ -100,7 +113,7 @@ class Service:
             unless it says otherwise.
         stores: its stores' names with the contracts of their values.
         job: module that wires model and logic (`JOB`).
-        stages: number of processors in a chain, each behind a repartition of what the one before forwards.
+        stages: number of the job's sub-topologies. It need not be given: it is counted when it is asked for.
         producers: modules that make events for its inputs (`SOURCE`).
         application: id of the job that it is looked at for; "" for its name (see as_application).
         patterns: contracts of records by the pattern of topics that it reads besides its inputs (Topology.stream).
@@ -117,7 +130,7 @@ class Service:
     outputs: tuple[Topic, ...]
     stores: Mapping[str, str]
     job: str
-    stages: int = 1
+    stages: SubTopologies = SubTopologies()
     producers: tuple[str, ...] = ()
     application: str = ""
     contracts: str = ""

@@ -15,6 +15,7 @@ from forebay.cli.names import services_argument
 from forebay.cli.options import json_option
 from forebay.docstrings import described_arguments
 from forebay.job import load_job
+from forebay.mistakes import Mistake
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ def _facts(service: Service) -> dict[str, Any]:
         "name": service.name,
         "summary": service.summary,
         "job": service.job,
-        "stages": service.stages,
+        "stages": _stages(service),
         **{
             side: [
                 {"name": topic.name, "record": topic.record or None, "partitions": topic.partitions} for topic in own
@@ -123,6 +124,14 @@ def _facts(service: Service) -> dict[str, Any]:
         "changelogs": [topic.name for topic in service.changelogs(service.name, 1)],
         "settings": [dataclasses.asdict(setting) for setting in settings_of(service)],
     }
+
+
+def _stages(service: Service) -> int | None:
+    """Return the number of sub-topologies; None: the job can't be loaded, which `forebay check` explains."""
+    try:
+        return service.stages
+    except Mistake:
+        return None
 
 
 def _topic_facts(topic: Topic) -> dict[str, Any]:
