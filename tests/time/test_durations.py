@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -9,13 +11,29 @@ from typing import Any
 import pytest
 
 from forebay.builder import Topology
-from forebay.operators import UntilTimeLimit
+from forebay.formats import TEXT
+from forebay.job import Job, TopicFormat
+from forebay.operators import Emission, UntilTimeLimit
+from forebay.processor import Context, Processor
+from forebay.processor.api import IdleClose
 from forebay.stores import SessionStore, TtlKeyValueStore, VersionedKeyValueStore, WindowStore
-from forebay.time import JoinWindows, SessionWindows, SlidingWindows, TimeWindows, hopping, tumbling, within
-from tests.dsl.driving import Driven
+from forebay.testing import TestDriver
+from forebay.time import (
+    JoinWindows,
+    SessionWindows,
+    SlidingWindows,
+    TimeWindows,
+    UnlimitedWindows,
+    hopping,
+    tumbling,
+    within,
+)
+from tests.dsl.driving import Driven, Nothing
 
 TWO: Any = timedelta(seconds=2)
 ONE: Any = timedelta(seconds=1)
+TEXTS = {topic: TopicFormat(value=TEXT) for topic in ("words", "out")}
+POINTS_IN_TIME = {"start_ms", "late_by_ms"}
 
 
 def test_a_timedelta_is_its_ms() -> None:
@@ -42,6 +60,63 @@ def test_stores_and_limits_take_a_timedelta() -> None:
     assert UntilTimeLimit(TWO) == UntilTimeLimit(2_000)
 
 
+class Ticks(Processor[str, str]):
+    """Forwards a record at each interval."""
+
+    wall_clock_interval_ms = TWO
+
+    def timestamp(self, event: str) -> int:
+        return 0
+
+    def process(self, event: str, ctx: Context[str]) -> None:
+        return
+
+    def on_wall_clock(self, now: int, ctx: Context[str]) -> None:
+        ctx.forward("tick", "k")
+
+
+def ticking(topology: Topology) -> None:
+    topology.stream("words", str).process(Ticks, str, name="ticks").to("out")
+
+
+def test_wall_clock_punctuation_takes_a_timedelta() -> None:
+    driven = Driven(ticking)
+    driven.pipe("words", "k", "a", 0)
+    assert driven.idle(1_999) == []
+    assert [value for _, value, _ in driven.idle(1)] == ["tick"]
+
+
+def test_a_processor_of_a_job_takes_a_timedelta() -> None:
+    driver = TestDriver(Job({"words": str}, {"out": str}, Nothing, lambda _: Ticks(), formats=TEXTS))
+    driver.pipe("k", "a", "words", 0)
+    assert [output.value for output in driver.advance_wall_time(TWO)] == ["tick"]
+
+
+def passing() -> Topology:
+    topology = Topology()
+    topology.stream("words", str, event_id=str).to("out")
+    return topology
+
+
+def test_the_test_driver_s_options_take_a_timedelta() -> None:
+    driver = TestDriver(passing(), dedupe_retention_ms=ONE, max_future_ms=TWO, clock=10_000)
+    for at in (0, 1_000, 5_000, 12_000, 12_001):
+        driver.pipe("k", "a", "words", at)
+    assert [output.timestamp for output in driver.outputs] == [0, 5_000, 12_000]
+    assert len(driver.errors) == 1
+
+
+def test_a_topology_closes_after_an_idle_timedelta() -> None:
+    for idle in (ONE, 1_000):
+        topology = Topology(close_idle_after_ms=idle)
+        counts = topology.stream("words", str).group_by_key().windowed_by(tumbling(60_000), Emission.FINAL)
+        counts.count(store="counts").to_stream().map_values(lambda _, n: str(n), str).to("out")
+        driver = TestDriver(topology)
+        driver.pipe("k", "a", "words", 0)
+        assert driver.advance_wall_time(999) == []
+        assert [output.value for output in driver.advance_wall_time(1)] == ["1"]
+
+
 TAKES_A_DURATION: list[Callable[[Any], object]] = [
     tumbling,
     lambda duration: hopping(1_000, duration),
@@ -54,6 +129,13 @@ TAKES_A_DURATION: list[Callable[[Any], object]] = [
     lambda duration: SessionStore("s", str, retention_ms=duration),
     lambda duration: TtlKeyValueStore("t", str, duration),
     lambda duration: VersionedKeyValueStore("v", str, history_retention_ms=duration),
+    lambda duration: UnlimitedWindows(0, duration),
+    lambda duration: JoinWindows(1, duration),
+    lambda duration: IdleClose(duration, 1),
+    lambda duration: IdleClose(1, duration),
+    Topology,
+    lambda duration: TestDriver(passing(), dedupe_retention_ms=duration),
+    lambda duration: TestDriver(passing(), max_future_ms=duration),
 ]
 
 
@@ -86,3 +168,23 @@ def test_a_topology_does_the_same_with_a_timedelta() -> None:
     sent = outputs_with(timedelta(seconds=1))
     assert sent == outputs_with(1_000)
     assert all(sent)
+
+
+def durations_of(name: str) -> list[inspect.Parameter]:
+    """Return the parameters of a module's public names that end with `_ms`."""
+    module = importlib.import_module(name)
+    public = [getattr(module, each) for each in module.__all__]
+    signatures = [inspect.signature(each) for each in public if inspect.isfunction(each) or _is_made_by_users(each)]
+    return [p for signature in signatures for p in signature.parameters.values() if p.name.endswith("_ms")]
+
+
+def _is_made_by_users(kind: object) -> bool:
+    return inspect.isclass(kind) and not issubclass(kind, (tuple, Exception)) and kind.__init__ is not object.__init__
+
+
+@pytest.mark.parametrize("module", ["forebay.time", "forebay.stores", "forebay.operators", "forebay.builder"])
+def test_every_public_parameter_that_is_a_duration_says_so(module: str) -> None:
+    parameters = durations_of(module)
+    assert parameters
+    wrong = [p for p in parameters if "Duration" not in str(p.annotation) and p.name not in POINTS_IN_TIME]
+    assert not wrong

@@ -33,6 +33,8 @@ class CompiledSubTopology(Processor[Any, Any]):
         close_idle_after_ms, figures: see Topology.
     """
 
+    wall_clock_interval_ms: int
+
     def __init__(
         self, component: Component, close_idle_after_ms: int, figures: Callable[[], Mapping[str, float]] = dict
     ) -> None:

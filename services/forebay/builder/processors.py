@@ -16,6 +16,7 @@ from forebay.processor.declared import NoNewInstance, declared_stores, new_insta
 from forebay.stores.binding import Store
 from forebay.stores.timestamped import TimestampedKeyValueStore
 from forebay.stores.upgrade import described
+from forebay.time.durations import ms_of
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -89,7 +90,7 @@ def processed(
         owners,
         stores=own,
         make=make,
-        wall_clock_ms=made.wall_clock_interval_ms,
+        wall_clock_ms=ms_of(made.wall_clock_interval_ms),
     )
 
 

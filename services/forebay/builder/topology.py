@@ -24,7 +24,7 @@ from forebay.names import check_pattern
 from forebay.processor.api import Reading
 from forebay.processor.messages import Message
 from forebay.records import fields_of, is_record_type
-from forebay.time.durations import Duration
+from forebay.time.durations import Duration, ms_of
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -46,9 +46,9 @@ class Topology(Shown):
             has passed them. Records that arrive later for them are rejected. 0 turns this off.
     """
 
-    def __init__(self, close_idle_after_ms: int = 0) -> None:
+    def __init__(self, close_idle_after_ms: Duration = 0) -> None:
         self.graph = Graph()
-        self.close_idle_after_ms = close_idle_after_ms
+        self.close_idle_after_ms = ms_of(close_idle_after_ms)
         self.figures: Callable[[], Mapping[str, float]] = dict
         """Return the counters that the topology's functions maintain (see Processor.figures)."""
 

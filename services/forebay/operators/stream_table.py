@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 from forebay.operators.results import Join, Result
 from forebay.operators.table import Table
 from forebay.stores.buffers import Buffered, JoinBuffer
+from forebay.time.durations import Duration, ms_of
 
 L = TypeVar("L")
 R = TypeVar("R")
@@ -32,8 +33,9 @@ class StreamTableJoin(Generic[L, R, O]):
         joiner: Callable[[L, R | None], O],
         *,
         buffer: JoinBuffer[L] | None = None,
-        grace_ms: int = 0,
+        grace_ms: Duration = 0,
     ) -> None:
+        grace_ms = ms_of(grace_ms)
         if kind is Join.OUTER:
             raise ValueError(f"store {table.name}: a stream and a table can't be joined outer; use inner or left")
         if buffer is not None:

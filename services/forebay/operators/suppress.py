@@ -9,7 +9,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from forebay.operators.table import Table
 from forebay.stores.buffers import SuppressBuffer, Suppressed
 from forebay.time.base import Window
-from forebay.time.durations import set_durations
+from forebay.time.durations import Duration, set_durations
 
 V = TypeVar("V")
 
@@ -53,8 +53,9 @@ class UntilTimeLimit:
     limit_ms: int
     drops_tombstones: bool = False
 
-    def __post_init__(self) -> None:
-        set_durations(self, "limit_ms")
+    def __init__(self, limit_ms: Duration, drops_tombstones: bool = False) -> None:
+        set_durations(self, limit_ms=limit_ms)
+        object.__setattr__(self, "drops_tombstones", drops_tombstones)
 
     def time(self, window: Window | None, timestamp: int) -> int:
         return timestamp

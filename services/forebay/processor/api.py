@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from forebay.processor.messages import Headers, Message
+from forebay.time.durations import Duration, set_durations
 
 E = TypeVar("E")
 O = TypeVar("O")  # noqa: E741
@@ -178,12 +179,16 @@ class IdleClose:
     """Close all open windows and sessions of an idle task. Records that arrive later for them are late.
 
     Args:
-        after_ms: Idle time, in ms. 0 turns this off.
-        horizon_ms: How far stream time must advance to close everything that is open (of windows: size plus grace).
+        after_ms: Idle time, in ms or as a timedelta. 0 turns this off.
+        horizon_ms: How far stream time must advance to close everything that is open (of windows: size plus grace),
+            in ms or as a timedelta.
     """
 
     after_ms: int
     horizon_ms: int
+
+    def __init__(self, after_ms: Duration, horizon_ms: Duration) -> None:
+        set_durations(self, after_ms=after_ms, horizon_ms=horizon_ms)
 
 
 class Processor(abc.ABC, Generic[E, O]):
@@ -198,8 +203,8 @@ class Processor(abc.ABC, Generic[E, O]):
     """An idle task's closing time is stream time plus its idle time, and timers due by then fire; see IdleClose for
     closing earlier than that."""
 
-    wall_clock_interval_ms: int = 0
-    """How often `on_wall_clock` is called; 0: never."""
+    wall_clock_interval_ms: Duration = 0
+    """How often `on_wall_clock` is called, in ms or as a timedelta; 0: never."""
 
     def timestamp(self, event: E, /) -> int:
         """Return the event time of an input record, in ms since the epoch."""

@@ -25,6 +25,7 @@ from forebay.stores.binding import TaskStores
 from forebay.stores.kinds import Kinds
 from forebay.stores.rows import Journal
 from forebay.stores.table import Table
+from forebay.time.durations import ms_of
 
 _FAILURES = (Exception, SystemExit)
 """What logic may raise. A call of `sys.exit` ends the record, not the worker."""
@@ -97,6 +98,11 @@ class TaskEngine:
     def footprint_bytes(self) -> int:
         """Bytes that the state takes: its table, and event ids and timers, which are in memory as well."""
         return self.table.footprint_bytes + self.dedupe.footprint_bytes + self.timers.footprint_bytes
+
+    @property
+    def wall_clock_interval_ms(self) -> int:
+        """How often the processor is called by the wall clock, in ms; 0: never."""
+        return ms_of(self.processor.wall_clock_interval_ms)
 
     def store_calls(self) -> dict[str, tuple[int, int]]:
         """Return how often each store's rows were put and read by key."""

@@ -10,6 +10,7 @@ from enum import Enum
 
 from forebay.limits import TaskLimits
 from forebay.stores.kinds import OnChange
+from forebay.time.durations import set_durations
 
 
 class Emit(Enum):
@@ -78,3 +79,6 @@ class EngineSettings:
     limits: TaskLimits = field(default_factory=TaskLimits)
     cached_objects: int = 50_000
     on_change: OnChange = OnChange.REFUSE
+
+    def __post_init__(self) -> None:
+        set_durations(self, dedupe_retention_ms=self.dedupe_retention_ms, max_future_ms=self.max_future_ms)

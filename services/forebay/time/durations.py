@@ -28,7 +28,7 @@ def _whole(ms: object) -> int:
     return ms
 
 
-def set_durations(windows: object, *names: str) -> None:
-    """Replace the durations of a frozen dataclass by their ms."""
-    for name in names:
-        object.__setattr__(windows, name, ms_of(getattr(windows, name)))
+def set_durations(frozen: object, **durations: Duration) -> None:
+    """Set fields of a frozen dataclass to durations in ms. Raises ValueError."""
+    for name, duration in durations.items():
+        object.__setattr__(frozen, name, ms_of(duration))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from forebay.time.base import Window, check_grace
-from forebay.time.durations import set_durations
+from forebay.time.durations import Duration, set_durations
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +20,8 @@ class SessionWindows:
     gap_ms: int
     grace_ms: int = 0
 
-    def __post_init__(self) -> None:
-        set_durations(self, "gap_ms", "grace_ms")
+    def __init__(self, gap_ms: Duration, grace_ms: Duration = 0) -> None:
+        set_durations(self, gap_ms=gap_ms, grace_ms=grace_ms)
         if self.gap_ms < 1:
             raise ValueError(f"sessions with a gap of {self.gap_ms} ms: give at least 1 ms")
         check_grace(self.grace_ms)

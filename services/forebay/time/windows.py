@@ -23,8 +23,8 @@ class TimeWindows(Windows):
     advance_ms: int
     grace_ms: int = 0
 
-    def __post_init__(self) -> None:
-        set_durations(self, "size_ms", "advance_ms", "grace_ms")
+    def __init__(self, size_ms: Duration, advance_ms: Duration, grace_ms: Duration = 0) -> None:
+        set_durations(self, size_ms=size_ms, advance_ms=advance_ms, grace_ms=grace_ms)
         if self.size_ms < 1:
             raise ValueError(f"windows of {self.size_ms} ms: give a size of at least 1 ms")
         if not 0 < self.advance_ms <= self.size_ms:
@@ -47,12 +47,12 @@ class TimeWindows(Windows):
 
 def tumbling(size_ms: Duration, grace_ms: Duration = 0) -> TimeWindows:
     """Return windows that do not overlap: each record belongs to one window."""
-    return TimeWindows(ms_of(size_ms), ms_of(size_ms), ms_of(grace_ms))
+    return TimeWindows(size_ms, size_ms, grace_ms)
 
 
 def hopping(size_ms: Duration, advance_ms: Duration, grace_ms: Duration = 0) -> TimeWindows:
     """Return windows that overlap: each record belongs to size_ms / advance_ms windows."""
-    return TimeWindows(ms_of(size_ms), ms_of(advance_ms), ms_of(grace_ms))
+    return TimeWindows(size_ms, advance_ms, grace_ms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,9 @@ class UnlimitedWindows(Windows):
 
     start_ms: int = 0
     grace_ms: int = 0
+
+    def __init__(self, start_ms: int = 0, grace_ms: Duration = 0) -> None:
+        set_durations(self, start_ms=start_ms, grace_ms=grace_ms)
 
     @property
     def retention_ms(self) -> int:
@@ -107,8 +110,8 @@ class SlidingWindows:
     difference_ms: int
     grace_ms: int = 0
 
-    def __post_init__(self) -> None:
-        set_durations(self, "difference_ms", "grace_ms")
+    def __init__(self, difference_ms: Duration, grace_ms: Duration = 0) -> None:
+        set_durations(self, difference_ms=difference_ms, grace_ms=grace_ms)
         if self.difference_ms < 0:
             raise ValueError(f"sliding windows of {self.difference_ms} ms: give a difference of at least 0 ms")
         check_grace(self.grace_ms)
@@ -157,8 +160,8 @@ class JoinWindows:
     after_ms: int
     grace_ms: int = 0
 
-    def __post_init__(self) -> None:
-        set_durations(self, "before_ms", "after_ms", "grace_ms")
+    def __init__(self, before_ms: Duration, after_ms: Duration, grace_ms: Duration = 0) -> None:
+        set_durations(self, before_ms=before_ms, after_ms=after_ms, grace_ms=grace_ms)
         if self.before_ms + self.after_ms < 0:
             raise ValueError(
                 f"a join window from {self.before_ms} ms before to {self.after_ms} ms after is empty: "

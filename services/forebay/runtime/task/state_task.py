@@ -222,7 +222,7 @@ class StateTask:
 
     def _punctuates(self, now: float) -> bool:
         """Return whether wall-clock punctuation is due; its interval begins with the first cycle."""
-        interval = self.engine.processor.wall_clock_interval_ms
+        interval = self.engine.wall_clock_interval_ms
         if not interval:
             return False
         if self._punctuated_at is None:
@@ -232,7 +232,7 @@ class StateTask:
 
     def next_due_ms(self, idle_ms: int, now: float) -> int | None:
         """Return how many ms are left until a timer or wall-clock punctuation is due; None: none will be."""
-        interval = self.engine.processor.wall_clock_interval_ms
+        interval = self.engine.wall_clock_interval_ms
         begun = now if self._punctuated_at is None else self._punctuated_at
         dues = [math.ceil(round(begun + interval - now, 3))] if interval else []
         idle_until = self.engine.next_due_ms()
