@@ -19,7 +19,7 @@ from forebay.serde.subjects import connect_when_asked
 from forebay.sql.describing import described
 from forebay.sql.errors import SqlError
 from forebay.sql.extension.loading import VARIABLE as FUNCTIONS
-from forebay.sql.program import program_of_statements
+from forebay.sql.program import Program, program_of_statements
 from forebay.sql.schemas.lookup import Kept
 from forebay.sql.service import MODULE, VARIABLE, name_of, runnable, statements_of
 from forebay.sql.statements import parse
@@ -116,6 +116,7 @@ def _offline(path: Path, statement: str | None, how: str) -> None:
     found: list[Statement] = [Command("EXPLAIN", "ALL")]
     if statement is None:
         program = runnable(statements, lookup)
+        _warn(program)
     else:
         computed = (each for each in statements if not isinstance(each, Select))
         program, found = program_of_statements(computed, lookup=lookup), parse(statement)
@@ -131,6 +132,11 @@ def _offline(path: Path, statement: str | None, how: str) -> None:
             show(lines, how)
 
 
+def _warn(program: Program) -> None:
+    for warning in program.warnings:
+        click.echo(f"warning: {warning}", err=True)
+
+
 def _as_service(
     path: Path, command: list[str], connection: dict[str, Any], rest: Sequence[str], token_file: Path | None
 ) -> None:
@@ -138,7 +144,7 @@ def _as_service(
     from forebay.cli.main import cli  # noqa: PLC0415 (the group imports this module)
 
     whole = path.resolve()
-    runnable(statements_of(whole), Kept(whole))
+    _warn(runnable(statements_of(whole), Kept(whole)))
     os.environ[VARIABLE] = str(whole)
     others = [each for each in os.environ.get(SERVICES, "").split(",") if each and each != MODULE]
     os.environ[SERVICES] = ",".join([*others, MODULE])

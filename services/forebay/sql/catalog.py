@@ -130,6 +130,7 @@ class Source:
         is_framed: whether its rows' keys name their schema, so that equal keys may lie in different partitions.
         key_form, value_form: schemas of its topic.
         wanted: how its topic is made.
+        is_read_only: whether it is declared with CREATE SOURCE.
     """
 
     name: str
@@ -147,6 +148,7 @@ class Source:
     key_form: Form = Form()
     value_form: Form = Form()
     wanted: Wanted = Wanted()
+    is_read_only: bool = False
     place: Place = field(default=NOWHERE, compare=False)
 
     @property

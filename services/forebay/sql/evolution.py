@@ -80,6 +80,34 @@ def check_inserts(new: Source, old: Source, queries: Iterable[QueryPlan]) -> Non
             )
 
 
+def read_only(source: Source, what: str) -> str:
+    """Return why a statement can't change a stream or table that is declared with CREATE SOURCE."""
+    kind = "TABLE" if source.is_table else "STREAM"
+    return f"{source.name} is a SOURCE {kind}, which is read only: leave {what} out, or declare it without SOURCE"
+
+
+def terminate(queries: Sequence[QueryPlan], name: str, place: Place) -> list[QueryPlan]:
+    """Return the queries that TERMINATE ends, ALL or one by its name.
+
+    The number at the end of a name may differ: ksqlDB counts all statements, not only queries.
+
+    Raises:
+        SqlError: There is no such query, or another query reads its result.
+    """
+    stem, _, number = name.rpartition("_")
+    ended = [query for query in queries if name in ("ALL", query.name)]
+    if not ended and number.isdecimal():
+        ended = [query for query in queries if query.name.rpartition("_")[0] == stem]
+    if not ended and name != "ALL":
+        names = ", ".join(query.name for query in queries) or "none"
+        raise SqlError(place, f"there is no query {name}: the statements before this one have {names}")
+    for query in ended:
+        used = [each for each in users(query.target, queries) if not query.is_insert]
+        if used and name != "ALL":
+            raise SqlError(place, f"{query.name} can't be terminated: {', '.join(used)}: terminate those before")
+    return ended
+
+
 def users(source: Source, queries: Iterable[QueryPlan]) -> list[str]:
     """Return who would miss a source: queries that read it, and INSERT INTO that write it."""
     found: list[str] = []

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from forebay.formats import no_contracts
+from forebay.sql import evolution
 from forebay.sql.catalog import ROWTIME, Catalog, Named, Source
 from forebay.sql.compiled import compiled
 from forebay.sql.errors import SqlError
@@ -50,6 +51,8 @@ def checked(statement: InsertValues, catalog: Catalog) -> tuple[Source, dict[str
             statement.place,
             f"{source.name} is computed by a query, whose readers would not see the record: insert into what it reads",
         )
+    if source.is_read_only:
+        raise SqlError(statement.place, evolution.read_only(source, "INSERT INTO ... VALUES"))
     if source.windowing is not None:
         raise SqlError(statement.place, f"{source.name} has windows: INSERT INTO ... VALUES can't write to it")
     names = statement.columns or tuple(each.name for each in source.columns)

@@ -132,6 +132,7 @@ def declared(
         key_form=key_form,
         value_form=form,
         wanted=_wanted(given, place, is_compacted=statement.is_table),
+        is_read_only=statement.is_read_only,
         place=place,
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from forebay.sql import evolution, inserting, options
 from forebay.sql.analyze import Analysis
@@ -45,6 +45,8 @@ INSTEAD = {
     "TERMINATE": "the queries of a file run as one job: stop that, or leave the query out of its file",
 }
 """What to use for commands that nothing here answers."""
+_SHOWN = ("SHOW", "DESCRIBE", "DESCRIBE FUNCTION", "EXPLAIN", "PRINT")
+"""Commands that change nothing: a file that runs may have them."""
 
 
 @dataclass(slots=True)
@@ -56,6 +58,7 @@ class Program:
         lookup: gives the schemas of topics whose columns are left out.
         selects: queries alone, to be answered when the others run.
         inserts: records to be sent once, before the others run.
+        warnings: statements without effect, with their places.
     """
 
     catalog: Catalog = field(default_factory=Catalog)
@@ -63,6 +66,7 @@ class Program:
     selects: list[Select] = field(default_factory=list)
     inserts: list[InsertValues] = field(default_factory=list)
     settings: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
     lookup: Lookup = ask
     _numbered: int = 0
     _dropped: dict[str, SqlError] = field(default_factory=dict)
@@ -91,12 +95,16 @@ class Program:
     def _create(self, statement: CreateSource) -> None:
         if statement.if_not_exists and self.catalog.find(statement.name):
             return
+        if statement.or_replace and statement.is_read_only:
+            raise SqlError(statement.place, "CREATE SOURCE can't replace a declaration: leave OR REPLACE out")
         writers = (query.target for query in self.queries)
         self._add(options.declared(statement, self.settings, self.lookup, writers), replaces=statement.or_replace)
 
     def _add(self, source: Source, *, replaces: bool) -> None:
         """Take a source in; queries that read or write the one it replaces use this one. Raises SqlError."""
         old = self.catalog.find(source.name) if replaces else None
+        if old is not None and (old.is_read_only or source.is_read_only):
+            raise SqlError(source.place, evolution.read_only(old if old.is_read_only else source, "OR REPLACE"))
         if old is not None:
             evolution.check_replacement(old, source)
             if source.is_derived:
@@ -144,6 +152,8 @@ class Program:
 
     def _insert(self, statement: InsertInto) -> None:
         target = self.catalog.get(statement.name, statement.place)
+        if target.is_read_only:
+            raise SqlError(statement.place, evolution.read_only(target, "INSERT INTO"))
         if target.is_table:
             raise SqlError(statement.place, f"{target.name} is a table: INSERT INTO takes a stream")
         if target.headers:
@@ -163,21 +173,27 @@ class Program:
 
     def _set(self, statement: Statement, name: str, value: str | None) -> None:
         if name not in SETTINGS:
-            raise SqlError(
-                statement.place,
-                f"the setting {name} has no effect here: leave it out, or SET one of {', '.join(SETTINGS)}",
-            )
-        if value is None:
+            known = f"those that have one are {', '.join(SETTINGS)}"
+            self.warnings.append(f"{statement.place}: the setting {name} has no effect here: {known}")
+        elif value is None:
             self.settings.pop(name, None)
         else:
             self.settings[name] = value
 
     def _command(self, statement: Command, verb: str, subject: str) -> None:
-        if verb in INSTEAD:
-            raise SqlError(statement.place, f"{verb} can't be run here: {INSTEAD[verb]}")
-        if not verb.startswith("DROP"):
-            raise SqlError(statement.place, f"{verb} is a command of the shell: leave it out of a file that runs")
-        self._drop(statement, verb, subject)
+        if verb in _SHOWN:
+            self.warnings.append(f"{statement.place}: {verb} shows nothing when a file runs: use it in the shell")
+        elif verb == "TERMINATE":
+            self._terminate(evolution.terminate(self.queries, subject.upper(), statement.place))
+        else:
+            self._drop(statement, verb, subject)
+
+    def _terminate(self, ended: list[QueryPlan]) -> None:
+        """Leave queries out. What they wrote stays declared over its topic."""
+        self.queries = [query for query in self.queries if query not in ended]
+        for query in ended:
+            if not query.is_insert and query.target in self.catalog:
+                self.catalog.add(replace(query.target, is_derived=False), replaces=True)
 
     def _drop(self, statement: Command, verb: str, subject: str) -> None:
         if verb == "DROP TYPE":
@@ -190,6 +206,8 @@ class Program:
         kind = "TABLE" if dropped.is_table else "STREAM"
         if verb not in (f"DROP {kind}", "DROP VIEW"):
             raise SqlError(statement.place, f"{subject} is a {kind}: write DROP {kind} {subject}")
+        if dropped.is_read_only and statement.deletes_topic:
+            raise SqlError(statement.place, evolution.read_only(dropped, "DELETE TOPIC"))
         used = evolution.users(dropped, self.queries)
         if used:
             refused = evolution.drop_refused(dropped, used, statement.place)

@@ -95,6 +95,8 @@ def _values(read: Reader, name: str) -> InsertValues:
 
 def _command(read: Reader) -> Statement:
     if read.take("SHOW") or read.take("LIST"):
+        if read.ahead().text == "CONNECTORS" or read.at("CONNECTORS"):
+            raise connector_refused(read)
         if not any(read.at(word) for word in ("STREAMS", "TABLES", "QUERIES", "TOPICS", "FUNCTIONS", "TYPES")):
             read.fail("STREAMS, TABLES, QUERIES, TOPICS, FUNCTIONS or TYPES")
         found = Command("SHOW", read.step().text)
@@ -121,16 +123,26 @@ def _command(read: Reader) -> Statement:
     return found
 
 
+def connector_refused(read: Reader) -> SqlError:
+    """Return the error of a statement about connectors."""
+    return SqlError(
+        read.place,
+        "connectors run in Kafka Connect: create and list them there (REST API, POST /connectors), and leave this "
+        "statement out",
+    )
+
+
 def _drop(read: Reader) -> Command:
+    if read.at("CONNECTOR"):
+        raise connector_refused(read)
     if read.at("MATERIALIZED", "VIEW"):
         read.step()
     elif not (read.at("STREAM") or read.at("TABLE") or read.at("TYPE")):
         read.fail("STREAM, TABLE, MATERIALIZED VIEW or TYPE")
     kind = read.step().text
     missing = read.take("IF", "EXISTS")
-    found = Command(f"DROP {kind}", read.name(), if_exists=missing)
-    read.take("DELETE", "TOPIC")
-    return found
+    name = read.name()
+    return Command(f"DROP {kind}", name, if_exists=missing, deletes_topic=read.take("DELETE", "TOPIC"))
 
 
 def _create(read: Reader) -> Statement:
@@ -145,7 +157,9 @@ def _create(read: Reader) -> Statement:
     if read.take("MATERIALIZED"):
         read.expect("VIEW")
         return _view(read, or_replace)
-    read.take("SOURCE")
+    if read.at("CONNECTOR") or ((read.at("SOURCE") or read.at("SINK")) and read.ahead().text == "CONNECTOR"):
+        raise connector_refused(read)
+    is_read_only = read.take("SOURCE")
     if not (read.at("STREAM") or read.at("TABLE")):
         read.fail("STREAM, TABLE, MATERIALIZED VIEW or TYPE")
     is_table = read.step().text == "TABLE"
@@ -154,10 +168,14 @@ def _create(read: Reader) -> Statement:
     columns = _columns(read) if read.at("(") else ()
     place, options = read.place, _options(read)
     if read.take("AS"):
+        if is_read_only:
+            raise SqlError(
+                place, f"CREATE SOURCE declares a topic that others write: leave SOURCE out of {name} AS SELECT"
+            )
         if columns:
             raise SqlError(place, f"{name} AS SELECT has its columns from the query: leave the list of columns out")
         return CreateAs(name, is_table, options, query(read), or_replace, missing)
-    return CreateSource(name, is_table, columns, options, or_replace, missing)
+    return CreateSource(name, is_table, columns, options, or_replace, missing, is_read_only)
 
 
 def _view(read: Reader, or_replace: bool) -> CreateAs:

@@ -225,6 +225,7 @@ class CreateSource(Statement):
     options: Options
     or_replace: bool = False
     if_not_exists: bool = False
+    is_read_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,3 +297,4 @@ class Command(Statement):
     subject: str = ""
     statement: Statement | None = None
     if_exists: bool = False
+    deletes_topic: bool = False
