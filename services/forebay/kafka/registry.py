@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from forebay.kafka.errors import RegistryRefused
@@ -14,11 +14,14 @@ from forebay.kafka.patience import keep_trying
 from forebay.kafka.registry_http import Answer, RegistryHttp
 from forebay.kafka.registry_settings import Compatibility, RegistrySettings
 from forebay.kafka.unknown_ids import UnknownIds
+from forebay.serde.references import insert_types, join_files
 from forebay.serde.resolver import RegistryUnavailable, UnknownSchemaId
 from forebay.serde.schema import RegisteredSchema, Schema
 from forebay.serde.subjects import AVRO
 
 _PATIENCE_S = 10.0
+_MOST_REFERENCES = 50
+"""Schemas that a schema may refer to, directly or through others."""
 
 T = TypeVar("T")
 
@@ -48,6 +51,7 @@ class SchemaRegistry:
         self._patience_s = patience_s
         self._lock = threading.Lock()
         self._schemas: dict[int, Schema] = {}
+        self._bodies: dict[Schema, dict[str, Any]] = {}
         self._unknown = UnknownIds(clock)
 
     def register(self, subject: str, schema: Schema, kind: str = AVRO) -> RegisteredSchema:
@@ -90,11 +94,16 @@ class SchemaRegistry:
             if answer.status == 404:
                 self._unknown.add(schema_id)
                 raise self._no_schema(schema_id)
-            return self._schemas.setdefault(schema_id, Schema(self._told(answer, "schema", str, path)))
+            schema = Schema(self._text(answer, path))
+            if answer.content.get("references"):
+                fields = ("schema", "schemaType", "references")
+                self._bodies[schema] = {name: answer.content[name] for name in fields if name in answer.content}
+            return self._schemas.setdefault(schema_id, schema)
 
     def holds(self, subject: str, schema: Schema) -> bool:
         """Return whether a version of the subject has this schema, a deleted one too. Raises RegistryUnavailable."""
-        return self._send("POST", f"{_path(subject)}?deleted=true", {"schema": schema.text}).status == 200
+        body = self._bodies.get(schema, {"schema": schema.text})
+        return self._send("POST", f"{_path(subject)}?deleted=true", body).status == 200
 
     def newest(self, subject: str) -> RegisteredSchema | None:
         """Return a subject's newest schema, of whatever kind; None: it has none. Raises RegistryUnavailable."""
@@ -102,7 +111,7 @@ class SchemaRegistry:
         answer = self._send("GET", path)
         if answer.status == 404:
             return None
-        found = Schema(self._told(answer, "schema", str, path))
+        found = Schema(self._text(answer, path))
         return RegisteredSchema(self._told(answer, "id", int, path), found)
 
     def compatibility(self, subject: str) -> Compatibility | None:
@@ -130,6 +139,37 @@ class SchemaRegistry:
 
     def _send(self, method: str, path: str, body: object = None) -> Answer:
         return keep_trying(lambda: self._http.send(method, path, body), self._patience_s)
+
+    def _text(self, answer: Answer, path: str, known: dict[str, str] | None = None) -> str:
+        """Return the schema of an answer with those that it refers to.
+
+        Args:
+            known: Texts of schemas that were referred to, by their paths.
+
+        Raises:
+            UnknownSchemaId: A schema that is referred to is missing, or they are too many.
+            RegistryUnavailable: Not available for as long as we are patient.
+        """
+        known = {} if known is None else known
+        text = self._told(answer, "schema", str, path)
+        texts: dict[str, str] = {}
+        for reference in answer.content.get("references") or []:
+            referred = f"{_path(str(reference['subject']))}/versions/{reference['version']}?deleted=true"
+            if referred not in known:
+                known[referred] = ""  # if it refers to itself
+                if len(known) > _MOST_REFERENCES:
+                    raise UnknownSchemaId(f"{path} refers to more than {_MOST_REFERENCES} schemas")
+                response = self._send("GET", referred)
+                if response.status == 404:
+                    raise UnknownSchemaId(f"{path} refers to {referred}, which {self._settings.url} does not have")
+                known[referred] = self._text(response, referred, known)
+            texts[str(reference["name"])] = known[referred]
+        match answer.content.get("schemaType", AVRO):
+            case "PROTOBUF" if texts:
+                return join_files(text, texts)
+            case "AVRO" if texts:
+                return insert_types(text, texts)
+        return text
 
     def _told(self, answer: Answer, field: str, kind: type[T], path: str) -> T:
         """Return a field of the registry's answer. Raises RegistryUnavailable: it has none, so no registry gave it."""

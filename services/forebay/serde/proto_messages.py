@@ -12,6 +12,7 @@ from google.protobuf.descriptor import Descriptor
 
 from forebay.codec import DecodeError
 from forebay.serde.proto_text import WrongProto, file_of
+from forebay.serde.references import split_files
 from forebay.serde.varint import integer_bytes, read_count, read_integer
 
 _WELL_KNOWN = re.compile(r"google/protobuf/([a-z_]+)\.proto")
@@ -43,16 +44,37 @@ def messages_of(text: str) -> tuple[Descriptor, ...]:
     pool = descriptor_pool.DescriptorPool()
     for name, content in _FILES.items():
         pool.Add(file_of(f'syntax = "proto3"; {content}', name))
-    made = file_of(text, "schema.proto")
-    unknown = [name for name in made.dependency if name not in _FILES and not _add_well_known(pool, name)]
-    if unknown:
-        raise WrongProto(f"the schema imports {', '.join(unknown)}: write its messages into the schema itself")
+    main, files = split_files(text)
+    made = file_of(main, "schema.proto")
     try:
+        _add_imports(pool, made, files)
         pool.Add(made)
         found = pool.FindFileByName("schema.proto").message_types_by_name.values()
     except (TypeError, KeyError) as error:
         raise WrongProto(f"the schema does not hold together: {error}") from error
     return tuple(found)
+
+
+def _add_imports(pool: Any, importing: Any, files: dict[str, str]) -> None:
+    """Add the files that a file imports, and those that they import. Raises WrongProto: one is missing."""
+    for name in importing.dependency:
+        if name in files:
+            file = file_of(files.pop(name), name)
+            _add_imports(pool, file, files)
+            pool.Add(file)
+        elif name not in _FILES and not _is_there(pool, name) and not _add_well_known(pool, name):
+            raise WrongProto(
+                f"the schema imports {name}: write its messages into the schema itself, or register it with a "
+                "reference to that schema"
+            )
+
+
+def _is_there(pool: Any, name: str) -> bool:
+    try:
+        pool.FindFileByName(name)
+    except KeyError:
+        return False
+    return True
 
 
 def _add_well_known(pool: Any, name: str) -> bool:

@@ -17,6 +17,7 @@ from forebay.builder.keys import Windowed
 from forebay.formats import Format, no_contracts
 from forebay.serde.framing import header
 from forebay.serde.proto_messages import class_of, message_of, path_bytes
+from forebay.serde.references import join_files
 from forebay.serde.schema import Schema
 from forebay.serde.subjects import Subjects
 from forebay.sql.catalog import Named, Source
@@ -84,8 +85,10 @@ def schema_text(about: Json, part: str) -> tuple[str, str]:
     schema, form = about.get(f"{part}Schema"), about.get(f"{part}Format") or about.get("format")
     if schema is None or form not in _KIND:
         return "", ""
-    is_text = isinstance(schema, str) and form == "PROTOBUF"
-    return schema if is_text else json.dumps(schema, default=float), _KIND[form]
+    if not isinstance(schema, str) or form != "PROTOBUF":
+        return json.dumps(schema, default=float), _KIND[form]
+    references = about.get(f"{part}SchemaReferences", [])
+    return join_files(schema, {reference["name"]: reference["schema"] for reference in references}), _KIND[form]
 
 
 def row_of(columns: Sequence[Named], value: Any, *, only_known: bool = False) -> Any:
