@@ -114,3 +114,14 @@ def test_times_are_those_of_the_mode() -> None:
         for mode in ("None", "ProcessingTime", "EventTime")
     }
     assert shown == {"None": "(-1, -1)", "ProcessingTime": f"({START}, -1)", "EventTime": f"({START}, 1000)"}
+
+
+def test_the_output_of_a_timer_has_a_timestamp_that_kafka_clients_can_write() -> None:
+    class Early(Reminders):
+        def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:
+            self.handle.registerTimer(-5)
+            return ()
+
+    driver = drive(Early, time_mode="ProcessingTime")
+    driver.pipe("a", Click("a"))
+    assert [output.timestamp for output in driver.advance_wall_time(1_000)] == [1]

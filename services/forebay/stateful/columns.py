@@ -247,6 +247,9 @@ def order_values(value: Any, names: list[str], where: str) -> Any:
     """Return the fields of a tuple, Row, list or dict in the order of `names`. Raises EncodeError."""
     if isinstance(value, dict):
         return [value.get(name) for name in names]
+    if isinstance(value, str) and len(names) == 1:
+        # Spark makes a tuple of it, too.
+        return (value,)
     if not isinstance(value, (tuple, list)):
         raise _refusal(where, value, f"a tuple of {', '.join(names)}")
     if len(value) != len(names):

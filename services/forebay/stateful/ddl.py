@@ -80,7 +80,9 @@ class _Reader:
         return tokens
 
     def columns(self) -> StructType:
-        """Return the columns of the whole text."""
+        """Return the columns of the whole text; a type alone is that of the column `value`."""
+        if len(self._tokens) == 1 and self._next.lower() in _SIMPLE:
+            return StructType([StructField("value", self._type())])
         fields = self._fields(end="")
         if self._next:
             raise self._error(repr(self._next))

@@ -19,6 +19,9 @@ from forebay.stateful.timing import Timers
 
 Convert = Callable[[Any], Any]
 
+FIRST_MS = 1
+"""The smallest timestamp of an output: Kafka clients take 0 as "not given"."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -122,7 +125,7 @@ class Runner:
             return
         values = self._begin(text, ctx)
         rows = self._processor.handleExpiredTimer(self._key_of(text), values, ExpiredTimerInfo(expiry))
-        self._send(rows, text, max(expiry, 0), ctx)
+        self._send(rows, text, max(expiry, FIRST_MS), ctx)
 
     def _begin(self, text: str, ctx: Context[Any]) -> TimerValues:
         """Begin a call for a grouping key; return its times."""

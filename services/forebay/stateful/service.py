@@ -72,5 +72,5 @@ def stateful_job(
 
 
 def _before_all(_row: Any) -> int:
-    """Return the event time of rows of initial state: before that of any record."""
-    return 0
+    """Return the event time of rows of initial state, before that of any record: Kafka clients can't write 0."""
+    return 1
