@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from forebay.catalog import all_services, find_service
@@ -12,6 +14,8 @@ from forebay.kafka.secret import Secret
 from forebay.kafka.settings import KafkaSettings
 from forebay.runtime.rights import JobRights
 from forebay.runtime.spec import JobSpec
+from forebay.sql.service import job_of, service_of
+from forebay.sql.statements import parse
 
 SERVICES = all_services()
 
@@ -130,3 +134,25 @@ def test_a_failure_that_hides_a_missing_right_is_explained_by_the_right(
     assert "User:ANONYMOUS lacks Write on the topic user_sessions" in own.explain(cause)
     monkeypatch.setattr(AclAdmin, "lacking", lambda *_: [])
     assert own.explain(cause) == cause
+
+
+SQL = """
+CREATE STREAM clicks (user VARCHAR KEY, page VARCHAR) WITH (KAFKA_TOPIC='raw-clicks', VALUE_FORMAT='JSON');
+CREATE TABLE users (id VARCHAR PRIMARY KEY, name VARCHAR) WITH (KAFKA_TOPIC='users', VALUE_FORMAT='JSON');
+CREATE STREAM unread (id VARCHAR KEY, name VARCHAR) WITH (KAFKA_TOPIC='notes', VALUE_FORMAT='JSON');
+CREATE TABLE counts AS SELECT user, COUNT(*) AS n FROM clicks GROUP BY user;
+CREATE TABLE names AS SELECT * FROM users;
+INSERT INTO users (id, name) VALUES ('1', 'Ann');
+"""
+
+
+def test_insert_values_needs_the_topics_of_declared_streams_and_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    statements = parse(SQL, "counts.sql", {})
+    job = job_of(statements)
+    service = service_of(Path("counts.sql"), statements, job)
+    for module in ("forebay.kafka.acls", "forebay.catalog"):
+        monkeypatch.setattr(f"{module}.load_job", lambda _: job)
+    written = lambda role: {r.name for r in rights(service, "x", role) if r.why.startswith("INSERT")}  # noqa: E731
+    assert written(Role.QUERY) == {"raw-clicks", "users", "notes"}
+    assert written(Role.RUN) == {"users"}, "a job sends its file's own records at its first start"
+    assert all(r.operation is Operation.WRITE for r in rights(service, "x", Role.QUERY) if r.why.startswith("INSERT"))

@@ -6,8 +6,10 @@ import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 from forebay.catalog import Service, Topic
+from forebay.job import load_job
 from forebay.kafka.identities import (
     control_group,
     marker_group,
@@ -104,8 +106,9 @@ def rights(service: Service, application: str, role: Role) -> tuple[Right, ...]:
                 Right(Operation.READ, Resource.GROUP, standby_group(application), "`forebay standby`"),
             )
         case Role.QUERY:
-            return tuple(
-                _topic(Operation.READ, topic, "rows and positions") for topic in service.changelogs(application, 1)
+            return (
+                *(_topic(Operation.READ, topic, "rows and positions") for topic in service.changelogs(application, 1)),
+                *(Right(Operation.WRITE, Resource.TOPIC, name, _INSERT) for name in _insertable_topics(service)),
             )
         case Role.PRODUCE:
             return tuple(_topic(Operation.WRITE, topic, "events") for topic in service.inputs)
@@ -171,6 +174,7 @@ def _run(service: Service, application: str) -> tuple[Right, ...]:
     ]
     return (
         *(_topic(Operation.READ, topic, "input; committing offsets of it") for topic in service.inputs),
+        *(Right(Operation.WRITE, Resource.TOPIC, name, _INSERT) for name in _inserted_topics(service)),
         *(
             Right(Operation.READ, Resource.TOPIC, literal_start(pattern), f"inputs that match {pattern}", prefixed=True)
             for pattern in service.patterns
@@ -192,6 +196,30 @@ def _run(service: Service, application: str) -> tuple[Right, ...]:
             prefixed=True,
         ),
     )
+
+
+_INSERT = "INSERT INTO ... VALUES"
+
+
+def _inserted_topics(service: Service) -> list[str]:
+    """Return the topics that the job's own INSERT INTO ... VALUES write at its first start."""
+    program = _program_of(service)
+    if program is None:
+        return []
+    return sorted({program.catalog.get(each.name, each.place).topic for each in program.inserts})
+
+
+def _insertable_topics(service: Service) -> list[str]:
+    """Return the topics to which `POST /sql` may send INSERT INTO ... VALUES: those of declared streams and tables."""
+    program = _program_of(service)
+    if program is None:
+        return []
+    return sorted({each.topic for each in program.catalog if not each.is_derived and each.windowing is None})
+
+
+def _program_of(service: Service) -> Any:
+    job = load_job(service.job)
+    return None if job.program is None else job.program()
 
 
 _UNDO = (Operation.DESCRIBE_CONFIGS, Operation.DELETE)
