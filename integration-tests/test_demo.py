@@ -96,7 +96,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def first(home: Path, wait_until: Callable[..., None]) -> Iterator[RunningDemo]:
-    demo = RunningDemo(home, *SERVICES, "--duration", str(SECONDS))
+    demo = RunningDemo(home, *SERVICES, "--disorder", "--duration", str(SECONDS))
     wait_until(lambda: demo.has_shown_all() or demo.process.poll() is not None, "figures of each service", seconds=600)
     wait_until(lambda: demo.matches(FIGURES) and demo.process.poll() is not None, "the demo's end", seconds=180)
     yield demo
@@ -160,6 +160,8 @@ def test_goes_on_where_it_stopped_and_ends_by_ctrl_c(
         assert demo.process.wait(120) == 0, demo.output.read_text()
         assert "continuing with 6 topics" in demo.lines()
         assert number(demo.figures()[0], "rows") >= number(first.figures()[-1], "rows")
+        shown = demo.figures()[-1]
+        assert number(shown, "errors") == number(demo.figures()[0], "errors"), "without --disorder no event is broken"
         assert not demo.left_running()
     finally:
         demo.kill()

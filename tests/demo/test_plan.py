@@ -44,6 +44,14 @@ def test_the_producer() -> None:
     assert parses(arguments)
 
 
+def test_events_are_clean_unless_disorder_is_asked_for() -> None:
+    options = {"--out-of-order", "--duplicates", "--malformed"}
+    for disorder, expected in ((False, set()), (True, options)):
+        ((producer,),) = dataclasses.replace(PLAN, disorder=disorder).producers()
+        assert options & set(command(producer)) == expected
+        assert parses(command(producer))
+
+
 def test_the_job() -> None:
     job = PLAN.jobs(8080)
     options = ["--home", "/home", "--http-port", "8080", "--memory", "512m", "--log-format", "text", "--no-check"]

@@ -152,7 +152,11 @@ def test_insert_values_needs_the_topics_of_declared_streams_and_tables(monkeypat
     service = service_of(Path("counts.sql"), statements, job)
     for module in ("forebay.kafka.acls", "forebay.catalog"):
         monkeypatch.setattr(f"{module}.load_job", lambda _: job)
-    written = lambda role: {r.name for r in rights(service, "x", role) if r.why.startswith("INSERT")}  # noqa: E731
-    assert written(Role.QUERY) == {"raw-clicks", "users", "notes"}
-    assert written(Role.RUN) == {"users"}, "a job sends its file's own records at its first start"
-    assert all(r.operation is Operation.WRITE for r in rights(service, "x", Role.QUERY) if r.why.startswith("INSERT"))
+
+    def write_topics(role: Role) -> set[str]:
+        inserts = [right for right in rights(service, "x", role) if right.why.startswith("INSERT")]
+        assert all(right.operation is Operation.WRITE for right in inserts)
+        return {right.name for right in inserts}
+
+    assert write_topics(Role.QUERY) == {"raw-clicks", "users", "notes"}
+    assert write_topics(Role.RUN) == {"users"}, "a job sends its file's own records at its first start"

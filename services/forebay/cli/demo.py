@@ -13,7 +13,7 @@ from forebay.cli.check import checked
 from forebay.cli.names import named, services_argument, topics_option
 from forebay.cli.options import home_option
 from forebay.demo.memory import LEAST_HEAP_MB, available_mb, heap_mb
-from forebay.demo.plan import DemoPlan, PlatformAfter
+from forebay.demo.plan import DUPLICATES, MALFORMED, OUT_OF_ORDER, DemoPlan, PlatformAfter
 from forebay.demo.run import Demo
 from forebay.demo.show import show_for
 from forebay.platform.progress import progress_for
@@ -30,6 +30,7 @@ Examples:
   forebay demo
   forebay demo --rate 5000 --keys 100000
   forebay demo user-sessions windowed-metrics
+  forebay demo --disorder
   forebay demo --all --duration 60 --keep-platform
 
 `forebay services` lists the services."""
@@ -62,6 +63,11 @@ Examples:
     "--console-port", type=click.IntRange(1, 65_535), help="Port of the console. Default: 7080, or a free one."
 )
 @click.option("--no-console", is_flag=True, help="Serve no console.")
+@click.option(
+    "--disorder",
+    is_flag=True,
+    help=f"Send {OUT_OF_ORDER:.0%} of the events late, {DUPLICATES:.0%} twice, and {MALFORMED:.1%} broken.",
+)
 @click.option("--keep-platform", is_flag=True, help="Leave broker and registry running at the end.")
 def demo(
     services: tuple[Service, ...],
@@ -77,14 +83,15 @@ def demo(
     topics: dict[str, str],
     console_port: int | None,
     no_console: bool,
+    disorder: bool,
     keep_platform: bool,
 ) -> None:
     """Run SERVICES (default: user-sessions) on the embedded platform, feed them, and show live what happens.
 
     Starts the platform (the first time it downloads about 140 MB), creates topics, runs a producer for each input
     topic and the services' jobs in one process of Spark, and shows rates, lag, times, state and the latest results.
-    2 % of the events come late, 1 % twice, 0.2 % can't be used. Ctrl-C ends it all in good order; started again it
-    goes on where it stopped.
+    The events are in order and complete; with --disorder some come late, twice, or broken. Ctrl-C ends it all in good
+    order; the next demo continues where this one stopped.
     """
     if every and services:
         raise click.UsageError("--all runs every service: leave the names away, or --all")
@@ -103,6 +110,7 @@ def demo(
         memory_mb=memory_mb or heap_mb(len(chosen), available_mb()),
         duration_s=duration or None,
         http_port=http_port or 0,
+        disorder=disorder,
         console_port=None if no_console else console_port or 0,
         platform_after=PlatformAfter.KEEP if keep_platform else PlatformAfter.STOP,
     )

@@ -51,7 +51,7 @@ class Moment:
         stores: by name.
         tasks: levels of each task by stage and number (names: `_OF_TASKS`).
         lags: records waiting, by input topic.
-        latencies_ms: end to end, of the last minute, by quantile; none without an output in it.
+        latencies_ms: from a record's append to its commit, of the last minute, by quantile; empty if there was none.
     """
 
     at_s: float

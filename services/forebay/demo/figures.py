@@ -21,8 +21,8 @@ class Figures:
         state_rows, state_bytes: of all tasks' tables.
         stream_time_s: of the task that is furthest behind, seconds since the epoch; None before the first record.
         commits: of tasks.
-        latency_p50_s, latency_p95_s: from a record's timestamp to its output's commit, in seconds, over the last
-            minute; None without any.
+        latency_p50_s, latency_p95_s: from a record's append to its commit, in seconds, over the last minute; None
+            without any.
     """
 
     records_in: int = 0

@@ -43,6 +43,7 @@ class DemoPlan:
         memory_mb: heap of the jobs' JVM, in MB.
         duration_s: seconds to go on once every job reads and writes; None = until it is interrupted.
         http_port: where the jobs' health and metrics are served; 0 = a free one.
+        disorder: whether some events come late, twice, or broken.
         console_port: where the console is served; 0: its usual port, or a free one; None: there is none.
     """
 
@@ -56,6 +57,7 @@ class DemoPlan:
     http_port: int = 0
     platform_after: PlatformAfter = PlatformAfter.STOP
     console_port: int | None = None
+    disorder: bool = False
 
     @property
     def logs(self) -> Path:
@@ -145,10 +147,9 @@ class DemoPlan:
             "rate": self.rate,
             "keys": self.keys,
             "seed": self.seed,
-            "out-of-order": OUT_OF_ORDER,
-            "duplicates": DUPLICATES,
-            "malformed": MALFORMED,
         }
+        if self.disorder:
+            options |= {"out-of-order": OUT_OF_ORDER, "duplicates": DUPLICATES, "malformed": MALFORMED}
         command = (*_forebay("produce", topic.declared, **options), *_named((topic,)))
         return Child(f"producer {topic.name}", command, self.logs / f"producer-{topic.name}.log", _PRODUCER_GRACE_S)
 

@@ -206,7 +206,7 @@ def _inserted_topics(service: Service) -> list[str]:
     program = _program_of(service)
     if program is None:
         return []
-    return sorted({program.catalog.get(each.name, each.place).topic for each in program.inserts})
+    return sorted({program.catalog.get(insert.name, insert.place).topic for insert in program.inserts})
 
 
 def _insertable_topics(service: Service) -> list[str]:
@@ -214,7 +214,7 @@ def _insertable_topics(service: Service) -> list[str]:
     program = _program_of(service)
     if program is None:
         return []
-    return sorted({each.topic for each in program.catalog if not each.is_derived and each.windowing is None})
+    return sorted({source.topic for source in program.catalog if not source.is_derived and source.windowing is None})
 
 
 def _program_of(service: Service) -> Any:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from forebay.runtime.latencies import Latencies
+from forebay.runtime.latencies import EventTimeDelays, Latencies
 from forebay.runtime.reported_lag import ReportedLag
 from forebay.runtime.store_metrics import StoreMetrics
 from forebay.runtime.task.figures import TaskFigures
@@ -36,7 +36,9 @@ class JobMetrics:
         """Sums over all tasks."""
         self.reported_lag = ReportedLag()
         self._latencies = Latencies(service)
-        self.registry.register(self._latencies)
+        self._delays = EventTimeDelays(service)
+        for collector in (self._latencies, self._delays):
+            self.registry.register(collector)
 
         def gauge(name: str, text: str, *labels: str) -> Gauge:
             return Gauge(f"forebay_{name}", text, ("service", *labels), registry=self.registry)
@@ -116,6 +118,7 @@ class JobMetrics:
         for topic, count in passed.dropped.items():
             self.dropped(topic, count)
         self._latencies.add(passed)
+        self._delays.add(passed)
         if passed.stream_time >= 0:
             self._stream_time.labels(service, *place).set(passed.stream_time / 1000)
         self._rows.labels(service, *place).set(passed.state_rows)
@@ -182,6 +185,8 @@ def since(before: TaskFigures | None, now: TaskFigures) -> TaskFigures:
         cpu_seconds=_less(now.cpu_seconds, before.cpu_seconds),
         latencies=[a - b for a, b in zip(now.latencies, before.latencies, strict=True)],
         latency_ms=now.latency_ms - before.latency_ms,
+        delays=[a - b for a, b in zip(now.delays, before.delays, strict=True)],
+        delay_ms=now.delay_ms - before.delay_ms,
         worker=now.worker,
         own=_less(now.own, before.own),
         passed=_less(now.passed, before.passed),

@@ -135,7 +135,7 @@ class MemoryConsumer:
             )
         return answers
 
-    def get_watermark_offsets(self, place: TopicPartition, timeout: float) -> tuple[int, int]:
+    def get_watermark_offsets(self, place: TopicPartition, timeout: float = 0, cached: bool = False) -> tuple[int, int]:
         partition = self._broker.partitions[place.topic, place.partition]
         return partition.low, partition.end
 

@@ -7,7 +7,7 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from operator import attrgetter
@@ -40,8 +40,10 @@ class TaskFigures:
     """Counts since `opened` (ms since the epoch, of the worker's clock), and where the task stands.
 
     Args:
-        latencies: outputs by time from their timestamp to their commit, in steps of LATENCY_MS; of samples.
+        latencies: records by time from their append to the input to the commit, in steps of LATENCY_MS; of samples.
         latency_ms: the samples' sum.
+        delays: outputs by time from their timestamp (event time) to the commit, in the same steps; of samples.
+        delay_ms: the samples' sum.
         skipped: offsets of inputs that were deleted before they were read, by topic.
         sent: outputs by the topic that the job names.
         stores: rows, bytes, puts and reads by key of each store.
@@ -82,6 +84,8 @@ class TaskFigures:
     cpu_seconds: dict[str, float] = field(default_factory=dict)
     latencies: list[int] = field(default_factory=lambda: [0] * (len(LATENCY_MS) + 1))
     latency_ms: int = 0
+    delays: list[int] = field(default_factory=lambda: [0] * (len(LATENCY_MS) + 1))
+    delay_ms: int = 0
     worker: int = 0
     own: dict[str, float] = field(default_factory=dict)
     passed: dict[str, int] = field(default_factory=dict)
@@ -119,7 +123,19 @@ class TaskFigures:
         self.stand(table)
         now, outputs = time.time_ns() // 1_000_000, result.outputs
         for output in outputs[:: max(1, len(outputs) // _SAMPLES)]:
-            latency = max(0, now - output.timestamp)
+            delay = max(0, now - output.timestamp)
+            self.delays[bisect.bisect_left(LATENCY_MS, delay)] += 1
+            self.delay_ms += delay
+
+    def measure(self, appended: Iterable[float], now: float) -> None:
+        """Count the latency of records of a commit that is through.
+
+        Args:
+            appended: when they were appended, in seconds of the monotonic clock.
+            now: by the same clock.
+        """
+        for time_s in appended:
+            latency = max(0, round((now - time_s) * 1_000))
             self.latencies[bisect.bisect_left(LATENCY_MS, latency)] += 1
             self.latency_ms += latency
 

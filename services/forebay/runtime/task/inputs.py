@@ -7,9 +7,12 @@ from collections.abc import Sequence
 
 from forebay.processor.messages import Message
 from forebay.runtime.protocol.position import Ends, SenderTime
+from forebay.runtime.task.end_log import append_time
 from forebay.runtime.task.partition_queue import EVER, InputPartition, Stream, take_out
 from forebay.runtime.task.repartition_queue import RepartitionPartition
 
+_SAMPLES = 10
+"""Records of a stream whose latency is measured, in each commit."""
 MOST_WAITING = 20_000
 """Records of an external partition that may wait for other partitions before its reading pauses."""
 
@@ -29,9 +32,12 @@ class TaskInput:
         self.partitions = list(partitions)
         self.repartitions = list(repartitions)
         streams: list[Stream] = [*partitions]
+        logs = {id(part): part.end_log for part in partitions}
         for item in repartitions:
             streams.extend(item.senders.values())
+            logs.update({id(stream): item.end_log for stream in item.senders.values()})
         self._streams = sorted(streams, key=lambda stream: stream.order)
+        self._logs = [logs[id(stream)] for stream in self._streams]
         self.parts: tuple[InputPartition | RepartitionPartition, ...] = (*self.partitions, *self.repartitions)
         """All partitions."""
         self.unread: Ends = ()
@@ -103,6 +109,21 @@ class TaskInput:
         for stream, messages, count in zip(self._streams, taken, processed, strict=True):
             stream.queue.extendleft(reversed(messages[count:]))
         return self._note_in_commit([messages[:count] for messages, count in zip(taken, processed, strict=True)])
+
+    def append_times(self, taken: list[list[Message]], now: float, clock_ms: int) -> list[float]:
+        """Return when records that `ready` returned were appended, in seconds of the monotonic clock; of a sample.
+
+        Args:
+            now: by the monotonic clock.
+            clock_ms: the same moment by the wall clock.
+        """
+        times = []
+        for messages, log in zip(taken, self._logs, strict=True):
+            for message in messages[:: max(1, len(messages) // _SAMPLES)]:
+                time = append_time(message, log, now, clock_ms)
+                if time is not None:
+                    times.append(time)
+        return times
 
     def finish_commit(self) -> None:
         """Note that the records that were taken are committed."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from forebay.processor.messages import Message
+from forebay.runtime.task.end_log import EndLog
 
 EVER = 1 << 62
 UNKNOWN = -1
@@ -44,7 +45,7 @@ class InputPartition(Stream):
         until: offset to end at; -1: none.
     """
 
-    __slots__ = ("at_end", "end", "next", "partition", "skipped", "topic", "until")
+    __slots__ = ("at_end", "end", "end_log", "next", "partition", "skipped", "topic", "until")
 
     def __init__(self, topic: str, partition: int, rank: int, start: int, until: int = -1, name: str = "") -> None:
         super().__init__((rank, name or topic, partition, ""))
@@ -55,6 +56,7 @@ class InputPartition(Stream):
         """Offsets that were deleted before they were read."""
         self.until = until
         self.end = UNKNOWN
+        self.end_log = EndLog()
         self.at_end = False
 
     def take(self, message: Message, offset: int) -> None:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from forebay.processor.messages import Message
 from forebay.runtime.protocol.position import SenderTime
 from forebay.runtime.protocol.times import TIME, announced_time
+from forebay.runtime.task.end_log import EndLog
 from forebay.runtime.task.partition_queue import UNKNOWN
 from forebay.runtime.task.sender_stream import NEVER, SenderStream
 
@@ -47,6 +48,7 @@ class RepartitionPartition:
         self.lease = lease
         self.next = start
         self.end = UNKNOWN
+        self.end_log = EndLog()
         self.at_end = False
         self._counted = start
         self.dropped = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from operator import itemgetter
@@ -105,6 +106,8 @@ class StateTask:
         self._punctuated_at: float | None = None
         """Monotonic clock: the wall clock may be set, and would then silence punctuation until it is back."""
         self._is_new = True
+        self._appended: list[float] = []
+        """When records of the commit that is in progress were appended to their topics."""
         self._noted = self._dropped = 0
         self._skipped: dict[str, int] = {}
         """What was skipped of the inputs, as far as it is committed."""
@@ -165,6 +168,7 @@ class StateTask:
         except MemoryError:
             self.suspicion.arose(self.engine.taken())
             raise
+        self._appended = self.input.append_times(turn.streams, time.monotonic(), time.time_ns() // 1_000_000)
         self.was_cut = turn.was_cut
         self._is_closed = self._is_closed or (closes and not turn.was_cut)
         if due:
@@ -200,9 +204,10 @@ class StateTask:
         self.position, self._noted, self._dropped = commit.position, self.input.passed, self.input.dropped
         self.input.finish_commit()
         self._note_skipped()
-        for _, time in commit.times:
-            self._announcer.told(time)
+        for _, task_time in commit.times:
+            self._announcer.told(task_time)
         self.figures.took(commit, self.table, self.engine)
+        self.figures.measure(self._appended, time.monotonic())
         taken = self.engine.footprint_bytes
         if taken > self.settings.max_state_bytes:
             raise TaskTooLarge(
@@ -266,20 +271,20 @@ class StateTask:
     def _moves(self, position: TaskPosition) -> bool:
         """Return whether to commit a position without records: time advanced, or many announcements were read."""
         before = self.position
-        time = (before.stream_time, before.closing_time) != (position.stream_time, position.closing_time)
-        return time or before.checkpoint != position.checkpoint or self._has_read_much
+        moved = (before.stream_time, before.closing_time) != (position.stream_time, position.closing_time)
+        return moved or before.checkpoint != position.checkpoint or self._has_read_much
 
     def _times(self, lease: Lease, idle_ms: int) -> tuple[tuple[str, TaskTime], ...]:
         if not self.settings.sends:
             return ()
         is_closed = lease.close_until < 0 or self._is_closed
-        time = TaskTime(
+        own = TaskTime(
             self.engine.position.stream_time,
             self.input.is_caught_up,
             idle_ms,
             lease.token if self._is_done(lease) and is_closed else 0,
         )
-        return tuple((name, time) for name in self.settings.sends) if self._announcer.is_due(time) else ()
+        return tuple((name, own) for name in self.settings.sends) if self._announcer.is_due(own) else ()
 
     def _computed(self, turn: _Turn) -> BatchResult:
         return compute(

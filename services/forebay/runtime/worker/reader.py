@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
@@ -25,6 +26,8 @@ log = logging.getLogger(__name__)
 
 _FETCH = 5_000
 _LOOK_SECONDS = 10.0
+_NOTE_SECONDS = 0.005
+"""How exactly latencies are measured: the ends of up to 16 partitions are noted so often, those of more less often."""
 
 Place = tuple[str, int]
 Part = InputPartition | RepartitionPartition
@@ -39,7 +42,16 @@ class GroupReader:
         accepted: input partitions whose records may have been deleted before they were read.
     """
 
-    def __init__(self, consumer: Consumer, admin: AdminClient, accepted: AcceptedGaps = NO_GAPS) -> None:
+    def __init__(
+        self,
+        consumer: Consumer,
+        admin: AdminClient,
+        accepted: AcceptedGaps = NO_GAPS,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._monotonic = monotonic
+        self._noted_at = float("-inf")
+        self._note_seconds = _NOTE_SECONDS
         self._accepted = accepted
         self._consumer = consumer
         self._admin = admin
@@ -58,6 +70,7 @@ class GroupReader:
             for part in item.parts:
                 self._parts.setdefault((part.topic, part.partition), []).append(part)
         self._paused.clear()
+        self._note_seconds = max(_NOTE_SECONDS, _NOTE_SECONDS * sum(map(len, self._parts.values())) / 16)
         self._skip_gaps()
         starts = {place: min(part.next for part in parts) for place, parts in self._parts.items()}
         self._unheard = starts
@@ -75,6 +88,7 @@ class GroupReader:
         messages = self._consumer.consume(min(most, _FETCH), 0)
         if not messages and seconds > 0:
             first = self._consumer.poll(seconds)
+            self._note_wait()
             messages = [] if first is None else [first, *self._consumer.consume(min(most, _FETCH), 0)]
         parts, count, size = self._parts, 0, 0
         for message in messages:
@@ -89,7 +103,28 @@ class GroupReader:
             size += len(message)
             count += 1
         self.bytes += size
+        self._note_ends()
         return count
+
+    def _note_wait(self) -> None:
+        """Note that until now nothing had come of the partitions that are read to the end."""
+        now = self._monotonic()
+        if now - self._noted_at < self._note_seconds:
+            return
+        for parts in self._parts.values():
+            for part in parts:
+                if part.at_end:
+                    part.end_log.wait(now)
+
+    def _note_ends(self) -> None:
+        """Note where the partitions end: it says when the records that come next were appended."""
+        now = self._monotonic()
+        if now - self._noted_at < self._note_seconds:
+            return
+        self._noted_at = now
+        for place, end in self.seen_ends().items():
+            for part in self._parts[place]:
+                part.end_log.observe(end, now, is_read=part.at_end or part.next >= end)
 
     def balance(self, inputs: Iterable[TaskInput]) -> None:
         """Pause partitions of which much waits, resume them when it is used, read again what was cut.

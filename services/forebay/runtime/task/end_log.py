@@ -1,0 +1,70 @@
+"""When the records of a partition were appended, as far as its reader can know.
+
+Records of topics with LogAppendTime say it. Others carry the producer's time, which may be event time of any age. But
+the reader sees where the partition ends: a record at or behind that end is appended later.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from forebay.processor.messages import Message
+
+_LOG_APPEND_TIME = 2
+_MOST = 1_000
+
+
+class EndLog:
+    """Where a partition ended, and until when, in seconds of the monotonic clock."""
+
+    __slots__ = ("_ends", "_pause", "_times")
+
+    def __init__(self) -> None:
+        self._ends: list[int] = []
+        self._times: list[float] = []
+        self._pause = 0.0
+        """Seconds between two entries, at least: a reader that is behind for hours has as many as one for seconds."""
+
+    def observe(self, end: int, now: float, *, is_read: bool) -> None:
+        """Note where the partition ends.
+
+        Args:
+            is_read: whether the reader has read up to the end. Then the broker would have sent a later record at once.
+                Otherwise the client may not fetch, and an end that does not change says nothing.
+        """
+        ends, times = self._ends, self._times
+        if is_read:
+            self._pause = 0.0
+        if ends and end <= ends[-1]:
+            if is_read:
+                times[-1] = now
+        elif not ends or now - times[-1] >= self._pause:
+            ends.append(end)
+            times.append(now)
+            if len(ends) > _MOST:
+                # With fewer entries, records seem to be older than they are, never younger.
+                self._pause = 4 * (now - times[0]) / _MOST
+                del ends[1:-1:2], times[1:-1:2]
+
+    def wait(self, now: float) -> None:
+        """Note that the reader waited until now, and that no record had come."""
+        if self._times:
+            self._times[-1] = now
+
+    def appended_after(self, offset: int) -> float | None:
+        """Return a time after which a record was appended; None if it may have been there before the reader."""
+        index = bisect_right(self._ends, offset) - 1
+        return self._times[index] if index >= 0 else None
+
+
+def append_time(message: Message, log: EndLog, now: float, clock_ms: int) -> float | None:
+    """Return the time, in seconds of the monotonic clock, at or after which a record was appended; None if unknown.
+
+    Args:
+        now: by the monotonic clock.
+        clock_ms: the same moment by the wall clock.
+    """
+    kind, timestamp = message.timestamp()
+    if kind == _LOG_APPEND_TIME:
+        return now - max(0, clock_ms - timestamp) / 1_000
+    return log.appended_after(message.offset())
