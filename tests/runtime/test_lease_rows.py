@@ -118,3 +118,34 @@ def test_a_global_table_is_never_read_in_part() -> None:
     lease, _ = offset_of(2, 2).leases()
     with pytest.raises(StateConflict, match="rates: this worker's code reads it as a global table"):
         reads_of(lease, POSITIONS[0])
+
+
+@pytest.mark.parametrize("position", POSITIONS)
+def test_nothing_is_read_of_a_partition_that_was_added_during_a_run_that_ends_by_itself(position: TaskPosition) -> None:
+    before, grown = offset_of(2, 4), offset_of(2, 4, factor=2, rates=5)
+    offset = replace(grown, until=before.until)
+    for lease in offset.leases(WHOLE):
+        reads = reads_of(lease, position)
+        for number, parts in reads.items():
+            new = [(topic, part) for topic, part, _, _ in parts if part >= len(before.start[topic])]
+            assert new == [("orders", number + 4), ("rates", 3), ("rates", 4)]
+            assert all(until == begin for topic, part, begin, until in parts if (topic, part) in new)
+            inputs = task_input(JOB, "app", (0, number), lease, position).partitions
+            assert all(part.is_done and part.is_read for part in inputs if (part.topic, part.partition) in new)
+
+
+def test_nothing_is_read_of_a_topic_that_was_added_during_such_a_run() -> None:
+    offset = offset_of(1, 1)
+    assert offset.until is not None
+    (lease,) = replace(offset, until={"customers": offset.until["customers"]}).leases(WHOLE)
+    reads = reads_of(lease, POSITIONS[0])[0]
+    assert [(topic, until - begin) for topic, _, begin, until in reads] == [
+        ("customers", 7),
+        ("orders", 0),
+        *[("rates", 0)] * 3,
+    ]
+
+
+def test_a_restore_alone_has_no_ends() -> None:
+    (lease,) = replace(offset_of(1, 1), until={}, restore=True, restore_only=True).leases(WHOLE)
+    assert {until for _, _, _, until in reads_of(lease, POSITIONS[0])[0]} == {-1}

@@ -170,11 +170,11 @@ def test_a_topology_does_the_same_with_a_timedelta() -> None:
     assert all(sent)
 
 
-def durations_of(name: str) -> list[inspect.Parameter]:
+def durations_of(module_name: str) -> list[inspect.Parameter]:
     """Return the parameters of a module's public names that end with `_ms`."""
-    module = importlib.import_module(name)
-    public = [getattr(module, each) for each in module.__all__]
-    signatures = [inspect.signature(each) for each in public if inspect.isfunction(each) or _is_made_by_users(each)]
+    module = importlib.import_module(module_name)
+    public = [getattr(module, name) for name in module.__all__]
+    signatures = [inspect.signature(make) for make in public if inspect.isfunction(make) or _is_made_by_users(make)]
     return [p for signature in signatures for p in signature.parameters.values() if p.name.endswith("_ms")]
 
 

@@ -41,7 +41,6 @@ def task_input(
     part, number = place
     topology = job.topology[part]
     ends = {(topic, partition): end for topic, partition, end in position.ends}
-    until = lease.until or {}
     inputs = []
     for name in sorted(topology.inputs):
         topic = names.get(name, name)
@@ -57,9 +56,7 @@ def task_input(
             if not is_whole and partition % lease.tasks != number:
                 continue
             begin = ends.get((topic, partition), start[partition])
-            stop = until[topic][partition] if topic in until else -1
-            last = max(stop, begin) if stop >= 0 else -1
-            inputs.append(InputPartition(topic, partition, rank, begin, last, name))
+            inputs.append(InputPartition(topic, partition, rank, begin, _last(lease, topic, partition, begin), name))
     repartitions = []
     for name in sorted(topology.repartitions):
         topic = repartition_topic(application, name)
@@ -83,6 +80,17 @@ def task_input(
     read = {(part.topic, part.partition) for part in item.parts}
     item.unread = tuple(end for end in position.ends if end[:2] not in read)
     return item
+
+
+def _last(lease: Lease, topic: str, partition: int, begin: int) -> int:
+    """Return the offset at which a partition that is read from `begin` ends in this lease; -1: it has no end.
+
+    Nothing is read of a partition that was added after a job that ends by itself had planned its ends.
+    """
+    if lease.until is None or lease.restore_only:
+        return -1
+    ends = lease.until.get(topic, ())
+    return max(ends[partition], begin) if partition in partitions(ends) else begin
 
 
 def refuse_unknown(
