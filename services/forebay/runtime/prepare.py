@@ -72,13 +72,37 @@ def check_topics(kafka: KafkaSettings, service: Service, application: str, tasks
         raise TopicsUnfit(
             f"topics are missing: {', '.join(missing)}: `{_create(service, application, tasks)}` makes them"
         )
-    for topic in service.own_topics(application, tasks):
-        partitions = found[topic.name]
-        if partitions != tasks:
-            raise TopicsUnfit(
-                f"the changelog {topic.name} has {partitions} partitions, the job {tasks} tasks: one partition "
-                "belongs to each task. Use the old number of tasks; `forebay rescale` gives the job another"
-            )
+    own = {topic.name: found[topic.name] for topic in service.own_topics(application, tasks)}
+    refuse_partitions(own, tasks, _create(service, application, tasks))
+
+
+def refuse_partitions(own: Mapping[str, int], tasks: int, create: str) -> None:
+    """Refuse a job whose own topics do not have one partition for each task.
+
+    Args:
+        own: partitions by topic.
+        create: the command that creates the job's topics.
+
+    Raises:
+        TopicsUnfit: says what to do.
+    """
+    others = {name: partitions for name, partitions in own.items() if partitions != tasks}
+    if not others:
+        return
+    counts = set(others.values())
+    if len(others) == len(own) and len(counts) == 1:
+        (before,) = counts
+        raise TopicsUnfit(
+            f"the job's own topics have {before} partitions each, one for each task, but it was started with {tasks} "
+            f"tasks. Start it with --tasks {before}; `forebay rescale` gives the job another number of tasks"
+        )
+    held = ", ".join(f"{name} ({partitions} partitions)" for name, partitions in others.items())
+    raise TopicsUnfit(
+        f"the job has {tasks} tasks, and some of its own topics have another number of partitions: {held}. They were "
+        "written by a sub-topology or store that the job did not have when its number of tasks changed, so their rows "
+        f"belong to other tasks. Delete these topics, then run `{create}`: what they held is lost, and that "
+        "sub-topology or store begins without state"
+    )
 
 
 def find_former(kafka: KafkaSettings, service: Service, application: str, tasks: int) -> tuple[str, ...]:
