@@ -100,6 +100,18 @@ class SchemaRegistry:
                 self._bodies[schema] = {name: answer.content[name] for name in fields if name in answer.content}
             return self._schemas.setdefault(schema_id, schema)
 
+    def kind(self, schema_id: int) -> str:
+        """Return the kind of a schema: AVRO, PROTOBUF or JSON.
+
+        Raises:
+            UnknownSchemaId: The registry has no schema with this id.
+            RegistryUnavailable: The registry was not available for as long as this client is patient.
+        """
+        answer = self._send("GET", f"/schemas/ids/{schema_id}")
+        if answer.status == 404:
+            raise self._no_schema(schema_id)
+        return str(answer.content.get("schemaType") or AVRO)
+
     def holds(self, subject: str, schema: Schema) -> bool:
         """Return whether a version of the subject has this schema, a deleted one too. Raises RegistryUnavailable."""
         body = self._bodies.get(schema, {"schema": schema.text})

@@ -32,11 +32,13 @@ class GenericDecoder:
 
     Args:
         plain: whether dates and times stay the whole numbers they are written as.
+        reader: schema to read values as, a JSON document; None: as they were written.
     """
 
-    def __init__(self, resolver: SchemaResolver, *, plain: bool = False) -> None:
+    def __init__(self, resolver: SchemaResolver, *, plain: bool = False, reader: Any = None) -> None:
         self._resolver = resolver
         self._plain = plain
+        self._reader = None if reader is None else fastavro.parse_schema(self._prepare(reader), {})
         self._writers: dict[int, _Writer] = {}
 
     def decode(self, data: bytes) -> Any:
@@ -51,7 +53,7 @@ class GenericDecoder:
                 check_bounds(data, writer.parsed, writer.names, name)
             else:
                 decode_explained(data, writer.plan, f"{name}: value")
-            value = fastavro.schemaless_reader(body, writer.parsed, None)
+            value = fastavro.schemaless_reader(body, writer.parsed, self._reader)
         except (
             EOFError,
             InvalidSchema,
@@ -78,9 +80,12 @@ class GenericDecoder:
                 plan = None
             document = json.loads(schema.text)
             names: dict[str, Any] = {}
-            parsed = fastavro.parse_schema(_bound_decimals(without_times(document) if self._plain else document), names)
+            parsed = fastavro.parse_schema(self._prepare(document), names)
             self._writers[schema_id] = _Writer(parsed, names, plan)
         return self._writers[schema_id]
+
+    def _prepare(self, document: Any) -> Any:
+        return _bound_decimals(without_times(document) if self._plain else document)
 
 
 def without_times(document: Any) -> Any:

@@ -1,0 +1,241 @@
+"""Topics as DataFrames: batch and streaming reads of a real broker and registry by a real Spark session."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import pytest
+from own_topics import new_topic, settings_of, transactional, write, write_aborted
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+import forebay.spark
+from forebay.kafka.registry import shared_registry
+from forebay.kafka.settings import KafkaSettings
+from forebay.platform import Endpoints
+from forebay.serde.framing import header
+from forebay.serde.proto_messages import class_of, message_of
+from forebay.serde.schema import Schema
+from forebay.serde.subjects import AVRO, JSON_SCHEMA, PROTOBUF
+
+AVRO_1 = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}
+PRICE = {"type": "bytes", "logicalType": "decimal", "precision": 8, "scale": 2}
+AVRO_2 = {
+    "type": "record",
+    "name": "Order",
+    "fields": [
+        {"name": "id", "type": "long"},
+        {
+            "name": "price",
+            "type": {"type": "bytes", "logicalType": "decimal", "precision": 8, "scale": 2},
+            "default": "\0",
+        },
+        {"name": "at", "type": ["null", {"type": "long", "logicalType": "timestamp-millis"}], "default": None},
+        {"name": "tags", "type": {"type": "map", "values": ["null", "string"]}, "default": {}},
+    ],
+}
+JSON_TEXT = json.dumps(
+    {
+        "type": "object",
+        "properties": {"id": {"type": "integer"}, "notes": {"type": "array", "items": {"type": "string"}}},
+        "required": ["id"],
+    }
+)
+PROTO_TEXT = """syntax = "proto3"; import "google/protobuf/timestamp.proto";
+message Order { int64 id = 1; optional string note = 2; google.protobuf.Timestamp at = 3; repeated int32 parts = 4; }"""
+
+Read = Callable[..., DataFrame]
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    # Spark's Python workers must find the packages of this environment.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master("local[2]").appName("source").config("spark.ui.enabled", "false")
+    session = (
+        builder.config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.python.filterPushdown.enabled", "true")
+        .getOrCreate()
+    )
+    forebay.spark.register(session)
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def settings(endpoints: Endpoints) -> KafkaSettings:
+    return settings_of(endpoints)
+
+
+@pytest.fixture
+def read(spark: SparkSession, settings: KafkaSettings) -> Read:
+    def read_topic(topic: str, *, stream: bool = False, **options: Any) -> DataFrame:
+        reader = spark.readStream if stream else spark.read
+        return (
+            reader.format("forebay")
+            .options(
+                subscribe=topic,
+                bootstrapServers=settings.bootstrap_servers,
+                schemaRegistryUrl=settings.schema_registry_url,
+                **options,
+            )
+            .load()
+        )
+
+    return read_topic
+
+
+def avro(settings: KafkaSettings, topic: str, schema: Any, *values: Any) -> list[bytes]:
+    schema_id = shared_registry(settings.registry()).register(f"{topic}-value", Schema(json.dumps(schema))).schema_id
+    return [header(schema_id) + _written(schema, value) for value in values]
+
+
+def _written(schema: Any, value: Any) -> bytes:
+    data = BytesIO()
+    fastavro.schemaless_writer(data, fastavro.parse_schema(schema), value)
+    return data.getvalue()
+
+
+def produce(settings: KafkaSettings, topic: str, values: list[bytes | None], partition: int = 0, **more: Any) -> None:
+    producer = transactional(settings, f"{topic}-writer")
+    producer.begin_transaction()
+    for number, value in enumerate(values):
+        producer.produce(topic, value, f"k{number}", partition, timestamp=1_000 * number + 1, **more)
+    producer.commit_transaction(30)
+
+
+def test_avro_is_read_as_the_newest_schema_with_its_types(read: Read, settings: KafkaSettings) -> None:
+    topic = new_topic(settings, "avro")
+    at = datetime(2026, 1, 2, 3, 4, 5, 678_000, UTC)
+    old = avro(settings, topic, AVRO_1, {"id": 1})
+    new = avro(settings, topic, AVRO_2, {"id": 2, "price": Decimal("12.34"), "at": at, "tags": {"a": "b", "c": None}})
+    produce(settings, topic, [*old, *new, None], headers=[("h", b"1")])
+    frame = read(topic, includeHeaders="true")
+    assert frame.schema["value"].dataType.simpleString() == (
+        "struct<id:bigint,price:decimal(8,2),at:timestamp,tags:map<string,string>>"
+    )
+    first, second, third = frame.orderBy("offset").collect()
+    assert first["value"].asDict() == {"id": 1, "price": Decimal("0.00"), "at": None, "tags": {}}
+    assert second["value"]["price"] == Decimal("12.34")
+    assert second["value"]["tags"] == {"a": "b", "c": None}
+    assert second["value"]["at"].astimezone(UTC) == at
+    assert third["value"] is None
+    assert (first["key"], first["topic"], first["partition"], first["offset"]) == ("k0", topic, 0, 0)
+    assert second["timestamp"].astimezone(UTC) == datetime(1970, 1, 1, 0, 0, 1, 1_000, UTC)
+    assert [(part["key"], bytes(part["value"])) for part in first["headers"]] == [("h", b"1")]
+
+
+def test_json_schema_and_protobuf_are_read(read: Read, settings: KafkaSettings) -> None:
+    registry = shared_registry(settings.registry())
+    topic = new_topic(settings, "json")
+    schema_id = registry.register(f"{topic}-value", Schema(JSON_TEXT), JSON_SCHEMA).schema_id
+    produce(settings, topic, [header(schema_id) + b'{"id": 7, "notes": ["a", "b"]}', header(schema_id) + b'{"id": 8}'])
+    assert [row["value"].asDict() for row in read(topic).orderBy("offset").collect()] == [
+        {"id": 7, "notes": ["a", "b"]},
+        {"id": 8, "notes": None},
+    ]
+    topic = new_topic(settings, "proto")
+    schema_id = registry.register(f"{topic}-value", Schema(PROTO_TEXT), PROTOBUF).schema_id
+    order = class_of(message_of(PROTO_TEXT))(id=9, parts=[1, 2])
+    order.at.seconds = 3
+    produce(settings, topic, [header(schema_id) + b"\0" + order.SerializeToString()])
+    (row,) = read(topic).collect()
+    assert row["value"]["at"].astimezone(UTC) == datetime(1970, 1, 1, 0, 0, 3, tzinfo=UTC)
+    assert (row["value"]["id"], row["value"]["note"], row["value"]["parts"]) == (9, None, [1, 2])
+    assert {AVRO, JSON_SCHEMA, PROTOBUF} == {"AVRO", "JSON", "PROTOBUF"}
+
+
+def test_aborted_records_are_not_read_and_markers_end_no_batch(read: Read, settings: KafkaSettings) -> None:
+    topic = new_topic(settings, "aborted", 2)
+    write(settings, topic, [(0, "a"), (1, "b")])
+    write_aborted(settings, topic, [(0, "never"), (1, "never")])
+    rows = read(topic, valueFormat="string").collect()
+    assert sorted(row["value"] for row in rows) == ["a", "b"]
+
+
+def test_bounds_and_filters_choose_offsets(read: Read, settings: KafkaSettings) -> None:
+    topic = new_topic(settings, "bounds")
+    produce(settings, topic, [str(number).encode() for number in range(10)])
+
+    def values(**options: str) -> list[str]:
+        return [row["value"] for row in read(topic, valueFormat="string", **options).orderBy("offset").collect()]
+
+    assert values(startingOffsets=json.dumps({topic: {"0": 7}})) == ["7", "8", "9"]
+    assert values(startingOffsets="earliest", endingOffsets=json.dumps({topic: {"0": 2}})) == ["0", "1"]
+    assert values(startingTimestamp="3000", endingTimestamp="1970-01-01T00:00:05+00:00") == ["3", "4"]
+    assert values(startingTimestamp="99000") == []
+    frame = read(topic, valueFormat="string")
+    assert [row["value"] for row in frame.where("offset >= 8 and partition = 0").collect()] == ["8", "9"]
+    assert frame.where("partition = 1").count() == 0
+    assert [row["value"] for row in frame.where("timestamp > '1970-01-01 00:00:08.5'").collect()] == ["9"]
+
+
+def test_records_that_cannot_be_decoded_fail_are_skipped_or_shown(read: Read, settings: KafkaSettings) -> None:
+    topic = new_topic(settings, "broken")
+    produce(settings, topic, [*avro(settings, topic, AVRO_1, {"id": 1}), b"no avro"])
+    with pytest.raises(PySparkException, match=f"{topic}-0 offset 1 can't be decoded"):
+        read(topic).collect()
+    assert [row["value"]["id"] for row in read(topic, mode="skip").collect()] == [1]
+    good, bad = read(topic, mode="column").orderBy("offset").collect()
+    assert (good["_error"], bad["value"]) == (None, None)
+    assert "magic byte" in bad["_error"]
+
+
+def test_a_stream_continues_from_its_checkpoint_in_limited_batches(
+    read: Read, settings: KafkaSettings, tmp_path: Path
+) -> None:
+    topic = new_topic(settings, "stream", 2)
+
+    def drain() -> list[int]:
+        frame = read(topic, stream=True, valueFormat="string", startingOffsets="earliest", maxOffsetsPerTrigger=4)
+        query = (
+            frame.select("value")
+            .writeStream.format("parquet")
+            .option("path", str(tmp_path / "out"))
+            .option("checkpointLocation", str(tmp_path / "checkpoint"))
+            .trigger(availableNow=True)
+            .start()
+        )
+        assert query.awaitTermination(120)
+        return [progress["numInputRows"] for progress in query.recentProgress]
+
+    write(settings, topic, [(number % 2, str(number)) for number in range(10)])
+    counts = drain()
+    assert sum(counts) == 10
+    assert max(counts) <= 4
+    write(settings, topic, [(0, "10"), (1, "11")])
+    drain()
+    result = read_parquet(tmp_path / "out")
+    assert sorted(result, key=int) == [str(number) for number in range(12)]
+
+
+def read_parquet(folder: Path) -> list[str]:
+    session = SparkSession.getActiveSession()
+    assert session is not None
+    return [row["value"] for row in session.read.parquet(str(folder)).collect()]
+
+
+def test_mistakes_say_what_to_write(read: Read, settings: KafkaSettings) -> None:
+    topic = new_topic(settings, "mistakes")
+    for options, message in (
+        ({"subscribe": f"{topic}s"}, f"has no topic {topic}s; did you mean '{topic}'"),
+        ({"valueFormat": "csv"}, "valueFormat is csv: write one of auto"),
+        ({"startingOffset": "earliest"}, "there is no option startingoffset; did you mean 'startingOffsets'"),
+        ({}, f"no subject {topic}-value: name it"),
+        ({"valueFormat": "string", "startingOffsets": json.dumps({topic: {"5": 1}})}, f"add {topic}-0; {topic}-5"),
+    ):
+        given = {"topic": topic, **options}
+        subscribe = given.pop("subscribe", given.pop("topic"))
+        given.pop("topic", None)
+        with pytest.raises(PySparkException) as raised:
+            read(subscribe, **given).collect()
+        assert message in str(raised.value)

@@ -1,0 +1,149 @@
+"""Avro's types as Spark's.
+
+Values are decoded without their logical types, so that times stay whole numbers: no time is out of Python's range, and
+nothing is rounded.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from pyspark.sql import types as spark
+
+from forebay.spark.columns import Column, array, mapping, struct
+from forebay.spark.errors import SchemaNotSupported
+
+_PRIMITIVES: Mapping[str, spark.DataType] = {
+    "boolean": spark.BooleanType(),
+    "int": spark.IntegerType(),
+    "long": spark.LongType(),
+    "float": spark.FloatType(),
+    "double": spark.DoubleType(),
+    "string": spark.StringType(),
+    "null": spark.NullType(),
+}
+_LOGICAL: Mapping[tuple[str, str], Column] = {
+    ("int", "date"): Column(spark.DateType()),
+    ("int", "time-millis"): Column(spark.TimeType(), lambda ms: ms * 1_000_000),
+    ("long", "time-micros"): Column(spark.TimeType(), lambda us: us * 1_000),
+    ("long", "timestamp-millis"): Column(spark.TimestampType(), lambda ms: ms * 1_000),
+    ("long", "timestamp-micros"): Column(spark.TimestampType()),
+    ("long", "local-timestamp-millis"): Column(spark.TimestampNTZType(), lambda ms: ms * 1_000),
+    ("long", "local-timestamp-micros"): Column(spark.TimestampNTZType()),
+}
+_WIDENED = {frozenset(("int", "long")): "long", frozenset(("float", "double")): "double"}
+_MOST_DIGITS = 38
+
+
+def avro_column(text: str) -> Column:
+    """Return the column of values written under an Avro schema.
+
+    Raises:
+        SchemaNotSupported: Spark can't express the schema.
+    """
+    return _Plan().column(json.loads(text), "", "value")
+
+
+class _Plan:
+    def __init__(self) -> None:
+        self._named: dict[str, Any] = {}
+        self._open: list[str] = []
+
+    def column(self, schema: Any, namespace: str, path: str) -> Column:
+        if isinstance(schema, list):
+            return self._union(schema, namespace, path)
+        if isinstance(schema, str):
+            if schema == "bytes":
+                return _BYTES
+            if schema in _PRIMITIVES:
+                return Column(_PRIMITIVES[schema], is_nullable=schema == "null")
+            return self._reference(_full_name(schema, namespace), path)
+        kind = schema["type"]
+        if isinstance(kind, dict | list):
+            return self.column(kind, namespace, path)
+        match kind:
+            case "record" | "error":
+                return self._record(schema, namespace, path)
+            case "enum":
+                self._define(schema, namespace)
+                return Column(spark.StringType())
+            case "fixed":
+                self._define(schema, namespace)
+                return _decimal(schema, path) or _BYTES
+            case "array":
+                return array(self.column(schema["items"], namespace, f"{path}[]"))
+            case "map":
+                return mapping(self.column(schema["values"], namespace, f"{path}[]"))
+            case "bytes":
+                return _decimal(schema, path) or _BYTES
+            case _:
+                return _LOGICAL.get((kind, schema.get("logicalType", ""))) or self.column(kind, namespace, path)
+
+    def _union(self, branches: list[Any], namespace: str, path: str) -> Column:
+        values = [branch for branch in branches if branch != "null"]
+        if not values:
+            return Column(spark.NullType(), is_nullable=True)
+        is_nullable = len(values) < len(branches)
+        if len(values) > 1:
+            widened = _WIDENED.get(frozenset(value if isinstance(value, str) else "" for value in values))
+            if widened is None:
+                raise SchemaNotSupported(
+                    f"{path} is a union of {len(values)} types, which Spark has no type for: read it with "
+                    "valueFormat=bytes, or give the alternatives fields of their own"
+                )
+            values = [widened]
+        column = self.column(values[0], namespace, path)
+        return column._replace(is_nullable=is_nullable or column.is_nullable)
+
+    def _record(self, schema: Mapping[str, Any], namespace: str, path: str) -> Column:
+        name = self._define(schema, namespace)
+        inner = name.rpartition(".")[0]
+        self._open.append(name)
+        fields = [
+            (field["name"], self.column(field["type"], inner, f"{path}.{field['name']}")) for field in schema["fields"]
+        ]
+        self._open.pop()
+        return struct(fields)
+
+    def _define(self, schema: Mapping[str, Any], namespace: str) -> str:
+        name = _full_name(schema["name"], schema.get("namespace", namespace))
+        self._named[name] = (schema, namespace)
+        return name
+
+    def _reference(self, name: str, path: str) -> Column:
+        if name in self._open:
+            raise SchemaNotSupported(f"{path} contains its own type {name}, which Spark has no type for")
+        if name not in self._named:
+            raise SchemaNotSupported(f"{path} refers to {name}, which the schema does not define")
+        schema, namespace = self._named[name]
+        return self.column(schema, namespace, path)
+
+
+def _full_name(name: str, namespace: str) -> str:
+    return name if "." in name or not namespace else f"{namespace}.{name}"
+
+
+def _decimal(schema: Mapping[str, Any], path: str) -> Column | None:
+    if schema.get("logicalType") != "decimal":
+        return None
+    precision, scale = int(schema["precision"]), int(schema.get("scale", 0))
+    if precision > _MOST_DIGITS:
+        raise SchemaNotSupported(f"{path} is a decimal of {precision} digits; Spark's have at most {_MOST_DIGITS}")
+
+    def convert(value: Decimal | str) -> Decimal:
+        if isinstance(value, Decimal):
+            return value
+        return Decimal(int.from_bytes(_bytes(value), "big", signed=True)).scaleb(-scale)
+
+    return Column(spark.DecimalType(precision, scale), convert)
+
+
+def _bytes(value: bytes | str) -> bytes:
+    """Return bytes. A default that a record takes from the reader's schema is still text, as JSON has it."""
+    return value.encode("latin-1") if isinstance(value, str) else value
+
+
+_BYTES = Column(spark.BinaryType(), _bytes)

@@ -1,0 +1,116 @@
+"""What the format asks the broker: topics, partitions, ends, offsets by time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from confluent_kafka import Consumer, IsolationLevel, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from forebay.kafka.ends import partition_begins, partition_ends
+from forebay.kafka.errors import from_kafka
+from forebay.kafka.settings import KafkaSettings
+from forebay.spark.errors import SourceOptionError
+from forebay.spark.ranges import Positions
+from forebay.spark.source_options import Bound, Place, SourceOptions, Timestamp
+from forebay.spelling import did_you_mean
+
+_SECONDS = 20.0
+_EARLIEST, _LATEST = -2, -1
+
+
+class Broker:
+    """Answers where the topics of one read begin and end.
+
+    Args:
+        options: Those of the read.
+    """
+
+    def __init__(self, options: SourceOptions) -> None:
+        self._options = options
+        self._settings: KafkaSettings = options.settings
+        self._admin = AdminClient(self._settings.admin())
+
+    def topics(self) -> tuple[str, ...]:
+        """Return the names of the topics that are read.
+
+        Raises:
+            SourceOptionError: There is no such topic.
+            Unavailable: The broker can't be reached.
+        """
+        return tuple(sorted({topic for topic, _ in self.partitions()}))
+
+    def partitions(self) -> list[tuple[str, int]]:
+        """Return all partitions of the topics. Errors are those of `topics`."""
+        try:
+            known = self._admin.list_topics(timeout=_SECONDS).topics
+        except KafkaException as error:
+            raise from_kafka(error, f"can't ask {self._settings.bootstrap_servers} for its topics") from error
+        if self._options.pattern:
+            names = [name for name in known if re.fullmatch(self._options.pattern, name)]
+            if not names:
+                raise SourceOptionError(
+                    f"no topic of {self._settings.bootstrap_servers} matches {self._options.pattern}"
+                )
+        else:
+            names = list(self._options.topics)
+        for name in names:
+            if name not in known:
+                raise SourceOptionError(
+                    f"{self._settings.bootstrap_servers} has no topic {name}{did_you_mean(name, known)}"
+                )
+        return sorted((name, partition) for name in names for partition in known[name].partitions)
+
+    def begins(self) -> Positions:
+        """Return the first offset of each partition."""
+        return partition_begins(self._admin, self.partitions(), "the topics'")
+
+    def ends(self) -> Positions:
+        """Return the last stable offset of each partition: what read_committed consumers can read up to."""
+        return partition_ends(self._admin, self.partitions(), IsolationLevel.READ_COMMITTED, "the topics'")
+
+    def positions(self, place: Place) -> Positions:
+        """Return the offsets of a place in each partition.
+
+        Raises:
+            SourceOptionError: Offsets are given for partitions that don't exist, or not for all.
+        """
+        match place:
+            case Bound.EARLIEST:
+                return self.begins()
+            case Bound.LATEST:
+                return self.ends()
+            case Timestamp(ms):
+                return self._at(ms)
+        begins, ends = self.begins(), self.ends()
+        given = {(topic, number): offset for topic, offsets in place.items() for number, offset in offsets.items()}
+        if given.keys() != ends.keys():
+            missing = ", ".join(f"{topic}-{number}" for topic, number in sorted(ends.keys() - given.keys()))
+            unknown = ", ".join(f"{topic}-{number}" for topic, number in sorted(given.keys() - ends.keys()))
+            raise SourceOptionError(
+                "offsets must be given for every partition: "
+                + "; ".join(
+                    text for text in (missing and f"add {missing}", unknown and f"{unknown} don't exist") if text
+                )
+            )
+        named = {_EARLIEST: begins, _LATEST: ends}
+        return {place: named[offset][place] if offset in named else offset for place, offset in given.items()}
+
+    def _at(self, ms: int) -> Positions:
+        ends = self.ends()
+        asked = [TopicPartition(topic, partition, ms) for topic, partition in ends]
+        consumer = Consumer(self._settings.consumer())
+        try:
+            answers: Iterable[TopicPartition] = consumer.offsets_for_times(asked, _SECONDS)
+        except KafkaException as error:
+            raise from_kafka(error, "can't look up offsets by time") from error
+        finally:
+            consumer.close()
+        # A timestamp after the last record gives -1.
+        return {
+            (answer.topic, answer.partition): ends[answer.topic, answer.partition]
+            if answer.offset < 0
+            else min(answer.offset, ends[answer.topic, answer.partition])
+            for answer in answers
+        }

@@ -1,0 +1,144 @@
+"""How keys and values are decoded: chosen once on the driver, used by the tasks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import types as spark
+
+from forebay.formats import BOOLEAN, BYTES, DOUBLE, FLOAT, INT, LONG, TEXT, Format, no_contracts
+from forebay.kafka.registry import SchemaRegistry
+from forebay.kafka.settings import KafkaSettings
+from forebay.kafka.subject_schemas import SubjectSchemas
+from forebay.serde.framing import HEADER_BYTES, schema_id_of
+from forebay.serde.generic import GenericDecoder
+from forebay.serde.proto_messages import read_path
+from forebay.serde.subjects import AVRO, JSON_SCHEMA, PROTOBUF
+from forebay.spark.avro_columns import avro_column
+from forebay.spark.columns import Column
+from forebay.spark.errors import SchemaNotSupported, SourceOptionError
+from forebay.spark.json_columns import json_column, read_json
+from forebay.spark.protobuf_columns import protobuf_column, protobuf_reader
+from forebay.spark.source_options import PartOptions
+
+_KINDS: Mapping[str, str] = {AVRO: "avro", JSON_SCHEMA: "json_schema", PROTOBUF: "protobuf"}
+_PRIMITIVES: Mapping[str, tuple[Format[Any], spark.DataType]] = {
+    "string": (TEXT, spark.StringType()),
+    "bytes": (BYTES, spark.BinaryType()),
+    "int": (INT, spark.IntegerType()),
+    "long": (LONG, spark.LongType()),
+    "float": (FLOAT, spark.FloatType()),
+    "double": (DOUBLE, spark.DoubleType()),
+    "boolean": (BOOLEAN, spark.BooleanType()),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """How one part of a record, its key or its value, is decoded. It can be pickled.
+
+    Args:
+        format: Never `auto`.
+        text: The schema that values are read as, for formats with schemas.
+        subject: Where writers' schemas are registered.
+        message: Name of the Protobuf message.
+    """
+
+    format: str
+    text: str = ""
+    subject: str = ""
+    message: str = ""
+
+    def column(self) -> Column:
+        """Return the column that the part has in a DataFrame. Raises SchemaNotSupported."""
+        match self.format:
+            case "avro":
+                return avro_column(self.text)
+            case "json_schema":
+                return json_column(self.text)
+            case "protobuf":
+                return protobuf_column(self.text, self.message)
+            case _:
+                return Column(_PRIMITIVES[self.format][1])
+
+    def reader(self, settings: KafkaSettings) -> Callable[[bytes], Any]:
+        """Return a function from bytes to the column's values. It raises DecodeError."""
+        read = self._read(settings)
+        convert = self.column().convert
+        return read if convert is None else lambda data: convert(read(data))
+
+    def _read(self, settings: KafkaSettings) -> Callable[[bytes], Any]:
+        match self.format:
+            case "avro":
+                schemas = SubjectSchemas(SchemaRegistry(settings.registry()), self.subject)
+                return GenericDecoder(schemas, plain=True, reader=json.loads(self.text)).decode
+            case "json_schema":
+                return lambda data: read_json(_body(data))
+            case "protobuf":
+                read = protobuf_reader(self.text, self.message)
+
+                def read_message(data: bytes) -> Any:
+                    schema_id_of(data)
+                    _, at = read_path(data, HEADER_BYTES)
+                    return read(data[at:])
+
+                return read_message
+            case _:
+                return _PRIMITIVES[self.format][0].codec(no_contracts).decode
+
+
+def _body(data: bytes) -> bytes:
+    schema_id_of(data)
+    return data[HEADER_BYTES:]
+
+
+def choose_decoding(registry: SchemaRegistry, topics: tuple[str, ...], part: str, options: PartOptions) -> Decoding:
+    """Return how a part of the topics' records is decoded.
+
+    Args:
+        registry: Where the subjects are looked up, if the format needs one.
+        topics: All topics that are read. They must have the same schema, unless the options name one.
+        part: `key` or `value`.
+        options: The options of this part.
+
+    Raises:
+        SourceOptionError: There is no such schema, or the topics have different ones. The message says what to write.
+        SchemaNotSupported: Spark can't express the schema.
+    """
+    if options.format in _PRIMITIVES:
+        return Decoding(options.format)
+    subjects = (options.subject,) if options.subject else tuple(f"{topic}-{part}" for topic in topics)
+    chosen = {_of_subject(registry, subject, part, options) for subject in subjects}
+    texts = {(decoding.format, decoding.text) for decoding in chosen}
+    if len(texts) > 1:
+        raise SourceOptionError(
+            f"the topics {', '.join(topics)} have different schemas of their {part}s: read them one by one, or name "
+            f'one subject with option("{part}Subject", ...)'
+        )
+    decoding = min(chosen, key=lambda item: item.subject)
+    decoding.column()
+    return decoding
+
+
+def _of_subject(registry: SchemaRegistry, subject: str, part: str, options: PartOptions) -> Decoding:
+    if options.schema_id:
+        schema_id, text = options.schema_id, registry.schema(options.schema_id).text
+    else:
+        newest = registry.newest(subject)
+        if newest is None:
+            raise SourceOptionError(
+                f'the schema registry has no subject {subject}: name it with option("{part}Subject", ...), or read '
+                f'without a schema with option("{part}Format", "string") or "bytes"'
+            )
+        schema_id, text = newest.schema_id, newest.schema.text
+    kind = _KINDS.get(registry.kind(schema_id), "")
+    if options.format not in ("auto", kind):
+        raise SourceOptionError(
+            f"the subject {subject} has a schema of {kind}, not {options.format}: leave {part}Format out"
+        )
+    if not kind:
+        raise SchemaNotSupported(f"the subject {subject} has a schema of an unknown kind")
+    return Decoding(kind, text, subject, options.message)

@@ -1,0 +1,179 @@
+"""JSON Schema's types as Spark's, and JSON values as those types."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+from pyspark.sql import types as spark
+
+from forebay.codec import DecodeError
+from forebay.spark.columns import Column, array, mapping
+
+_CONNECT = "org.apache.kafka.connect.data."
+_INTEGERS: Mapping[str, spark.DataType] = {
+    "int8": spark.ByteType(),
+    "int16": spark.ShortType(),
+    "int32": spark.IntegerType(),
+}
+_TIMES: Mapping[str, Column] = {
+    f"{_CONNECT}Date": Column(spark.DateType()),
+    f"{_CONNECT}Time": Column(spark.TimeType(), lambda ms: ms * 1_000_000),
+    f"{_CONNECT}Timestamp": Column(spark.TimestampType(), lambda ms: ms * 1_000),
+}
+
+
+def json_column(text: str) -> Column:
+    """Return the column of JSON values that fit a JSON Schema. A part that Spark can't express is a string of JSON."""
+    document = json.loads(text)
+    return _Plan(document).column(document, ())
+
+
+def read_json(data: bytes) -> Any:
+    """Return the value in JSON text. Raises DecodeError."""
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise DecodeError(f"not JSON: {error}") from error
+
+
+class _Plan:
+    def __init__(self, root: Any) -> None:
+        self._root = root
+
+    def column(self, schema: Any, through: tuple[str, ...]) -> Column:
+        """Return the column of a schema.
+
+        Args:
+            schema: The schema, or a reference to one.
+            through: References that led here: a schema that contains itself is read as JSON text.
+        """
+        while isinstance(schema, Mapping) and "$ref" in schema:
+            if schema["$ref"] in through:
+                return _TEXT
+            through, schema = (*through, schema["$ref"]), self._target(schema["$ref"])
+        if not isinstance(schema, Mapping):
+            return _TEXT
+        branches = schema.get("oneOf") or schema.get("anyOf")
+        if branches:
+            others = [branch for branch in branches if branch != {"type": "null"}]
+            if len(others) != 1:
+                return _TEXT
+            return self.column(others[0], through)._replace(is_nullable=True)
+        kinds = schema.get("type", "object" if "properties" in schema else [])
+        names = [kinds] if isinstance(kinds, str) else list(kinds)
+        values = [name for name in names if name != "null"]
+        if len(values) != 1:
+            return _TEXT
+        column = self._single(values[0], schema, through)
+        return column._replace(is_nullable=column.is_nullable or len(values) < len(names))
+
+    def _single(self, kind: str, schema: Mapping[str, Any], through: tuple[str, ...]) -> Column:
+        title = schema.get("title", "")
+        match kind:
+            case "integer" if title in _TIMES:
+                return _TIMES[title]
+            case "integer":
+                return _of_kind(_INTEGERS.get(schema.get("connect.type", ""), spark.LongType()), _whole)
+            case "number" if schema.get("connect.type") == "float32":
+                return _of_kind(spark.FloatType(), _number)
+            case "number":
+                return _of_kind(spark.DoubleType(), _number)
+            case "boolean":
+                return _of_kind(spark.BooleanType(), _boolean)
+            case "string" if title == f"{_CONNECT}Decimal":
+                return _TEXT
+            case "string" if schema.get("connect.type") == "bytes" or schema.get("contentEncoding") == "base64":
+                return _of_kind(spark.BinaryType(), _base64)
+            case "string":
+                return _of_kind(spark.StringType(), _text)
+            case "array":
+                return _require(array(self.column(schema.get("items"), through)), list)
+            case "object":
+                return self._object(schema, through)
+        return _TEXT
+
+    def _object(self, schema: Mapping[str, Any], through: tuple[str, ...]) -> Column:
+        properties: Mapping[str, Any] = schema.get("properties", {})
+        if not properties:
+            return _require(mapping(self.column(schema.get("additionalProperties"), through)), dict)
+        required = frozenset(schema.get("required", ()))
+        columns = {name: self.column(part, through) for name, part in properties.items()}
+        kind = spark.StructType(
+            [
+                spark.StructField(name, column.kind, column.is_nullable or name not in required)
+                for name, column in columns.items()
+            ]
+        )
+
+        def convert(value: dict[str, Any]) -> dict[str, Any]:
+            return {
+                name: None
+                if (part := value.get(name)) is None
+                else part
+                if column.convert is None
+                else column.convert(part)
+                for name, column in columns.items()
+            }
+
+        return _require(Column(kind, convert), dict)
+
+    def _target(self, reference: str) -> Any:
+        target = self._root
+        for part in reference.removeprefix("#").strip("/").split("/"):
+            target = target.get(part) if part and isinstance(target, Mapping) else target
+        return target
+
+
+_TEXT = Column(spark.StringType(), json.dumps, is_nullable=True)
+
+
+def _require(column: Column, kind: type) -> Column:
+    """Return a column whose values must be of a Python type."""
+    inner = column.convert
+
+    def convert(value: Any) -> Any:
+        if not isinstance(value, kind):
+            raise DecodeError(f"{value!r:.60} is no {'object' if kind is dict else 'array'}")
+        return value if inner is None else inner(value)
+
+    return column._replace(convert=convert)
+
+
+def _of_kind(kind: spark.DataType, convert: Callable[[Any], Any]) -> Column:
+    return Column(kind, convert)
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
+        raise DecodeError(f"{value!r:.60} is no whole number")
+    return int(value)
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        raise DecodeError(f"{value!r:.60} is no number")
+    return float(value)
+
+
+def _boolean(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise DecodeError(f"{value!r:.60} is neither true nor false")
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise DecodeError(f"{value!r:.60} is no text")
+    return value
+
+
+def _base64(value: Any) -> bytes:
+    try:
+        return base64.b64decode(_text(value), validate=True)
+    except ValueError as error:
+        raise DecodeError(f"{value!r:.60} is not base64") from error

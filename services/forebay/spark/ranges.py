@@ -1,0 +1,124 @@
+"""Which offsets are read: ranges of partitions, limited and pruned. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from pyspark.sql.datasource import EqualTo, Filter, GreaterThan, GreaterThanOrEqual, In, LessThan, LessThanOrEqual
+
+from forebay.kafka.ends import Place as Partition
+from forebay.spark.errors import OffsetsDeleted
+
+Positions = dict[Partition, int]
+"""Offsets by topic and partition."""
+
+
+class Range(NamedTuple):
+    """Offsets [start, end) of a partition."""
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+
+
+def as_json(positions: Mapping[Partition, int]) -> dict[str, dict[str, int]]:
+    """Return positions in the form of Spark's offsets: by topic, then by partition."""
+    result: dict[str, dict[str, int]] = {}
+    for (topic, partition), offset in sorted(positions.items()):
+        result.setdefault(topic, {})[str(partition)] = offset
+    return result
+
+
+def from_json(offsets: Mapping[str, Mapping[str, int]]) -> Positions:
+    """Return the positions in Spark's offsets."""
+    return {(topic, int(number)): offset for topic, places in offsets.items() for number, offset in places.items()}
+
+
+def ranges_between(start: Positions, end: Positions) -> list[Range]:
+    """Return the ranges between two positions that have records. A partition without a start is not read."""
+    return [
+        Range(topic, partition, start[topic, partition], offset)
+        for (topic, partition), offset in sorted(end.items())
+        if start.get((topic, partition), offset) < offset
+    ]
+
+
+def limit(start: Positions, end: Positions, most: int) -> Positions:
+    """Return an end about `most` offsets after the start, divided in proportion to what each partition has.
+
+    Every partition that has records advances by at least one offset, as in Spark's Kafka source, so that the number of
+    offsets can exceed `most` by the number of partitions.
+    """
+    waiting = {place: max(0, offset - start.get(place, offset)) for place, offset in end.items()}
+    total = sum(waiting.values())
+    if not most or total <= most:
+        return dict(end)
+    return {
+        place: start.get(place, end[place]) + (min(count, max(1, count * most // total)) if count else 0)
+        for place, count in waiting.items()
+    }
+
+
+def check_loss(ranges: Iterable[Range], begins: Mapping[Partition, int], *, fails: bool) -> list[Range]:
+    """Return the ranges without offsets that retention has deleted.
+
+    Args:
+        ranges: What should be read.
+        begins: First offset of each partition; a partition that is missing was deleted.
+        fails: Whether deleted offsets are an error.
+
+    Raises:
+        OffsetsDeleted: Offsets were deleted and `fails` is set.
+    """
+    result = []
+    for item in ranges:
+        begin = begins.get((item.topic, item.partition), item.end)
+        if item.start < begin and fails:
+            raise OffsetsDeleted(
+                f"the offsets {item.start} to {min(begin, item.end) - 1} of {item.topic}-{item.partition} are gone: "
+                "retention has deleted them, or the topic was created again. Set failOnDataLoss=false to continue "
+                "with the records that are left"
+            )
+        if max(item.start, begin) < item.end:
+            result.append(item._replace(start=max(item.start, begin)))
+    return result
+
+
+def prune(ranges: Iterable[Range], filters: Sequence[Filter]) -> list[Range]:
+    """Return the ranges that can hold rows for which all filters are true. Spark applies the filters again."""
+    result = list(ranges)
+    for condition in filters:
+        result = [part for item in result if (part := _prune_one(item, condition)) is not None]
+    return result
+
+
+def _prune_one(item: Range, condition: Filter) -> Range | None:
+    match condition:
+        case EqualTo(attribute=("topic",), value=value):
+            keeps = item.topic == value
+        case In(attribute=("topic",), value=values):
+            keeps = item.topic in values
+        case EqualTo(attribute=("partition",), value=value):
+            keeps = item.partition == value
+        case In(attribute=("partition",), value=values):
+            keeps = item.partition in values
+        case EqualTo(attribute=("offset",), value=value):
+            return _cut(item, value, value + 1)
+        case GreaterThan(attribute=("offset",), value=value):
+            return _cut(item, value + 1, item.end)
+        case GreaterThanOrEqual(attribute=("offset",), value=value):
+            return _cut(item, value, item.end)
+        case LessThan(attribute=("offset",), value=value):
+            return _cut(item, item.start, value)
+        case LessThanOrEqual(attribute=("offset",), value=value):
+            return _cut(item, item.start, value + 1)
+        case _:
+            return item
+    return item if keeps else None
+
+
+def _cut(item: Range, start: int, end: int) -> Range | None:
+    part = item._replace(start=max(item.start, start), end=min(item.end, end))
+    return part if part.start < part.end else None

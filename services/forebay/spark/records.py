@@ -1,0 +1,134 @@
+"""Read a range of a partition as Arrow batches, in a task."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from forebay.codec import DecodeError
+from forebay.kafka.errors import KafkaUnavailable, from_kafka, is_group_refusal
+from forebay.spark.decoding import Decoding
+from forebay.spark.errors import OffsetsDeleted
+from forebay.spark.ranges import Range
+from forebay.spark.source_options import Mode, SourceOptions
+
+_POLL_SECONDS = 0.5
+_SILENT_SECONDS = 120.0
+_FETCH = 2_000
+_BATCH_ROWS = 5_000
+
+Row = list[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordReader:
+    """Reads ranges as rows of one schema. It can be pickled.
+
+    Args:
+        options: Those of the read.
+        key: How keys are decoded.
+        value: How values are decoded.
+        schema: Columns of the DataFrame.
+    """
+
+    options: SourceOptions
+    key: Decoding
+    value: Decoding
+    schema: StructType
+
+    def read(self, item: Range) -> Iterator[pa.RecordBatch]:
+        """Yield the committed records of a range.
+
+        Raises:
+            DecodeError: A record can't be decoded and the mode is `fail`.
+            KafkaUnavailable, KafkaRefused: The broker is away, or refuses.
+        """
+        row_of = self._rows()
+        arrow = to_arrow_schema(self.schema, timezone="UTC")
+        rows: list[Row] = []
+        for message in self._messages(item):
+            row = row_of(message)
+            if row is not None:
+                rows.append(row)
+            if len(rows) >= _BATCH_ROWS:
+                yield _batch(rows, arrow)
+                rows = []
+        if rows:
+            yield _batch(rows, arrow)
+
+    def _rows(self) -> Callable[[Message], Row | None]:
+        settings, mode, with_headers = self.options.settings, self.options.mode, self.options.with_headers
+        read_key, read_value = self.key.reader(settings), self.value.reader(settings)
+
+        def row_of(message: Message) -> Row | None:
+            data, text = message.value(), message.key()
+            problem = None
+            key = value = None
+            try:
+                key = None if text is None else read_key(text)
+                value = None if data is None else read_value(data)
+            except DecodeError as error:
+                if mode is Mode.FAIL:
+                    raise DecodeError(
+                        f"{message.topic()}-{message.partition()} offset {message.offset()} can't be decoded: {error}. "
+                        'Set option("mode", "skip") to leave such records out, or "column" to see them'
+                    ) from error
+                if mode is Mode.SKIP:
+                    return None
+                problem = str(error)
+            place = message.topic(), message.partition(), message.offset(), message.timestamp()[1] * 1_000
+            row: Row = [key, value, *place]
+            if with_headers:
+                headers: Iterable[Any] = message.headers() or ()
+                row.append([{"key": header[0], "value": header[1]} for header in headers])
+            if mode is Mode.COLUMN:
+                row.append(problem)
+            return row
+
+        return row_of
+
+    def _messages(self, item: Range) -> Iterator[Message]:
+        """Yield the messages of a range. Aborted records and transaction markers take offsets but are no messages."""
+        consumer = Consumer(self.options.settings.consumer())
+        consumer.assign([TopicPartition(item.topic, item.partition, item.start)])
+        heard = time.monotonic()
+        next_offset = item.start
+        try:
+            while next_offset < item.end:
+                for message in consumer.consume(_FETCH, _POLL_SECONDS):
+                    heard = time.monotonic()
+                    error = message.error()
+                    if error is None:
+                        offset = message.offset() or 0
+                        if next_offset <= offset < item.end:
+                            yield message
+                        next_offset = max(next_offset, offset + 1)
+                    elif error.code() == KafkaError._PARTITION_EOF:
+                        next_offset = max(next_offset, message.offset() or 0)
+                    elif error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
+                        raise OffsetsDeleted(
+                            f"offset {next_offset} of {item.topic}-{item.partition} was deleted while it was being read"
+                        )
+                    elif error.fatal() or not (error.retriable() or is_group_refusal(error)):
+                        raise from_kafka(KafkaException(error), f"can't read {item.topic}-{item.partition}")
+                if time.monotonic() - heard > _SILENT_SECONDS:
+                    raise KafkaUnavailable(
+                        f"{self.options.settings.bootstrap_servers} sent nothing of {item.topic}-{item.partition} for "
+                        f"{_SILENT_SECONDS:.0f} s, though it has records up to offset {item.end - 1}"
+                    )
+        finally:
+            consumer.close()
+
+
+def _batch(rows: list[Row], schema: pa.Schema) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True)
+    return pa.RecordBatch.from_arrays(
+        [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)], schema=schema
+    )

@@ -1,0 +1,69 @@
+"""The data source `forebay`: its schema, and its readers for batch and streaming."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from pyspark.sql import types as spark
+from pyspark.sql.datasource import DataSource
+
+from forebay.kafka.registry import SchemaRegistry
+from forebay.spark.broker import Broker
+from forebay.spark.decoding import Decoding, choose_decoding
+from forebay.spark.records import RecordReader
+from forebay.spark.source_options import Mode, SourceOptions, read_source_options
+from forebay.spark.topic_readers import TopicReader, TopicStreamReader
+
+ERROR_COLUMN = "_error"
+
+
+class ForebayDataSource(DataSource):
+    """Kafka topics with decoded keys and values. Columns are those of Spark's own Kafka source."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the name of the format."""
+        return "forebay"
+
+    @cached_property
+    def _options(self) -> SourceOptions:
+        return read_source_options(self.options)
+
+    @cached_property
+    def _decodings(self) -> tuple[Decoding, Decoding]:
+        topics = Broker(self._options).topics()
+        registry = SchemaRegistry(self._options.settings.registry())
+        return (
+            choose_decoding(registry, topics, "key", self._options.key),
+            choose_decoding(registry, topics, "value", self._options.value),
+        )
+
+    def schema(self) -> spark.StructType:
+        """Return the columns of a read."""
+        key, value = (decoding.column() for decoding in self._decodings)
+        schema = (
+            spark.StructType()
+            .add("key", key.kind)
+            .add("value", value.kind)
+            .add("topic", spark.StringType(), False)
+            .add("partition", spark.IntegerType(), False)
+            .add("offset", spark.LongType(), False)
+            .add("timestamp", spark.TimestampType(), False)
+        )
+        if self._options.with_headers:
+            header = spark.StructType().add("key", spark.StringType(), False).add("value", spark.BinaryType())
+            schema.add("headers", spark.ArrayType(header, False))
+        return schema.add(ERROR_COLUMN, spark.StringType()) if self._options.mode is Mode.COLUMN else schema
+
+    def reader(self, schema: spark.StructType) -> TopicReader:
+        """Return the reader of a batch."""
+        return TopicReader(self._options, self._records(schema))
+
+    def streamReader(self, schema: spark.StructType) -> TopicStreamReader:
+        """Return the reader of a stream."""
+        return TopicStreamReader(self._options, self._records(schema))
+
+    def _records(self, schema: Any) -> RecordReader:
+        key, value = self._decodings
+        return RecordReader(self._options, key, value, schema)

@@ -1,0 +1,193 @@
+"""Options of `spark.read.format("forebay")`, by Spark's names for its own Kafka source where it has them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from forebay.kafka.environment import settings_from_environment
+from forebay.kafka.settings import KafkaSettings
+from forebay.spark.errors import SourceOptionError
+from forebay.spelling import did_you_mean
+
+_CLIENT = "kafka."
+_NAMES = (
+    *("subscribe", "subscribePattern", "bootstrapServers", "schemaRegistryUrl"),
+    *("startingOffsets", "endingOffsets", "startingTimestamp", "endingTimestamp"),
+    *("maxOffsetsPerTrigger", "failOnDataLoss", "mode", "includeHeaders"),
+    *(f"{part}{name}" for part in ("key", "value") for name in ("Format", "Subject", "SchemaId", "Message")),
+)
+_OF_SPARK = frozenset(("checkpointlocation", "path"))
+FORMATS = ("auto", "avro", "json_schema", "protobuf", "string", "bytes", "int", "long", "float", "double", "boolean")
+
+Offsets = Mapping[str, Mapping[int, int]]
+"""Offsets by topic and partition."""
+
+
+class Bound(StrEnum):
+    """A named place in a topic."""
+
+    EARLIEST = "earliest"
+    LATEST = "latest"
+
+
+@dataclass(frozen=True, slots=True)
+class Timestamp:
+    """The first record whose timestamp (ms) is not earlier."""
+
+    ms: int
+
+
+Place = Bound | Timestamp | Offsets
+"""Where to start or to end. In offsets, -2 is the earliest and -1 the latest."""
+
+
+class Mode(StrEnum):
+    """What happens to a record that can't be decoded."""
+
+    FAIL = "fail"
+    SKIP = "skip"
+    COLUMN = "column"
+
+
+@dataclass(frozen=True, slots=True)
+class PartOptions:
+    """The options of a record's key or value.
+
+    Args:
+        format: One of FORMATS.
+        subject: Subject of its schema; empty: `<topic>-key` or `<topic>-value`.
+        schema_id: Schema to read as; 0: the subject's newest.
+        message: Name of the Protobuf message; empty: the first.
+    """
+
+    format: str
+    subject: str
+    schema_id: int
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SourceOptions:
+    """The options of one read.
+
+    Args:
+        topics: Names of the topics, empty with a pattern.
+        pattern: Regular expression that whole names match.
+        start: Where to start; None: the default of batch (earliest) or streaming (latest).
+        end: Where a batch ends; None: the latest record.
+        max_offsets: Most offsets of a micro-batch; 0: unlimited.
+    """
+
+    settings: KafkaSettings
+    topics: tuple[str, ...]
+    pattern: str
+    key: PartOptions
+    value: PartOptions
+    start: Place | None
+    end: Place | None
+    max_offsets: int
+    fails_on_loss: bool
+    mode: Mode
+    with_headers: bool
+
+
+def read_source_options(options: Mapping[str, str]) -> SourceOptions:
+    """Return the options of a read. Names are case-insensitive, as everywhere in Spark.
+
+    Raises:
+        SourceOptionError: An option is unknown, missing or invalid.
+        KafkaSettingsError: An option of librdkafka (`kafka.<option>`) is invalid.
+    """
+    given = {name.lower(): text for name, text in options.items()}
+    names = {name.lower(): name for name in _NAMES}
+    for name in given.keys() - names.keys() - _OF_SPARK:
+        if not name.startswith(_CLIENT):
+            raise SourceOptionError(f"there is no option {name}{did_you_mean(name, names.values())}")
+    topics = tuple(topic.strip() for topic in given.get("subscribe", "").split(",") if topic.strip())
+    pattern = given.get("subscribepattern", "")
+    if bool(topics) == bool(pattern):
+        raise SourceOptionError(
+            'name the topics with option("subscribe", "orders") or option("subscribePattern", "o.*")'
+        )
+    return SourceOptions(
+        settings=_settings(given),
+        topics=topics,
+        pattern=pattern,
+        key=_part(given, "key", "string"),
+        value=_part(given, "value", "auto"),
+        start=_place(given, "starting"),
+        end=_place(given, "ending"),
+        max_offsets=_number(given, "maxOffsetsPerTrigger"),
+        fails_on_loss=_choice(given, "failOnDataLoss", ("true", "false")) == "true",
+        mode=Mode(_choice(given, "mode", tuple(Mode))),
+        with_headers=_choice(given, "includeHeaders", ("false", "true")) == "true",
+    )
+
+
+def _settings(given: Mapping[str, str]) -> KafkaSettings:
+    client = {name.removeprefix(_CLIENT): text for name, text in given.items() if name.startswith(_CLIENT)}
+    servers = client.pop("bootstrap.servers", "") or given.get("bootstrapservers", "")
+    fields = {"bootstrap_servers": servers, "schema_registry_url": given.get("schemaregistryurl", "")}
+    settings = settings_from_environment(os.environ, client, **{name: text for name, text in fields.items() if text})
+    settings.check()
+    return settings
+
+
+def _part(given: Mapping[str, str], part: str, default: str) -> PartOptions:
+    formats = (default, *(name for name in FORMATS if name != default))
+    return PartOptions(
+        format=_choice(given, f"{part}Format", formats),
+        subject=given.get(f"{part}subject", ""),
+        schema_id=_number(given, f"{part}SchemaId"),
+        message=given.get(f"{part}message", ""),
+    )
+
+
+def _choice(given: Mapping[str, str], name: str, values: tuple[str, ...]) -> str:
+    text = given.get(name.lower(), values[0]).lower()
+    if text not in values:
+        raise SourceOptionError(f"{name} is {text}: write one of {', '.join(values)}")
+    return text
+
+
+def _number(given: Mapping[str, str], name: str) -> int:
+    text = given.get(name.lower(), "0")
+    if not (text.isascii() and text.isdigit()):
+        raise SourceOptionError(f"{name} is {text}: write a whole number")
+    return int(text)
+
+
+def _place(given: Mapping[str, str], end: str) -> Place | None:
+    offsets, timestamp = given.get(f"{end}offsets"), given.get(f"{end}timestamp")
+    if offsets is not None and timestamp is not None:
+        raise SourceOptionError(f"{end}Offsets and {end}Timestamp contradict each other: give one of them")
+    if timestamp is not None:
+        return Timestamp(_milliseconds(timestamp, f"{end}Timestamp"))
+    if offsets is None:
+        return None
+    if offsets.lower() in tuple(Bound):
+        return Bound(offsets.lower())
+    try:
+        return {
+            str(topic): {int(partition): int(offset) for partition, offset in partitions.items()}
+            for topic, partitions in json.loads(offsets).items()
+        }
+    except (ValueError, AttributeError, TypeError):
+        raise SourceOptionError(
+            f"{end}Offsets is {offsets}: write earliest, latest, or JSON such as "
+            '{"orders": {"0": 23, "1": -2}} (-2: earliest, -1: latest)'
+        ) from None
+
+
+def _milliseconds(text: str, name: str) -> int:
+    try:
+        return int(text) if text.isdigit() else int(datetime.fromisoformat(text).timestamp() * 1000)
+    except ValueError:
+        raise SourceOptionError(
+            f"{name} is {text}: write milliseconds since the epoch, or a time such as 2026-01-31T12:00:00Z"
+        ) from None

@@ -1,0 +1,136 @@
+"""Plan what tasks read: a batch, or the micro-batches of a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import (
+    DataSourceReader,
+    DataSourceStreamReader,
+    EqualTo,
+    Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    InputPartition,
+)
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+)
+
+from forebay.spark.broker import Broker
+from forebay.spark.ranges import Positions, as_json, check_loss, from_json, limit, prune, ranges_between
+from forebay.spark.records import RecordReader
+from forebay.spark.source_options import Bound, SourceOptions, Timestamp
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class TopicReader(DataSourceReader):
+    """Reads topics between two places, one task per partition.
+
+    Args:
+        options: Those of the read.
+        records: Reads a range in a task.
+    """
+
+    def __init__(self, options: SourceOptions, records: RecordReader) -> None:
+        self._options, self._records = options, records
+        self._filters: list[Filter] = []
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+        """Remember filters by topic, partition, offset and timestamp. Spark applies all of them again."""
+        self._filters = list(filters)
+        return filters
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """Return what each task reads."""
+        broker = Broker(self._options)
+        start = broker.positions(self._options.start or Bound.EARLIEST)
+        for condition in self._filters:
+            match condition:
+                case GreaterThan() | GreaterThanOrEqual() | EqualTo() if condition.attribute == ("timestamp",):
+                    # Every record before this offset has an earlier timestamp.
+                    floor = broker.positions(Timestamp(int(condition.value.timestamp() * 1000)))
+                    start = {place: max(offset, floor[place]) for place, offset in start.items()}
+        end = broker.positions(self._options.end or Bound.LATEST)
+        ranges = check_loss(ranges_between(start, end), broker.begins(), fails=self._options.fails_on_loss)
+        return [InputPartition(item) for item in prune(ranges, self._filters)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Return the records of one range. Without any range, Spark still calls this once, with the value None."""
+        return iter(()) if partition.value is None else self._records.read(partition.value)
+
+
+class TopicStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Reads topics in micro-batches. Partitions and topics that appear later are read from their beginning.
+
+    Args:
+        options: Those of the read.
+        records: Reads a range in a task.
+    """
+
+    def __init__(self, options: SourceOptions, records: RecordReader) -> None:
+        self._options, self._records = options, records
+        self._broker = Broker(options)
+        self._until: Positions | None = None
+
+    def initialOffset(self) -> dict[str, Any]:
+        """Return where a new query starts."""
+        return as_json(self._broker.positions(self._options.start or Bound.LATEST))
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        """Return the limit of a micro-batch, from the option maxOffsetsPerTrigger."""
+        return ReadMaxRows(self._options.max_offsets) if self._options.max_offsets else ReadAllAvailable()
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        """Remember the ends that the query reads up to."""
+        self._until = self._broker.ends()
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+        """Return where the next micro-batch ends."""
+        begun = from_json(start)
+        ends = self._ends()
+        begun |= self._new_partitions(begun, ends)
+        return as_json(_ends_within(begun, ends, limit) | {place: begun[place] for place in begun.keys() - ends.keys()})
+
+    def reportLatestOffset(self) -> dict[str, Any] | None:
+        """Return the topics' ends, for the query's progress."""
+        return as_json(self._broker.ends())
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        """Return what each task of a micro-batch reads."""
+        begun, ends = from_json(start), from_json(end)
+        begun |= self._new_partitions(begun, ends)
+        ranges = ranges_between(begun, ends)
+        if not ranges:
+            return []
+        left = check_loss(ranges, self._broker.begins(), fails=self._options.fails_on_loss)
+        return [InputPartition(item) for item in left]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Return the records of one range. Without any range, Spark still calls this once, with the value None."""
+        return iter(()) if partition.value is None else self._records.read(partition.value)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the broker's client, which can't be pickled. Tasks only read."""
+        return {"_options": self._options, "_records": self._records, "_broker": None, "_until": None}
+
+    def _ends(self) -> Positions:
+        ends = self._broker.ends()
+        if self._until is None:
+            return ends
+        return {place: min(ends[place], offset) for place, offset in self._until.items() if place in ends}
+
+    def _new_partitions(self, begun: Positions, ends: Positions) -> Positions:
+        new = ends.keys() - begun.keys()
+        begins = self._broker.begins() if new else {}
+        return {place: begins.get(place, 0) for place in new}
+
+
+def _ends_within(start: Positions, end: Positions, most: ReadLimit) -> Positions:
+    return limit(start, end, most.max_rows if isinstance(most, ReadMaxRows) else 0)

@@ -1,0 +1,160 @@
+"""Types of registered schemas as Spark's types, and their values."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.pandas.types import to_arrow_type
+
+from forebay.codec import DecodeError
+from forebay.serde.proto_messages import class_of, message_of
+from forebay.spark.avro_columns import avro_column
+from forebay.spark.columns import Column
+from forebay.spark.errors import SchemaNotSupported
+from forebay.spark.json_columns import json_column, read_json
+from forebay.spark.protobuf_columns import protobuf_column, protobuf_reader
+
+
+def in_arrow(column: Column, value: Any) -> Any:
+    """Return a value as Spark would show it, by way of Arrow."""
+    converted = value if column.convert is None else column.convert(value)
+    return pa.array([converted], to_arrow_type(column.kind, timezone="UTC"))[0].as_py()
+
+
+@pytest.mark.parametrize(
+    ("schema", "kind", "value", "shown"),
+    [
+        ("boolean", "boolean", True, "True"),
+        ("int", "int", -1, "-1"),
+        ("long", "bigint", 2**62, str(2**62)),
+        ("float", "float", 0.5, "0.5"),
+        ("double", "double", 0.1, "0.1"),
+        ("string", "string", "ä", "ä"),
+        ("bytes", "binary", b"\0\xff", str(b"\0\xff")),
+        ({"type": "enum", "name": "E", "symbols": ["A"]}, "string", "A", "A"),
+        ({"type": "fixed", "name": "F", "size": 2}, "binary", b"ab", str(b"ab")),
+        ({"type": "int", "logicalType": "date"}, "date", -1, "1969-12-31"),
+        ({"type": "int", "logicalType": "time-millis"}, "time(6)", 1_001, "00:00:01.001000"),
+        ({"type": "long", "logicalType": "time-micros"}, "time(6)", 1, "00:00:00.000001"),
+        ({"type": "long", "logicalType": "timestamp-millis"}, "timestamp", -1, "1969-12-31 23:59:59.999000+00:00"),
+        ({"type": "long", "logicalType": "timestamp-micros"}, "timestamp", 1, "1970-01-01 00:00:00.000001+00:00"),
+        ({"type": "long", "logicalType": "local-timestamp-millis"}, "timestamp_ntz", 1, "1970-01-01 00:00:00.001000"),
+        ({"type": "string", "logicalType": "uuid"}, "string", "x", "x"),
+        ({"type": "long", "logicalType": "timestamp-nanos"}, "bigint", 1, "1"),
+        (["null", "long"], "bigint", 3, "3"),
+        (["int", "long"], "bigint", 3, "3"),
+        ({"type": "array", "items": ["null", "int"]}, "array<int>", [1, None], "[1, None]"),
+        ({"type": "map", "values": "int"}, "map<string,int>", {"a": 1}, "[('a', 1)]"),
+    ],
+)
+def test_avro_types(schema: Any, kind: str, value: Any, shown: str) -> None:
+    column = avro_column(json.dumps(schema))
+    assert column.kind.simpleString() == kind
+    assert str(in_arrow(column, value)) == shown
+
+
+def test_avro_decimals_also_as_defaults() -> None:
+    column = avro_column(json.dumps({"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}))
+    assert in_arrow(column, Decimal("-1.20")) == Decimal("-1.20")
+    assert in_arrow(column, "\xff") == Decimal("-0.01")
+
+
+def test_avro_records_nest_and_share_named_types() -> None:
+    point = {"type": "record", "name": "Point", "namespace": "n", "fields": [{"name": "x", "type": "int"}]}
+    fields = [{"name": "a", "type": point}, {"name": "b", "type": ["null", "n.Point"]}]
+    column = avro_column(json.dumps({"type": "record", "name": "Line", "namespace": "n", "fields": fields}))
+    assert column.kind.simpleString() == "struct<a:struct<x:int>,b:struct<x:int>>"
+    assert in_arrow(column, {"a": {"x": 1}, "b": None}) == {"a": {"x": 1}, "b": None}
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        (["int", "string"], "value is a union of 2 types"),
+        ({"type": "bytes", "logicalType": "decimal", "precision": 39}, "39 digits"),
+        (
+            {"type": "record", "name": "N", "fields": [{"name": "next", "type": ["null", "N"]}]},
+            "value.next contains its own type N",
+        ),
+    ],
+)
+def test_avro_that_spark_cannot_express_is_refused(schema: Any, message: str) -> None:
+    with pytest.raises(SchemaNotSupported, match=message):
+        avro_column(json.dumps(schema))
+
+
+@pytest.mark.parametrize(
+    ("schema", "kind", "text", "shown"),
+    [
+        ({"type": "integer"}, "bigint", "3.0", 3),
+        ({"type": "integer", "connect.type": "int16"}, "smallint", "3", 3),
+        ({"type": "number"}, "double", "3", 3.0),
+        ({"type": ["null", "string"]}, "string", '"a"', "a"),
+        ({"oneOf": [{"type": "null"}, {"type": "boolean"}]}, "boolean", "true", True),
+        ({"type": "string", "contentEncoding": "base64"}, "binary", '"AP8="', b"\0\xff"),
+        ({"type": "array", "items": {"type": "integer"}}, "array<bigint>", "[1]", [1]),
+        ({"type": "object", "additionalProperties": {"type": "integer"}}, "map<string,bigint>", '{"a":1}', [("a", 1)]),
+        ({"type": ["integer", "string"]}, "string", "[1]", "[1]"),
+        ({}, "string", '{"a": 1}', '{"a": 1}'),
+    ],
+)
+def test_json_schema_types(schema: Any, kind: str, text: str, shown: Any) -> None:
+    column = json_column(json.dumps(schema))
+    assert column.kind.simpleString() == kind
+    assert in_arrow(column, read_json(text.encode())) == shown
+
+
+def test_a_json_schema_that_contains_itself_ends_in_text() -> None:
+    node = {"type": "object", "properties": {"id": {"type": "integer"}, "next": {"$ref": "#/definitions/N"}}}
+    column = json_column(json.dumps({"$ref": "#/definitions/N", "definitions": {"N": node}}))
+    assert column.kind.simpleString() == "struct<id:bigint,next:string>"
+    assert in_arrow(column, {"id": 1, "next": {"id": 2}}) == {"id": 1, "next": '{"id": 2}'}
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({"type": "integer"}, "1.5"),
+        ({"type": "integer"}, "true"),
+        ({"type": "number"}, '"1"'),
+        ({"type": "boolean"}, "0"),
+        ({"type": "string"}, "1"),
+        ({"type": "object", "properties": {"a": {}}}, "[]"),
+        ({"type": "object"}, "[]"),
+        ({"type": "array"}, "{}"),
+        ({"type": "array"}, '"text"'),
+    ],
+)
+def test_json_that_does_not_fit_is_an_error_of_the_record(schema: Any, text: str) -> None:
+    column = json_column(json.dumps(schema))
+    assert column.convert is not None
+    with pytest.raises(DecodeError):
+        column.convert(read_json(text.encode()))
+
+
+def test_protobuf_types() -> None:
+    text = """syntax = "proto3"; import "google/protobuf/timestamp.proto"; import "google/protobuf/wrappers.proto";
+    enum Color { RED = 0; BLUE = 1; }
+    message M { uint64 big = 1; Color color = 2; bytes data = 3; map<string, int32> counts = 4;
+      repeated M.Part parts = 5; google.protobuf.Timestamp at = 6; google.protobuf.Int32Value maybe = 7;
+      optional double rate = 8;      message Part { string name = 1; } }"""
+    column = protobuf_column(text, "M")
+    assert column.kind.simpleString() == (
+        "struct<big:decimal(20,0),color:string,data:binary,counts:map<string,int>,parts:array<struct<name:string>>,"
+        "at:timestamp,maybe:int,rate:double>"
+    )
+    message = class_of(message_of(text, "M"))(big=2**64 - 1, color=1, data=b"x", counts={"a": 1}, parts=[{"name": "p"}])
+    message.maybe.value = 0
+    row = in_arrow(column, protobuf_reader(text, "M")(message.SerializeToString()))
+    assert row["big"] == Decimal(2**64 - 1)
+    assert (row["color"], row["data"], row["counts"], row["parts"]) == ("BLUE", b"x", [("a", 1)], [{"name": "p"}])
+    assert (row["at"], row["maybe"], row["rate"]) == (None, 0, None)
+
+
+def test_a_protobuf_message_that_contains_itself_is_refused() -> None:
+    with pytest.raises(SchemaNotSupported, match=r"value\.next contains its own type N"):
+        protobuf_column('syntax = "proto3"; message N { N next = 1; }')
