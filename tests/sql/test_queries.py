@@ -16,6 +16,7 @@ from forebay.queries.sql_pages import SqlPages
 from forebay.queries.stores import Found
 from forebay.runtime.http import MAX_BODY, Answer, HttpServer, Request
 from forebay.sql.queryable import queryable
+from forebay.sql.reading import Origin
 from forebay.stores.values import Stamped
 from forebay.testing.contents import contents
 from forebay.time.base import Window
@@ -74,7 +75,8 @@ class DrivenTail:
         self.closed = False
 
     def __iter__(self) -> Iterator[Any]:
-        yield from self._records
+        for offset, (key, value, timestamp) in enumerate(self._records):
+            yield key, value, timestamp, Origin(1, offset, [("x", b"1"), ("x", b"2")])
         yield None
 
     def close(self) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPartition
 
 from forebay.codec import DecodeError, Unavailable
 from forebay.kafka.settings import KafkaSettings
+from forebay.processor.messages import Headers
+from forebay.sql.reading import Origin
 
 if TYPE_CHECKING:
     from forebay.sql.catalog import Source
@@ -21,7 +23,7 @@ _SECONDS = 20
 
 
 class Tail:
-    """Records of a topic as key, row and timestamp in ms; None whenever none came for 2 seconds.
+    """Records of a topic as key, row, timestamp in ms and where they come from; None whenever none came for 2 seconds.
 
     Raises:
         Unavailable: the broker can't be reached, or has no such topic.
@@ -52,7 +54,7 @@ class Tail:
             places.append(TopicPartition(self._topic, number, offset))
         return places
 
-    def __iter__(self) -> Iterator[tuple[Any, Any, int] | None]:
+    def __iter__(self) -> Iterator[tuple[Any, Any, int, Origin] | None]:
         silent, read = 0, dict[int | None, int]()
         while True:
             message = self._consumer.poll(_POLL_SECONDS)
@@ -77,6 +79,7 @@ class Tail:
                     None if key is None else self._key.decode(key),
                     None if value is None else self._value.decode(value),
                     message.timestamp()[1],
+                    Origin(partition or 0, offset, cast(Headers, message.headers() or [])),
                 )
             except DecodeError:
                 # What does not fit its declaration is in the job's `.errors`; it is no row here either.

@@ -163,13 +163,13 @@ class SqlPages:
                         continue
                     if reading.limit is not None and given >= reading.limit:
                         break
-                    key, value, timestamp = record
+                    key, value, timestamp, origin = record
                     if value is None:
                         plain = key.key if isinstance(key, Windowed) else key
                         if reading.keys is None or plain in reading.keys:
                             yield {"tombstone": _key_shown(reading, key)}
                         continue
-                    row = reading.row(key, value, timestamp)
+                    row = reading.row(key, value, timestamp, origin)
                     if row is not None:
                         given += 1
                         yield {"row": reading.shown(row)}
@@ -213,7 +213,7 @@ def _row(readable: Readable, reading: Reading, entry: Entry) -> tuple[Any, ...] 
         key = Windowed(key, Window(entry.start, entry.end))
     timestamp = entry.timestamp if entry.timestamp is not None else entry.end or 0
     value = entry.value if reading.as_of is not None else readable.make_row(key, entry.value, timestamp)
-    return None if value is None else reading.row(key, value, timestamp)
+    return None if value is None else reading.row(key, value, timestamp, None)
 
 
 def _head(reading: Reading) -> dict[str, Any]:

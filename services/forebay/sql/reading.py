@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from forebay.builder.keys import Windowed
 from forebay.sql.aggregation import is_aggregate
-from forebay.sql.catalog import BOUNDS, ROWTIME, WINDOWSTART, Catalog, Named, Source
+from forebay.sql.catalog import BOUNDS, ROWOFFSET, ROWPARTITION, ROWTIME, WINDOWSTART, Catalog, Named, Source
 from forebay.sql.compiled import compiled
 from forebay.sql.encodings.readers import writer
 from forebay.sql.errors import SqlError
@@ -18,6 +18,7 @@ from forebay.sql.names import Sources
 from forebay.sql.plan import Code, Scan, Slot
 from forebay.sql.printed import printed
 from forebay.sql.relation import FUNCTIONS, Relation
+from forebay.sql.sources import row_maker
 from forebay.sql.syntax import Call, Column, Expression, Literal, Query
 from forebay.sql.types import BIGINT
 from forebay.sql.values import as_held
@@ -29,6 +30,14 @@ LOWEST, HIGHEST = -(1 << 62), (1 << 62) - 1
 _TURNED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
+class Origin(NamedTuple):
+    """Where a record comes from, and its headers."""
+
+    partition: int
+    offset: int
+    headers: Sequence[tuple[str, bytes | None]] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """What a SELECT wants.
@@ -38,7 +47,8 @@ class Reading:
         keys: those it asks for; None: all.
         starts: earliest and latest start of windows, in ms, both inclusive; None: all.
         as_of: ms since 1970; rows as they were valid then.
-        row: gives the result of a row's key (perhaps with a window), value and timestamp; None: not wanted.
+        row: gives the result of a row's key (perhaps with a window), value, timestamp and, in a push query, of where
+            its record comes from; None: not wanted.
     """
 
     source: Source
@@ -46,7 +56,7 @@ class Reading:
     keys: tuple[tuple[Any, ...], ...] | None
     starts: tuple[int, int] | None
     limit: int | None
-    row: Callable[[Any, Any, int], tuple[Any, ...] | None]
+    row: Callable[[Any, Any, int, Origin | None], tuple[Any, ...] | None]
     as_of: int | None = None
 
     def shown(self, row: Sequence[Any]) -> dict[str, Any]:
@@ -71,7 +81,8 @@ def reading_of(query: Query, catalog: Catalog) -> Reading:
     alias = query.source.alias
     _check_functions(query)
     sources = Sources(query, [(alias, source)], is_asked=True)
-    relation = _relation(source, alias)
+    extras = _extras(source, alias) if query.emit else ()
+    relation = _relation(source, alias, extras)
     items = sources.items(query.select, frozenset(), [])
     codes = [relation.code(item.expression) for item in items]
     where = None if query.where is None else sources.qualified(query.where)
@@ -83,7 +94,7 @@ def reading_of(query: Query, catalog: Catalog) -> Reading:
         () if query.emit and _compares_null(conditions) else _keys(source, alias, conditions),
         _starts(source, alias, conditions),
         query.limit,
-        _maker(codes, None if where is None else relation.condition(where), len(source.keys)),
+        _maker(codes, None if where is None else relation.condition(where), source, extras),
         _as_of(query, source),
     )
 
@@ -102,27 +113,36 @@ def _as_of(query: Query, source: Source) -> int | None:
     return query.as_of
 
 
-def _relation(source: Source, alias: str) -> Relation:
+def _extras(source: Source, alias: str) -> tuple[Slot, ...]:
+    """Return the columns of a record that its row does not have: headers, partition, offset."""
+    names = [*(header.column for header in source.headers), ROWPARTITION, ROWOFFSET]
+    return tuple(Slot(alias, name, kind) for name in names if (kind := source.type_of(name)) is not None)
+
+
+def _relation(source: Source, alias: str, extras: tuple[Slot, ...]) -> Relation:
     slots = [Slot(alias, each.name, each.type) for each in source.columns]
     slots.append(Slot(alias, ROWTIME, BIGINT))
     if source.windowing is not None:
         slots += [Slot(alias, name, kind) for name, kind in BOUNDS.items()]
+    slots += extras
     return Relation(Scan(source, alias, tuple(slots)), tuple(slots), (), "", source.is_table)
 
 
 def _maker(
-    codes: Sequence[Code], condition: Code | None, keys: int
-) -> Callable[[Any, Any, int], tuple[Any, ...] | None]:
-    no_key = (None,) * keys
+    codes: Sequence[Code], condition: Code | None, source: Source, extras: Sequence[Slot]
+) -> Callable[[Any, Any, int, Origin | None], tuple[Any, ...] | None]:
+    no_key, no_window = (None,) * len(source.keys), (None,) * (0 if source.windowing is None else len(BOUNDS))
+    make_extras = row_maker(source, extras, windowed=False) if extras else lambda _k, _v, _t, _o: ()
     namespace = {name: value for code in codes for name, value in code.namespace.items()}
     project = compiled("k, r, w", [code.source for code in codes], namespace)
     keeps = None if condition is None else compiled("k, r, w", [condition.source], dict(condition.namespace))
 
-    def row(key: Any, value: Any, timestamp: int) -> tuple[Any, ...] | None:
-        window: tuple[int, ...] = ()
+    def row(key: Any, value: Any, timestamp: int, origin: Origin | None = None) -> tuple[Any, ...] | None:
+        window: tuple[int | None, ...] = no_window
         if isinstance(key, Windowed):
             key, window = key.key, tuple(key.window)
-        whole = (*(no_key if key is None else key), *value, timestamp, *window)
+        more = make_extras(None, value, timestamp, origin)
+        whole = (*(no_key if key is None else key), *value, timestamp, *window, *more)
         if keeps is not None and keeps(None, whole, None)[0] is not True:
             return None
         return project(None, whole, None)

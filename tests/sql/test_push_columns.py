@@ -1,0 +1,45 @@
+"""Push queries have the columns of a record that its row does not have: headers, partition, offset."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from forebay.queries.sql_pages import SqlPages
+from forebay.sql.queryable import queryable
+from tests.sql.driven import Driven
+from tests.sql.test_queries import DrivenTail, asked, rows
+
+HEADERS = "CREATE STREAM {} (id STRING KEY, n INT, {} {}) WITH (KAFKA_TOPIC='{}', VALUE_FORMAT='JSON');"
+WITH_HEADERS = (
+    HEADERS.format("one", "h", "BYTES HEADER('x')", "a")
+    + HEADERS.format("all_of_them", "hs", "ARRAY<STRUCT<key STRING, value BYTES>> HEADERS", "b")
+    + "CREATE STREAM o AS SELECT id, n FROM one;"
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("SELECT * FROM one", {"ID": "a", "N": 1, "H": "Mg=="}),
+        ("SELECT h, id FROM one WHERE h IS NOT NULL", {"H": "Mg==", "ID": "a"}),
+        ("SELECT hs[1]->value AS v FROM all_of_them", {"V": "MQ=="}),
+        ("SELECT ROWPARTITION AS p, ROWOFFSET AS o, n FROM one", {"P": 1, "O": 0, "N": 1}),
+        ("SELECT ROWOFFSET AS o, ROWTIME AS t FROM one WHERE ROWOFFSET = 1", {"O": 1, "T": 5}),
+        ("SELECT ROWPARTITION AS p FROM o", {"P": 1}),
+    ],
+)
+def test_a_push_has_headers_partition_and_offset(query: str, expected: dict[str, Any]) -> None:
+    driven = Driven(WITH_HEADERS)
+    records = [(("a",), (1,), 0), (("b",), (2,), 5)]
+    pages = SqlPages(queryable(lambda: driven.program), list, lambda *_: DrivenTail(records))  # type: ignore[arg-type]
+    assert rows(pages, f"{query} EMIT CHANGES LIMIT 1;") == [expected]
+
+
+def test_a_pull_does_not_have_them() -> None:
+    driven = Driven(WITH_HEADERS + "CREATE TABLE t AS SELECT id, COUNT(*) AS c FROM one GROUP BY id;")
+    pages = SqlPages(queryable(lambda: driven.program), list, list)  # type: ignore[arg-type]
+    status, answer = asked(pages, "SELECT ROWPARTITION FROM t;")
+    assert status == 400
+    assert "its rows do not have it" in answer[0]["error"]
