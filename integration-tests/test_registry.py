@@ -148,6 +148,6 @@ def test_a_patient_client_waits_for_the_registry(
     starting.join()
     lines = [record.getMessage() for record in caplog.records]
     first, *reminders, last = lines
-    assert first.endswith("trying again")
+    assert first.endswith("retrying")
     assert all(": still trying, for " in line for line in reminders)
     assert last.startswith("it works again after ")

@@ -45,7 +45,7 @@ def run(
         TypeError: An option is unknown.
         ValueError: An option has an invalid value.
     """
-    from pathlib import Path  # noqa: PLC0415 (whoever only asks for the version waits for nothing)
+    from pathlib import Path  # noqa: PLC0415 (keeps a look at the version fast)
 
     from forebay.interactive.start import start  # noqa: PLC0415
 

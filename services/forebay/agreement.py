@@ -38,14 +38,14 @@ def check_agreement(service: Service, job: Job, settings: Any = None) -> None:
     Raises:
         Disagreement: says where, and what to write.
     """
-    found = disagreements(service, job, settings)
-    if found:
-        raise Disagreement(service, found)
+    differences = disagreements(service, job, settings)
+    if differences:
+        raise Disagreement(service, differences)
 
 
 def disagreements(service: Service, job: Job, settings: Any = None) -> list[str]:
     """Return a line for everything in which entry and job differ."""
-    found = [
+    differences = [
         *_topics("inputs", service.inputs, job, job.inputs),
         *_topics("outputs", service.outputs, job, job.outputs),
         *_patterns(service, job),
@@ -53,11 +53,11 @@ def disagreements(service: Service, job: Job, settings: Any = None) -> list[str]
     ]
     stages = len(job.topology)
     if service.stages != stages:
-        found.append(
+        differences.append(
             f"the entry says stages={service.stages}, the job has {stages}: write stages={stages} in the entry, "
             "or leave it out"
         )
-    return found
+    return differences
 
 
 def store_contracts(job: Job, settings: Any) -> dict[str, str]:
@@ -80,14 +80,15 @@ def _patterns(service: Service, job: Job) -> list[str]:
 
 def _topics(what: str, said: tuple[Topic, ...], job: Job, declared: Mapping[str, type[Any]]) -> list[str]:
     entry = {topic.name: topic.record for topic in said}
-    made = {topic: job.contract(topic, record) for topic, record in declared.items()}
-    if entry != made:
-        written = ", ".join(f'Topic("{topic}", "{record}")' for topic, record in made.items())
+    actual = {topic: job.contract(topic, record) for topic, record in declared.items()}
+    if entry != actual:
+        written = ", ".join(f'Topic("{topic}", "{record}")' for topic, record in actual.items())
         return [
-            f"{what} are {entry} in the entry, {made} in the job: write {what}=({written},) in the entry, or correct it"
+            f"{what} are {entry} in the entry, {actual} in the job: "
+            f"write {what}=({written},) in the entry, or correct it"
         ]
-    if what == "outputs" and list(entry) != list(made):
-        first = next(iter(made))
+    if what == "outputs" and list(entry) != list(actual):
+        first = next(iter(actual))
         return [
             f"the first output, where results go by default, is {next(iter(entry))} in the entry, {first} in the job: "
             f"write {first} first in the entry"

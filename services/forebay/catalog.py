@@ -19,7 +19,7 @@ from forebay.spelling import did_you_mean
 TIMESTAMPS: Mapping[str, str] = MappingProxyType(
     {"message.timestamp.type": "CreateTime", "message.timestamp.after.max.ms": str(2**63 - 1)}
 )
-"""Of topics that a job writes: times are those of events, whatever a broker's defaults say of them."""
+"""Of topics that a job writes: timestamps are event times, regardless of a broker's defaults."""
 
 KEEP_FOREVER: Mapping[str, str] = MappingProxyType({"retention.ms": "-1"})
 COMPACTED: Mapping[str, str] = MappingProxyType(
@@ -110,14 +110,14 @@ class Service:
         summary: what it does, in a line.
         inputs: topics it reads; co-partitioned.
         outputs: topics it writes; the first is the one results go to by default. Their configuration says TIMESTAMPS
-            unless it says otherwise.
+            unless it sets another value.
         stores: its stores' names with the contracts of their values.
         job: module that wires model and logic (`JOB`).
         stages: number of the job's sub-topologies. It need not be given: it is counted when it is asked for.
         producers: modules that make events for its inputs (`SOURCE`).
         application: id of the job that it is looked at for; "" for its name (see as_application).
         patterns: contracts of records by the pattern of topics that it reads besides its inputs (Topology.stream).
-        contracts: folder of its contracts' files; "": avro/<name>/, or beside its job where that is not there.
+        contracts: folder of its contracts' files; "": avro/<name>/, or next to its job if that does not exist.
         columns: module that says which fields the demo shows of its outputs (`COLUMNS`); "": it shows the first ones.
 
     Raises:
@@ -207,8 +207,8 @@ class Service:
         """Return every topic of a job, its own with a partition per task (0: as many as its first input has)."""
         own = self.own_topics(application or self.name, tasks or (self.inputs[0].partitions if self.inputs else 1))
         sides = self.as_application(application)
-        found = (*self.inputs, *self.outputs, sides.errors, sides.late, *own)
-        return tuple({topic.name: topic for topic in found}.values())  # what the job writes may be an input as well
+        topics = (*self.inputs, *self.outputs, sides.errors, sides.late, *own)
+        return tuple({topic.name: topic for topic in topics}.values())  # what the job writes may be an input as well
 
 
 class UnknownService(ValueError):

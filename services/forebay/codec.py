@@ -17,13 +17,13 @@ class EncodeError(Exception):
 
 
 class Unavailable(Exception):
-    """Something outside (a registry, a network) can't be reached: the batch fails and is tried again."""
+    """Something outside (a registry, a network) can't be reached: the commit fails and is retried."""
 
 
 class Codec(Protocol[T]):
     """Turns records of one type into bytes and back (here: Avro in Confluent framing).
 
-    Both raise Unavailable for what may work later: the batch then fails and is tried again.
+    Both raise Unavailable for what may work later: the commit then fails and is retried.
     """
 
     def encode(self, record: T) -> bytes:

@@ -42,25 +42,25 @@ def declare(
     Raises:
         Mistake: the module has no job. ValueError: a topic named here is none of the job's; says which there are.
     """
-    counts, found = partitions or {}, made or load_job(job)
-    _require("compacted", compacted, found.outputs)
-    _require("partitions", counts, {**found.inputs, **found.outputs})
+    counts, definition = partitions or {}, made or load_job(job)
+    _require("compacted", compacted, definition.outputs)
+    _require("partitions", counts, {**definition.inputs, **definition.outputs})
 
     def topic(topic_name: str, record: type[Any]) -> Topic:
         config = COMPACTED if topic_name in compacted else KEEP_FOREVER
-        return Topic(topic_name, found.contract(topic_name, record), counts.get(topic_name, PARTITIONS), config)
+        return Topic(topic_name, definition.contract(topic_name, record), counts.get(topic_name, PARTITIONS), config)
 
     return Service(
         name=name,
         summary=summary,
-        inputs=tuple(topic(*each) for each in found.inputs.items()),
-        outputs=tuple(topic(*each) for each in found.outputs.items()),
-        stores=store_contracts(found, found.settings() if settings is None else settings),
+        inputs=tuple(topic(*source) for source in definition.inputs.items()),
+        outputs=tuple(topic(*output) for output in definition.outputs.items()),
+        stores=store_contracts(definition, definition.settings() if settings is None else settings),
         job=job,
-        stages=len(found.topology),
+        stages=len(definition.topology),
         producers=producers,
         contracts=contracts,
-        patterns=found.patterns,
+        patterns=definition.patterns,
         columns=columns,
     )
 

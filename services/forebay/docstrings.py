@@ -10,7 +10,7 @@ _ARGUMENT = re.compile(r"^    (?P<names>\w+(?:, \w+)*): (?P<meaning>.*)$")
 
 def described_arguments(described: type) -> dict[str, str]:
     """Return the texts of the section "Args:" of a class's docstring, by argument; several lines become one."""
-    found: dict[str, str] = {}
+    meanings: dict[str, str] = {}
     names: list[str] = []
     inside = False
     for line in (inspect.getdoc(described) or "").splitlines():
@@ -18,7 +18,7 @@ def described_arguments(described: type) -> dict[str, str]:
             inside = line == "Args:" if line else inside
         elif inside and (match := _ARGUMENT.match(line)):
             names = match["names"].split(", ")
-            found.update(dict.fromkeys(names, match["meaning"]))
+            meanings.update(dict.fromkeys(names, match["meaning"]))
         elif inside:
-            found.update({name: f"{found[name]} {line.strip()}" for name in names})
-    return found
+            meanings.update({name: f"{meanings[name]} {line.strip()}" for name in names})
+    return meanings

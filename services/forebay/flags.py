@@ -8,8 +8,8 @@ import threading
 class Flag(threading.Event):
     """An event that a signal handler may set at any moment.
 
-    A handler runs on the main thread, between two steps of whatever it does: inside of `wait`, or of the handler of
-    another signal. An ordinary event's lock would be held then by the thread itself, for ever.
+    A handler runs on the main thread, between any two steps: inside of `wait`, or of the handler of another signal. The
+    thread itself would then hold an ordinary event's lock forever.
     """
 
     def __init__(self) -> None:

@@ -41,8 +41,8 @@ class Format(Generic[T]):
         owner: gives the key whose hash says which task has a row text; None: the key itself.
         layout: names and types of the columns, if values are written by their columns' places and not by name: a
             store records it with its rows.
-        wire: tells other formats what its bytes are; None: they are its own.
-        takes: tells by another format's `wire` whether this format reads its bytes; None: it reads only its own.
+        wire: identifies its bytes to other formats; None: they are its own.
+        takes: whether this format reads the bytes of another format's `wire`; None: it reads only its own.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Format(Generic[T]):
 
 
 class _Simple(Generic[T]):
-    """A codec of two functions; whatever goes wrong is the value's fault."""
+    """A codec of two functions; any error of theirs is the value's fault."""
 
     def __init__(self, what: str, encode: Callable[[T], bytes], decode: Callable[[bytes], T]) -> None:
         self._what = what
@@ -215,11 +215,11 @@ _AVRO: dict[type[Any], Format[Any]] = {}
 
 def avro(record: type[T]) -> Format[T]:
     """Return the format of a record class: Avro in Confluent framing, by the contract of the class's name."""
-    found = _AVRO.get(record)
-    if found is None:
-        found = Format(f"Avro {record.__name__}", record, lambda contracts: contracts(record), is_contract=True)
-        _AVRO[record] = found
-    return found
+    known = _AVRO.get(record)
+    if known is None:
+        known = Format(f"Avro {record.__name__}", record, lambda contracts: contracts(record), is_contract=True)
+        _AVRO[record] = known
+    return known
 
 
 def format_of(spec: type[T] | Format[T]) -> Format[T]:
@@ -230,9 +230,9 @@ def format_of(spec: type[T] | Format[T]) -> Format[T]:
     """
     if isinstance(spec, Format):
         return spec
-    found = _OF_TYPE.get(spec)
-    if found is not None:
-        return found
+    known = _OF_TYPE.get(spec)
+    if known is not None:
+        return known
     if is_record_type(spec):
         return avro(spec)
     name = getattr(spec, "__name__", repr(spec))
@@ -240,7 +240,7 @@ def format_of(spec: type[T] | Format[T]) -> Format[T]:
 
 
 def contract_of(kind: Format[Any]) -> str:
-    """Return the name of the contract that a format is, or has within; "" where there is none."""
+    """Return the name of the contract that a format is, or contains; "": it has no contract."""
     asked: list[str] = []
 
     def note(record: type[Any], /) -> Codec[Any]:
@@ -275,7 +275,7 @@ def no_contracts(record: type[Any], /) -> Codec[Any]:
 
 
 def owner_of(kind: Format[Any]) -> Callable[[str], str | bytes]:
-    """Return what makes the record key (bytes unless it is text) of a row text: its hash tells the task of the row."""
+    """Return what encodes a row's record key (bytes unless it is text) as text, whose hash selects the row's task."""
     if kind.owner is not None:
         return kind.owner
     return _same if kind.is_text else key_writer(kind)

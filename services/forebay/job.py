@@ -20,7 +20,7 @@ Matched = Mapping[str, Sequence[str]]
 """Topics by the pattern that they match."""
 
 _matched: dict[str, Matched] = {}
-"""What the patterns of a job's module stand for in this process."""
+"""The topics that the patterns of a job's module match in this process."""
 
 Logic = Callable[[Any], AnyProcessor]
 """Makes a processor from the service's settings: a new one in each call, since each task needs its own."""
@@ -107,7 +107,7 @@ class Job:
         tables: inputs that are read as tables, to be looked up: of records of one time theirs are processed first, and
             one without value deletes its key (see Processor.removed; in other inputs it can't be used).
         table_outputs: outputs that hold a table's rows: `emit: latest` sends the last row of a key alone.
-        cached_outputs: those of which a store's cache sends the last row of a key alone whatever `emit` says.
+        cached_outputs: those of which a store's cache sends only the last row of a key, regardless of `emit`.
         graph: the sub-topologies of a job that is no chain, each after those that send to it.
         formats: of topics and repartitions whose keys are no text or whose values are not Avro.
         read_formats: of topics that the job also writes, in a format that this one reads.
@@ -152,14 +152,16 @@ class Job:
 
     def sub_topology(self, name: str) -> SubTopology:
         """Return the sub-topology of a name. Raises KeyError."""
-        for each in self.topology:
-            if each.name == name:
-                return each
-        raise KeyError(f"there is no sub-topology {name!r}: choose from {[each.name for each in self.topology]}")
+        for sub_topology in self.topology:
+            if sub_topology.name == name:
+                return sub_topology
+        raise KeyError(
+            f"there is no sub-topology {name!r}: choose from {[sub_topology.name for sub_topology in self.topology]}"
+        )
 
     def senders(self, repartition: str) -> tuple[SubTopology, ...]:
         """Return the sub-topologies that send to a repartition."""
-        return tuple(each for each in self.topology if repartition in each.sends)
+        return tuple(sub_topology for sub_topology in self.topology if repartition in sub_topology.sends)
 
     def format_of(self, name: str) -> TopicFormat:
         """Return the format that a topic or repartition is written in."""
@@ -263,5 +265,5 @@ def match_topics(module: str, found: Matched) -> None:
 
 
 def matched_topics(module: str) -> Matched:
-    """Return what the patterns of a module's job stand for in this process."""
+    """Return the topics that the patterns of a module's job match in this process."""
     return _matched.get(module, {})

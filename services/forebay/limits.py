@@ -15,7 +15,7 @@ DELETE_RETENTION = "delete.retention.ms"
 
 UNLIMITED = (1 << 63) - 1
 CLIENT_MAX_BYTES = 4 * 1024 * 1024
-"""What our producers take, whatever the topic does (librdkafka's message.max.bytes)."""
+"""What our producers accept, regardless of the topic's limit (librdkafka's message.max.bytes)."""
 _KAFKA_MAX_BYTES = 1_048_588
 """Kafka's own default of max.message.bytes."""
 CHANGELOG_MAX_BYTES = 2 * 1024 * 1024

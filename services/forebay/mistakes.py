@@ -28,7 +28,7 @@ class Mistake(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line of a file, as shown to whoever wrote it; `function` is "" outside of one."""
+    """A line of a file, as shown to its author; `function` is "" outside of one."""
 
     file: str
     line: int
@@ -40,9 +40,9 @@ class Place:
 
 
 def mistake(error: BaseException, package: str, doing: str) -> Mistake:
-    """Return what to tell of an error that a service's files caused.
+    """Return the message for an error that a service's files caused.
 
-    One that names the file and what to write already (its class says `names_its_place = True`) is told as it is.
+    An error that already names the file and what to write (its class says `names_its_place = True`) is reported as is.
 
     Args:
         package: where the service's files are.
@@ -66,11 +66,11 @@ def place_of(error: BaseException, package: str) -> Place | None:
     own = _folder(package)
     mine = [frame for frame in frames if own is not None and _lies_in(frame.filename, own)]
     others = [frame for frame in frames if not any(_lies_in(frame.filename, folder) for folder in _FOREIGN)]
-    found = next(reversed(mine or others), None)
-    if found is None:
+    frame = next(reversed(mine or others), None)
+    if frame is None:
         return None
-    function = "" if found.name == "<module>" else found.name
-    return Place(_shown(found.filename), found.lineno or 1, function, found.line or "")
+    function = "" if frame.name == "<module>" else frame.name
+    return Place(_shown(frame.filename), frame.lineno or 1, function, frame.line or "")
 
 
 def _said(error: BaseException) -> str:

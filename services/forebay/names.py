@@ -40,14 +40,14 @@ def unused_name(name: str, used: Container[str], longest: int) -> str:
     A name of more than `longest` letters is cut, and ends with its checksum. A shorter one must never be cut: a job of
     an earlier release has topics of that name.
     """
-    number, made = 1, name
+    number, candidate = 1, name
     while True:
-        if len(made) > longest:
-            made = f"{made[: _CUT - 9]}-{crc32(made.encode()):08x}"
-        if made not in used:
-            return made
+        if len(candidate) > longest:
+            candidate = f"{candidate[: _CUT - 9]}-{crc32(candidate.encode()):08x}"
+        if candidate not in used:
+            return candidate
         number += 1
-        made = f"{name}-{number}"
+        candidate = f"{name}-{number}"
 
 
 def check_pattern(pattern: str) -> None:
@@ -65,9 +65,9 @@ def literal_start(pattern: str) -> str:
     """Return what all names that match a pattern begin with."""
     if "|" in pattern:
         return ""
-    found = re.match(r"(?:[A-Za-z0-9_-]|\\[.-])*", pattern)
-    assert found is not None
-    start = found.group()
+    match = re.match(r"(?:[A-Za-z0-9_-]|\\[.-])*", pattern)
+    assert match is not None
+    start = match.group()
     # What is repeated, or may be missing, is no part of it.
     if pattern[len(start) : len(start) + 1] in ("*", "?", "{"):
         start = start[:-2] if start[-2:-1] == "\\" else start[:-1]

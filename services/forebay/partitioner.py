@@ -37,9 +37,9 @@ class Partitioner:
 
     def __call__(self, key: bytes) -> int:
         """Return the key's partition."""
-        found = self._known.get(key)
-        if found is None:
+        partition = self._known.get(key)
+        if partition is None:
             if len(self._known) >= self._remembered:
                 self._known.clear()
-            found = self._known[key] = partition_of(key, self.partitions)
-        return found
+            partition = self._known[key] = partition_of(key, self.partitions)
+        return partition

@@ -2,7 +2,7 @@
 
 A package names modules: those that have `SERVICE` by entry points of the group `forebay.services`, those that have
 `SOURCE` by entry points of `forebay.producers`, named as their topics. It is found once it is installed, or, while it
-is worked on, by the same lines of the pyproject.toml in the current folder, or beside this library in its checkout.
+is worked on, by the same lines of the pyproject.toml in the current folder, or next to this library in its checkout.
 Services are named by the environment variable FOREBAY_SERVICES (`--services`), too: child processes and Spark's workers
 inherit it, so every process of a job has the same table.
 """
@@ -24,7 +24,7 @@ from forebay.project import FILE, services_of
 GROUP = "forebay.services"
 PRODUCERS = "forebay.producers"
 OWN = "forebay-services"
-"""The project beside this library in its checkout: its services are found without an installation."""
+"""The project next to this library in its checkout: its services are found without an installation."""
 CHECKOUT = Path(__file__).resolve().parents[1]
 VARIABLE = "FOREBAY_SERVICES"
 ATTRIBUTE = "SERVICE"
@@ -40,7 +40,7 @@ class Named(NamedTuple):
     """A module that brings something.
 
     Args:
-        name: the entry point's; the module's own where there is none.
+        name: the entry point's; the module's own without one.
         origin: who named it, for messages.
     """
 
@@ -57,15 +57,15 @@ class Named(NamedTuple):
 def named(group: str) -> Iterator[Named]:
     """Yield the modules that bring something of a group; each counts once."""
     seen: set[str] = set()
-    for each in (
+    for entry in (
         *_installed(group),
         *_of_checkout(CHECKOUT, group),
         *_of_project(Path.cwd(), group),
         *_told(group),
     ):
-        if each.module not in seen:
-            seen.add(each.module)
-            yield each
+        if entry.module not in seen:
+            seen.add(entry.module)
+            yield entry
 
 
 def attribute_of(module: str, attribute: str, place: str, line: str = _ENTRY) -> Any:
@@ -84,7 +84,7 @@ def attribute_of(module: str, attribute: str, place: str, line: str = _ENTRY) ->
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise PluginError(f"{mistake(error, package_of(module), place)}: {_INSTALL}") from error
         raise PluginError(f"{place} can't be imported: {error}: {_INSTALL}") from error
-    except Exception as error:  # whatever the module raises
+    except Exception as error:  # a module is the user's code and may raise anything
         raise mistake(error, package_of(module), place) from error
     try:
         return getattr(loaded, attribute)
@@ -103,8 +103,8 @@ def package_of(module: str) -> str:
 def bring_project(folder: Path) -> None:
     """Have this process and those it starts find the services of the project in `folder`, from any folder."""
     modules = services_of(folder, GROUP).values()
-    told = [each.module for each in _told(GROUP)]
-    installed = {each.module for each in _installed(GROUP)}
+    told = [entry.module for entry in _told(GROUP)]
+    installed = {entry.module for entry in _installed(GROUP)}
     missing = [module for module in modules if module not in told and module not in installed]
     if not missing:
         return
@@ -131,9 +131,9 @@ def _told(group: str) -> list[Named]:
 
 @cache
 def _installed(group: str) -> tuple[Named, ...]:
-    found = sorted(entry_points(group=group), key=lambda point: point.name)
+    points = sorted(entry_points(group=group), key=lambda point: point.name)
     return tuple(
-        Named(point.name, point.value, f"the entry point {point.name} of {_distribution(point)}") for point in found
+        Named(point.name, point.value, f"the entry point {point.name} of {_distribution(point)}") for point in points
     )
 
 

@@ -1,6 +1,6 @@
-"""Other names for a service's input and output topics: the user's broker may call them otherwise.
+"""Other names for a service's input and output topics, as the user's broker has them.
 
-Logic, job and contracts go on using the names of the table of services; consumers, producers, subjects of the registry
+Logic, job and contracts still use the names of the table of services; consumers, producers, subjects of the registry
 and rights use the broker's.
 """
 
@@ -27,9 +27,9 @@ def renamed(service: Service, names: Mapping[str, str]) -> Service:
     if not names:
         return service
     taken_names((service,), names)
-    found = replace(service, inputs=_named(service.inputs, names), outputs=_named(service.outputs, names))
-    _require_apart(found)
-    return found
+    result = replace(service, inputs=_named(service.inputs, names), outputs=_named(service.outputs, names))
+    _require_apart(result)
+    return result
 
 
 def actual_names(topics: Iterable[Topic]) -> dict[str, str]:
@@ -67,7 +67,9 @@ def require_apart(services: Sequence[Service]) -> None:
 
 def _named(topics: tuple[Topic, ...], names: Mapping[str, str]) -> tuple[Topic, ...]:
     try:
-        return tuple(replace(each, name=names.get(each.declared, each.name), alias=each.declared) for each in topics)
+        return tuple(
+            replace(topic, name=names.get(topic.declared, topic.name), alias=topic.declared) for topic in topics
+        )
     except IllegalName as error:
         raise WrongTopics(str(error)) from error
 

@@ -12,9 +12,9 @@ from forebay.codec import EncodeError
 from forebay.limits import TaskLimits, TopicLimits
 
 FRAME_BYTES = 128
-"""What a record takes beside key, value and headers: its batch's header of 61 bytes, and lengths."""
+"""What a record takes besides key, value and headers: its batch's header of 61 bytes, and lengths."""
 HEADER_BYTES = 10
-"""What a header takes beside name and value."""
+"""What a header takes besides name and value."""
 
 
 class Room:

@@ -24,8 +24,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return "; did you mean 'other'?" for the known name that is nearest, or "" if none is similar."""
-    found = nearest(name, known)
-    return f"; did you mean {found!r}?" if found else ""
+    suggestion = nearest(name, known)
+    return f"; did you mean {suggestion!r}?" if suggestion else ""
 
 
 _SIMILAR = 0.65

@@ -26,15 +26,15 @@ def task_limits(
     name = application or service.name
     service = service.as_application(application)
     changelogs, repartitions = service.changelogs(name, 1), service.repartitions(name, 1)
-    found = {**declared_limits((*service.outputs, service.errors, service.late, *changelogs, *repartitions)), **known}
+    limits = {**declared_limits((*service.outputs, service.errors, service.late, *changelogs, *repartitions)), **known}
     onward = {topic.name.removeprefix(f"{name}-").removesuffix("-repartition"): topic.name for topic in repartitions}
     return TaskLimits(
         outputs={
-            **{topic.declared: found[topic.name] for topic in service.outputs},
-            **{repartition: found[topic] for repartition, topic in onward.items()},
+            **{topic.declared: limits[topic.name] for topic in service.outputs},
+            **{repartition: limits[topic] for repartition, topic in onward.items()},
         },
-        stores={store: found[topic.name] for store, topic in zip(service.stores, changelogs, strict=False)},
-        internal=found[changelogs[len(service.stores) + stage].name],
-        errors=found[service.errors.name],
-        late=found[service.late.name],
+        stores={store: limits[topic.name] for store, topic in zip(service.stores, changelogs, strict=False)},
+        internal=limits[changelogs[len(service.stores) + stage].name],
+        errors=limits[service.errors.name],
+        late=limits[service.late.name],
     )

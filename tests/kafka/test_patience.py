@@ -45,7 +45,7 @@ def test_it_is_tried_until_it_works(caplog: pytest.LogCaptureFixture) -> None:
     assert time.pauses == sorted(time.pauses)
     assert max(time.pauses) == 5.0
     lines = [record.getMessage() for record in caplog.records]
-    assert lines == ["away: trying again", f"it works again after {sum(time.pauses):.1f} s"]
+    assert lines == ["away: retrying", f"it works again after {sum(time.pauses):.1f} s"]
 
 
 def test_it_is_given_up_in_the_end() -> None:
@@ -60,7 +60,7 @@ def test_whoever_waits_long_is_reminded_of_the_cause_each_minute(caplog: pytest.
     with pytest.raises(Unavailable):
         keep_trying(failing(float("inf"), Unavailable("away")), 150.0, clock=time.clock, pause=time.pause)
     first, *reminders = [record.getMessage() for record in caplog.records]
-    assert first == "away: trying again"
+    assert first == "away: retrying"
     assert [line.split(",")[0] for line in reminders] == ["away: still trying"] * 2
 
 

@@ -112,7 +112,7 @@ def test_it_is_tried_again_for_a_while(double: RegistryDouble, caplog: pytest.Lo
     double.answer("GET /schemas/ids/7", (503, ""), (503, ""), (200, {"schema": SCHEMA.text}))
     assert SchemaRegistry(RegistrySettings(double.url), patience_s=30).schema(7) == SCHEMA
     assert [record.getMessage().rpartition(": ")[2][:17] for record in caplog.records] == [
-        "trying again",
+        "retrying",
         "it works again af",
     ]
 

@@ -52,12 +52,12 @@ def test_messages_are_columns() -> None:
     ("text", "reason"),
     [
         ("message A { string x = 1;", "ends too early"),
-        ("message A { string x 1; }", "'1' stands where '='"),
+        ("message A { string x 1; }", "'1' is where '='"),
         ('syntax = "proto3"; message A { B b = 1; }', "does not hold together"),
         ('import "far/away.proto"; message A {}', "far/away.proto"),
         ("{", "can't begin a definition"),
         ("message A { string x = one; }", "no number of a field"),
-        ("§", "can't stand in a .proto file"),
+        ("§", "is not allowed in a .proto file"),
     ],
 )
 def test_a_text_that_is_no_proto_is_refused_with_the_reason(text: str, reason: str) -> None:

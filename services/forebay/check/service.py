@@ -39,7 +39,7 @@ def check_service(service: Service, given: Mapping[str, str]) -> Trial:
 
 
 def _require_defaults(job: Job) -> None:
-    """Refuse settings that nobody has to give but that have no default. Raises Mistake."""
+    """Refuse settings that need not be set but have no default. Raises Mistake."""
     kind = job.settings
     if not dataclasses.is_dataclass(kind):
         raise Mistake(
@@ -56,7 +56,7 @@ def _require_defaults(job: Job) -> None:
 
 @contextmanager
 def _told(service: Service, doing: str) -> Iterator[None]:
-    """Tell of whatever the service's files raise with its place."""
+    """Add the place in the service's files to the errors they raise."""
     try:
         yield
     except _CLEAR:

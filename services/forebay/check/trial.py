@@ -48,7 +48,7 @@ class Trial:
 
 
 class _Witness:
-    """Remembers the first error that came out of the logic, which tells of it only in a record's headers."""
+    """Remembers the first error that the logic raised, since the engine reports it only in a record's headers."""
 
     def __init__(self) -> None:
         self.error: Exception | None = None
@@ -75,11 +75,11 @@ class _Witness:
 def try_records(service: Service, settings: Any, count: int = RECORDS) -> Trial:
     """Run the first `count` records of each producer, in order of time, and a day of idle time.
 
-    Nothing is registered: a stream over somebody else's topic may declare other columns than its subject takes.
+    Nothing is registered: a stream over another team's topic may declare other columns than its subject accepts.
 
     Raises:
         Mistake: the logic failed on a record, or refused all of them; or a producer makes what its contract refuses.
-        PluginError: a producer can't be used. Whatever making the driver raises (TestDriver).
+        PluginError: a producer can't be used. Also the errors of TestDriver's constructor.
     """
     driver = TestDriver(service.name, settings=settings)
     witness = _Witness()
@@ -121,7 +121,7 @@ def _made(service: Service, source: Source, count: int) -> Iterator[tuple[Source
     try:
         for event in records(source.generator(options), options):
             yield source, event
-    except Exception as error:  # whatever a generator raises
+    except Exception as error:  # a generator is the user's code and may raise anything
         raise mistake(error, service.package, f"the producer of {source.topic}") from error
 
 
@@ -134,14 +134,14 @@ def _pipe(service: Service, driver: TestDriver, source: Source, event: Event[Any
             driver.pipe_bytes(event.key.encode(), json_bytes(event.value), event.timestamp, topic)
     except (Unavailable, MemoryError):
         raise
-    except Exception as error:  # whatever encoding it, or reading its time, raises
+    except Exception as error:  # encoding it, or reading its time, calls the user's code
         raise mistake(error, service.package, f"what the producer of {topic} makes") from error
 
 
 def _require_no_mistake(service: Service, driver: TestDriver, witness: _Witness, record: str) -> None:
     if witness.error is not None:
-        found = mistake(witness.error, service.package, f"the logic of {service.name}")
-        raise Mistake(f"{found} ({record}): correct it, then run `forebay check {service.name}`", found.log_tail)
+        reason = mistake(witness.error, service.package, f"the logic of {service.name}")
+        raise Mistake(f"{reason} ({record}): correct it, then run `forebay check {service.name}`", reason.log_tail)
     unexpected = [failure.headers for failure in driver.errors if failure.headers["error.class"] != "RejectedRecord"]
     if unexpected:
         said = f"{unexpected[0]['error.class']}: {unexpected[0]['error.message']}"

@@ -27,11 +27,11 @@ def matches(expected: Json, got: Json) -> bool:
 def matches_unordered(expected: list[Json], got: list[Json]) -> bool:
     """Return whether both lists hold the same, in any order."""
     rest = list(got)
-    for each in expected:
-        found = next((index for index, other in enumerate(rest) if matches(each, other)), None)
-        if found is None:
+    for wanted in expected:
+        position = next((index for index, other in enumerate(rest) if matches(wanted, other)), None)
+        if position is None:
             return False
-        del rest[found]
+        del rest[position]
     return not rest
 
 
@@ -46,9 +46,9 @@ def compare_emits(where: str, expected: Json, got: Emits) -> Iterable[Difference
     if len(expected) != len(got):
         yield Difference(f"{where} (number of inputs)", len(expected), len(got))
         return
-    for index, (each, other) in enumerate(zip(expected, got, strict=True)):
-        if not matches_per_key(each, other):
-            yield Difference(f"{where}[{index}]", each, other)
+    for index, (wanted, other) in enumerate(zip(expected, got, strict=True)):
+        if not matches_per_key(wanted, other):
+            yield Difference(f"{where}[{index}]", wanted, other)
 
 
 def compare_outputs(where: str, expected: list[Json], got: Emits) -> Iterable[Difference]:
@@ -75,7 +75,7 @@ def final_table(got: Emits) -> list[Json]:
 
 
 def identity(record: Json) -> str:
-    """Return what tells a row of a result table from others: its key and window."""
+    """Return what identifies a row of a result table: its key and window."""
     return json.dumps([record.get("key"), record.get("start"), record.get("end")])
 
 

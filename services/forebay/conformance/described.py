@@ -87,7 +87,7 @@ def _outcomes(case: Json, tasks: int) -> list[Outcome]:
         sent = driver.pipe(record["key"], record["value"], record["topic"], record["ts"])
         if driver.errors and record["key"] is not None:
             raise RuntimeError(driver.errors[0].headers["error.message"])
-        of_topic = {topic: [_shown(each) for each in sent if each.topic == topic] for topic in (_OUT, _RAW)}
+        of_topic = {topic: [_shown(record) for record in sent if record.topic == topic] for topic in (_OUT, _RAW)}
         outcomes.append(
             Outcome({"sent": of_topic[_OUT], "raw": of_topic[_RAW] if "until_time_limit_ms" in spec else None})
         )
@@ -133,12 +133,12 @@ def _stream_stream(t: Topology, spec: Json) -> None:
 
 
 def _fold(spec: Json) -> Fold[Any, Any]:
-    made = aggregate(spec)
+    fold = aggregate(spec)
     return Fold(
-        lambda: made.initial,
-        lambda _, value, total: made.add(total, value),
-        lambda _, value, total: made.subtract(total, value),
-        lambda _, one, two: made.merge(one, two),
+        lambda: fold.initial,
+        lambda _, value, total: fold.add(total, value),
+        lambda _, value, total: fold.subtract(total, value),
+        lambda _, one, two: fold.merge(one, two),
     )
 
 
@@ -146,8 +146,8 @@ def _grouped(t: Topology, source: str, table: Json, group_by: Json, spec: Json) 
     group, fold = grouping(group_by), _fold(spec)
 
     def pair(key: Json, value: Json) -> Json:
-        found = group(key, value)
-        return [None, None] if found is None else list(found)
+        pair = group(key, value)
+        return [None, None] if pair is None else list(pair)
 
     of_groups = Fold[Any, Any](
         fold.initial,

@@ -63,10 +63,10 @@ def _named(kind: Json, options: dict[str, Json]) -> Aggregate:
 
 
 def _append(rule: str) -> Callable[[Json, Json], Json]:
-    found = _APPEND.fullmatch(rule)
-    if found is None:
+    match = _APPEND.fullmatch(rule)
+    if match is None:
         raise BadCase(f"unknown rule of an aggregate: {rule!r}")
-    sign = found[1]
+    sign = match[1]
     return lambda a, v: f"{a}{sign}{text_of(v)}"
 
 

@@ -23,7 +23,7 @@ class Stores(Protocol):
 
 
 class Declarations:
-    """Stands in for stores where a script is only to be looked at; keeps what it declares, by name."""
+    """Replaces stores when a script is only inspected; collects the stores that it declares, by name."""
 
     def __init__(self) -> None:
         self.stores: dict[str, Store[Any]] = {}
@@ -46,7 +46,7 @@ class Outcome:
 class Script(abc.ABC):
     """The steps of one case. Everything wrong with the case itself is found when it is made.
 
-    A script may be made anew for any step: what it must still know then is in its stores or in its memory.
+    A script may be recreated before any step, so all state that it needs is in its stores or in its memory.
     """
 
     def __init__(self, stores: Stores) -> None:
@@ -70,7 +70,7 @@ class Script(abc.ABC):
         """Compare the steps' outcomes with what the case expects; works without stores."""
 
     def memory(self) -> dict[str, Json]:
-        """Return what the next step must know, beside the stores."""
+        """Return the state that the next step needs in addition to the stores."""
         return {"keys": self.keys.memory()}
 
     def remember(self, memory: dict[str, Json]) -> None:

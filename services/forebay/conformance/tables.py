@@ -43,8 +43,8 @@ class TableAggregateTopology(Topology):
         group_of = grouping(group_by)
 
         def group(key: str, value: Cell) -> tuple[str, Cell] | None:
-            found = group_of(self.keys.decode(key), plain(value))
-            return None if found is None or found[0] is None else (self.keys.encode(found[0]), cell(found[1]))
+            pair = group_of(self.keys.decode(key), plain(value))
+            return None if pair is None or pair[0] is None else (self.keys.encode(pair[0]), cell(pair[1]))
 
         return TableAggregate(
             self.stores.open(TimestampedKeyValueStore("aggregate", Cell)),

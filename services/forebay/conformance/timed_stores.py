@@ -43,8 +43,8 @@ class WindowSteps(StoreSteps):
         self.put(key, None, window_start)
 
     def fetch_one(self, key: Json, window_start: int) -> Json:
-        found = self._store.fetch_one(self.keys.encode(key), window_start)
-        return None if found is None else plain(found.value)
+        entry = self._store.fetch_one(self.keys.encode(key), window_start)
+        return None if entry is None else plain(entry.value)
 
     def fetch(self, key: Json, from_: int, to_: int) -> Json:
         return self._shown(self._store.fetch(self.keys.encode(key), from_, to_))

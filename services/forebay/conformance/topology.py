@@ -101,15 +101,15 @@ class Topology(Script):
         expected = self.expected
         emits = expected.get("emit_per_input")
         if not self.only_final():
-            kept, mine = got, got
+            expected_emits, mine = got, got
             if emits is not None:
-                kept, mine, differences = self.settle(emits, got, facts)
+                expected_emits, mine, differences = self.settle(emits, got, facts)
                 yield from differences
-                yield from compare_emits("emit_per_input", kept, mine)
+                yield from compare_emits("emit_per_input", expected_emits, mine)
             if "raw_per_input" in expected:
                 yield from compare_emits("raw_per_input", expected["raw_per_input"], raw)
             if "all_outputs" in expected:
-                settled = emits is not None and kept is not emits
+                settled = emits is not None and expected_emits is not emits
                 yield from compare_outputs("all_outputs", expected["all_outputs"], emits if settled else got)
         if "final_table" in expected and not matches_unordered(expected["final_table"], final_table(got)):
             yield Difference("final_table", expected["final_table"], final_table(got))

@@ -84,13 +84,13 @@ class WindowedTopology(Topology):
         if len(expected) != len(got):
             return expected, got, []
         early: dict[str, Json] = {}
-        kept: Emits = []
+        expected_emits: Emits = []
         now = -1
         for emitted, record in zip(expected, self.input, strict=True):
             now = now if record["key"] is None else max(now, record["ts"])
             at_bound = [r for r in emitted if self.windows.open_from(now) == r["end"]]
             early |= {identity(r): r for r in at_bound}
-            kept.append([r for r in emitted if r not in at_bound])
+            expected_emits.append([r for r in emitted if r not in at_bound])
         if not early:
             return expected, got, []
         late = [r for emitted in got for r in emitted if identity(r) in early]
@@ -99,7 +99,7 @@ class WindowedTopology(Topology):
         live = {identity(r) for r in facts["live_sessions"]}
         due = [r for ident, r in early.items() if r["end"] < closed and ident in live]
         differs = [] if late == due else [Difference("sessions at the bound", due, late)]
-        return kept, mine, differs
+        return expected_emits, mine, differs
 
     def _window_aggregate(self) -> WindowAggregate[Cell, Cell]:
         size = self.spec["size_ms"]

@@ -27,7 +27,7 @@ class Child:
     Args:
         name: what it is, for messages.
         command: program and arguments.
-        log: gets its output; the log of the run before is kept beside it (.1).
+        log: gets its output; the log of the run before is kept next to it (.1).
         grace_s: how long it may take to end, in seconds.
         environment: its variables; None: this process's.
         only_shows: whether it has nothing to finish, so that the signal itself may end it while it still starts.
@@ -136,12 +136,12 @@ def end_session(session: int, grace_s: float) -> None:
 
 
 def _members(session: int) -> list[int]:
-    found = []
+    members = []
     for pid in psutil.pids():
         with suppress(OSError, psutil.Error):
             if os.getsid(pid) == session and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
-                found.append(pid)
-    return found
+                members.append(pid)
+    return members
 
 
 def _fresh(log: Path) -> BinaryIO:

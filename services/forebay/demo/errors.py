@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class DemoError(Exception):
-    """The demo can't begin or go on: one line that says why and what to do.
+    """The demo can't begin or continue: one line that says why and what to do.
 
     `log_tail` holds the last lines of a process's log, when a process is what failed.
     """

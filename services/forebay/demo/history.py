@@ -1,4 +1,4 @@
-"""What figures of several moments tell: rates."""
+"""Rates, from figures of several moments."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ RATE_WINDOW_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """How a job does lately; None where there is nothing to tell yet.
+    """A job's recent rates and latencies; None: not known yet.
 
     Args:
         in_rate, out_rate: records a second over the last 10 s.
         commit_rate: commits of tasks a second over the last 10 s.
-        latency_p50_s, latency_p95_s: as the job tells them (see Figures).
+        latency_p50_s, latency_p95_s: as the job reports them (see Figures).
     """
 
     in_rate: float | None = None
@@ -51,7 +51,7 @@ class History:
             self._moments.popleft()
 
     def trend(self) -> Trend:
-        """Return what the figures tell together."""
+        """Return the rates and latencies that follow from the figures."""
         if len(self._moments) < 2:
             return UNKNOWN
         at_s, now = self._moments[-1]

@@ -36,7 +36,7 @@ class Interrupts:
 
     @contextmanager
     def breaking_off(self) -> Iterator[None]:
-        """Let the first signal raise KeyboardInterrupt in this block, for work that asks nobody."""
+        """Let the first signal raise KeyboardInterrupt in this block, for work that does not check for signals."""
         self._raising = True
         try:
             yield

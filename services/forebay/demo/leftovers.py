@@ -45,7 +45,7 @@ class Ledger:
     def _alive(self) -> list[psutil.Process]:
         try:
             entries = json.loads(self._path.read_text(encoding="utf-8"))
-            return [found for entry in entries if (found := _find(int(entry["pid"]), float(entry["started"])))]
+            return [process for entry in entries if (process := _find(int(entry["pid"]), float(entry["started"])))]
         except (OSError, ValueError, TypeError, KeyError):
             return []
 

@@ -1,4 +1,4 @@
-"""Several services at a glance: a row for each, with its most telling figures."""
+"""Several services at a glance: a row for each, with its most important figures."""
 
 from __future__ import annotations
 

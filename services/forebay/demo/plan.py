@@ -41,7 +41,7 @@ class DemoPlan:
         keys: number of different keys.
         seed: another seed gives other events.
         memory_mb: heap of the jobs' JVM, in MB.
-        duration_s: seconds to go on once every job reads and writes; None = until it is interrupted.
+        duration_s: seconds to run once every job reads and writes; None = until it is interrupted.
         http_port: where the jobs' health and metrics are served; 0 = a free one.
         disorder: whether some events come late, twice, or broken.
         console_port: where the console is served; 0: its usual port, or a free one; None: there is none.

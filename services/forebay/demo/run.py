@@ -129,7 +129,7 @@ class Demo:
             self._show.note(f"started the {child.name} (pid {child.pid})")
 
     def _start_console(self, lanes: Lanes, ledger: Ledger) -> None:
-        """Start the console once a job has work, since starts need all there is; without it the demo goes on."""
+        """Start the console once a job has work, since starts need the whole machine; the demo runs without it, too."""
         works = any(lane.is_started and lane.is_ready for lane in lanes.lanes)
         if self._console is None or self._console_runs or not works:
             return

@@ -33,4 +33,4 @@ class Samples:
 
     def _matching(self, name: str, labels: _Labels) -> Iterator[tuple[_Labels, float]]:
         wanted = labels.items()
-        return ((found, value) for found, value in self._samples.get(name, ()) if wanted <= found.items())
+        return ((labels, value) for labels, value in self._samples.get(name, ()) if wanted <= labels.items())

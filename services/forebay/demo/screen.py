@@ -67,12 +67,13 @@ def _several(view: View, width: int, lines: int) -> list[RenderableType]:
 
 def _shared(shown: Iterable[tuple[ServiceView, Results]], width: int, lines: int) -> list[Panel]:
     """Return each its part of the lines; what is left over goes to the first ones."""
-    each = list(shown)
-    if not each:
+    boxes = list(shown)
+    if not boxes:
         return []
-    share, over = divmod(lines, len(each))
+    share, over = divmod(lines, len(boxes))
     return [
-        panels.results(service, results, width, share + (place < over)) for place, (service, results) in enumerate(each)
+        panels.results(service, results, width, share + (place < over))
+        for place, (service, results) in enumerate(boxes)
     ]
 
 

@@ -55,7 +55,7 @@ class StoredRecords:
         try:
             ends = [answer.result().offset for answer in self._answers]
         except KafkaException:
-            # After a restart of the broker this client's metadata are out of date until it is told to look.
+            # After a restart of the broker this client's metadata are out of date until a request refreshes them.
             self._admin.describe_topics(self._topics)
             return
         self._count = sum(ends)

@@ -29,11 +29,11 @@ def words(name: str, value: object) -> Iterator[str]:
         case bool():
             yield option if value else f"--no-{option.removeprefix('--')}"
         case Mapping():
-            for key, each in value.items():
-                yield from (option, f"{key}={each}")
+            for key, item in value.items():
+                yield from (option, f"{key}={item}")
         case list() | tuple():
-            for each in value:
-                yield from (option, str(each))
+            for item in value:
+                yield from (option, str(item))
         case _:
             yield from (option, str(value))
 
@@ -49,13 +49,13 @@ def environment(topology: Path | None) -> dict[str, str]:
     Args:
         topology: folder of the topology that is run; None: a service is, by its name.
     """
-    found = dict(os.environ)
+    variables = dict(os.environ)
     if topology is not None:
-        named = [name for name in found.get(VARIABLE, "").split(",") if name and name != shipped.MODULE]
-        found |= {VARIABLE: ",".join([*named, shipped.MODULE]), shipped.VARIABLE: str(topology)}
+        named = [name for name in variables.get(VARIABLE, "").split(",") if name and name != shipped.MODULE]
+        variables |= {VARIABLE: ",".join([*named, shipped.MODULE]), shipped.VARIABLE: str(topology)}
     own = [str(Path(entry or ".").resolve()) for entry in sys.path if not _is_pythons(entry)]
-    found["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(own))
-    return found
+    variables["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(own))
+    return variables
 
 
 def _is_pythons(entry: str) -> bool:

@@ -2,7 +2,7 @@
 
 Functions and classes of modules that can be imported are named, not copied. What only the running program has, such
 as a notebook's cells, is copied, by way of the pickler that comes with Spark. Three things that it does not know are
-added: records written there, which must be made anew from their fields; functions made by this library's own
+added: records written there, which must be recreated from their fields; functions made by this library's own
 functions, which must find their module's names, not copies of them; and values known by being the same object.
 """
 
@@ -43,32 +43,32 @@ def loads(data: bytes) -> Any:
 class _Pickler(cloudpickle.Pickler):
     def reducer_override(self, value: Any) -> Any:
         if isinstance(value, Format):
-            found = _reduced_format(value)
+            reduced = _reduced_format(value)
         elif isinstance(value, types.FunctionType):
-            found = _reduced_function(value)
+            reduced = _reduced_function(value)
         elif isinstance(value, type) and issubclass(value, msgspec.Struct) and not _is_importable(value):
-            found = _reduced_record(value)
+            reduced = _reduced_record(value)
         elif type(value) is object:
-            found = _reduced_mark(value)
+            reduced = _reduced_mark(value)
         else:
-            found = None
-        return super().reducer_override(value) if found is None else found  # type: ignore[no-untyped-call]
+            reduced = None
+        return super().reducer_override(value) if reduced is None else reduced  # type: ignore[no-untyped-call]
 
 
 def _is_importable(value: Any) -> bool:
     """Return whether another process finds it by its module and name."""
     if value.__module__ == "__main__":
         return False
-    found: Any = sys.modules.get(value.__module__)
+    target: Any = sys.modules.get(value.__module__)
     for name in value.__qualname__.split("."):
-        found = getattr(found, name, None)
-    return found is value
+        target = getattr(target, name, None)
+    return target is value
 
 
 def _reduced_format(value: Format[Any]) -> Any:
     """Reduce a format that is known by being the same object: a constant, or a record class's own."""
-    for name, each in vars(formats).items():
-        if each is value:
+    for name, format_ in vars(formats).items():
+        if format_ is value:
             return getattr, (formats, name)
     return (formats.avro, (value.type,)) if formats.avro(value.type) is value else None
 
@@ -77,8 +77,8 @@ def _reduced_mark(value: object) -> Any:
     """Reduce a bare object() that a module of this library compares by identity."""
     for module_name, module in list(sys.modules.items()):
         if module_name.startswith("forebay."):
-            for name, each in vars(module).items():
-                if each is value:
+            for name, mark in vars(module).items():
+                if mark is value:
                     return getattr, (module, name)
     return None
 
@@ -88,9 +88,9 @@ def _reduced_function(value: types.FunctionType) -> Any:
     if not value.__module__.startswith("forebay.") or _is_importable(value):
         return None
     cells = tuple(_content(cell) for cell in value.__closure__ or ())
-    made = (value.__module__, value.__code__, value.__name__, len(cells))
+    arguments = (value.__module__, value.__code__, value.__name__, len(cells))
     state = (cells, value.__defaults__, value.__kwdefaults__, value.__qualname__, value.__dict__)
-    return _make_function, made, state, None, None, _fill_function
+    return _make_function, arguments, state, None, None, _fill_function
 
 
 def _content(cell: types.CellType) -> tuple[Any, ...]:
@@ -119,9 +119,13 @@ def _reduced_record(value: type[msgspec.Struct]) -> Any:
     hints = typing.get_type_hints(value, include_extras=True)
     own = [name for name in vars(value).get("__annotations__", {}) if name in fields]
     defined = tuple((name, hints[name], *_default(fields[name])) for name in own)
-    more = {name: each for name, each in vars(value).items() if name not in _OWN and not _is_given(name, each, fields)}
-    made = (value.__name__, value.__module__, value.__bases__, defined)
-    return _make_record, made, more, None, None, _fill_record
+    more = {
+        name: attribute
+        for name, attribute in vars(value).items()
+        if name not in _OWN and not _is_given(name, attribute, fields)
+    }
+    arguments = (value.__name__, value.__module__, value.__bases__, defined)
+    return _make_record, arguments, more, None, None, _fill_record
 
 
 def _default(field: msgspec.structs.FieldInfo) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""A job that runs beside a script or notebook, in processes of its own: the handle that `forebay.run` returns."""
+"""A job that runs next to a script or notebook, in its own processes: the handle that `forebay.run` returns."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def ship(topology: Topology, folder: Path, name: str, contracts: Path | None) ->
     Raises:
         TopologyError: it can't run. CannotShip.
     """
-    made = _made(topology, name, contracts)
+    shipped = _made(topology, name, contracts)
     try:
         data = dumps(topology)
     except (pickle.PicklingError, TypeError, AttributeError) as error:
@@ -62,7 +62,7 @@ def ship(topology: Topology, folder: Path, name: str, contracts: Path | None) ->
         (folder / _PICKLE).write_bytes(data)
         facts = {"name": name, "contracts": "" if contracts is None else str(contracts.resolve())}
         (folder / _FACTS).write_text(json.dumps(facts), encoding="utf-8")
-    return made
+    return shipped
 
 
 @cache
@@ -73,11 +73,11 @@ def _loaded(folder: Path) -> Shipped:
 
 
 def _made(topology: Topology, name: str, contracts: Path | None) -> Shipped:
-    made = job(NoSettings, lambda _: topology, may_end=True)
+    new_job = job(NoSettings, lambda _: topology, may_end=True)
     folder = "" if contracts is None else str(contracts)
     summary = "a topology of a script or notebook"
-    entry = declare(name=name, summary=summary, job=MODULE, made=made, contracts=folder)
-    return Shipped(entry, made)
+    entry = declare(name=name, summary=summary, job=MODULE, made=new_job, contracts=folder)
+    return Shipped(entry, new_job)
 
 
 def __getattr__(name: str) -> Any:

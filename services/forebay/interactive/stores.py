@@ -42,19 +42,19 @@ class StoreView:
         Raises:
             CannotQuery: The store does not exist, or does not support these bounds.
         """
-        found: list[dict[str, Any]] = self._asked("".join(f"/{quote(part, safe='')}" for part in key), bounds)[
+        entries: list[dict[str, Any]] = self._asked("".join(f"/{quote(part, safe='')}" for part in key), bounds)[
             "entries"
         ]
-        return found
+        return entries
 
     def value(self, *key: str) -> Any:
         """Return the value of a key, or None. Raise CannotQuery if the key can have several values."""
-        found = self.get(*key)
-        if len(found) > 1:
+        entries = self.get(*key)
+        if len(entries) > 1:
             raise CannotQuery(
-                f"store {self.name} has {len(found)} entries of {key}: ask with get(), which gives them all"
+                f"store {self.name} has {len(entries)} entries of {key}: ask with get(), which gives them all"
             )
-        return found[0]["value"] if found else None
+        return entries[0]["value"] if entries else None
 
     def entries(self, **bounds: object) -> Iterator[dict[str, Any]]:
         """Yield the entries of all keys in order.
@@ -82,11 +82,11 @@ class StoreView:
         url = f"{self._address()}/stores/{quote(self.name, safe='')}{path}"
         try:
             answer = requests.get(url, params=given, timeout=_ANSWER_SECONDS)
-            found = answer.json()
+            document = answer.json()
         except (requests.RequestException, ValueError) as error:
             raise CannotQuery(f"store {self.name}: the job's queries don't answer: {error}") from error
-        if answer.status_code == HTTPStatus.NOT_FOUND and "batches" in found:
+        if answer.status_code == HTTPStatus.NOT_FOUND and "batches" in document:
             return {"entries": []}
         if not answer.ok:
-            raise CannotQuery(f"store {self.name}: {found.get('error', answer.reason)}")
-        return found
+            raise CannotQuery(f"store {self.name}: {document.get('error', answer.reason)}")
+        return document

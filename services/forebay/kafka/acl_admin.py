@@ -38,7 +38,7 @@ class AclAdmin:
         self._members: dict[str, Consumer] = {}
 
     def lacking(self, needed: Iterable[Right]) -> tuple[Right, ...]:
-        """Return those of the rights on topics and groups that our principal lacks, as far as the broker tells.
+        """Return those of the rights on topics and groups that our principal lacks, as far as the broker reports it.
 
         Transactional ids can't be asked about; topics that don't exist are no matter of rights.
 
@@ -57,8 +57,8 @@ class AclAdmin:
         return tuple(
             right
             for right in asked
-            if (found := allowed[right.resource, right.name]) is not None
-            and AclOperation[right.operation.name] not in found
+            if (operations := allowed[right.resource, right.name]) is not None
+            and AclOperation[right.operation.name] not in operations
         )
 
     def grant(self, rights: Sequence[Right], principal: str) -> None:
@@ -79,11 +79,11 @@ class AclAdmin:
                 raise admission.silence() from None
 
     def _allowed_in(self, group: str, topics: Sequence[str]) -> frozenset[AclOperation] | None:
-        """Return what may be done with a group: nothing, or (None) what the broker does not tell.
+        """Return the operations that are allowed on a group; None: the broker does not say.
 
         The group is asked for offsets: describing it is a request that ends the process where a coordinator goes away
-        (librdkafka issue 4605). Where the coordinator itself is refused, the request just gets no answer, and the
-        refusal is an event of the consumer, of its first attempt only: one that got no answer is not asked again.
+        (librdkafka issue 4605). If the coordinator itself is refused, the request just gets no answer, and the refusal
+        is an event of the consumer, of its first attempt only. Hence a consumer that got no answer is not reused.
         """
         member = self._members.pop(group, None) or Consumer(self._settings.consumer(**{"group.id": group}))
         asked = [TopicPartition(topics[0] if topics else group, 0)]
@@ -104,7 +104,7 @@ class AclAdmin:
         return frozenset() if refused else None
 
     def _allowed(self, future: Future[Any]) -> frozenset[AclOperation] | None:
-        """Return what may be done with a topic or group; None: the broker does not tell. Raises KafkaUnavailable."""
+        """Return the operations allowed on a topic or group; None: the broker does not say. Raises KafkaUnavailable."""
         try:
             operations = self._admission.result(future).authorized_operations
         except KafkaException as error:

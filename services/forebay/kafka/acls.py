@@ -53,11 +53,11 @@ class Operation(Enum):
 class Role(Enum):
     """Who does what around a service.
 
-    RUN: the job. RESTORE: what a job needs beside RUN to take its state from its changelogs, and `forebay standby`.
-    QUERY: `forebay queries`, which needs no group. PRODUCE: whoever writes its inputs. CONSUME: whoever reads its
-    results with `forebay tail`, which needs none either. OPERATE: `topics`, `reset`, `store upgrade`; beside RUN where
-    the command runs the job itself. CONSOLE: `forebay console` beside QUERY for the query servers it starts. REPLAY:
-    `forebay errors replay`. `forebay rescale` is for administrators.
+    RUN: the job. RESTORE: what a job needs in addition to RUN to restore its state from its changelogs, and `forebay
+    standby`. QUERY: `forebay queries`, which needs no group. PRODUCE: the producers of its inputs. CONSUME: readers of
+    its results with `forebay tail`, which needs no group either. OPERATE: `topics`, `reset`, `store upgrade`; in
+    addition to RUN if the command runs the job itself. CONSOLE: `forebay console`, in addition to QUERY for the query
+    servers that it starts. REPLAY: `forebay errors replay`. `forebay rescale` is for administrators.
     """
 
     RUN = "run"
@@ -136,7 +136,7 @@ def rights(service: Service, application: str, role: Role) -> tuple[Right, ...]:
 
 
 def missing_kind(cause: str) -> Resource | None:
-    """Tell what a broker's refusal in an error's text is about; None: it is no refusal."""
+    """Return the kind of resource that a broker refused by an error's text; None: it is no refusal."""
     return next((kind for kind in Resource if f"{kind.name}_AUTHORIZATION_FAILED" in cause), None)
 
 

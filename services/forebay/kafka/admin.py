@@ -46,9 +46,9 @@ class TopicAdmin:
         missing = [spec for name, spec in wanted.items() if name not in existing]
         created = self._create(missing)
         self._wait(lambda: self.describe(wanted).keys() >= wanted.keys(), f"{', '.join(created)} to show up")
-        found = [line for name, topic in existing.items() for line in differences(wanted[name], topic)]
-        if found:
-            raise TopicsDiffer([str(line) for line in found])
+        differing = [line for name, topic in existing.items() for line in differences(wanted[name], topic)]
+        if differing:
+            raise TopicsDiffer([str(line) for line in differing])
         return created
 
     def differences(self, specs: Iterable[TopicSpec]) -> tuple[TopicDifference, ...]:
@@ -58,8 +58,8 @@ class TopicAdmin:
 
     def describe(self, names: Iterable[str]) -> dict[str, TopicDescription]:
         """Return the topics that exist, by name in the order asked for."""
-        found = self._found(names)
-        configs = self._configs(list(found))
+        topics = self._found(names)
+        configs = self._configs(list(topics))
         return {
             name: TopicDescription(
                 name,
@@ -69,7 +69,7 @@ class TopicAdmin:
                 {entry.name: str(entry.value) for entry in configs[name]},
                 frozenset(entry.name for entry in configs[name] if ConfigSource(entry.source) is _SET_FOR_TOPIC),
             )
-            for name, topic in found.items()
+            for name, topic in topics.items()
             if name in configs
         }
 
@@ -86,11 +86,11 @@ class TopicAdmin:
 
     def topic_ids(self, names: Sequence[str]) -> dict[str, str]:
         """Return the broker's id of each topic. Raises TopicMissing for one that does not exist."""
-        found = self._found(names)
-        missing = [name for name in names if name not in found]
+        topics = self._found(names)
+        missing = [name for name in names if name not in topics]
         if missing:
             raise TopicMissing(f"{self._servers} has no topic {', '.join(missing)}: `forebay topics create` makes it")
-        return {name: str(topic.topic_id) for name, topic in found.items()}
+        return {name: str(topic.topic_id) for name, topic in topics.items()}
 
     def delete(self, names: Iterable[str]) -> tuple[str, ...]:
         """Delete topics with all their records, and give the names of those that existed once they are gone."""

@@ -1,4 +1,4 @@
-"""Why a request got no answer: a broker that lets us not in tells so only between requests."""
+"""Why a request got no answer: a broker that refuses our login reports it only between requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from forebay.kafka.settings import KafkaSettings
 log = logging.getLogger("forebay.kafka")
 
 _SILENCE_S = 2.0
-"""How long an answer may take before somebody looks why, in seconds; a look takes up to 2 s more."""
+"""How long an answer may take before the cause is looked up, in seconds; the look-up takes up to 2 s more."""
 
 _PATIENCE_S = 10.0
 """How long a request waits where a look has found why there is no answer."""
@@ -27,7 +27,7 @@ class Admission:
     """An admin client that remembers why the broker last refused to let it in.
 
     Args:
-        timeout_s: for each request, in seconds; told in errors.
+        timeout_s: for each request, in seconds; errors state it.
     """
 
     def __init__(self, settings: KafkaSettings, timeout_s: float) -> None:

@@ -1,7 +1,7 @@
 """Why a broker does not answer: what a plain socket finds at its address, said in words of what to change.
 
-A client library tells of a wrong protocol only that brokers are down. Two requests of Kafka's protocol are enough to
-know more: ApiVersions, which every listener answers that speaks it, and Metadata, for which one with SASL hangs up.
+If the protocol is wrong, a client library reports only that brokers are down. Two requests of Kafka's protocol reveal
+more: ApiVersions, which every Kafka listener answers, and Metadata, at which a listener with SASL hangs up.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def why_silent(settings: KafkaSettings, timeout_s: float = LOOK_S) -> str:
     servers = [server.strip() for server in settings.bootstrap_servers.split(",")][:_MOST_LOOKS]
     first = ""
     for server in servers:
-        found = look(server, protocol, timeout_s)
-        if not found:
+        silence = look(server, protocol, timeout_s)
+        if not silence:
             return ""
-        first = first or found
+        first = first or silence
     return first
 
 

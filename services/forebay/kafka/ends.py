@@ -71,7 +71,7 @@ def _answers(
     admin: AdminClient, asked: dict[TopicPartition, OffsetSpec], isolation: IsolationLevel, seconds: float
 ) -> dict[Place, int]:
     futures = admin.list_offsets(asked, isolation_level=isolation, request_timeout=seconds)
-    found = {(place.topic, place.partition): future.result(seconds).offset for place, future in futures.items()}
-    if min(found.values(), default=0) < 0:
+    offsets = {(place.topic, place.partition): future.result(seconds).offset for place, future in futures.items()}
+    if min(offsets.values(), default=0) < 0:
         raise KafkaException(KafkaError(KafkaError.OFFSET_NOT_AVAILABLE))
-    return found
+    return offsets

@@ -27,7 +27,7 @@ def _one_of(kind: type[E]) -> Callable[[str], E]:
         try:
             return kind(text)
         except ValueError:
-            raise ValueError(f"choose one of {', '.join(str(each.value) for each in kind)}") from None
+            raise ValueError(f"choose one of {', '.join(str(choice.value) for choice in kind)}") from None
 
     return read
 
@@ -76,16 +76,16 @@ def settings_from_environment(
 
 
 def _fields(environment: Mapping[str, str]) -> dict[str, Any]:
-    found = {}
+    values = {}
     for name, read in _READERS.items():
         variable = f"{_PREFIX}{name.upper()}"
         text = environment.get(variable)
         if text:
             try:
-                found[name] = read(text)
+                values[name] = read(text)
             except ValueError as error:
                 raise KafkaSettingsError(f"{variable}={text}: {error}") from None
-    return found
+    return values
 
 
 def _options(environment: Mapping[str, str]) -> dict[str, str]:

@@ -14,7 +14,7 @@ class KafkaSettingsError(ValueError):
 
 
 class KafkaUnavailable(Unavailable):
-    """The broker can't be reached or is failing: try again."""
+    """The broker can't be reached or is failing; a retry may succeed."""
 
 
 class KafkaRefused(Exception):
@@ -26,7 +26,7 @@ class KafkaForbidden(KafkaRefused):
 
 
 class NotAuthorized(KafkaUnavailable):
-    """Our principal lacks a right on the broker: it may be granted meanwhile, so it is tried again."""
+    """Our principal lacks a right on the broker. Callers retry, since the right may be granted meanwhile."""
 
 
 class TopicMissing(Exception):
@@ -90,13 +90,13 @@ def is_group_refusal(error: KafkaError) -> bool:
 
 
 def failed(error: KafkaError, doing: str) -> Unavailable:
-    """Return the error to raise in a job, which tries again after anything: NotAuthorized where a right is missing."""
+    """Return the error to raise in a job, which retries after any error: NotAuthorized if a right is missing."""
     kind = NotAuthorized if is_forbidden(error) else Unavailable
     return kind(f"{doing}: {error}")
 
 
 def from_kafka(exception: KafkaException, doing: str) -> Exception:
-    """Return the error to raise for librdkafka's: KafkaUnavailable if trying again may help, else KafkaRefused."""
+    """Return the error to raise for librdkafka's: KafkaUnavailable if a retry may help, else KafkaRefused."""
     error: KafkaError = exception.args[0]
     reason = f"{doing}: {error.str()} ({error.name()})"
     if is_forbidden(error):

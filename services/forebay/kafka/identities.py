@@ -29,7 +29,7 @@ def control_group(application: str) -> str:
 
 
 def restore_group(application: str) -> str:
-    """Return the consumer group that tells how far a restore has read."""
+    """Return the consumer group whose offsets show how far a restore has read."""
     return f"{application}-restore"
 
 

@@ -13,9 +13,9 @@ class _Client(Protocol):
 def learn_leaders(client: _Client, topics: Iterable[str], seconds: float) -> None:
     """Have a client connect, and learn who leads the topics' partitions. Raises KafkaException.
 
-    A new client that is told to read from a beginning, or to begin transactions, does not wait for its first
-    connection: it looks whether there is one, and looks again after 500 ms. The first answer comes from an address of
-    bootstrap.servers, and ends that connection; the next one by a connection that stays.
+    A new client that is asked to read from a beginning, or to begin transactions, does not wait for its first
+    connection: it checks for one, and checks again after 500 ms. The first answer comes from an address of
+    bootstrap.servers and ends that connection; the next one comes by a connection that stays.
     """
     asked = sorted(set(topics))
     for topic in asked[:1] + asked:

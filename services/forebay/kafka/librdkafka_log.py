@@ -16,7 +16,7 @@ from confluent_kafka import KafkaError
 log = logging.getLogger("forebay.kafka")
 _LIBRDKAFKA = logging.getLogger("forebay.kafka.librdkafka")
 _STATISTICS_MS = 1_000
-_LOG_LEVEL = 2  # critical: what goes on around an outage is told by OutageLog
+_LOG_LEVEL = 2  # critical: OutageLog reports outages
 
 _UNREACHABLE = frozenset({KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT, KafkaError._RESOLVE})
 STARVED = 75
@@ -31,13 +31,13 @@ NOT_ADMITTED = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaErro
 def end_when_starved() -> None:
     """Have this process end where a client can't make its threads, for lack of memory: it would wait for ever.
 
-    For those that somebody starts again.
+    For processes that a supervisor restarts.
     """
     _ENDS.set()
 
 
 class OutageLog:
-    """Tells once that the broker can't be reached, and once that it is back.
+    """Logs once that the broker can't be reached, and once that it is back.
 
     Args:
         client: what kind of client it is, for the log line.
@@ -104,9 +104,9 @@ class OutageLog:
 def unmasked(callback: Callable[..., None]) -> Callable[..., None]:
     """Return a callback that is called in peace, and lets an error pass which was on its way already.
 
-    A fatal error, such as that somebody else has our transactional id, is set as an exception before the client calls
-    back with what else there is. Whatever catches exceptions in the callback, as logging does here and there, would
-    take it for its own: it is lost then, and what the client was asked ends in a SystemError.
+    A fatal error, such as another producer's use of our transactional id, is set as an exception before the client
+    calls back with its other messages. Code in the callback that catches exceptions, as logging does in places, would
+    take it for its own. The error would be lost, and the client's call would end in a SystemError.
     """
 
     def called(*given: Any) -> None:
@@ -123,7 +123,7 @@ _looks: Callable[[], int] = partial(len, ())
 
 
 def _on_its_way() -> BaseException | None:
-    """Return the exception that was set before we were called, and clear it; None where there is none."""
+    """Return the exception that was set before this call, and clear it; None: no exception was set."""
     try:
         _looks()
     except SystemError as error:
@@ -134,9 +134,9 @@ def _on_its_way() -> BaseException | None:
 
 
 def _said_by_us(record: logging.LogRecord) -> bool:
-    """Leave out that a transactional id is somebody else's now: lines for each partition of what its user is told once.
+    """Drop the lines, one per partition, that another producer has the transactional id: its user reports that once.
 
-    Where groups are handed over that is how it is meant to be.
+    When partition groups move between workers, this is expected.
     """
     said = record.getMessage()
     return not any(words in said for words in _FENCED)
@@ -148,7 +148,7 @@ _LIBRDKAFKA.addFilter(_said_by_us)
 class _Logger:
     """What librdkafka logs to."""
 
-    # Of the class: a lookup that goes on to the instance clears the exception which is on its way.
+    # A class attribute, because a lookup that continues at the instance clears the pending exception.
     log = staticmethod(unmasked(_LIBRDKAFKA.log))
 
 

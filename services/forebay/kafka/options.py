@@ -104,13 +104,13 @@ def _reason_against(config: dict[str, Any]) -> str:
     """Return why librdkafka refuses a configuration, or nothing."""
     client = Consumer if "group.id" in config else Producer
     try:
-        made = client({**config, "log_level": config.get("log_level", 0), "logger": _silent})
+        instance = client({**config, "log_level": config.get("log_level", 0), "logger": _silent})
     except KafkaException as error:
         return str(error.args[0].str())
     except (TypeError, ValueError) as error:
         return f"Invalid value: {error}"
-    if isinstance(made, Consumer):
-        made.close()
+    if isinstance(instance, Consumer):
+        instance.close()
     return ""
 
 

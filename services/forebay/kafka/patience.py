@@ -1,4 +1,4 @@
-"""Trying again for as long as something may pass: a log line when it begins, each minute, and when it ends."""
+"""Retries while a failure may pass, with a log line when they begin, each minute, and when they end."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def keep_trying(
     """Return what `action` gives, calling it again while it raises Unavailable.
 
     Args:
-        for_seconds: how long to go on; then the last Unavailable is raised.
+        for_seconds: how long to retry; then the last Unavailable is raised.
         clock: seconds, monotonic.
         pause: waits for seconds.
     """
@@ -43,7 +43,7 @@ def keep_trying(
             if left <= 0:
                 raise
             if not failures:
-                log.warning("%s: trying again", error)
+                log.warning("%s: retrying", error)
             elif clock() - told >= _REMIND_S:
                 log.warning("%s: still trying, for %.0f s now", error, clock() - began)
                 told = clock()

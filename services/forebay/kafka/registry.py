@@ -36,7 +36,7 @@ class SchemaRegistry:
 
     Args:
         settings: where it is.
-        patience_s: how long a call tries again while the registry is not available, in seconds.
+        patience_s: how long a call retries while the registry is not available, in seconds.
         clock: seconds, monotonic.
     """
 
@@ -65,14 +65,14 @@ class SchemaRegistry:
             RegistryUnavailable: not available for as long as we are patient.
         """
         body = {"schema": schema.text} if kind == AVRO else {"schema": schema.text, "schemaType": kind}
-        found = self._send("POST", _path(subject), body)
+        answer = self._send("POST", _path(subject), body)
         self.keep_compatibility(subject)
-        if found.status != 200:
-            found = self._send("POST", f"{_path(subject)}/versions", body)
-        if found.status != 200:
-            raise RegistryRefused(self._refusal(subject, schema.name if kind == AVRO else "made of columns", found))
+        if answer.status != 200:
+            answer = self._send("POST", f"{_path(subject)}/versions", body)
+        if answer.status != 200:
+            raise RegistryRefused(self._refusal(subject, schema.name if kind == AVRO else "made of columns", answer))
         self.keep_compatibility(subject)
-        registered = RegisteredSchema(self._told(found, "id", int, _path(subject)), schema)
+        registered = RegisteredSchema(self._told(answer, "id", int, _path(subject)), schema)
         self._schemas[registered.schema_id] = schema
         return registered
 
@@ -80,7 +80,7 @@ class SchemaRegistry:
         """Return the schema of an id, from memory if it was asked for before.
 
         Raises:
-            UnknownSchemaId: the registry is sure that there is none (asked again after a while).
+            UnknownSchemaId: the registry has no such id (the answer is cached for a while).
             RegistryUnavailable: not available for as long as we are patient.
         """
         known = self._schemas.get(schema_id)
@@ -118,13 +118,13 @@ class SchemaRegistry:
         return self._send("POST", f"{_path(subject)}?deleted=true", body).status == 200
 
     def newest(self, subject: str) -> RegisteredSchema | None:
-        """Return a subject's newest schema, of whatever kind; None: it has none. Raises RegistryUnavailable."""
+        """Return a subject's newest schema, of any kind; None: it has none. Raises RegistryUnavailable."""
         path = f"{_path(subject)}/versions/latest"
         answer = self._send("GET", path)
         if answer.status == 404:
             return None
-        found = Schema(self._text(answer, path))
-        return RegisteredSchema(self._told(answer, "id", int, path), found)
+        schema = Schema(self._text(answer, path))
+        return RegisteredSchema(self._told(answer, "id", int, path), schema)
 
     def compatibility(self, subject: str) -> Compatibility | None:
         """Return the subject's own rule, or None if it has none."""

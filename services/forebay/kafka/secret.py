@@ -14,7 +14,7 @@ class Secret:
     _text: str = field(repr=False)
 
     def reveal(self) -> str:
-        """Return the text itself, for whoever logs in with it."""
+        """Return the text itself, for clients that log in with it."""
         return self._text
 
     def __str__(self) -> str:

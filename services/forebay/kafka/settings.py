@@ -22,7 +22,7 @@ _CONSUMER: Mapping[str, Any] = {
     "enable.auto.commit": False,
     "enable.auto.offset.store": False,
     "enable.partition.eof": True,
-    # Whoever reads faster than it fetches would rest for a second each time the client has enough waiting.
+    # By default, librdkafka pauses fetching for a second whenever its queue is full: too long for a fast reader.
     "fetch.queue.backoff.ms": 10,
     "group.id": "forebay",
     "isolation.level": "read_committed",

@@ -16,7 +16,7 @@ class SubjectSchemas:
 
     Args:
         registry: asked once for each id.
-        subject: whose versions count, deleted ones too: records outlive them.
+        subject: whose versions count, deleted ones too, since their records may still exist.
         clock: seconds, monotonic.
     """
 
@@ -30,7 +30,7 @@ class SubjectSchemas:
         """Return the schema of an id.
 
         Raises:
-            UnknownSchemaId: there is none, or it is not of this subject (asked again after a while).
+            UnknownSchemaId: there is none, or it is not of this subject (the answer is cached for a while).
             RegistryUnavailable: not available for as long as the registry's client is patient.
         """
         if schema_id in self._foreign:

@@ -70,7 +70,7 @@ class Tail:
         self._consumer.close()
 
     def read(self, start: Start, follow: bool, seconds: float | None = None) -> Iterator[Message]:
-        """Yield records as they come in; for ever, or up to what is there now.
+        """Yield records as they arrive: without end, or up to the current end of the topic.
 
         Args:
             seconds: after which waiting ends; None: never.
@@ -95,7 +95,7 @@ class Tail:
             if deadline is not None and time.monotonic() > deadline:
                 raise NothingCame(
                     f"within {seconds:g} s not enough was committed to {self._topic} at {self._servers}: "
-                    "see whether its job runs and has anything to read (/readyz, forebay_lag_records)"
+                    "check that its job runs and has anything to read (/readyz, forebay_lag_records)"
                 )
             for message in self._consumer.consume(_FETCH, _POLL_S):
                 trouble = message.error()

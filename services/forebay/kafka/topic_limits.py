@@ -27,12 +27,13 @@ def read_topic_limits(settings: KafkaSettings, topics: Iterable[str]) -> dict[st
     """
     client_max_bytes = int(settings.producer().get("message.max.bytes", CLIENT_MAX_BYTES))
     try:
-        found = TopicAdmin(settings, _ANSWER_SECONDS).describe(topics)
+        descriptions = TopicAdmin(settings, _ANSWER_SECONDS).describe(topics)
     except KafkaForbidden as error:
         log.warning("what the topics take is not known, they are taken to be as created: %s", error)
         return {}
     return {
-        name: TopicLimits.of(name, topic.config, client_max_bytes, topic.partitions) for name, topic in found.items()
+        name: TopicLimits.of(name, topic.config, client_max_bytes, topic.partitions)
+        for name, topic in descriptions.items()
     }
 
 

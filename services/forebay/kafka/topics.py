@@ -48,7 +48,7 @@ class TopicDescription:
 
     Args:
         name: the topic's name.
-        topic_id: tells it from an earlier topic of that name.
+        topic_id: distinguishes it from an earlier topic of that name.
         partitions: how many.
         replication_factor: how many copies its least copied partition has.
         config: all of its configuration, the broker's defaults included.
@@ -96,11 +96,11 @@ def alter_command(topic: str, name: str, value: str) -> str:
 
 def differences(spec: TopicSpec, existing: TopicDescription) -> tuple[TopicDifference, ...]:
     """Return all in which `existing` is not as declared, with what to do about each."""
-    found: list[TopicDifference] = []
+    result: list[TopicDifference] = []
 
     def add(what: str, declared: object, actual: object, remedy: str) -> None:
         if str(declared) != str(actual):
-            found.append(TopicDifference(spec.name, what, str(declared), str(actual), remedy))
+            result.append(TopicDifference(spec.name, what, str(declared), str(actual), remedy))
 
     if not spec.fits(existing.partitions):
         grow = f"add partitions up to a multiple of {spec.partitions}, " if spec.may_grow else ""
@@ -112,11 +112,11 @@ def differences(spec: TopicSpec, existing: TopicDescription) -> tuple[TopicDiffe
             f"partitions decide where keys and state are: {recreate}",
         )
     if spec.is_input:
-        return tuple(found)
+        return tuple(result)
     if spec.replication_factor > existing.replication_factor:
         reassign = "change it with kafka-reassign-partitions"
         add("the replication factor", spec.replication_factor, existing.replication_factor, reassign)
     for name, value in sorted(spec.config.items()):
         if name not in AT_CREATION:
             add(name, value, existing.config.get(name, "unknown"), alter_command(spec.name, name, value))
-    return tuple(found)
+    return tuple(result)

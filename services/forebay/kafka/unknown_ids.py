@@ -11,7 +11,7 @@ _MOST = 200_000
 
 
 class UnknownIds:
-    """Tells for which ids the registry need not be asked again yet.
+    """The ids that the registry did not know lately, so that it need not be queried for them yet.
 
     A few unknown ids are asked for again after 10 s: one may be registered any moment. A flood of them (bytes that only
     look like framed Avro) is remembered for 5 min: asking for each takes longer than 10 s, so that every record would

@@ -41,8 +41,8 @@ class TableAggregate(Generic[V, G, A]):
         self._subtract = store.with_read_back(subtract)
 
     def process(self, change: Change[V] | None) -> list[Result[A]]:
-        """Apply a table's change; give one result per group it touches, the one that lost a row first."""
-        return [Result(each.key, each.new, each.timestamp) for each in self.changes(change)]
+        """Apply a table's change; return one result per group it touches, first for the group that lost a row."""
+        return [Result(change.key, change.new, change.timestamp) for change in self.changes(change)]
 
     def changes(self, change: Change[V] | None) -> list[Change[A]]:
         """Apply a table's change; give the changes of the table of aggregates, of the group that lost a row first."""
@@ -56,12 +56,12 @@ class TableAggregate(Generic[V, G, A]):
         return results if new is None else [*results, self._apply(new[0], None, new, change.timestamp)]
 
     def _apply(self, group: str, old: tuple[str, G] | None, new: tuple[str, G] | None, timestamp: int) -> Change[A]:
-        found = self._store.get(group)
-        aggregate = None if found is None else found.value
+        entry = self._store.get(group)
+        aggregate = None if entry is None else entry.value
         if old is not None and aggregate is not None:
             aggregate = self._subtract(group, old[1], aggregate)
         if new is not None:
             aggregate = self._add(group, new[1], self._initial() if aggregate is None else aggregate)
-        newest = timestamp if found is None else max(timestamp, found.timestamp)
+        newest = timestamp if entry is None else max(timestamp, entry.timestamp)
         self._store.put(group, aggregate, newest)
-        return Change(group, aggregate, None if found is None else found.value, newest)
+        return Change(group, aggregate, None if entry is None else entry.value, newest)

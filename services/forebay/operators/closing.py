@@ -27,13 +27,13 @@ class Closing:
         self.timer = timer
 
     def watch(self, ctx: Context[Any], due: int) -> None:
-        """Have the timer fire at `due` (ms) or before; call it for whatever a record opened."""
+        """Have the timer fire at `due` (ms) or before; call it for each window or session that a record opened."""
         known = self._marks.get(_DUE, FOREVER)
         if due < known or known <= ctx.closing_time:
             self._set(ctx, due)
 
     def fired(self, ctx: Context[Any], next_due: int | None) -> None:
-        """Set the timer anew after it fired; None when nothing is open."""
+        """Set the next timer after one fired; None: nothing is open."""
         if next_due is None:
             self._marks.set(_DUE, FOREVER)
         else:

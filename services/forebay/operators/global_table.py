@@ -17,7 +17,7 @@ class GlobalTable(Generic[R]):
     """A table whose every row every task has, so that records of any key can look it up.
 
     Each task is fed every partition of the table's topic and keeps its own copy in its store: for tables that are
-    small and change seldom. The last update wins, whatever its timestamp.
+    small and change seldom. The last update wins, regardless of its timestamp.
 
     Args:
         store: holds the rows.
@@ -69,7 +69,7 @@ class GlobalTableJoin(Generic[L, R, O]):
         if value is None:
             return []
         wanted = self._key_of(key, value)
-        found = None if wanted is None else self._table.get(wanted)
-        if found is None and self._kind is Join.INNER:
+        row = None if wanted is None else self._table.get(wanted)
+        if row is None and self._kind is Join.INNER:
             return []
-        return [Result(key, self._joiner(value, found), timestamp)]
+        return [Result(key, self._joiner(value, row), timestamp)]

@@ -1,4 +1,4 @@
-"""What operators give back, and the choices they share."""
+"""The results of operators, and the choices they share."""
 
 from __future__ import annotations
 

@@ -74,25 +74,25 @@ class SessionAggregate(Generic[V, A]):
         finals = tuple(self.close(now))
         reach, open_from = self.sessions.reach(timestamp), self.sessions.open_from(now)
         earliest = reach.start if self._closed is Closed.MERGE else max(reach.start, open_from)
-        found = list(self.store.find_sessions(key, earliest, reach.end, open_from))
+        entries = list(self.store.find_sessions(key, earliest, reach.end, open_from))
         start = end = timestamp
-        for entry in found:
+        for entry in entries:
             start, end = min(start, entry.start), max(end, entry.end)
         if end < open_from:
             return Outcome((), finals, 1, open_from - end)
         merged = Window(start, end)
         aggregate = self._initial()
-        for entry in found:
+        for entry in entries:
             aggregate = self._merger(key, aggregate, entry.value)
         updates: list[WindowResult[A]] = []
-        before: list[A | None] = [each.value for each in found]
+        before: list[A | None] = [entry.value for entry in entries]
         if start != end:
-            updates += [WindowResult(key, Window(each.start, each.end), None, each.end) for each in found]
+            updates += [WindowResult(key, Window(entry.start, entry.end), None, entry.end) for entry in entries]
             before.append(None)
-        elif not found:
+        elif not entries:
             before.append(None)
         result = self._add(key, value, aggregate)
-        self.store.merge(key, found, start, end, result, open_from)
+        self.store.merge(key, entries, start, end, result, open_from)
         if self._emission is Emission.UPDATES:
             updates.append(WindowResult(key, merged, result, end))
             return Outcome(tuple(updates), before=tuple(before))
@@ -123,7 +123,7 @@ class SessionAggregate(Generic[V, A]):
     def next_close(self) -> int | None:
         """Return the closing time (ms) at which `close` may next give a session, or None if none is open.
 
-        Right after `close` it is exactly when the earliest open session closes, unless that one grows.
+        Right after `close` it is exactly when the earliest open session closes, unless that session grows.
         """
         first_open = self.store.marks.get(OPEN_FROM, FOREVER)
         return None if first_open == FOREVER else self.sessions.closes_at(Window(first_open, first_open))

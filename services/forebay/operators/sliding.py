@@ -19,7 +19,7 @@ class SlidingAggregate(Generic[V, A]):
     """Folds records into Kafka Streams' sliding windows: see SlidingWindows for which there are.
 
     A record is added, in order of arrival, to every window of its key that it lies in and that still accepts records. A
-    new window begins with the aggregate of the window beside it that holds the same records (KStreamSlidingWindow-
+    new window begins with the aggregate of the neighboring window that holds the same records (KStreamSlidingWindow-
     Aggregate), so the records themselves are not kept. Times are in ms; `now` is the task's closing time.
 
     Args:
@@ -62,8 +62,8 @@ class SlidingAggregate(Generic[V, A]):
             if window.end <= until:
                 refused, late_by = refused + is_added, until + 1 - window.end
                 continue
-            found = beginning if beginning is not None and beginning.start == start else None
-            before.append(None if found is None else found.value)
+            existing = beginning if beginning is not None and beginning.start == start else None
+            before.append(None if existing is None else existing.value)
             updates.append(self._put(key, window, value if is_added else None, beginning, timestamp))
         if self._emission is Emission.UPDATES:
             return Outcome(tuple(updates), (), refused, late_by, None, tuple(before))
@@ -99,7 +99,7 @@ class SlidingAggregate(Generic[V, A]):
         """
         difference = self.windows.difference_ms
         own = max(0, timestamp - difference)
-        found: dict[int, tuple[WindowEntry[A] | None, bool]] = {}
+        entries: dict[int, tuple[WindowEntry[A] | None, bool]] = {}
         left: WindowEntry[A] | None = None
         right: WindowEntry[A] | None = None
         previous: int | None = None
@@ -110,19 +110,19 @@ class SlidingAggregate(Generic[V, A]):
             elif entry.start + difference < timestamp:
                 left, previous = entry, entry.timestamp
             else:
-                found[entry.start] = entry, True
+                entries[entry.start] = entry, True
                 if entry.start == own and entry.timestamp < timestamp:
                     previous = entry.timestamp
                 if entry.start + difference > timestamp:
                     right = entry
         if previous is not None and timestamp <= previous + 1 + difference:
-            found.setdefault(previous + 1, (None, True))
-        if own not in found:
+            entries.setdefault(previous + 1, (None, True))
+        if own not in entries:
             is_left = previous is not None and previous >= own
-            found[own] = left if is_left else None, True
+            entries[own] = left if is_left else None, True
         if not has_right and right is not None and right.timestamp > timestamp:
-            found[timestamp + 1] = right, False
-        return found
+            entries[timestamp + 1] = right, False
+        return entries
 
     def _put(
         self, key: str, window: Window, value: V | None, beginning: WindowEntry[A] | None, timestamp: int

@@ -1,4 +1,4 @@
-"""Operators that keep nothing: each takes one record and gives the records that go on."""
+"""Operators without state: each takes one record and returns the records to forward."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class FlatMap(Generic[V, O]):
         """Return the records (timestamp in ms), in the mapper's order."""
         if value is None:
             return [Result(key, None, timestamp)]
-        return [Result(key, each, timestamp) for each in self._mapper(key, value)]
+        return [Result(key, item, timestamp) for item in self._mapper(key, value)]
 
 
 class Rekey(Generic[V]):

@@ -34,12 +34,12 @@ class StreamAggregate(Generic[V, A]):
         """Fold one record in; give the change of the table of aggregates. A null value is ignored."""
         if value is None:
             return None
-        found = self._store.get(key)
-        if found is None:
+        entry = self._store.get(key)
+        if entry is None:
             old, newest, total = None, timestamp, self._initial()
         else:
-            old = total = found.value
-            newest = max(timestamp, found.timestamp)
+            old = total = entry.value
+            newest = max(timestamp, entry.timestamp)
         aggregate = self._add(key, value, total)
         self._store.put(key, aggregate, newest)
         return Change(key, aggregate, old, newest)

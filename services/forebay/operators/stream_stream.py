@@ -116,8 +116,8 @@ class StreamStreamJoin(Generic[L, R, O]):
         until = now - self._windows.grace_ms - 1
         left = () if self._left_waiting is None else self._left_waiting.release(until - self._windows.after_ms)
         right = () if self._right_waiting is None else self._right_waiting.release(until - self._windows.before_ms)
-        unmatched: list[Unmatched[L, R]] = [Unmatched(each.time, each.key, each.value, None) for each in left]
-        unmatched += [Unmatched(each.time, each.key, None, each.value) for each in right]
+        unmatched: list[Unmatched[L, R]] = [Unmatched(row.time, row.key, row.value, None) for row in left]
+        unmatched += [Unmatched(row.time, row.key, None, row.value) for row in right]
         return sorted(unmatched, key=lambda each: each.time)
 
     def join_alone(self, unmatched: Unmatched[L, R]) -> Result[O]:
@@ -130,8 +130,8 @@ class StreamStreamJoin(Generic[L, R, O]):
         It may be too early, once, after a record that waited found its partner.
         """
         reach = ((self._left_waiting, self._windows.after_ms), (self._right_waiting, self._windows.before_ms))
-        found = [(side.first_time(), after) for side, after in reach if side is not None]
-        due = [first + after + self._windows.grace_ms + 1 for first, after in found if first is not None]
+        first_times = [(side.first_time(), after) for side, after in reach if side is not None]
+        due = [first + after + self._windows.grace_ms + 1 for first, after in first_times if first is not None]
         return min(due, default=None)
 
 

@@ -91,10 +91,10 @@ class StreamTableJoin(Generic[L, R, O]):
         return None if first is None else first + self._grace_ms
 
     def _join(self, key: str, value: L, timestamp: int) -> list[Result[O]]:
-        found = self._table.get_as_of(key, timestamp)
-        if found is None and self._kind is Join.INNER:
+        row = self._table.get_as_of(key, timestamp)
+        if row is None and self._kind is Join.INNER:
             return []
-        return [Result(key, self._joiner(value, found), timestamp)]
+        return [Result(key, self._joiner(value, row), timestamp)]
 
 
 def _check_grace(table: Table[R], grace_ms: int) -> None:

@@ -26,23 +26,23 @@ class WhenFull(Enum):
 
 
 class Until(Protocol):
-    """When a buffered update is let through."""
+    """When a buffered update is released."""
 
     def time(self, window: Window | None, timestamp: int) -> int:
         """Return the time (ms) that places an update in the buffer."""
         ...
 
     def due(self, now: int) -> int:
-        """Return the last place (ms) that is let through when the closing time is `now`."""
+        """Return the last place (ms) that is released when the closing time is `now`."""
         ...
 
     def closes_at(self, time: int) -> int:
-        """Return the closing time (ms) at which an update at that place is let through."""
+        """Return the closing time (ms) at which an update at that place is released."""
         ...
 
     @property
     def drops_tombstones(self) -> bool:
-        """Whether nobody can have seen what a tombstone takes back."""
+        """Whether no reader can have seen the row that a tombstone deletes."""
         ...
 
 
@@ -132,7 +132,7 @@ class Suppress(Generic[V]):
     def process(
         self, key: str, window: Window | None, value: V | None, timestamp: int, now: int
     ) -> list[Suppressed[V]]:
-        """Buffer one update; return what is let through at closing time `now` (ms). Raises BufferFull."""
+        """Buffer one update; return the updates released at closing time `now` (ms). Raises BufferFull."""
         self.put(key, window, value, timestamp, now)
         return self.release(now)
 
@@ -152,7 +152,7 @@ class Suppress(Generic[V]):
             )
 
     def release(self, now: int) -> list[Suppressed[V]]:
-        """Return what is let through at closing time `now` (ms), in order of time, then key.
+        """Return the updates released at closing time `now` (ms), in order of time, then key.
 
         What is due comes first, then the oldest updates of a buffer that is still over its limit.
         """

@@ -60,7 +60,7 @@ class Table(Protocol[V]):
 
 
 class LatestByOffset(Generic[V]):
-    """A table in which the last update wins, whatever its timestamp."""
+    """A table in which the last update wins, regardless of its timestamp."""
 
     history_retention_ms: int | None = None
 
@@ -80,8 +80,8 @@ class LatestByOffset(Generic[V]):
         return self._store.get(key)
 
     def get_as_of(self, key: str, timestamp: int) -> V | None:
-        found = self._store.get(key)
-        return None if found is None else found.value
+        row = self._store.get(key)
+        return None if row is None else row.value
 
 
 class LatestByTimestamp(Generic[V]):
@@ -99,8 +99,8 @@ class LatestByTimestamp(Generic[V]):
         return self._store.history_retention_ms
 
     def update(self, key: str, value: V | None, timestamp: int) -> Change[V] | None:
-        found = self.update_any(key, value, timestamp)
-        return found if found is not None and found.is_latest else None
+        update = self.update_any(key, value, timestamp)
+        return update if update is not None and update.is_latest else None
 
     def update_any(self, key: str, value: V | None, timestamp: int) -> Change[V] | None:
         """Apply an update; give its change, whether it is the latest or of the history; None: it is too late."""
@@ -113,9 +113,9 @@ class LatestByTimestamp(Generic[V]):
         return Change(key, value, None if old is None else old.value, timestamp)
 
     def get(self, key: str) -> Stamped[V] | None:
-        found = self._store.get(key)
-        return None if found is None else Stamped(found.value, found.timestamp)
+        row = self._store.get(key)
+        return None if row is None else Stamped(row.value, row.timestamp)
 
     def get_as_of(self, key: str, timestamp: int) -> V | None:
-        found = self._store.get(key, timestamp)
-        return None if found is None else found.value
+        row = self._store.get(key, timestamp)
+        return None if row is None else row.value

@@ -72,9 +72,9 @@ def kafka_artifacts(download: Download) -> list[Artifact]:
     """Return the broker's jars as Maven resolves them."""
     context = _context(download)
     inputs, transitive = context.resolver.resolve([context.create_dependency(KAFKA)])
-    needed = [*inputs, *(found for found in transitive if found.scope in ("compile", "runtime"))]
+    needed = [*inputs, *(dependency for dependency in transitive if dependency.scope in ("compile", "runtime"))]
     needed.append(context.create_dependency(KAFKA_LOGGING))
-    return [found.artifact for found in needed]
+    return [dependency.artifact for dependency in needed]
 
 
 def registry_artifact(download: Download) -> Artifact:
@@ -174,10 +174,10 @@ def _alone(progress: Progress) -> Iterator[None]:
 def _found_or_fetched(
     label: str, progress: Progress, find: Callable[[], T | None], fetch: Callable[[Download], T]
 ) -> T:
-    """Return what is there, or fetch it unless another process has done so meanwhile."""
-    found = find()
-    if found:
-        return found
+    """Return the existing artifacts, or fetch them unless another process has done so meanwhile."""
+    existing = find()
+    if existing:
+        return existing
     try:
         with _alone(progress):
             return find() or _fetched(label, progress, fetch)
@@ -200,5 +200,5 @@ def _fetched(label: str, progress: Progress, fetch: Callable[[Download], T]) -> 
                     f"{label} can't be downloaded ({reason}): check the network and the proxy; "
                     "a mirror is taken from ~/.m2/settings.xml or jgo's configuration file."
                 ) from error
-            progress.step(f"downloading {label} failed ({reason}), trying again")
+            progress.step(f"downloading {label} failed ({reason}), retrying")
     raise AssertionError("unreachable")

@@ -20,7 +20,7 @@ _JVM = ("-Xmx512m", "-Xms128m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError
 _NO_SHUTDOWN = ("-Xrs",)
 """Has SIGTERM end the broker at once, as SIGKILL would.
 
-A shutdown in good order first takes the leaderships away, and the only broker has nobody to hand them to. Transactions
+A controlled shutdown first moves the leaderships away, but there is no other broker to move them to. Transactions
 that are committed meanwhile are answered as committed, but their markers are left out: the partitions without a leader
 count as deleted (KAFKA-20734, seen with 4.3.0 in one of a few stops under load). A job's commit was hidden then, what
 it had read was processed again, and the next commit showed both. After a crash the markers are written

@@ -54,7 +54,7 @@ class Additions:
 
 @dataclass(frozen=True, slots=True)
 class Listeners:
-    """Where a broker listens, and what it tells its clients.
+    """Where a broker listens, and which addresses it advertises.
 
     Args:
         port: for clients; `controller_port` is always on the loopback address.

@@ -25,17 +25,17 @@ def is_recorded(file: Path) -> bool:
 
 
 def mismatch(file: Path) -> PlatformError:
-    """Return the error to raise for a file that is not the recorded one; the file is left for whoever looks into it."""
+    """Return the error to raise for a file that is not the recorded one; the file is left for inspection."""
     expected = RECORDED.get(file.name)
-    found = _digest(file)
+    digest = _digest(file)
     if expected is None:
         return PlatformError(
-            f"{file} (SHA-256 {found}) is none of the files that are recorded: a repository gives other dependencies "
+            f"{file} (SHA-256 {digest}) is none of the files that are recorded: a repository gives other dependencies "
             "than Maven Central does. Look at the mirror in ~/.m2/settings.xml."
         )
     return PlatformError(
-        f"{file} has the SHA-256 {found}, recorded is {expected}: it is not what was published. Don't use it; look at "
-        "the mirror in ~/.m2/settings.xml, delete the file and try again."
+        f"{file} has the SHA-256 {digest}, recorded is {expected}: it is not what was published. Don't use it; look at "
+        "the mirror in ~/.m2/settings.xml, delete the file and run the command again."
     )
 
 

@@ -36,7 +36,7 @@ def crashed(data: Path) -> bool:
 
 
 def fence_crashed_broker(java: Path, command: Sequence[str], log: Path, data: Path) -> None:
-    """Run the controller alone (`command`) until a snapshot tells that the crashed broker is fenced.
+    """Run the controller alone (`command`) until a snapshot records that the crashed broker is fenced.
 
     Args:
         command: java's arguments; a short session timeout, snapshots after every record (recovery_properties).

@@ -21,7 +21,7 @@ def main(arguments: list[str]) -> None:
         if "--record" in arguments:
             with progress.download("the jars to record") as download:
                 artifacts = [*kafka_artifacts(download), registry_artifact(download)]
-                RECORD.write_text(lines_of(Path(each.resolve()) for each in artifacts), encoding="utf-8")
+                RECORD.write_text(lines_of(Path(artifact.resolve()) for artifact in artifacts), encoding="utf-8")
             return
         kafka_classpath(progress)
         registry_jar(progress)

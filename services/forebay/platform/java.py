@@ -27,11 +27,11 @@ def find_java() -> Path:
         answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise PlatformError(f"{java} doesn't run ({error}): {_REMEDY}.") from error
-    found = _VERSION.search(answer.stderr + answer.stdout)
-    if answer.returncode != 0 or found is None:
+    match = _VERSION.search(answer.stderr + answer.stdout)
+    if answer.returncode != 0 or match is None:
         raise PlatformError(f"{java} -version doesn't say a version: {_REMEDY}.")
-    if int(found.group(1)) < MINIMUM_JAVA:
-        raise PlatformError(f"{java} is Java {found.group(1)}, but Java {MINIMUM_JAVA} or newer is needed: {_REMEDY}.")
+    if int(match.group(1)) < MINIMUM_JAVA:
+        raise PlatformError(f"{java} is Java {match.group(1)}, but Java {MINIMUM_JAVA} or newer is needed: {_REMEDY}.")
     return java
 
 

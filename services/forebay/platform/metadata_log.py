@@ -33,6 +33,6 @@ def end_offset(data: Path) -> int:
 
 
 def snapshot_offset(data: Path) -> int:
-    """Return the offset up to which the latest snapshot tells all; 0 without one."""
+    """Return the offset up to which the latest snapshot is complete; 0 without one."""
     names = (file.name for file in metadata_log(data).glob("*.checkpoint"))
     return max((int(name.partition("-")[0]) for name in names), default=0)

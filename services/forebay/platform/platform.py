@@ -59,7 +59,7 @@ class Platform:
         """Start what doesn't run, on the recorded ports and data, and wait until all of it answers.
 
         Raises:
-            PlatformError: says what is in the way and what to do; whatever this call started is stopped again.
+            PlatformError: says what is in the way and what to do; the processes that this call started are stopped.
         """
         progress = progress or SilentProgress()
         make_home(self.home)

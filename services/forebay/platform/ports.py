@@ -44,8 +44,8 @@ def free_port(taken: frozenset[int] = frozenset()) -> int:
 def require_free(port: int, component: str, option: str) -> None:
     """Refuse a port that something else listens on.
 
-    A process that was killed keeps its ports until its last thread has ended: one that nobody is seen to hold,
-    or only such a process, is waited for.
+    A process that was killed keeps its ports until its last thread has ended. Wait for a port that no visible process
+    holds, or only such a process.
 
     Raises:
         PlatformError: names the port, who holds it if that can be seen, and the option that takes another port.
@@ -67,7 +67,7 @@ def _holder(port: int) -> str:
             listens = connection.status == psutil.CONN_LISTEN and connection.laddr[1:] == (port,)
             if listens and connection.pid:
                 process = psutil.Process(connection.pid)
-                # One that was killed gives back its memory, so its command line, before its ports.
+                # A killed process releases its memory, and with it its command line, before its ports.
                 is_ending = process.status() == psutil.STATUS_ZOMBIE or not process.cmdline()
                 return "" if is_ending else f" by {process.name()} (pid {connection.pid})"
     return ""

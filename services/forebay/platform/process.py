@@ -58,7 +58,7 @@ def find(record: ProcessRecord | None) -> psutil.Process | None:
         return None
     try:
         process = psutil.Process(record.pid)
-        # A child that has ended stays a zombie until somebody waits for it.
+        # A child that has ended stays a zombie until its parent waits for it.
         if process.status() == psutil.STATUS_ZOMBIE:
             process.wait(0)
             return None
@@ -94,7 +94,7 @@ def kill(record: ProcessRecord | None) -> None:
 
 
 def log_tail(log: Path) -> str:
-    """Return the last lines of a log, or nothing if there is none."""
+    """Return the last lines of a log; "": there is no log."""
     try:
         with log.open("rb") as file:
             size = file.seek(0, 2)

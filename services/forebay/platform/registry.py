@@ -43,7 +43,7 @@ def registry_arguments(directory: Path, bind: str, port: int, progress: Progress
 
 
 class Registry(Component):
-    """A schema registry on the loopback address; its schema ids outlive restarts and crashes."""
+    """A schema registry on the loopback address; its schema ids survive restarts and crashes."""
 
     name = "registry"
     port_option = "--registry-port"

@@ -24,7 +24,7 @@ class Ports:
 
 @dataclass(frozen=True, slots=True)
 class ProcessRecord:
-    """A started process: its pid and the token on its command line that tells it from a later process of that pid."""
+    """A started process: its pid, and the token on its command line that a later process of that pid lacks."""
 
     pid: int
     token: str

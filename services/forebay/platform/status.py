@@ -36,10 +36,10 @@ class PlatformStatus:
 
 def component_status(name: str, record: ComponentRecord, endpoint: str) -> ComponentStatus:
     """Look at the recorded process."""
-    found = process.find(record.process)
-    if found is None:
+    running = process.find(record.process)
+    if running is None:
         return ComponentStatus(name, endpoint, record.port, None, None)
     try:
-        return ComponentStatus(name, endpoint, record.port, found.pid, found.memory_info().rss)
+        return ComponentStatus(name, endpoint, record.port, running.pid, running.memory_info().rss)
     except psutil.Error:
         return ComponentStatus(name, endpoint, record.port, None, None)

@@ -144,7 +144,7 @@ class Context(Protocol[O_contra]):
         Args:
             name: Name of the timer.
             due: Time at which it fires, in ms of stream time.
-            key: Key of the timer. By default, the current key; an empty string stands for the whole task.
+            key: Key of the timer. By default, the current key; an empty string means the whole task.
         """
         ...
 
@@ -235,8 +235,8 @@ class Processor(abc.ABC, Generic[E, O]):
     def record_key(self, name: str, key: str) -> str | bytes | None:
         """Return the record key that an entry of a store, or a timer, belongs to; None if it belongs to the whole task.
 
-        A rescale calls this to find the task of each entry. Bytes are the encoded key itself; a string stands for its
-        UTF-8 bytes.
+        A rescale calls this to find the task of each entry. Bytes are the encoded key itself; a string means its UTF-8
+        bytes.
 
         Args:
             name: Name of the store or timer.

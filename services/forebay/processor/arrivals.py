@@ -42,7 +42,7 @@ class Plan(NamedTuple):
         tables: topics in which a null value is a delete.
         nullable: topics whose records may have neither key nor value.
         timeless: topics whose records move no time (global tables).
-        processor: tells event times and ids.
+        processor: determines event times and ids.
         handed: repartitions: their records' event time is the Kafka record's timestamp.
         names: by topic, where its records are known by another.
     """
@@ -74,14 +74,14 @@ class Streams:
         self.blames_memory = blames_memory
         self.ended: set[int] = set()
         """Streams of which every record was processed, by index."""
-        self._lengths = [length_hint(each) for each in self.iterators]
+        self._lengths = [length_hint(iterator) for iterator in self.iterators]
 
     def processed(self) -> list[int]:
         """Return how many records of each stream were processed, when `arrivals` is left before its end.
 
         One record of each stream that has not ended is decoded and waits for its turn.
         """
-        left = [length_hint(each) for each in self.iterators]
+        left = [length_hint(iterator) for iterator in self.iterators]
         return [
             length if index in self.ended else max(0, length - left[index] - 1)
             for index, length in enumerate(self._lengths)
@@ -190,7 +190,7 @@ def _unusable_time(timestamp: Any, times: EventTimes) -> str:
 
 
 class TimerMessage:
-    """Stands in for a record where a timer failed: key and due time, no value, no offset."""
+    """Takes the place of a record in a timer's error: key and due time, no value, no offset."""
 
     def __init__(self, timer: Timer) -> None:
         self._timer = timer

@@ -21,13 +21,13 @@ class Codecs:
         repartitions: of what is forwarded to other sub-topologies, by name; the first is the default if there is one.
         tables: inputs and repartitions in which a record without value deletes its key; theirs come first.
         handed: repartitions that are read: their records' event time is the Kafka timestamp.
-        names: of inputs and of the repartitions that are read, by topic, where the topic is called otherwise.
+        names: of inputs and of the repartitions that are read, by topic, if the topic has another name.
         nullable: inputs whose records may have neither key nor value.
         timeless: inputs whose records move no time: global tables.
         keys: formats of keys by input, repartition and output; text unless named.
         read_keys: those of inputs that are read in another format than they are written in.
-        table_outputs: outputs that hold a table's rows, so that the last of a key stands for those before.
-        cached_outputs: those of which only the last leaves, whatever `emit` says.
+        table_outputs: outputs that hold a table's rows, so that the last row of a key replaces those before.
+        cached_outputs: those that get only the last row of a key, regardless of `emit`.
     """
 
     inputs: Mapping[str, Codec[Any]]
@@ -52,7 +52,7 @@ class Codecs:
 
     @property
     def targets(self) -> Mapping[str, Codec[Any]]:
-        """Whatever can be forwarded to, the default first."""
+        """The topics that can be forwarded to, the default first."""
         return {**self.repartitions, **self.outputs}
 
 

@@ -129,8 +129,8 @@ class TaskContext:
     def headers(self) -> Headers:
         if self.message is None:
             return []
-        found = self.message.headers() or []
-        return own_headers(found) if found and self.message.topic() in self._handed else found
+        headers = self.message.headers() or []
+        return own_headers(headers) if headers and self.message.topic() in self._handed else headers
 
     def forward(
         self,

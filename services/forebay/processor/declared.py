@@ -13,11 +13,11 @@ from forebay.stores.binding import Store, TaskStores
 def declared_stores(processor: object) -> Iterator[tuple[str, Store[Any]]]:
     """Yield (attribute, declaration) of every store of a processor, or of its class, in order of declaration."""
     kind = processor if isinstance(processor, type) else type(processor)
-    found: dict[str, Store[Any]] = {}
+    stores: dict[str, Store[Any]] = {}
     for holder in (*reversed(kind.__mro__), *(() if isinstance(processor, type) else (processor,))):
-        found.update((name, declared) for name, declared in vars(holder).items() if isinstance(declared, Store))
+        stores.update((name, declared) for name, declared in vars(holder).items() if isinstance(declared, Store))
     names: set[str] = set()
-    for attribute, declared in found.items():
+    for attribute, declared in stores.items():
         if declared.name in names:
             raise ValueError(
                 f"{kind.__name__} declares the store {declared.name!r} twice: give each store its own name"

@@ -19,8 +19,8 @@ class Dedupe:
 
     An id is known for at least `retention_ms` of stream time after it was accepted, and at most one bucket
     longer. Each bucket gets a table row per batch that added to it, or several where there are many ids. A row says
-    until when its ids were accepted, so another retention reads it as well: ids are then known for that one, and at
-    most one bucket of the earlier longer.
+    until when its ids were accepted, so another retention reads it as well: ids are then known for the new retention,
+    and at most one bucket of the earlier retention longer.
 
     Args:
         retention_ms: 0 switches recognition off, and drops the ids there are.

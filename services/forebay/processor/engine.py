@@ -37,7 +37,7 @@ _MOST_FIRED_OUTPUTS = 100_000
 class TaskEngine:
     """Runs a processor over one task's batches.
 
-    Between batches call `settle` when the last result was accepted and applied to the table, `load` otherwise.
+    Between commits, call `settle` if the last result was accepted and applied to the table, else `load`.
 
     Args:
         table: the task's confirmed table; read here, changed only by its owner.
@@ -109,10 +109,10 @@ class TaskEngine:
         return {rows.store: (rows.puts, rows.gets) for rows in self._stores if not rows.store.startswith("\x01")}
 
     def load(self, position: Position) -> None:
-        """Start over from the table, at `position`: whatever is not in the table is forgotten.
+        """Start over from the table, at `position`; discard all changes that are not in the table.
 
         Raises:
-            KindChanged: a store is declared otherwise than its rows were written (see EngineSettings.on_change).
+            KindChanged: a store's rows were written in another format than it declares (see EngineSettings.on_change).
         """
         for rows in self._stores:
             rows.discard()
@@ -123,7 +123,7 @@ class TaskEngine:
         self.position = position
 
     def settle(self, batch: int) -> None:
-        """Go on after the batch numbered `batch`, whose changes are now in the table."""
+        """Continue after the commit numbered `batch`, whose changes are now in the table."""
         self._kinds.settle()
         for rows in self._stores:
             rows.settle()

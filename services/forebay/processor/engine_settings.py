@@ -67,7 +67,7 @@ class EngineSettings:
             that it bounds their number too.
         limits: what the topics take that the task writes to: larger is refused, on the record that caused it.
         cached_objects: decoded rows kept per store from batch to batch.
-        on_change: what to do with a store's rows when it is declared otherwise than they were written.
+        on_change: what to do if a store's rows were written in another format than it declares.
     """
 
     service: str

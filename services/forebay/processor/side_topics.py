@@ -16,7 +16,7 @@ _LONGEST_TEXT = 2_000
 def error_record(
     message: Message, service: str, stage: str, error: BaseException, clock: int, room: Room | None = None
 ) -> SideRecord:
-    """Return the record that tells of `error`: key, value and headers unchanged, error.* headers added.
+    """Return the record that reports `error`: key, value and headers unchanged, error.* headers added.
 
     Args:
         clock: the batch's clock (ms), used where the record has no timestamp that can be kept.
@@ -65,12 +65,12 @@ def _shortened(record: SideRecord, headers: Headers, kind: str, facts: Mapping[s
         left_out[part] = parts[part]
         told = ", ".join(f"{name} ({count} bytes)" for name, count in left_out.items())
         shortened = {**facts, "shortened": f"{told} left out: {room.too_large('the record', size)}"}
-        kept = [] if "headers" in left_out else headers
+        headers_left = [] if "headers" in left_out else headers
         record = SideRecord(
             None if "key" in left_out else record.key,
             None if "value" in left_out else record.value,
             record.timestamp,
-            [*kept, *_as_headers(kind, shortened)],
+            [*headers_left, *_as_headers(kind, shortened)],
         )
         if _size(record) <= room.most:
             break

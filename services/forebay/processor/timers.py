@@ -19,7 +19,7 @@ _DUE = struct.Struct(">q")
 
 
 class Timers:
-    """Timers held in memory beside the task's table, where each is one row.
+    """A task's timers in memory; each is also one row of the task's table.
 
     Moving a timer to a later time costs no heap operation: its old place in the heap is looked at when it
     comes up and put back at the time that counts.

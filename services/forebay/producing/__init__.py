@@ -1,1 +1,1 @@
-"""What makes synthetic, seeded events of a topic and sends them; a topic's generator is beside its service."""
+"""Generates and sends synthetic, seeded events; a topic's generator is in the folder of its service."""

@@ -49,10 +49,10 @@ class Options:
     Args:
         rate: events a second, in real time; 0 = as fast as possible.
         count: records in all; None = no end.
-        duration_s: seconds to go on; None = no end.
+        duration_s: how long to produce, in seconds; None = no end.
         keys: number of different keys (users, servers, devices ...).
         seed: another seed gives other records.
-        out_of_order: share of records that come later than their event time tells.
+        out_of_order: share of records that are sent later than at their event time.
         duplicates: share of records that repeat an earlier one.
         malformed: share of records that can't be used, of every kind in turn.
         start_ms: event time of the first record; None = now if paced, else FIXED_START_MS.
@@ -96,7 +96,7 @@ class Options:
 
     @property
     def limit(self) -> int | None:
-        """Number of records, as far as the options alone tell; None = no end."""
+        """Number of records that the options alone imply; None = no end."""
         paced = int(self.rate * self.duration_s) if self.rate and self.duration_s is not None else None
         return min((n for n in (self.count, paced) if n is not None), default=None)
 

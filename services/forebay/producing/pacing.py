@@ -22,7 +22,7 @@ def bursts(
     """Yield the items in bursts, so that by any time `rate` a second have been given, never more.
 
     After a delay the backlog is made up for as fast as it is taken. At low rates there is an empty burst every 0.2 s,
-    so that the taker can look whether to go on.
+    so that the caller can check whether to continue.
 
     Args:
         items: what to give.

@@ -37,7 +37,7 @@ def produce(
         register: takes subject and schema text, gives the schema's id. Malformed records written under a wrong
             schema need one, registered at the start under `<topic>.malformed.<kind>-value`, never under the topic's own
             subject.
-        on_progress: told the number of records sent so far, from 5 to a few hundred times a second.
+        on_progress: called with the number of records sent so far, from 5 to a few hundred times a second.
         should_stop: asked as often.
         to: the topic they are sent to; "": `topic`.
     """

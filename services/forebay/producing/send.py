@@ -42,7 +42,7 @@ class Sender:
 
     Args:
         frame: gives an event's key and value as bytes.
-        on_progress: told the number of records sent so far, after each burst and while the broker takes the rest.
+        on_progress: called with the number of records sent so far, after each burst and while the broker takes more.
         should_stop: asked before each burst.
         clock: seconds, monotonic.
         sleep: waits for seconds.

@@ -35,17 +35,17 @@ def sources_for(service: Service) -> Mapping[str, Source]:
     """Return the sources of a service's inputs, in their order: its own, and others' that keep the same contract.
 
     Another service's records say nothing of an input that this one reads by a format of its own: that topic may be
-    somebody else's, of the same name. Others are imported only where one is missing.
+    another team's, of the same name. Other producers are imported only if one is missing.
 
     Raises:
         PluginError: one of them can't be used.
     """
     inputs = {topic.name: topic.record for topic in service.inputs}
     own = {source.topic: source for source in _named_by(service)}
-    found = {point.name: _brought(point) for point in named(PRODUCERS) if point.name in inputs}
-    if any(record and topic not in own.keys() | found.keys() for topic, record in inputs.items()):
-        found = {**all_sources(), **found}
-    for topic, source in found.items():
+    sources = {point.name: _brought(point) for point in named(PRODUCERS) if point.name in inputs}
+    if any(record and topic not in own.keys() | sources.keys() for topic, record in inputs.items()):
+        sources = {**all_sources(), **sources}
+    for topic, source in sources.items():
         keeps = source.contract and source.contract == inputs.get(topic)
         if keeps or source.service == service.name:
             own.setdefault(topic, source)

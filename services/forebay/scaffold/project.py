@@ -87,11 +87,11 @@ def write_project(name: str, folder: Path, kind: Kind = Kind.PYTHON) -> tuple[Pa
 
 
 def _templates(folder: Traversable, parts: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Traversable]]:
-    for each in sorted(folder.iterdir(), key=lambda each: each.name):
-        if each.is_dir():
-            yield from _templates(each, (*parts, each.name))
-        elif each.name.endswith(_SUFFIX):
-            yield (*parts, each.name.removesuffix(_SUFFIX)), each
+    for entry in sorted(folder.iterdir(), key=lambda each: each.name):
+        if entry.is_dir():
+            yield from _templates(entry, (*parts, entry.name))
+        elif entry.name.endswith(_SUFFIX):
+            yield (*parts, entry.name.removesuffix(_SUFFIX)), entry
 
 
 def _path(parts: tuple[str, ...], package: str) -> str:

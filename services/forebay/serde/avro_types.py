@@ -55,7 +55,7 @@ class DecimalType:
 
 @dataclass(frozen=True, slots=True)
 class Enumeration:
-    """One of `symbols`; `default` stands for a symbol the reader does not know."""
+    """One of `symbols`; `default` replaces a symbol that the reader does not know."""
 
     name: str
     symbols: tuple[str, ...]

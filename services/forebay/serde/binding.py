@@ -1,4 +1,4 @@
-"""Which dataclass stands for which record of a contract, and the check that they agree."""
+"""Which dataclass represents which record of a contract, and the check that they agree."""
 
 from __future__ import annotations
 

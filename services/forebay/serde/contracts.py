@@ -1,6 +1,6 @@
 """Where contracts are kept: /avro/<service>/<Name>.avsc in a checkout, package data in a wheel.
 
-A service of a package has them in the folder `avro` beside its job, or in one that its entry names.
+A service of a package has them in the folder `avro` next to its job, or in one that its entry names.
 """
 
 from __future__ import annotations

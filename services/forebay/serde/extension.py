@@ -18,12 +18,12 @@ DecodeRows = Callable[[bytes], list[Row] | None]
 
 
 def native_codec() -> Native | None:
-    """Return the native codec's class; None where there is none."""
+    """Return the native codec's class; None: the extension is not built."""
     return None if _NATIVE is None else _NATIVE.Codec
 
 
 def native_rows() -> tuple[EncodeRows, DecodeRows]:
-    """Return what encodes and decodes blocks of rows; both give None where somebody else has to do it."""
+    """Return what encodes and decodes blocks of rows; both return None if the Python codec has to do it."""
     return (_nothing, _nothing) if _NATIVE is None else (_NATIVE.encode_rows, _NATIVE.decode_rows)
 
 

@@ -91,15 +91,17 @@ class GenericDecoder:
 def without_times(document: Any) -> Any:
     """Return a schema without its logical types, decimals aside."""
     if isinstance(document, list):
-        return [without_times(each) for each in document]
+        return [without_times(item) for item in document]
     if not isinstance(document, dict):
         return document
-    kept = {name: without_times(each) for name, each in document.items() if name not in ("logicalType", "default")}
+    attributes = {
+        name: without_times(attribute) for name, attribute in document.items() if name not in ("logicalType", "default")
+    }
     if "default" in document:
-        kept["default"] = document["default"]
+        attributes["default"] = document["default"]
     if document.get("logicalType") == "decimal":
-        kept["logicalType"] = "decimal"
-    return kept
+        attributes["logicalType"] = "decimal"
+    return attributes
 
 
 def _bound_decimals(document: Any) -> Any:

@@ -96,8 +96,8 @@ def _check_hint(hint: Any, where: str) -> None:
         arguments = arguments[1:]
     if is_record_type(hint):
         _check_fields(hint)
-    for each in arguments:
-        _check_hint(each, where)
+    for argument in arguments:
+        _check_hint(argument, where)
 
 
 def _hints(record: type[Any]) -> dict[str, Any]:
@@ -113,9 +113,9 @@ def _read_back(value: Any) -> Any:
         return value
     if isinstance(value, dict):
         # In the order of the text, in which `decode` meets them.
-        return FrozenMap(sorted([(_key(name), _read_back(each)) for name, each in value.items()], key=itemgetter(0)))
+        return FrozenMap(sorted([(_key(name), _read_back(item)) for name, item in value.items()], key=itemgetter(0)))
     if isinstance(value, (list, tuple)):
-        return tuple([_read_back(each) for each in value])
+        return tuple([_read_back(item) for item in value])
     if isinstance(value, (str, int, float)):
         return _scalar(value)
     raise EncodeError(f"{value!r} is no JSON: {kind.__name__} has no place there; keep a text or a number instead")
@@ -138,8 +138,8 @@ def _scalar(value: Any) -> Any:
 
 def _frozen(value: Any) -> Any:
     if isinstance(value, dict):
-        return FrozenMap({name: _frozen(each) for name, each in value.items()})
-    return tuple(_frozen(each) for each in value) if isinstance(value, list) else value
+        return FrozenMap({name: _frozen(item) for name, item in value.items()})
+    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value
 
 
 def _refuse(constant: str) -> Any:
@@ -150,9 +150,9 @@ def _plain(value: Any) -> Any:
     if is_record_type(type(value)):
         return {name: _plain(getattr(value, name)) for name in fields_of(type(value))}
     if isinstance(value, (tuple, list)):
-        return [_plain(each) for each in value]
+        return [_plain(item) for item in value]
     if isinstance(value, Mapping):
-        return {str(name) if type(name) is int else name: _plain(each) for name, each in value.items()}
+        return {str(name) if type(name) is int else name: _plain(item) for name, item in value.items()}
     return value
 
 
@@ -165,7 +165,7 @@ def _of_hint(hint: Any, value: Any, where: str) -> Any:
         return _of_items(arguments, value, where)
     if origin is FrozenMap and isinstance(value, FrozenMap):
         key = int if arguments[0] is int else str
-        return FrozenMap({key(name): _of_hint(arguments[1], each, f"{where}.{name}") for name, each in value.items()})
+        return FrozenMap({key(name): _of_hint(arguments[1], item, f"{where}.{name}") for name, item in value.items()})
     if is_record_type(hint) and isinstance(value, FrozenMap):
         return _record_of(hint, value, where)
     if hint is float and type(value) is int:
@@ -181,7 +181,7 @@ def _of_items(arguments: tuple[Any, ...], value: tuple[Any, ...], where: str) ->
     if len(hints) != len(value):
         raise TypeError(f"{where} is {value!r}, not {len(hints)} values: the producer must send the field's type")
     return tuple(
-        _of_hint(hint, each, f"{where}[{index}]") for index, (hint, each) in enumerate(zip(hints, value, strict=True))
+        _of_hint(hint, item, f"{where}[{index}]") for index, (hint, item) in enumerate(zip(hints, value, strict=True))
     )
 
 
@@ -195,7 +195,7 @@ def _of_union(members: tuple[Any, ...], value: Any, where: str) -> Any:
             return _of_hint(member, value, where)
         except TypeError:
             continue
-    names = ", ".join(getattr(each, "__name__", str(each)) for each in members)
+    names = ", ".join(getattr(member, "__name__", str(member)) for member in members)
     raise TypeError(f"{where} is {value!r}, none of {names}: the producer must send one of the field's types")
 
 

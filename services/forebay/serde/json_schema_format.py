@@ -47,11 +47,11 @@ class _SchemaCodec:
             # Which schema of its subject it was written with does not matter: it must fit ours.
             schema_id_of(data)
             data = data[_HEADER_BYTES:]
-        found = self._inner.decode(data)
+        document = self._inner.decode(data)
         problem = self._problem(data)
         if problem:
             raise DecodeError(f"{len(data)} bytes don't fit the schema {self._name}: {problem}")
-        return found
+        return document
 
     def canonical(self, record: Any) -> Any:
         """Return the value as `decode` returns it. Raises EncodeError: it does not fit the schema."""

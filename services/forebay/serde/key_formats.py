@@ -34,17 +34,17 @@ class _CompositeCodec:
         return b"".join(_LENGTH.pack(len(part)) + part for part in parts)
 
     def decode(self, data: bytes) -> Any:
-        found, at = {}, 0
+        fields, at = {}, 0
         for name, codec in self._fields:
             begin = at + _LENGTH.size
             (length,) = _LENGTH.unpack_from(data, at) if begin <= len(data) else (-1,)
             if not 0 <= length <= len(data) - begin:
                 raise DecodeError(f"{len(data)} bytes are no {self._record.__name__}: they end before the field {name}")
             at = begin + length
-            found[name] = codec.decode(data[begin:at])
+            fields[name] = codec.decode(data[begin:at])
         if at != len(data):
             raise DecodeError(f"{len(data)} bytes are no {self._record.__name__}: {len(data) - at} follow it")
-        return self._record(**found)
+        return self._record(**fields)
 
 
 class OneSchema:

@@ -1,4 +1,4 @@
-"""What a schema and a record may ask of whoever reads them: a few bytes from outside must not cost minutes."""
+"""Limits for schemas and records, so that a few bytes from outside do not cost a reader minutes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MAX_NESTING = 200
 """Values within values, of a schema whose types contain themselves."""
 
 MAX_TYPES = 10_000
-"""Types in a schema, a named one counted wherever it is used: a 2 kB schema can stand for millions."""
+"""Types in a schema, a named one counted wherever it is used: a 2 kB schema can expand to millions."""
 
 MAX_SCHEMA_CHARACTERS = 1_000_000
 

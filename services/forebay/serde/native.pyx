@@ -822,7 +822,7 @@ cdef class Codec:
         return self._explain_decode(data)
 
     cdef _Plan _reader_of(self, object data):
-        """Return the plan for framed bytes; None if there is none yet, or these are none."""
+        """Return the plan for framed bytes; None: no plan exists yet, or the bytes are not framed."""
         cdef const unsigned char *head
         cdef uint32_t schema_id
         if not PyBytes_CheckExact(data) or PyBytes_GET_SIZE(data) < 5:

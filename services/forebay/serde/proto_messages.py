@@ -45,14 +45,14 @@ def messages_of(text: str) -> tuple[Descriptor, ...]:
     for name, content in _FILES.items():
         pool.Add(file_of(f'syntax = "proto3"; {content}', name))
     main, files = split_files(text)
-    made = file_of(main, "schema.proto")
+    file = file_of(main, "schema.proto")
     try:
-        _add_imports(pool, made, files)
-        pool.Add(made)
-        found = pool.FindFileByName("schema.proto").message_types_by_name.values()
+        _add_imports(pool, file, files)
+        pool.Add(file)
+        messages = pool.FindFileByName("schema.proto").message_types_by_name.values()
     except (TypeError, KeyError) as error:
         raise WrongProto(f"the schema does not hold together: {error}") from error
-    return tuple(found)
+    return tuple(messages)
 
 
 def _add_imports(pool: Any, importing: Any, files: dict[str, str]) -> None:
@@ -83,23 +83,23 @@ def _add_well_known(pool: Any, name: str) -> bool:
     if module is None:
         return False
     try:
-        found = importlib.import_module(f"google.protobuf.{module[1]}_pb2").DESCRIPTOR
+        module_file = importlib.import_module(f"google.protobuf.{module[1]}_pb2").DESCRIPTOR
     except ImportError:
         return False
-    for each in found.dependencies:
-        if each.name not in _FILES:
-            _add_well_known(pool, each.name)
-    pool.AddSerializedFile(found.serialized_pb)
+    for dependency in module_file.dependencies:
+        if dependency.name not in _FILES:
+            _add_well_known(pool, dependency.name)
+    pool.AddSerializedFile(module_file.serialized_pb)
     return True
 
 
 def message_of(text: str, name: str = "") -> Descriptor:
     """Return the message of a name, full or not; the first without one. Raises WrongProto."""
-    found = messages_of(text)
-    for each in found:
-        if name in ("", each.name, each.full_name):
-            return each
-    names = ", ".join(each.full_name for each in found) or "none"
+    messages = messages_of(text)
+    for message in messages:
+        if name in ("", message.name, message.full_name):
+            return message
+    names = ", ".join(message.full_name for message in messages) or "none"
     raise WrongProto(f"the schema has no message {name}: it has {names}")
 
 

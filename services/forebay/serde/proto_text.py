@@ -32,12 +32,12 @@ def file_of(text: str, name: str) -> FileDescriptorProto:
 def _words(text: str) -> Iterator[str]:
     at = 0
     while at < len(text):
-        found = _TOKEN.match(text, at)
-        if found is None:
-            raise WrongProto(f"{text[at : at + 20]!r} can't stand in a .proto file")
-        at = found.end()
-        if found[1] is not None:
-            yield found[1]
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise WrongProto(f"{text[at : at + 20]!r} is not allowed in a .proto file")
+        at = match.end()
+        if match[1] is not None:
+            yield match[1]
 
 
 class _Parser:
@@ -47,49 +47,49 @@ class _Parser:
         self._is_proto3 = False
 
     def file(self, name: str) -> FileDescriptorProto:
-        made = FileDescriptorProto(name=name)
+        file = FileDescriptorProto(name=name)
         while self._next:
             match word := self._take():
                 case "syntax":
                     self._expect("=")
-                    made.syntax = self._take().strip("\"'")
-                    self._is_proto3 = made.syntax == "proto3"
+                    file.syntax = self._take().strip("\"'")
+                    self._is_proto3 = file.syntax == "proto3"
                     self._expect(";")
                 case "package":
-                    made.package = self._take()
+                    file.package = self._take()
                     self._expect(";")
                 case "import":
                     while self._next in ("public", "weak"):
                         self._take()
-                    made.dependency.append(self._take().strip("\"'"))
+                    file.dependency.append(self._take().strip("\"'"))
                     self._expect(";")
                 case "message":
-                    self._message(made.message_type.add())
+                    self._message(file.message_type.add())
                 case "enum":
-                    self._enum(made.enum_type.add())
+                    self._enum(file.enum_type.add())
                 case ";":
                     continue
                 case _ if word in _SKIPPED:
                     self._skip()
                 case _:
                     raise WrongProto(f"{word!r} can't begin a definition of a .proto file")
-        return made
+        return file
 
     @property
     def _next(self) -> str:
         return self._words[self._at]
 
     def _take(self) -> str:
-        found = self._words[self._at]
-        if not found:
+        word = self._words[self._at]
+        if not word:
             raise WrongProto("the .proto text ends too early: close its braces")
         self._at += 1
-        return found
+        return word
 
     def _expect(self, word: str) -> None:
-        found = self._take()
-        if found != word:
-            raise WrongProto(f"{found!r} stands where {word!r} belongs in a .proto file")
+        taken = self._take()
+        if taken != word:
+            raise WrongProto(f"{taken!r} is where {word!r} belongs in a .proto file")
 
     def _number(self) -> int:
         word = self._take()

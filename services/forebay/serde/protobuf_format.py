@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class _ProtobufCodec:
-    """Protobuf's own bytes, maps in order of their keys, so that one message has one text in this process."""
+    """Protobuf's own bytes, maps in order of their keys, so that equal messages have equal bytes in this process."""
 
     def __init__(self, message: Any) -> None:
         self._message = message

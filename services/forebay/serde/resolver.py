@@ -9,7 +9,7 @@ from forebay.serde.schema import RegisteredSchema, Schema
 
 
 class RegistryUnavailable(Unavailable):
-    """The schema registry can't be reached or is failing: the batch fails and is tried again."""
+    """The schema registry can't be reached or is failing: the commit fails and is retried."""
 
 
 class UnknownSchemaId(DecodeError):

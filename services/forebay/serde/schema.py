@@ -151,20 +151,20 @@ def _check_size(built: AvroType) -> None:
         raise InvalidSchema(f"its types are nested too deeply: {depth} levels, at most {MAX_DEPTH} are supported")
     if types > MAX_TYPES:
         raise InvalidSchema(
-            f"it stands for {types} types, counting a named one wherever it is used; at most {MAX_TYPES} are supported"
+            f"it expands to {types} types, counting a named one wherever it is used; at most {MAX_TYPES} are supported"
         )
 
 
 def _extent(avro: AvroType, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
-    """Return how many types this one stands for, and how deep they go. Each is looked at once, however often used."""
-    found = known.get(id(avro))
-    if found is None:
+    """Return how many types this one expands to, and how deep they nest. Each is visited once, however often used."""
+    extent = known.get(id(avro))
+    if extent is None:
         parts = [_extent(part, known) for part in _parts(avro)]
-        found = known[id(avro)] = (
+        extent = known[id(avro)] = (
             1 + sum(types for types, _ in parts),
             1 + max((depth for _, depth in parts), default=0),
         )
-    return found
+    return extent
 
 
 def _parts(avro: AvroType) -> Iterable[AvroType]:
@@ -186,7 +186,7 @@ def _size(parsed: dict[str, Any]) -> int:
 
 
 def _decimal(parsed: dict[str, Any]) -> DecimalType | None:
-    """Return the decimal that bytes or a fixed type stand for; None if none, or one without a precision."""
+    """Return the decimal that bytes or a fixed type represent; None: no decimal, or one without a precision."""
     kind, precision, scale = parsed["type"], parsed.get("precision"), parsed.get("scale", 0)
     if kind not in ("bytes", "fixed") or parsed.get("logicalType") != "decimal":
         return None

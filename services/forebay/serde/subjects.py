@@ -59,9 +59,9 @@ class LocalSubjects:
     def register(self, subject: str, schema: Schema, kind: str = AVRO, schema_id: int = 0) -> RegisteredSchema:
         """Return the schema with its id, the same each time."""
         del kind
-        found = schema_id or self._ids.get(schema) or max((self._first - 1, *self._schemas)) + 1
-        self._ids[schema], self._schemas[found] = found, schema
-        self._newest[subject] = RegisteredSchema(found, schema)
+        number = schema_id or self._ids.get(schema) or max((self._first - 1, *self._schemas)) + 1
+        self._ids[schema], self._schemas[number] = number, schema
+        self._newest[subject] = RegisteredSchema(number, schema)
         return self._newest[subject]
 
 

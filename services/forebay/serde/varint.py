@@ -14,7 +14,7 @@ class Malformed(DecodeError):
 
 
 def zigzag(value: int) -> int:
-    """Return the unsigned number that stands for `value` on the wire."""
+    """Return the unsigned number that encodes `value` on the wire."""
     return value + value if value >= 0 else -value - value - 1
 
 

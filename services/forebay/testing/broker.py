@@ -96,7 +96,7 @@ class MemoryReader:
         return id(part) not in self._waiting and not 0 <= part.until <= part.next
 
     def end_here(self, is_end: bool) -> None:
-        """Have inputs end where they have been read to; or have them go on."""
+        """Have inputs end where they have been read to; or have them continue."""
         for part, _ in self._parts:
             if isinstance(part, InputPartition):
                 part.until = part.next if is_end else -1
@@ -194,7 +194,7 @@ class MemorySurroundings:
         return task_input(self._job, self._application, place, lease, position)
 
     def check_topics(self, lease: Lease) -> None:
-        """They are never made again."""
+        """Do nothing: topics are never recreated here."""
 
     def purge(self, ends: Mapping[Place, int]) -> None:
         for (topic, number), end in ends.items():

@@ -32,7 +32,7 @@ def contents(stores: Sequence[Store[Any]], key_of: Callable[[str], Any]) -> Any:
 
 
 def _by_key(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, tuple[Any, ...]]:
-    found: dict[Any, tuple[Any, ...]] = {}
+    contents: dict[Any, tuple[Any, ...]] = {}
     for key, value in pairs:
-        found[key] = (*found.get(key, ()), value)
-    return found
+        contents[key] = (*contents.get(key, ()), value)
+    return contents

@@ -64,8 +64,8 @@ class _Given(NewInEachCall):
 def _contracts_of(what: What) -> Contract:
     if isinstance(what, str):
         return lambda _, record: local_codec(what, record)
-    kept = KeptRecords()
-    return lambda _, record: kept.codec(record)
+    kept_records = KeptRecords()
+    return lambda _, record: kept_records.codec(record)
 
 
 class TestDriver:
@@ -209,9 +209,9 @@ class TestDriver:
     def store(self, name: str) -> Any:
         """Return the committed contents of a store over all tasks. Raise KeyError if there is no such store."""
         for stage in self.stages:
-            found = stage.stores(name)
-            if found:
-                return contents(found, stage.keys_of(name))
+            stores = stage.stores(name)
+            if stores:
+                return contents(stores, stage.keys_of(name))
         names = sorted({store.name for stage in self.stages for store in stage.declared})
         raise KeyError(f"{self._name} has no store {name!r}: choose from {', '.join(names)}")
 
@@ -251,7 +251,7 @@ class TestDriver:
 
     def _append(self, topic: str | None, key: Any, event: Any, timestamp: int, headers: Headers | None) -> None:
         source = topic or self._first
-        stage = next((each for each in self.stages if source in each.part.inputs), None)
+        stage = next((stage for stage in self.stages if source in stage.part.inputs), None)
         if stage is None:
             raise KeyError(f"{self._name} reads no topic {source!r}: choose from {', '.join(self._job.inputs)}")
         kind = self._job.read_format_of(source).key

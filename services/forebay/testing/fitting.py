@@ -34,12 +34,12 @@ def fitted(value: Any, hint: Any, path: str) -> Any:
         return fitted_record(value, hint, path)
     if origin is tuple and arguments[1:] == (...,):
         _check(value, tuple, path)
-        return tuple([fitted(each, arguments[0], f"{path}[{index}]") for index, each in enumerate(value)])
+        return tuple([fitted(item, arguments[0], f"{path}[{index}]") for index, item in enumerate(value)])
     if origin is FrozenMap:
         _check(value, FrozenMap, path)
         for name in value:
             _check(name, str, f"{path} (a key)")
-        return FrozenMap({name: fitted(each, arguments[1], f"{path}[{name!r}]") for name, each in value.items()})
+        return FrozenMap({name: fitted(item, arguments[1], f"{path}[{name!r}]") for name, item in value.items()})
     if hint is float and type(value) is int:
         return float(value)
     if hint in (int, float, *_SCALARS) or hint is None:
@@ -69,7 +69,7 @@ def _of_union(value: Any, members: tuple[Any, ...], path: str) -> Any:
     for member in members:
         if type(value) is (typing.get_origin(member) or member):
             return fitted(value, member, path)
-    names = ", ".join(getattr(each, "__name__", str(each)) for each in members)
+    names = ", ".join(getattr(member, "__name__", str(member)) for member in members)
     raise EncodeError(f"{path}: {_shown(value)} is none of {names}")
 
 

@@ -31,7 +31,7 @@ _KEPT = 10_000
 
 @dataclass(slots=True)
 class Time:
-    """Time that passes only when it is told to.
+    """Time that passes only when a test advances it.
 
     Args:
         clock: the wall clock, in ms.
@@ -164,7 +164,9 @@ class Loop:
 
     def close(self, until: int) -> None:
         """Move closing times on to `until` (ms), as the last lease of a job that is rescaled does."""
-        ends = {topic: tuple(each.end for each in self.topics.partitions[topic]) for topic in self._lease.start}
+        ends = {
+            topic: tuple(partition.end for partition in self.topics.partitions[topic]) for topic in self._lease.start
+        }
         lease = replace(self._lease, number=self._lease.number + 1, until=ends, close_until=until)
         self._reader.end_here(True)
         self._run(lease)
@@ -174,7 +176,7 @@ class Loop:
         self.run()
 
     def restart(self) -> None:
-        """End the loop, and begin it again as a new process does: the changelogs tell what the tables held."""
+        """End the loop, and begin it again as a new process does: rebuild the tables from the changelogs."""
         self._group.mark()
         self._group.close()
         for stage in self._stages:

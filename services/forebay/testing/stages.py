@@ -26,11 +26,11 @@ from forebay.stores.table import Table
 from forebay.wiring import Contract, task_codecs
 
 _TELLING_SECONDS = 0.0005
-"""A job's idle tasks tell so once a second, to send little; here whoever is behind knows each ms that passed."""
+"""A job's idle tasks announce their time once a second, to send little; here downstream tasks see each ms."""
 
 
 class NoFigures(TaskFigures):
-    """Counts nothing: nobody asks, and each record is a commit of its own."""
+    """Counts nothing: nothing reads the statistics, and each record is a commit of its own."""
 
     def took(self, commit: TaskCommit, table: Table, engine: TaskEngine) -> None:
         return
@@ -74,7 +74,7 @@ class StageTasks:
         self.begin()
 
     def begin(self) -> list[StateTask]:
-        """Make every task anew, its table empty, as a new process does."""
+        """Recreate every task with an empty table, as a new process does."""
         application = self._engine.service
         processors = [self.part.processor(self._settings) for _ in self._numbers]
         if not self.state_tasks:
@@ -135,7 +135,7 @@ class StageTasks:
         return [store for _, store in declared_stores(self.processors[0])]
 
     def stores(self, name: str) -> list[Store[Any]]:
-        """Return each task's store of a name; none where there is no such store."""
+        """Return each task's store of a name; empty: there is no such store."""
         return [s for processor in self.processors for _, s in declared_stores(processor) if s.name == name]
 
     def keys_of(self, name: str) -> Callable[[str], Any]:

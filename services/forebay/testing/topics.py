@@ -84,7 +84,7 @@ class Topics:
     @property
     def kept(self) -> int:
         """Number of records kept in topics that are read."""
-        return sum(len(each.records) for each in chain.from_iterable(self.partitions.values()))
+        return sum(len(partition.records) for partition in chain.from_iterable(self.partitions.values()))
 
     def forget_used(self, positions: Iterable[TaskPosition]) -> None:
         """Forget what all tasks have used: a start reads from their positions."""

@@ -29,7 +29,7 @@ class Windows(abc.ABC):
     - A window that starts later does not end earlier.
     """
 
-    # Properties for type checkers, so that a field of a frozen dataclass may stand for either of them. At run time they
+    # Properties for type checkers, so that a field of a frozen dataclass may implement either of them. At run time they
     # would be taken for the default values of such fields.
     if TYPE_CHECKING:
 

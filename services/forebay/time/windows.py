@@ -99,8 +99,8 @@ class UnlimitedWindows(Windows):
 class SlidingWindows:
     """Windows [start, start + difference_ms], both inclusive: one for each set of records of a key that fits into one.
 
-    As in Kafka Streams, each record at `ts` creates the window that ends at `ts` and, if there are records in it, the
-    one that begins right after `ts`. Records before `difference_ms` share the window that starts at 0.
+    As in Kafka Streams, each record at `ts` creates the window that ends at `ts`. If the window that begins right after
+    `ts` has records, it is created too. Records before `difference_ms` share the window that starts at 0.
 
     Args:
         difference_ms: Maximum time between two records of a window, in ms or as a timedelta.

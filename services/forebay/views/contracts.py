@@ -1,4 +1,4 @@
-"""Contracts of views' records, written from their classes: nobody has to keep the two in step."""
+"""Contracts of views' records, generated from their classes so that the two always agree."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _TOTALS: Mapping[type, tuple[str, Mapping[str, str]]] = types.MappingProxyType(
 def contracts_of(job: Job, namespace: str) -> Iterator[tuple[str, str]]:
     """Yield name and text of each contract that a views job needs besides its source's: rows, stores, repartitions.
 
-    A stored row's fields have no defaults: a view that gets another column can't go on with rows that never counted it,
-    so the registry shall refuse it.
+    A stored row's fields have no defaults: a view that gets another column can't use rows that never counted it, so the
+    registry must refuse the new schema.
     """
     for stage in _stages(job):
         for node in stage.nodes:
@@ -45,8 +45,8 @@ def contracts_of(job: Job, namespace: str) -> Iterator[tuple[str, str]]:
 
 
 def _stages(job: Job) -> list[CompiledSubTopology]:
-    made = [part.processor(job.settings()) for part in job.topology]
-    return [stage for stage in made if isinstance(stage, CompiledSubTopology)]
+    processors = [part.processor(job.settings()) for part in job.topology]
+    return [stage for stage in processors if isinstance(stage, CompiledSubTopology)]
 
 
 def _contract(record: type[Any], namespace: str, doc: str, *, defaults: bool = True) -> tuple[str, str]:
@@ -57,10 +57,10 @@ def _contract(record: type[Any], namespace: str, doc: str, *, defaults: bool = T
         "namespace": namespace,
         "doc": f"{doc} Made by `forebay views`.",
     }
-    found = [_field(name, hint, named) for name, hint in typing.get_type_hints(record).items()]
+    columns = [_field(name, hint, named) for name, hint in typing.get_type_hints(record).items()]
     if not defaults:
-        found = [{key: value for key, value in field.items() if key != "default"} for field in found]
-    fields = ",\n    ".join(map(json.dumps, found))
+        columns = [{key: value for key, value in field.items() if key != "default"} for field in columns]
+    fields = ",\n    ".join(map(json.dumps, columns))
     head = json.dumps(schema, indent=2).removesuffix("\n}")
     return record.__name__, f'{head},\n  "fields": [\n    {fields}\n  ]\n}}\n'
 

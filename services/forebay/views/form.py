@@ -59,7 +59,7 @@ class Form:
         self._alias = query.source.alias
         group_by = self._group_by(query)
         groups: dict[str, Column] = {}
-        names = [self._selected(each, group_by, groups) for each in query.select]
+        names = [self._selected(column, group_by, groups) for column in query.select]
         self._check_columns(names, groups, group_by)
         return tuple(names), groups, tuple(group_by)
 
@@ -97,10 +97,10 @@ class Form:
                 self.fail(
                     f"GROUP BY {column.name}: it is {KINDS[column.type]}, but keys are texts: group by a text column"
                 )
-        found = {column.name: column for column in columns}
-        if len(found) < len(columns):
+        by_name = {column.name: column for column in columns}
+        if len(by_name) < len(columns):
             self.fail("GROUP BY names a column twice: name it once")
-        return found
+        return by_name
 
     def _selected(self, selected: Selected, group_by: Mapping[str, Column], groups: dict[str, Column]) -> str:
         """Return the name of a selected column; add it to the groups where it is one."""

@@ -68,8 +68,8 @@ class Source:
     def columns(self) -> Mapping[str, Column]:
         """The record's fields of simple types, by name; views can't use the others."""
         hints = typing.get_type_hints(self.record)
-        found = (_column(name, hints[name]) for name in fields_of(self.record))
-        return types.MappingProxyType({column.name: column for column in found if column is not None})
+        columns = (_column(name, hints[name]) for name in fields_of(self.record))
+        return types.MappingProxyType({column.name: column for column in columns if column is not None})
 
     @property
     def declared(self) -> catalog.Source:
@@ -111,9 +111,9 @@ class View:
     @property
     def aggregated(self) -> Aggregated:
         """The step that aggregates."""
-        found = self._projected.parent
-        assert isinstance(found, Aggregated)
-        return found
+        aggregate = self._projected.parent
+        assert isinstance(aggregate, Aggregated)
+        return aggregate
 
     @property
     def aggregates(self) -> Mapping[str, int]:
@@ -134,8 +134,8 @@ class View:
         """Which records count; None: all."""
         if not isinstance(self._counted, Filtered):
             return None
-        made, columns = row_of([self._counted.condition], windowed=False), columns_of(self.columns)
-        return lambda record: made(None, columns(record))[0]
+        condition, columns = row_of([self._counted.condition], windowed=False), columns_of(self.columns)
+        return lambda record: condition(None, columns(record))[0]
 
     @property
     def by_key(self) -> bool:
@@ -151,9 +151,9 @@ class View:
 
     @property
     def _projected(self) -> Projected:
-        found = self.plan.step
-        assert isinstance(found, Projected)
-        return found
+        projection = self.plan.step
+        assert isinstance(projection, Projected)
+        return projection
 
 
 def columns_of(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:

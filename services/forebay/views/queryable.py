@@ -21,13 +21,13 @@ def queryable_views(plans: Sequence[QueryPlan]) -> Queryable:
     """Return what a job of views can be asked: of their rows, and to follow them and what they read."""
 
     def program() -> Program:
-        made = Program()
+        program = Program()
         for read in {source.name: source for source in map(_source, plans)}.values():
-            made.catalog.add(replace(read, encoding=_AVRO))
+            program.catalog.add(replace(read, encoding=_AVRO))
         for plan in plans:
-            made.catalog.add(replace(plan.target, encoding=_AVRO))
-            made.queries.append(plan)
-        return made
+            program.catalog.add(replace(plan.target, encoding=_AVRO))
+            program.queries.append(plan)
+        return program
 
     return Queryable(program, {plan.target.name: _readable(plan.target) for plan in plans}, _codecs, lower=True)
 

@@ -39,9 +39,11 @@ def row_records(view: View) -> RowRecords:
     totals = [(total_name(name), total) for name, total in _totals(view)]
     row = _record(camel_case(view.name), fields)
     row.forebay_plan = view.plan
-    kept = _record(f"{camel_case(view.name)}Totals", [*fields, *totals])
+    stored_row = _record(f"{camel_case(view.name)}Totals", [*fields, *totals])
     columns = columns_of(view.select)
-    return RowRecords(row, kept, Fold(lambda: None, _adding(view, kept)), lambda _, found: row(*columns(found)))
+    return RowRecords(
+        row, stored_row, Fold(lambda: None, _adding(view, stored_row)), lambda _, found: row(*columns(found))
+    )
 
 
 def crossing_record(source: Source, name: str, columns: Iterable[str]) -> type[Any]:
@@ -58,7 +60,7 @@ def crossing_record(source: Source, name: str, columns: Iterable[str]) -> type[A
 def _adding(view: View, row: type[Any]) -> Callable[[str, Any, Any], Any]:
     """Return what makes the next stored row of a source record and the last one (None: there is none)."""
     step, at = view.aggregated, view.aggregates
-    initial = tuple(each.initial for each in step.aggregates)
+    initial = tuple(aggregate.initial for aggregate in step.aggregates)
     add, results = fold_of(step.aggregates, 0).add, results_of(step.aggregates)
     columns, groups = columns_of(view.columns), columns_of([column.name for column in view.groups.values()])
     arguments = row_of([code for codes in step.arguments for code in codes], windowed=False)
@@ -66,22 +68,22 @@ def _adding(view: View, row: type[Any]) -> Callable[[str, Any, Any], Any]:
     shown = itemgetter(*(names.index(name) if name in names else len(names) + at[name] for name in view.select))
     totals = [(at[name], total) for name, total in _totals(view)]
     first = {number: name for name, number in reversed([*at.items()])}
-    kept_of = [stored(each, first[number]).kept for number, each in enumerate(step.aggregates)]
+    kept_of = [stored(fold_input, first[number]).kept for number, fold_input in enumerate(step.aggregates)]
 
     def adding(key: str, record: Any, before: Any) -> Any:
-        kept = initial if before is None else tuple([of(before) for of in kept_of])
-        kept = add(key, arguments(None, columns(record)), kept)
-        found = shown(groups(record) + results(kept))
-        return row(*found, *[total(*kept[number]) for number, total in totals])
+        states = initial if before is None else tuple([of(before) for of in kept_of])
+        states = add(key, arguments(None, columns(record)), states)
+        values = shown(groups(record) + results(states))
+        return row(*values, *[total(*states[number]) for number, total in totals])
 
     return adding
 
 
 def _totals(view: View) -> list[tuple[str, type[Any]]]:
-    """Return the columns that a total is stored beside, and its class."""
+    """Return the columns that a total is stored with, and the total's class."""
     step = view.aggregated
-    found = ((name, stored(step.aggregates[number], name).total) for name, number in view.aggregates.items())
-    return [(name, total) for name, total in found if total is not None]
+    totals = ((name, stored(step.aggregates[number], name).total) for name, number in view.aggregates.items())
+    return [(name, total) for name, total in totals if total is not None]
 
 
 def _hint(view: View, name: str) -> Any:

@@ -37,7 +37,7 @@ def parse_view(sql: str, file: str, source: Source) -> View:
         check(statement.query.where, form)
     try:
         view = View(file, source, _plan(statement, source), select, groups, group_by)
-        view.where  # noqa: B018 (what can't be compiled is told now)
+        view.where  # noqa: B018 (reports now what can't be compiled)
     except SqlError as error:
         form.fail(error.reason)
     except (RecursionError, MemoryError, SyntaxError):  # Python's own limits of what it compiles
@@ -50,15 +50,15 @@ def _statement(sql: str, form: Form) -> CreateAs:
     try:
         words = tokens_of(sql, form.file)
         _check_words(words, sql, form)
-        found = parse(sql, form.file, lower=True)
+        statements = parse(sql, form.file, lower=True)
     except SqlError as error:
         raise ViewError(
             f"{form.file}: line {error.place.line}, column {error.place.column}: {error.reason}: "
             f"a view is one SELECT under a plain name: {FORM}"
         ) from error
-    if len(found) != 1:
-        form.fail(f"{len(found)} statements in it: a file holds one, {FORM}")
-    (statement,) = found
+    if len(statements) != 1:
+        form.fail(f"{len(statements)} statements in it: a file holds one, {FORM}")
+    (statement,) = statements
     if not isinstance(statement, CreateAs) or statement.if_not_exists:
         form.fail(f"it does not create a materialized view: {FORM}, and nothing else")
     return statement

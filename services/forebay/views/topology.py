@@ -101,14 +101,14 @@ def _groupings(source: Source, views: Iterable[View]) -> list[_Grouping]:
     of_columns: dict[tuple[str, ...], list[View]] = {}
     for view in views:
         of_columns.setdefault(view.group_by, []).append(view)
-    found: list[_Grouping] = []
+    groupings: list[_Grouping] = []
     needed: set[str] = set()
     for columns, grouped in reversed(of_columns.items()):
         needed |= set(columns).union(*(view.columns for view in grouped))
         crossing = crossing_record(source, f"{source.record.__name__}By{camel_case(*columns)}", needed)
         name = "-".join(["by", *columns]).replace("_", "-")
-        found.insert(0, _Grouping(name, columns, crossing, tuple(grouped)))
-    return found
+        groupings.insert(0, _Grouping(name, columns, crossing, tuple(grouped)))
+    return groupings
 
 
 def _usable(source: Source, views: Iterable[View]) -> Callable[[str, Any], bool]:

@@ -1,4 +1,4 @@
-"""Records of what is kept beside a stored row where the row's own value is not enough: sums, of how many values."""
+"""Records stored with a row whose own value is not enough to continue from: a sum, and the number of values."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Stored(NamedTuple):
     """How what an aggregate keeps is stored.
 
     Args:
-        total: class of a record beside the row; None: the row's own value is enough.
+        total: class of a record stored with the row; None: the row's own value is enough.
         kept: gives what the aggregate keeps of a stored row.
     """
 
