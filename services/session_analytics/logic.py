@@ -72,7 +72,7 @@ class SessionAnalyst(Processor[UserClick, SessionAnalytics]):
         begun = is_first if not joined else 1 - len(joined)
         profile = self._profile(key, event, begun)
         self._closing.watch(ctx, outcome.closes_at)
-        before = max([each.window.end for each in joined], default=event.timestamp)
+        before = max([session.window.end for session in joined], default=event.timestamp)
         since = None if is_first else max(0, event.timestamp - before)
         ctx.forward(self._active(session, session.value, profile, event, since))
 

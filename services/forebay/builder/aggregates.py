@@ -65,9 +65,9 @@ def _folding(operator: StreamAggregate[Any, Any], out: Flow) -> Flow:
     change = operator.change
 
     def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
-        found = None if key is None else change(key, value, timestamp)
-        if found is not None:
-            out(key, found, found.timestamp, ctx)
+        update = None if key is None else change(key, value, timestamp)
+        if update is not None:
+            out(key, update, update.timestamp, ctx)
 
     return flow
 
@@ -114,14 +114,14 @@ def windowed_aggregate(
 
         def give_finals(finals: Iterable[WindowResult[Any]], ctx: Context[Any]) -> None:
             # Each is processed on its own: one that fails must not be due again with every later record.
-            for each in finals:
-                bound.apart(Timer(each.timestamp, closing.timer, each.key), partial(give_final, each), ctx)
+            for final in finals:
+                bound.apart(Timer(final.timestamp, closing.timer, final.key), partial(give_final, final), ctx)
 
         def give_final(final: WindowResult[Any], ctx: Context[Any]) -> None:
             # It changes nothing if it was given as an update before.
             _give((final,), (final.value,) if emission is Emission.BOTH else (), out, ctx)
 
-        flows = tuple(_folding_in_windows(each, closing, give_finals, out) for each in operators)
+        flows = tuple(_folding_in_windows(aggregate, closing, give_finals, out) for aggregate in operators)
         return Made(flows, closing.timer, on_timer)
 
     return Node(

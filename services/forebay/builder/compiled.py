@@ -91,9 +91,9 @@ class CompiledSubTopology(Processor[Any, Any]):
         for repartition in self.component.reads:
             self._entries[repartition.name] = self._fan_out(repartition)
             self._readings[repartition.name] = Reading()
-        for node, made in self._made.items():
-            if made.on_timer is not None:
-                self._timers.append((made.timer, node))
+        for node, unit in self._made.items():
+            if unit.on_timer is not None:
+                self._timers.append((unit.timer, node))
             if node.wall_clock_ms:
                 self._punctuated.append((Punctuation(node.wall_clock_ms, self.wall_clock_interval_ms), node))
 
@@ -104,11 +104,11 @@ class CompiledSubTopology(Processor[Any, Any]):
         out = self._fan_out(node)
         self._behind[out] = tuple(self._deferrals[join] for join in self._joins[node])
         if node.make is not None:
-            made = node.make(self, out)
+            unit = node.make(self, out)
             if any(node in joins for joins in self._deferred.values()):
-                deferral = self._deferrals[node] = Deferral(made)
-                made = replace(made, flows=tuple(deferral.flow(side) for side in range(len(made.flows))))
-            self._made[node] = made
+                deferral = self._deferrals[node] = Deferral(unit)
+                unit = replace(unit, flows=tuple(deferral.flow(side) for side in range(len(unit.flows))))
+            self._made[node] = unit
         return out
 
     def _fan_out(self, node: Node) -> Flow:
@@ -154,11 +154,11 @@ class CompiledSubTopology(Processor[Any, Any]):
 
     def view(self, node: Node) -> TableView[Any]:
         """Return where the rows of a node's table are looked up."""
-        found = self._views.get(node)
-        if found is None:
+        view = self._views.get(node)
+        if view is None:
             assert node.view is not None, f"{node.name} is no table"
-            found = self._views[node] = node.view(self)
-        return found
+            view = self._views[node] = node.view(self)
+        return view
 
     def is_followed(self, node: Node) -> bool:
         """Return whether a node's elements go anywhere."""
@@ -182,7 +182,7 @@ class CompiledSubTopology(Processor[Any, Any]):
         """
         task: Any = ctx
         follows: bool = task.record_follows or (
-            task.message is not None and any(each.depth for each in self._behind[out])
+            task.message is not None and any(output.depth for output in self._behind[out])
         )
         if follows:
             self._after[action] = timer

@@ -36,14 +36,14 @@ class Component:
 def components(graph: Graph) -> tuple[Component, ...]:
     """Return the sub-topologies. Raises TopologyError where they send to each other in a circle."""
     graph.settle()
-    found = _ordered(_groups(graph).found())
-    made = [_component(graph, number, members) for number, members in enumerate(found)]
+    groups = _ordered(_groups(graph).found())
+    parts = [_component(graph, number, members) for number, members in enumerate(groups)]
     owners: dict[Node, Component] = {}
-    for each in sorted(made, key=lambda component: component.state_name):
-        for node in each.nodes:
+    for part in sorted(parts, key=lambda component: component.state_name):
+        for node in part.nodes:
             if _is_shared(node):
-                owners.setdefault(node, each)
-    return tuple(replace(each, owned=frozenset(n for n, owner in owners.items() if owner is each)) for each in made)
+                owners.setdefault(node, part)
+    return tuple(replace(part, owned=frozenset(n for n, owner in owners.items() if owner is part)) for part in parts)
 
 
 def can_meet(graph: Graph, nodes: Sequence[Node]) -> bool:
@@ -115,24 +115,24 @@ Members = tuple[list[Node], list[Node]]
 
 
 def _ordered(groups: list[Members]) -> list[Members]:
-    found, rest = _in_order(groups)
+    ordered, rest = _in_order(groups)
     if rest:
         raise _circle(rest)
-    return found
+    return ordered
 
 
 def _in_order(groups: list[Members]) -> tuple[list[Members], list[Members]]:
     """Return the groups, each behind those that send to it, and those that wait for each other in a circle."""
     sent: set[Node] = set()
-    rest, found = list(groups), []
+    rest, ordered = list(groups), []
     while rest:
         ready = next((group for group in rest if sent.issuperset(group[1])), None)
         if ready is None:
             break
         rest.remove(ready)
-        found.append(ready)
+        ordered.append(ready)
         sent.update(node for node in ready[0] if node.kind is Kind.REPARTITION)
-    return found, rest
+    return ordered, rest
 
 
 def _circle(groups: Iterable[Members]) -> TopologyError:
@@ -165,8 +165,14 @@ def _component(graph: Graph, number: int, members: Members) -> Component:
         for table in node.looked_up:
             if _is_shared(table):
                 shared |= {table, *table.parents}
-    kept = tuple(node for node in graph.nodes if node in shared or node in nodes)
-    name = "" if number == 0 else reads[0].name if reads else next(_first_of(n) for n in kept if n.kind is Kind.SOURCE)
+    kept_nodes = tuple(node for node in graph.nodes if node in shared or node in nodes)
+    name = (
+        ""
+        if number == 0
+        else reads[0].name
+        if reads
+        else next(_first_of(n) for n in kept_nodes if n.kind is Kind.SOURCE)
+    )
     sources = [node for node in nodes if node.kind is Kind.SOURCE]
     anchors = [node.name for node in reads] or [name for node in sources for name in _names_of(node)]
-    return Component(name, kept, tuple(reads), min(anchors, default=name))
+    return Component(name, kept_nodes, tuple(reads), min(anchors, default=name))

@@ -148,15 +148,15 @@ def deferred(
     """Return the joins that have to wait, in the order of the graph, by the nodes at which ways to both sides part."""
     before: dict[Node, frozenset[Node]] = {}
     for node in nodes:
-        before[node] = frozenset((node,)).union(*(before.get(each, (each,)) for each in node.parents))
-    found: dict[Node, tuple[Node, ...]] = {}
+        before[node] = frozenset((node,)).union(*(before.get(parent, (parent,)) for parent in node.parents))
+    deferred_nodes: dict[Node, tuple[Node, ...]] = {}
     for node in nodes:
         if node.waits_for_sides:
             one, other = (before.get(side, frozenset((side,))) for side in (*node.parents, *node.looked_up))
             for parting in one & other:
                 if parting.changes_rows_again or _parts(children.get(parting, ()), node, one, other):
-                    found[parting] = (*found.get(parting, ()), node)
-    return found
+                    deferred_nodes[parting] = (*deferred_nodes.get(parting, ()), node)
+    return deferred_nodes
 
 
 def joins_behind(

@@ -49,18 +49,18 @@ def graph_of(picture: Picture) -> dict[str, Any]:
 
 def upstream(graph: dict[str, Any], topics: Iterable[str]) -> dict[str, Any]:
     """Return the part of a graph that these topics get their records from, with its stores."""
-    kept: set[str] = set()
+    reached: set[str] = set()
     further = {f"topic {topic}" for topic in topics}
     while further:
-        kept |= further
-        further = {arrow["tail"] for arrow in graph["arrows"] if arrow["head"] in further} - kept
-    steps = {node["id"] for node in graph["nodes"] if node["kind"] == "step"} & kept
+        reached |= further
+        further = {arrow["tail"] for arrow in graph["arrows"] if arrow["head"] in further} - reached
+    steps = {node["id"] for node in graph["nodes"] if node["kind"] == "step"} & reached
     stores = {node["id"] for node in graph["nodes"] if node["kind"] == "store"}
-    kept |= {arrow["head"] for arrow in graph["arrows"] if arrow["tail"] in steps and arrow["head"] in stores}
+    reached |= {arrow["head"] for arrow in graph["arrows"] if arrow["tail"] in steps and arrow["head"] in stores}
     return {
         **graph,
-        "nodes": [node for node in graph["nodes"] if node["id"] in kept],
-        "arrows": [arrow for arrow in graph["arrows"] if {arrow["tail"], arrow["head"]} <= kept],
+        "nodes": [node for node in graph["nodes"] if node["id"] in reached],
+        "arrows": [arrow for arrow in graph["arrows"] if {arrow["tail"], arrow["head"]} <= reached],
     }
 
 

@@ -193,10 +193,10 @@ class Graph:
 
     def copy(self) -> Graph:
         """Return a graph of the same nodes, to try something out."""
-        made = Graph()
-        made.nodes, made.copies = [*self.nodes], {**self.copies}
-        made._stores, made._repartitions, made._topics = {**self._stores}, {**self._repartitions}, {**self._topics}
-        return made
+        graph = Graph()
+        graph.nodes, graph.copies = [*self.nodes], {**self.copies}
+        graph._stores, graph._repartitions, graph._topics = {**self._stores}, {**self._repartitions}, {**self._topics}
+        return graph
 
     def unused_name(self, name: str, longest: int) -> str:
         """Return `name`, or one like it, that no store or repartition has; a longer one than `longest` is cut."""
@@ -243,9 +243,9 @@ class Graph:
             # Of another name, so that nothing that is partitioned otherwise is joined with it.
             key = replace(key, name=f"{key} ({spread.words})")
         numbers = None if spread is None else spread.numbers
-        kept = Node(Kind.REPARTITION, name, key, parent.value, (parent,), is_nullable=True, partitioner=numbers)
-        self._repartitions[name] = kept
-        return self.add(kept)
+        new_node = Node(Kind.REPARTITION, name, key, parent.value, (parent,), is_nullable=True, partitioner=numbers)
+        self._repartitions[name] = new_node
+        return self.add(new_node)
 
     def match(self, found: Mapping[str, Sequence[str]]) -> None:
         """Have sources read the topics that match their patterns."""
@@ -284,18 +284,18 @@ class Graph:
 
 def _check_kept(node: Node, store: Store[Any]) -> None:
     """Refuse a cache or a missing changelog where there can't be one."""
-    kept = store.kept
-    if node.is_global and not kept.logging:
+    options = store.kept
+    if node.is_global and not options.logging:
         raise TopologyError(
             f"store {store.name}: a global table continues at its position and must restore its rows: logging=True"
         )
-    if kept.caching is None:
+    if options.caching is None:
         return
     if not node.gives_rows or isinstance(store, (JoinBuffer, SuppressBuffer)):
         raise TopologyError(
             f"store {store.name}: it holds no rows that are sent, so that there is nothing to cache: leave caching= out"
         )
-    if kept.caching and isinstance(store, VersionedKeyValueStore):
+    if options.caching and isinstance(store, VersionedKeyValueStore):
         raise TopologyError(
             f"store {store.name}: a versioned table is not cached, each of its versions counts: leave caching= out, or "
             "read it without history_retention_ms"

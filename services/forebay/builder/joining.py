@@ -128,10 +128,10 @@ class Joining(Generic[K, V]):
         """Join as `left_join` does, and emit the unmatched records of the other stream as well."""
         if not isinstance(other, Joining):
             raise TopologyError(f"outer_join is of two streams, {type(other).__name__} is none: write left_join")
-        made: Stream[K, O] = self._with_stream(
+        stream: Stream[K, O] = self._with_stream(
             other, joiner, into, Join.OUTER, windows=windows, store=store, alone=alone
         )
-        return made
+        return stream
 
     def _join(self, other: Any, joiner: Any, into: Any, kind: Join, **how: Any) -> Any:
         from forebay.builder.table import GlobalTable, Table  # noqa: PLC0415 (streams and tables make each other)
@@ -184,8 +184,8 @@ class Joining(Generic[K, V]):
         self, table: GlobalTable[Any, Any], joiner: Any, into: Any, kind: Join, *, key_of: Callable[..., Any]
     ) -> Any:
         wanted = to_rows(table.node.key, on_keys(self.node.key, key_of))
-        made = joins.with_global(self.node, table.node, wanted, joiner, format_or_refuse(into), kind)
-        return self._made(made, self.is_rekeyed)
+        node = joins.with_global(self.node, table.node, wanted, joiner, format_or_refuse(into), kind)
+        return self._made(node, self.is_rekeyed)
 
     def _made(self, node: Node, is_rekeyed: bool = False) -> Any:
         from forebay.builder.stream import Stream  # noqa: PLC0415 (streams and tables make each other)

@@ -70,8 +70,8 @@ def with_table(
 
         def give_each(records: Iterable[Buffered[Any]], ctx: Context[Any]) -> None:
             # Each is joined on its own: one that fails must not wait on, to fail every later record.
-            for each in records:
-                bound.apart(Timer(each.time, held.timer, each.key), partial(give_one, each), ctx)
+            for record_row in records:
+                bound.apart(Timer(record_row.time, held.timer, record_row.key), partial(give_one, record_row), ctx)
 
         def give_one(record: Buffered[Any], ctx: Context[Any]) -> None:
             give(join.join(record), out, ctx)
@@ -116,9 +116,9 @@ def _of_versions(versions: VersionedKeyValueStore[Any], joiner: Joiner, kind: Jo
     def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
         if value is None:
             return
-        found = None if key is None else look_up(key, timestamp)
-        if found is not None:
-            out(key, joiner(value, found.value), timestamp, ctx)
+        version = None if key is None else look_up(key, timestamp)
+        if version is not None:
+            out(key, joiner(value, version.value), timestamp, ctx)
             return
         late_by = versions.stream_time - versions.history_retention_ms - timestamp
         if late_by > 0 and key is not None:
@@ -135,9 +135,9 @@ def _at_once(rows: Table[Any], joiner: Joiner, kind: Join, out: Flow) -> Flow:
     def flow(key: Any, value: Any, timestamp: int, ctx: Context[Any]) -> None:
         if value is None:
             return
-        found = None if key is None else look_up(key, timestamp)
-        if found is not None or not is_inner:
-            out(key, joiner(value, found), timestamp, ctx)
+        row = None if key is None else look_up(key, timestamp)
+        if row is not None or not is_inner:
+            out(key, joiner(value, row), timestamp, ctx)
 
     return flow
 
@@ -154,9 +154,9 @@ def with_global(
             if value is None:
                 return
             wanted = key_of(key, value)
-            found = None if wanted is None else rows.get(wanted)
-            if found is not None or not is_inner:
-                out(key, joiner(value, None if found is None else found.value), timestamp, ctx)
+            row = None if wanted is None else rows.get(wanted)
+            if row is not None or not is_inner:
+                out(key, joiner(value, None if row is None else row.value), timestamp, ctx)
 
         return Made((flow,))
 
@@ -212,8 +212,8 @@ def with_stream(
 
         def release(ctx: Context[Any]) -> None:
             # Each is joined on its own: one that fails must not be due again with every later record.
-            for each in join.take_unmatched(ctx.closing_time):
-                bound.apart(Timer(each.time, closing.timer, each.key), partial(give_one, each), ctx)
+            for row in join.take_unmatched(ctx.closing_time):
+                bound.apart(Timer(row.time, closing.timer, row.key), partial(give_one, row), ctx)
 
         def give_one(unmatched: Unmatched[Any, Any], ctx: Context[Any]) -> None:
             give((join.join_alone(unmatched),), out, ctx)
@@ -234,7 +234,7 @@ def with_stream(
 
         return Made((on_left, on_right), closing.timer, on_timer)
 
-    waiting = tuple(each for each in (left_waiting, right_waiting) if each is not None)
+    waiting = tuple(side for side in (left_waiting, right_waiting) if side is not None)
     return Node(
         Kind.STEP,
         f"join streams as {store} ({kind.value})",

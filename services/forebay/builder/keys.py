@@ -122,11 +122,11 @@ def _with_window(name: str, inner: Format[K], codec: Callable[[Codec[K]], Codec[
         key, window = split_row(text)
         return Windowed(of_row(key), window)
 
-    made: Format[Any] = Format(
+    format_: Format[Any] = Format(
         name,
         Windowed,
         lambda contracts: codec(inner.codec(contracts)),
         lambda key: row_of(row(key.key), key.window),
         of_text,
     )
-    return replace(made, owner=lambda text: owner(split_row(text)[0]))
+    return replace(format_, owner=lambda text: owner(split_row(text)[0]))

@@ -41,10 +41,10 @@ def _by_key(parent: Node, partitions: int) -> Partitioner:
 
 def _among(partitioner: Partitioner, partitions: int, by_key: Partitioner) -> Partitioner:
     def number(key: Any, value: Any) -> int | None:
-        found = partitioner(key, value)
-        if found is None:
+        number = partitioner(key, value)
+        if number is None:
             return by_key(key, value)
         # What is no number from 0 is refused by who asked for it.
-        return found % partitions if found.__class__ is int and found > 0 else found
+        return number % partitions if number.__class__ is int and number > 0 else number
 
     return number

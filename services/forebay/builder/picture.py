@@ -176,9 +176,9 @@ def _idents(nodes: tuple[Node, ...], idents: dict[Node, tuple[str, ...]]) -> tup
 def _store(store: Store[Any], prefix: str) -> StoreFacts:
     bounds = [text.format(getattr(store, name)) for name, text in _BOUNDS.items() if hasattr(store, name)]
     kind = _KINDS.get(type(store).__name__, type(store).__name__)
-    kept = store.kept
-    places = [] if kept.persistent is None else ["persistent" if kept.persistent else "in memory"]
-    caches = [] if kept.caching is None else ["cached" if kept.caching else "not cached"]
+    options = store.kept
+    places = [] if options.persistent is None else ["persistent" if options.persistent else "in memory"]
+    caches = [] if options.caching is None else ["cached" if options.caching else "not cached"]
     what = ", ".join([kind, *bounds, *places, *caches])
-    changelog = f"{prefix}-{store.name}-changelog" if kept.logging else ""
+    changelog = f"{prefix}-{store.name}-changelog" if options.logging else ""
     return StoreFacts(store.name, store.value.__name__, what, changelog)

@@ -51,9 +51,9 @@ def processed(
     """Return the node that runs a processor; its stores are the topology's. Raises TopologyError."""
     if key.name != parent.key.name and keeps_key:
         raise TopologyError(f"process {name}: process_values() keeps the key's format")
-    made: AnyProcessor = _tried(make_processor, Processor, f"process {name}")
-    own, owners = _stores(graph, parent, f"process {name}", made, shared)
-    has_removed = type(made).removed is not Processor.removed
+    instance: AnyProcessor = _tried(make_processor, Processor, f"process {name}")
+    own, owners = _stores(graph, parent, f"process {name}", instance, shared)
+    has_removed = type(instance).removed is not Processor.removed
 
     def make(bound: Bound, out: Flow) -> Made:
         processor = _bound(bound, make_processor(), parent.key)
@@ -90,7 +90,7 @@ def processed(
         owners,
         stores=own,
         make=make,
-        wall_clock_ms=ms_of(made.wall_clock_interval_ms),
+        wall_clock_ms=ms_of(instance.wall_clock_interval_ms),
     )
 
 
@@ -117,8 +117,8 @@ def transformed(
 ) -> Node:
     """Return the node that keeps the rows which a transformer makes of a table's. Raises TopologyError."""
     declared: TimestampedKeyValueStore[Any] = TimestampedKeyValueStore(store, into)
-    made: ValueTransformer[Any, Any, Any] = _tried(make_transformer, ValueTransformer, f"transform {store}")
-    own, owners = _stores(graph, parent, f"transform {store}", made, shared)
+    instance: ValueTransformer[Any, Any, Any] = _tried(make_transformer, ValueTransformer, f"transform {store}")
+    own, owners = _stores(graph, parent, f"transform {store}", instance, shared)
 
     def make(bound: Bound, out: Flow) -> Made:
         transformer, rows = _bound(bound, make_transformer(), parent.key), bound.store(declared)
@@ -190,11 +190,11 @@ def _stores(
                 f"{what}: the store {name} can't be shared: {missing}; name in stores= what the {type(made).__name__} "
                 "declares and another node made before"
             )
-        (kept,) = (store for store in owner.stores if store.name == name)
+        (existing,) = (store for store in owner.stores if store.name == name)
         wanted = declared[name]
-        if (described(kept), kept.format) != (described(wanted), wanted.format):
+        if (described(existing), existing.format) != (described(wanted), wanted.format):
             raise TopologyError(
-                f"{what}: {owner.where} has the store {name} as {described(kept)} of {kept.format}, the "
+                f"{what}: {owner.where} has the store {name} as {described(existing)} of {existing.format}, the "
                 f"{type(made).__name__} as {described(wanted)} of {wanted.format}: declare it alike"
             )
         if not owner.is_global and (owner.parents or (owner,))[0].key.name != parent.key.name:

@@ -19,7 +19,7 @@ def _lines(picture: Picture) -> Iterator[str]:
         yield from (f"    reads {topic} ({record})" for topic, record in stage.reads)
         labels = {step.ident: f"[{number}]" for number, step in enumerate(stage.steps, 1)}
         for step in stage.steps:
-            origin = ", ".join(labels.get(each, each) for each in step.after)
+            origin = ", ".join(labels.get(predecessor, predecessor) for predecessor in step.after)
             stores = f"; keeps {', '.join(step.stores)}" if step.stores else ""
             yield f"    {labels[step.ident]} {step.label} <- {origin}{stores}"
         for store in stage.stores:
@@ -41,7 +41,7 @@ def as_mermaid(picture: Picture) -> str:
 
 def _chart(picture: Picture) -> Iterator[str]:
     names = _Names()
-    for topic, record in dict(each for stage in picture.stages for each in stage.reads).items():
+    for topic, record in dict(read for stage in picture.stages for read in stage.reads).items():
         yield f"{names.of(topic)}([{_quoted(topic, record)}])"
     for number, stage in enumerate(picture.stages):
         yield f"subgraph stage{number} [{_quoted(f'sub-topology {stage.name or 0}')}]"

@@ -62,8 +62,10 @@ def table(source: Node, store: str, history_retention_ms: Duration | None, *, is
 
         return Made((flow,))
 
-    made = _node(f"table {store}", source, source.value, make, stores=(declared,), view=lambda b: _view(b, declared))
-    node = replace(made, is_table=True)
+    source_node = _node(
+        f"table {store}", source, source.value, make, stores=(declared,), view=lambda b: _view(b, declared)
+    )
+    node = replace(source_node, is_table=True)
     return node
 
 
@@ -94,8 +96,8 @@ def global_table(source: Node, store: str) -> Node:
         own = bound.store(declared)
         return Made((lambda key, value, _timestamp, _ctx: own.put(key, value),))
 
-    made = _node(f"global table {store}", source, source.value, make, stores=(declared,))
-    return replace(made, view=lambda bound: Timeless(bound.store(declared)), is_global=True)
+    source_node = _node(f"global table {store}", source, source.value, make, stores=(declared,))
+    return replace(source_node, view=lambda bound: Timeless(bound.store(declared)), is_global=True)
 
 
 def filtered(parent: Node, name: str, keeps: Callable[[str, Any], bool]) -> Node:
@@ -110,8 +112,8 @@ def filtered(parent: Node, name: str, keeps: Callable[[str, Any], bool]) -> Node
 
         return Made((flow,))
 
-    made = _node(name, parent, parent.value, make, view=lambda bound: Filtered(bound.view(parent), keeps))
-    return replace(made, history=History.PASSES)
+    new_node = _node(name, parent, parent.value, make, view=lambda bound: Filtered(bound.view(parent), keeps))
+    return replace(new_node, history=History.PASSES)
 
 
 def mapped(parent: Node, into: Format[Any], mapper: Callable[[str, Any], Any]) -> Node:
@@ -127,8 +129,8 @@ def mapped(parent: Node, into: Format[Any], mapper: Callable[[str, Any], Any]) -
 
         return Made((flow,))
 
-    made = _node(f"map to {into}", parent, into, make, view=lambda bound: Mapped(bound.view(parent), mapper))
-    node = replace(made, history=History.PASSES)
+    new_node = _node(f"map to {into}", parent, into, make, view=lambda bound: Mapped(bound.view(parent), mapper))
+    node = replace(new_node, history=History.PASSES)
     return node
 
 
@@ -139,20 +141,20 @@ def joined(left: Node, right: Node, joiner: Callable[[Any, Any], Any], into: For
         join = TableTableJoin(bound.view(left), bound.view(right), kind, joiner)
 
         def on_left(key: Any, change: Any, timestamp: int, ctx: Context[Any]) -> None:
-            found = join.on_left(change)
-            if found is not None:
-                out(key, found, found.timestamp, ctx)
+            update = join.on_left(change)
+            if update is not None:
+                out(key, update, update.timestamp, ctx)
 
         def on_right(key: Any, change: Any, timestamp: int, ctx: Context[Any]) -> None:
-            found = join.on_right(change)
-            if found is not None:
-                out(key, found, found.timestamp, ctx)
+            update = join.on_right(change)
+            if update is not None:
+                out(key, update, update.timestamp, ctx)
 
         def on_both(elements: Sequence[Element]) -> None:
             for key, (sides, ctx) in _by_key(elements).items():
-                found = join.on_both(*sides)
-                if found is not None:
-                    out(key, found, found.timestamp, ctx)
+                update = join.on_both(*sides)
+                if update is not None:
+                    out(key, update, update.timestamp, ctx)
 
         return Made((on_left, on_right), join_all=on_both)
 
@@ -171,13 +173,13 @@ def joined(left: Node, right: Node, joiner: Callable[[Any, Any], Any], into: For
 
 def _by_key(elements: Sequence[Element]) -> dict[Any, tuple[list[Change[Any] | None], Context[Any]]]:
     """Return each key's change of the left and of the right side, from the first old value to the last new one."""
-    found: dict[Any, tuple[list[Change[Any] | None], Context[Any]]] = {}
+    changes_by_key: dict[Any, tuple[list[Change[Any] | None], Context[Any]]] = {}
     for side, key, change, _, ctx in elements:
-        sides: list[Change[Any] | None] = found[key][0] if key in found else [None, None]
+        sides: list[Change[Any] | None] = changes_by_key[key][0] if key in changes_by_key else [None, None]
         before = sides[side]
         sides[side] = change if before is None else change._replace(old=before.old)
-        found[key] = sides, ctx
-    return found
+        changes_by_key[key] = sides, ctx
+    return changes_by_key
 
 
 def kept(parent: Node, store: str) -> Node:
@@ -188,10 +190,15 @@ def kept(parent: Node, store: str) -> Node:
         own = bound.store(declared)
 
         def flow(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
-            found = own.get(key)
+            previous = own.get(key)
             own.put(key, change.new, timestamp)
-            if found is not None or change.new is not None:
-                out(key, Change(key, change.new, None if found is None else found.value, timestamp), timestamp, ctx)
+            if previous is not None or change.new is not None:
+                out(
+                    key,
+                    Change(key, change.new, None if previous is None else previous.value, timestamp),
+                    timestamp,
+                    ctx,
+                )
 
         return Made((flow,))
 
@@ -210,14 +217,16 @@ def kept_versions(parent: Node, store: str, history_retention_ms: Duration) -> N
         update = rows.update_any if bound.sends_history(node) else rows.update
 
         def flow(key: Any, change: Change[Any], timestamp: int, ctx: Context[Any]) -> None:
-            found = update(key, change.new, timestamp)
-            if found is not None and (found.old is not None or found.new is not None or not found.is_latest):
-                out(key, found, timestamp, ctx)
+            versioned = update(key, change.new, timestamp)
+            if versioned is not None and (
+                versioned.old is not None or versioned.new is not None or not versioned.is_latest
+            ):
+                out(key, versioned, timestamp, ctx)
 
         return Made((flow,))
 
-    made = _node(f"keep {store}", parent, parent.value, make, stores=(declared,), view=lambda b: _view(b, declared))
-    node = replace(made, asks_old=False, history=History.KEEPS)
+    new_node = _node(f"keep {store}", parent, parent.value, make, stores=(declared,), view=lambda b: _view(b, declared))
+    node = replace(new_node, asks_old=False, history=History.KEEPS)
     return node
 
 

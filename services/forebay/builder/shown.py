@@ -24,8 +24,8 @@ def picture_without_service(topology: Any) -> Picture:
     """Return the picture of a topology that is given as it is."""
     from forebay.builder.topology import job  # noqa: PLC0415 (a topology is one that is shown)
 
-    made = job(NoSettings, lambda _: topology, may_end=True)
-    return picture_of(Service(NAME, "not run yet", (), (), {}, ""), made)
+    new_job = job(NoSettings, lambda _: topology, may_end=True)
+    return picture_of(Service(NAME, "not run yet", (), (), {}, ""), new_job)
 
 
 class Shown:

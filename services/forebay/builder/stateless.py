@@ -63,8 +63,8 @@ def flat_mapped(parent: Node, into: Format[Any], mapper: Callable[[Any, Any], It
             if value is None:
                 out(key, None, timestamp, ctx)
                 return
-            for each in mapper(key, value):
-                out(key, each, timestamp, ctx)
+            for item in mapper(key, value):
+                out(key, item, timestamp, ctx)
 
         return Made((flow,))
 
@@ -77,8 +77,8 @@ def rekeyed(parent: Node, name: str, key: Format[Any], value: Format[Any], pairs
     def make(bound: Bound, out: Flow) -> Made:
         def flow(old: Any, found: Any, timestamp: int, ctx: Context[Any]) -> None:
             if found is not None:
-                for text, made in pairs(old, found):
-                    out(text, made, timestamp, ctx)
+                for text, item in pairs(old, found):
+                    out(text, item, timestamp, ctx)
 
         return Made((flow,))
 
@@ -172,10 +172,10 @@ def sink(
     names, choose = tuple(topics), on_keys(parent.key, topic)
 
     def chosen(key: Any, value: Any) -> str:
-        found: str = choose(key, value)
-        if found not in names:
-            raise ValueError(f"the topic {found!r} was chosen, which is none of {', '.join(names)}: name it in topics=")
-        return found
+        topic: str = choose(key, value)
+        if topic not in names:
+            raise ValueError(f"the topic {topic!r} was chosen, which is none of {', '.join(names)}: name it in topics=")
+        return topic
 
     label = " or ".join(names)
     node = Node(

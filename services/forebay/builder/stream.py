@@ -58,8 +58,8 @@ class Stream(Joining[K, V]):
             into: Type or format of the new values.
         """
         kind = _format(into)
-        made = stateless.mapped_values(self.node, kind, on_keys(self.node.key, mapper))
-        return Stream(self.graph, self.graph.add(made), self.is_rekeyed)
+        new_node = stateless.mapped_values(self.node, kind, on_keys(self.node.key, mapper))
+        return Stream(self.graph, self.graph.add(new_node), self.is_rekeyed)
 
     def flat_map_values(self, mapper: Callable[[K, V], Iterable[O]], into: Spec[O]) -> Stream[K, O]:
         """Replace each record by any number of records with the same key.
@@ -68,8 +68,8 @@ class Stream(Joining[K, V]):
             mapper: Function of key and value that returns the new values.
             into: Type or format of the new values.
         """
-        made = stateless.flat_mapped(self.node, _format(into), on_keys(self.node.key, mapper))
-        return Stream(self.graph, self.graph.add(made), self.is_rekeyed)
+        new_node = stateless.flat_mapped(self.node, _format(into), on_keys(self.node.key, mapper))
+        return Stream(self.graph, self.graph.add(new_node), self.is_rekeyed)
 
     def select_key(self, key_of: Callable[[K, V], G | None], key: Spec[G]) -> Stream[G, V]:
         """Replace each record's key.
@@ -80,8 +80,8 @@ class Stream(Joining[K, V]):
         """
         kind = _format(key)
         chosen = to_rows(kind, on_keys(self.node.key, key_of))
-        made = stateless.rekeyed(self.node, "select key", kind, self.node.value, lambda k, v: [(chosen(k, v), v)])
-        return Stream(self.graph, self.graph.add(made), True)
+        new_node = stateless.rekeyed(self.node, "select key", kind, self.node.value, lambda k, v: [(chosen(k, v), v)])
+        return Stream(self.graph, self.graph.add(new_node), True)
 
     def map(self, mapper: Callable[[K, V], tuple[G, O]], into: Spec[O], key: Spec[G]) -> Stream[G, O]:
         """Replace the key and value of each record.
@@ -95,8 +95,8 @@ class Stream(Joining[K, V]):
         row = to_rows(kind, lambda found: found)
 
         def pairs(text: Any, value: Any) -> Iterable[tuple[Any, Any]]:
-            found, made = of_pair(text, value)
-            return [(row(found), made)]
+            new_key, new_value = of_pair(text, value)
+            return [(row(new_key), new_value)]
 
         return self._rekeyed("map", kind, _format(into), pairs)
 
@@ -112,7 +112,7 @@ class Stream(Joining[K, V]):
         row = to_rows(kind, lambda found: found)
 
         def pairs(text: Any, value: Any) -> Iterable[tuple[Any, Any]]:
-            return [(row(found), made) for found, made in of_pairs(text, value)]
+            return [(row(new_key), new_value) for new_key, new_value in of_pairs(text, value)]
 
         return self._rekeyed("flat map", kind, _format(into), pairs)
 
@@ -137,10 +137,10 @@ class Stream(Joining[K, V]):
         """
         for other in others:
             _check_same(self.node, other.node, "merge()")
-        names = (topic_part(f"{each.node.name}-merged") for each in (self, *others))
-        sides = [Side(each.node, name) for each, name in zip((self, *others), names, strict=True)]
-        made = stateless.merged(bring_together(self.graph, sides))
-        return Stream(self.graph, self.graph.add(made), any(each.is_rekeyed for each in (self, *others)))
+        names = (topic_part(f"{stream.node.name}-merged") for stream in (self, *others))
+        sides = [Side(stream.node, name) for stream, name in zip((self, *others), names, strict=True)]
+        new_node = stateless.merged(bring_together(self.graph, sides))
+        return Stream(self.graph, self.graph.add(new_node), any(stream.is_rekeyed for stream in (self, *others)))
 
     def split(self) -> Split[K, V]:
         """Split the stream into branches. Each record goes to the first branch whose predicate is true."""
@@ -180,14 +180,14 @@ class Stream(Joining[K, V]):
         parent = self.keyed(name)
         kind = parent.key if key is None else _format(key)
         if not isinstance(into, Mapping):
-            made = processors.processed(
+            new_node = processors.processed(
                 self.graph, parent, name, make, kind, _format(into), keeps_key=False, shared=stores
             )
-            return Stream(self.graph, self.graph.add(made), True)
-        made = processors.processed(
+            return Stream(self.graph, self.graph.add(new_node), True)
+        new_node = processors.processed(
             self.graph, parent, name, make, kind, parent.value, keeps_key=False, children=tuple(into), shared=stores
         )
-        node = self.graph.add(made)
+        node = self.graph.add(new_node)
         return {
             child: Stream(self.graph, self.graph.add(processors.child(node, child, _format(spec))), True)
             for child, spec in into.items()
@@ -198,8 +198,8 @@ class Stream(Joining[K, V]):
     ) -> Stream[K, O]:
         """Run a processor as `process` does, and forward its results under the key of the input record."""
         parent, kind = self.keyed(name), _format(into)
-        made = processors.processed(self.graph, parent, name, make, parent.key, kind, keeps_key=True, shared=stores)
-        return Stream(self.graph, self.graph.add(made))
+        new_node = processors.processed(self.graph, parent, name, make, parent.key, kind, keeps_key=True, shared=stores)
+        return Stream(self.graph, self.graph.add(new_node))
 
     def deduplicate(self, id_of: Callable[[K, V], str | None], *, store: str, ttl_ms: Duration) -> Stream[K, V]:
         """Drop a record if one with the same key and id arrived within `ttl_ms` before it.
@@ -210,8 +210,8 @@ class Stream(Joining[K, V]):
             ttl_ms: How long an id is remembered, in ms or as a timedelta of event time.
         """
         parent = self.keyed(store)
-        made = stateless.deduplicated(parent, on_keys(parent.key, id_of), store, ttl_ms)
-        return Stream(self.graph, self.graph.add(made))
+        new_node = stateless.deduplicated(parent, on_keys(parent.key, id_of), store, ttl_ms)
+        return Stream(self.graph, self.graph.add(new_node))
 
     def repartition(
         self, name: str, *, partitions: int = 0, partitioner: Callable[[K, V], int | None] | None = None
@@ -304,12 +304,12 @@ class Split(Generic[K, V]):
 
     def _made(self, branches: Sequence[tuple[str, Callable[..., bool] | None]]) -> dict[str, Stream[K, V]]:
         stream = self._stream
-        found: dict[str, Stream[K, V]] = {}
+        streams: dict[str, Stream[K, V]] = {}
         for number, (name, _) in enumerate(branches):
             before = [takes for _, takes in branches[:number] if takes is not None]
             node = stateless.branch(stream.node, name, before, branches[number][1])
-            found[name] = Stream(stream.graph, stream.graph.add(node), stream.is_rekeyed)
-        return found
+            streams[name] = Stream(stream.graph, stream.graph.add(node), stream.is_rekeyed)
+        return streams
 
 
 def _check_same(one: Node, other: Node, what: str) -> None:

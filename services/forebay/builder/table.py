@@ -152,8 +152,8 @@ class Table(Generic[K, V]):
         chosen = to_rows(kind, on_keys(self.node.key, key_of))
 
         def group(text: str, value: Any) -> tuple[str, Any] | None:
-            found = chosen(text, value)
-            return None if found is None else (found, value)
+            group_key = chosen(text, value)
+            return None if group_key is None else (group_key, value)
 
         node = rows.regrouped(self._with_old("group_by"), self.name, group, kind, self.node.value)
         return GroupedTable(self.graph, self.graph.add(node), self.node)
@@ -230,7 +230,7 @@ class Table(Generic[K, V]):
     ) -> Table[K, O]:
         if isinstance(store, Materialized) and not store.logging:
             raise TopologyError(f"store {store}: a join by foreign key needs its subscriptions back: logging=True")
-        graph, made, right = self.graph, format_or_refuse(into), other._with_old("join_by_foreign_key")
+        graph, format_, right = self.graph, format_or_refuse(into), other._with_old("join_by_foreign_key")
         key_of = to_rows(right.key, on_keys(self.node.key, foreign_key))
         left = self._with_old("join_by_foreign_key")
 
@@ -243,9 +243,9 @@ class Table(Generic[K, V]):
             return subscribed_to(trial, trial.add(rows.table(along, beside(store, "right"), None)))
 
         subscribed, right = first_that_runs(graph, [lambda trial: subscribed_to(trial, right), to_copy])
-        answering = graph.add(foreign.answering(subscribed, right, joiner, made, kind, store, left.key))
+        answering = graph.add(foreign.answering(subscribed, right, joiner, format_, kind, store, left.key))
         answers = graph.repartition(answering, f"{store}-answers")
-        return self._next(foreign.answered(answers, made, store, tombstones))
+        return self._next(foreign.answered(answers, format_, store, tombstones))
 
     def _next(self, node: Node) -> Table[Any, Any]:
         return Table(self.graph, self.graph.add(node))

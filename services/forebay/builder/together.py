@@ -76,18 +76,18 @@ def table_along(graph: Graph, table: Node, name: str, *, is_own: bool = False) -
     Args:
         is_own: whether to make another copy if there is one; if not, all share one.
     """
-    found = None if is_own else graph.copies.get(table)
-    if found is None:
+    node = None if is_own else graph.copies.get(table)
+    if node is None:
         versions = versions_of(table)
         stream = rows.to_stream(table)
         if versions is not None:
             stream = replace(stream, history=History.KEEPS)
         # The copy's store has the name of the repartition.
         sent = graph.repartition(graph.add(stream), graph.unused_name(name, LONGEST_STORE))
-        kept = rows.table(sent, sent.name, None if versions is None else versions.history_retention_ms)
-        found = graph.add(kept)
-        graph.copies.setdefault(table, found)
-    return found
+        repartitioned_table = rows.table(sent, sent.name, None if versions is None else versions.history_retention_ms)
+        node = graph.add(repartitioned_table)
+        graph.copies.setdefault(table, node)
+    return node
 
 
 def topic_part(name: str) -> str:

@@ -188,8 +188,8 @@ class Topology(Shown):
         if any(node.pattern == pattern for node in self.graph.nodes):
             raise TopologyError(f"the pattern {pattern!r} is read already: keep what stream() gave there and use that")
         # Its topics are looked up later: the first one only stands for them in messages.
-        made = self._source((topic_part(pattern),), *how, is_nullable=is_nullable)
-        return replace(made, topics=(), pattern=pattern)
+        source = self._source((topic_part(pattern),), *how, is_nullable=is_nullable)
+        return replace(source, topics=(), pattern=pattern)
 
     def _source(
         self,
@@ -292,7 +292,9 @@ def _sub_topology(part: Component, logic: Logic) -> SubTopology:
         repartitions={node.name: node.value.type for node in part.reads},
         sends=frozenset(node.name for node in part.of_kind(Kind.REPARTITION)),
         tables=frozenset(topic for node in sources if node.is_table for topic in node.topics)
-        | {node.name for node in part.reads if any(node in each.parents and each.is_table for each in part.nodes)},
+        | {
+            node.name for node in part.reads if any(node in parent.parents and parent.is_table for parent in part.nodes)
+        },
         nullable=frozenset(topic for node in sources if node.is_nullable for topic in node.topics)
         | {node.name for node in part.reads},
         global_tables=frozenset(topic for node in sources if node.is_global for topic in node.topics),

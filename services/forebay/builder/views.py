@@ -28,8 +28,8 @@ class Filtered:
         self._keeps = keeps
 
     def get(self, key: str) -> Stamped[Any] | None:
-        found = self._rows.get(key)
-        return found if found is not None and self._keeps(key, found.value) else None
+        row = self._rows.get(key)
+        return row if row is not None and self._keeps(key, row.value) else None
 
 
 class Mapped:
@@ -40,10 +40,10 @@ class Mapped:
         self._mapper = mapper
 
     def get(self, key: str) -> Stamped[Any] | None:
-        found = self._rows.get(key)
-        value = None if found is None else self._mapper(key, found.value)
+        row = self._rows.get(key)
+        value = None if row is None else self._mapper(key, row.value)
         # A mapper that gives None deletes the row.
-        return None if found is None or value is None else Stamped(value, found.timestamp)
+        return None if row is None or value is None else Stamped(value, row.timestamp)
 
 
 class InWindows:
@@ -61,8 +61,8 @@ class InWindows:
         text, window = split_row(key)
         if self._is_final and window.start > self._store.marks.get(CLOSED):
             return None
-        found = self._store.fetch_one(text, window.start)
-        return None if found is None else Stamped(found.value, found.timestamp)
+        entry = self._store.fetch_one(text, window.start)
+        return None if entry is None else Stamped(entry.value, entry.timestamp)
 
 
 class InSessions:
@@ -80,8 +80,8 @@ class InSessions:
         text, window = split_row(key)
         if self._is_final and window.end >= self._store.marks.get(OPEN_FROM, FOREVER):
             return None
-        found = self._store.fetch_session(text, window.start, window.end)
-        return None if found is None else Stamped(found, window.end)
+        session = self._store.fetch_session(text, window.start, window.end)
+        return None if session is None else Stamped(session, window.end)
 
 
 class Timeless:
@@ -91,8 +91,8 @@ class Timeless:
         self._store = store
 
     def get(self, key: str) -> Stamped[Any] | None:
-        found = self._store.get(key)
-        return None if found is None else Stamped(found, -1)
+        value = self._store.get(key)
+        return None if value is None else Stamped(value, -1)
 
 
 class AsOf:
@@ -108,5 +108,5 @@ class AsOf:
         raise TypeError(f"{self.name} follows other tables: it takes no updates")
 
     def get_as_of(self, key: str, timestamp: int) -> Any:
-        found = self.get(key)
-        return None if found is None else found.value
+        row = self.get(key)
+        return None if row is None else row.value

@@ -68,12 +68,12 @@ def _tell(batch: int, batches: int) -> None:
 
 def _report(result: FileResult, directory: Path) -> FileResult:
     click.echo(f"{result.file.relative_to(directory)}: {result.passed} passed, {result.failed} failed")
-    for each in result.results:
-        if each.passed:
+    for case_result in result.results:
+        if case_result.passed:
             continue
-        click.echo(f"  FAILED {each.case}")
-        if each.problem:
-            click.echo(f"    {each.problem}")
-        for difference in each.differences:
+        click.echo(f"  FAILED {case_result.case}")
+        if case_result.problem:
+            click.echo(f"    {case_result.problem}")
+        for difference in case_result.differences:
             click.echo(f"    {difference}")
     return result

@@ -113,8 +113,8 @@ def _token(file: Path | None) -> bytes | None:
 
 def _with_topics(jobs: Sequence[WatchedJob], topics: dict[str, str]) -> list[WatchedJob]:
     declared = {job.name: job.service for job in jobs}
-    found = {service.name: service for service in named(declared.values(), topics)}
-    return [replace(job, service=found[job.name]) for job in jobs]
+    renamed_services = {service.name: service for service in named(declared.values(), topics)}
+    return [replace(job, service=renamed_services[job.name]) for job in jobs]
 
 
 def _with_addresses(

@@ -33,7 +33,9 @@ def create_missing(
     read = {topic.name for topic in job.inputs}
     shared = [
         topic.kept_for(max_downtime_ms) if topic.name in read else topic
-        for topic in {each.name: each for each in (*job.inputs, *job.outputs, job.errors, job.late)}.values()
+        for topic in {
+            topic_or_side.name: topic_or_side for topic_or_side in (*job.inputs, *job.outputs, job.errors, job.late)
+        }.values()
     ]
     rescaling = rescale_topic(application)
     before = admin.partitions([*(topic.name for topic in job.topics(application, tasks)), rescaling])
@@ -58,6 +60,10 @@ def create_input(kafka: KafkaSettings, service: str, topic: str, name: str = "")
         inputs = find_service(service).inputs
     except UnknownService:
         return
-    specs = [spec_of(dataclasses.replace(each, name=name or topic)) for each in inputs if each.name == topic]
+    specs = [
+        spec_of(dataclasses.replace(input_topic, name=name or topic))
+        for input_topic in inputs
+        if input_topic.name == topic
+    ]
     with suppress(TopicsDiffer):
         TopicAdmin(kafka).create(specs)

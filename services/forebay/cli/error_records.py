@@ -45,12 +45,12 @@ def replay(
     kafka = connect(**connection)
     name = application or service.name
     topic = service.as_application(name).errors.name
-    inputs = [each.name for each in service.inputs]
-    found = TopicAdmin(kafka).partitions([topic, *inputs])
-    missing = [each for each in (topic, *inputs) if each not in found]
+    inputs = [topic_of_service.name for topic_of_service in service.inputs]
+    partitions = TopicAdmin(kafka).partitions([topic, *inputs])
+    missing = [topic_name for topic_name in (topic, *inputs) if topic_name not in partitions]
     if missing:
         raise TopicMissing(f"there is no topic {', '.join(missing)}: `forebay topics create {service.name}` makes it")
-    run = ErrorReplay(kafka, name, topic, {each: found[each] for each in inputs})
+    run = ErrorReplay(kafka, name, topic, {topic_name: partitions[topic_name] for topic_name in inputs})
     if dry_run:
         _show(run.look(), "would be sent", f"nothing was sent: `forebay errors replay {service.name}` sends them")
         return

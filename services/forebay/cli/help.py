@@ -17,9 +17,9 @@ def show_help(context: click.Context, command: tuple[str, ...]) -> None:
         group = place.command
         if not isinstance(group, click.Group):
             raise click.UsageError(f"{place.command_path} has no commands, so no {name!r}", place)
-        _, found, _ = group.resolve_command(place, [name])
-        assert found is not None
-        place = click.Context(found, place, name)
+        _, subcommand, _ = group.resolve_command(place, [name])
+        assert subcommand is not None
+        place = click.Context(subcommand, place, name)
     click.echo(place.get_help())
 
 

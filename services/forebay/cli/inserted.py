@@ -25,9 +25,9 @@ def send_inserted(kafka: KafkaSettings, service: Service) -> dict[str, int]:
     from forebay.sql.inserting import record_of  # noqa: PLC0415
 
     connect_when_asked(lambda: shared_registry(kafka.registry()))
-    records = [record_of(each, program.catalog) for each in program.inserts]
-    empty = empty_topics(kafka, sorted({each.topic for each in records}))
-    wanted = [each for each in records if each.topic in empty]
+    records = [record_of(insert, program.catalog) for insert in program.inserts]
+    empty = empty_topics(kafka, sorted({record.topic for record in records}))
+    wanted = [record for record in records if record.topic in empty]
     if wanted:
         send_records(kafka, wanted)
-    return {topic: sum(each.topic == topic for each in wanted) for topic in sorted(empty)}
+    return {topic: sum(record.topic == topic for record in wanted) for topic in sorted(empty)}

@@ -58,8 +58,8 @@ def check(files: tuple[Path, ...], schemas: tuple[Path, ...], modules: tuple[Pat
                 click.echo(str(problem))
             continue
         click.echo(f"{file}: can be run")
-        for each in differences(definition):
-            click.echo(f"  {each.line}: {each.message}")
+        for difference in differences(definition):
+            click.echo(f"  {difference.line}: {difference.message}")
     return int(failed)
 
 
@@ -77,8 +77,8 @@ def topology(
 ) -> None:
     """Print the stages, steps, stores and topics of definitions as one job."""
     paths = files_of(files)
-    found = mount(application or service_name(paths), paths, schemas, modules, registry_if_any())
-    picture = picture_of(found.service, found.job, application)
+    mounted_files = mount(application or service_name(paths), paths, schemas, modules, registry_if_any())
+    picture = picture_of(mounted_files.service, mounted_files.job, application)
     click.echo(as_mermaid(picture) if form == "mermaid" else as_text(picture))
 
 

@@ -56,10 +56,10 @@ def mount_files(
     os.environ[URL] = settings.schema_registry_url
     paths = files_of(files)
     os.environ.update(environment(application or service_name(paths), paths, schemas, modules))
-    found = mounted(registry=NEEDED)
-    named = [each for each in os.environ.get(VARIABLE, "").split(",") if each and each != mounting.MODULE]
+    mounted_files = mounted(registry=NEEDED)
+    named = [name for name in os.environ.get(VARIABLE, "").split(",") if name and name != mounting.MODULE]
     os.environ[VARIABLE] = ",".join((*named, mounting.MODULE))
-    return found
+    return mounted_files
 
 
 def created(settings: KafkaSettings, topics: Iterable[Topic]) -> Iterator[str]:

@@ -46,18 +46,20 @@ def produce(
     configure_logging("text")
     settings = connect(**connection)
     os.environ[URL] = settings.schema_registry_url
-    made = read_all(files_of(files), schemas, modules, NEEDED)
-    producers = [each for definition in made.files for each in producers_of(definition, made.formats)]
+    files_read = read_all(files_of(files), schemas, modules, NEEDED)
+    producers = [
+        producer for definition in files_read.files for producer in producers_of(definition, files_read.formats)
+    ]
     if not producers:
         raise click.UsageError("there is no producer in these files: write one under producers:")
     if create:
-        for line in created(settings, [Topic(each.topic) for each in producers]):
+        for line in created(settings, [Topic(producer.topic) for producer in producers]):
             click.echo(line)
-    codecs = [each.codecs(_contracts(settings, each, made.formats.contracts)) for each in producers]
+    codecs = [producer.codecs(_contracts(settings, producer, files_read.formats.contracts)) for producer in producers]
     with stop_requests() as stop:
         counts = send(producers, codecs, KafkaProducer(settings.producer()), stop)
-    for each, count in zip(producers, counts, strict=True):
-        click.echo(f"{each.name}: {count:,} records to {each.topic}")
+    for producer, count in zip(producers, counts, strict=True):
+        click.echo(f"{producer.name}: {count:,} records to {producer.topic}")
 
 
 def send(

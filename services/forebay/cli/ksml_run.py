@@ -44,8 +44,8 @@ def run(
     stopped.
     """
     settings = connect(home=home, **{name: options[name] for name in _CONNECTION})
-    found = mount_files(files, schemas, modules, settings, options["application"] or "").service
-    (service,) = named((found,), options["topics"])
+    mounted_service = mount_files(files, schemas, modules, settings, options["application"] or "").service
+    (service,) = named((mounted_service,), options["topics"])
     if create:
         application = options["application"] or service.name
         for line in created(settings, service.topics(application, options["tasks"])):

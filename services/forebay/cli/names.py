@@ -28,13 +28,13 @@ class ServiceType(click.ParamType[Service]):
 
 def pairs(_context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
     """Return the pairs of an option NAME=VALUE (a callback of click's). Raises click.BadParameter."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for text in texts:
         name, separator, value = text.partition("=")
         if not separator or not name:
             raise click.BadParameter(f"{text!r} is not NAME=VALUE", param=parameter)
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 def _topics(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
@@ -42,9 +42,9 @@ def _topics(context: click.Context, parameter: click.Parameter, texts: tuple[str
         name, separator, topic = text.partition("=")
         if not (name and separator and topic):
             raise click.BadParameter(f"{text!r} is not NAME=TOPIC, such as user_activity=prod.clicks", param=parameter)
-        if [each.partition("=")[0] for each in texts].count(name) > 1:
+        if [text.partition("=")[0] for text in texts].count(name) > 1:
             raise click.BadParameter(f"{name} is named twice: give it one name", param=parameter)
-        if [each.partition("=")[2] for each in texts].count(topic) > 1:
+        if [text.partition("=")[2] for text in texts].count(topic) > 1:
             raise click.BadParameter(f"two topics would be {topic}: give each a name of its own", param=parameter)
     return pairs(context, parameter, texts)
 
@@ -64,9 +64,9 @@ def named(services: Iterable[Service], topics: Mapping[str, str]) -> tuple[Servi
     chosen = tuple(services)
     try:
         taken = taken_names(chosen, topics)
-        found = tuple(renamed(service, taken[service.name]) for service in chosen)
-        require_apart(found)
-        return found
+        renamed_services = tuple(renamed(service, taken[service.name]) for service in chosen)
+        require_apart(renamed_services)
+        return renamed_services
     except WrongTopics as error:
         raise click.UsageError(f"--topic: {error}") from error
 

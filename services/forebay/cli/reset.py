@@ -80,11 +80,11 @@ def _reset(
     service = service.as_application(app)
     changelogs = service.own_topics(app, tasks or service.inputs[0].partitions)
     others = (*service.outputs, service.errors, service.late) if outputs else ()
-    found = admin.describe([*(topic.name for topic in (*changelogs, *others)), rescale_topic(app)])
+    topics = admin.describe([*(topic.name for topic in (*changelogs, *others)), rescale_topic(app)])
     click.echo(f"deletes the checkpoint {place}")
     click.echo(f"deletes the groups {control_group(app)} and {marker_group(app)}")
     former = former_topics(app, service.stages, admin.names())
-    for name in found:
+    for name in topics:
         click.echo(f"empties the topic {name}")
     for name in former:
         click.echo(f"deletes the topic {name}: the job no longer has its sub-topology")
@@ -94,9 +94,9 @@ def _reset(
         delete_groups(settings, (control_group(app), marker_group(app)))
     except KafkaRefused as error:
         raise click.ClickException(f"{error}: stop the job first") from error
-    admin.delete([*found, *former])
-    anew = [*(changelogs if tasks else _as_found(changelogs, found)), *_as_found(others, found)]
-    admin.create(spec_of(topic) for topic in anew if topic.name in found)
+    admin.delete([*topics, *former])
+    anew = [*(changelogs if tasks else _as_found(changelogs, topics)), *_as_found(others, topics)]
+    admin.create(spec_of(topic) for topic in anew if topic.name in topics)
     shutil.rmtree(place, ignore_errors=True)
 
 

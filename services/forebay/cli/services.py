@@ -64,7 +64,7 @@ def settings_of(service: Service) -> tuple[Setting, ...]:
 
 
 def _kind(value: object) -> str:
-    return "|".join(str(each.value) for each in type(value)) if isinstance(value, Enum) else type(value).__name__
+    return "|".join(str(member.value) for member in type(value)) if isinstance(value, Enum) else type(value).__name__
 
 
 def _plain(value: object) -> object:

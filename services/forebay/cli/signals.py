@@ -21,8 +21,8 @@ def stop_requests() -> Iterator[threading.Event]:
 
     def request(number: int, frame: FrameType | None) -> None:
         stop.set()
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        for signal_number, handler in before.items():
+            signal.signal(signal_number, handler)
 
     for number in _SIGNALS:
         signal.signal(number, request)

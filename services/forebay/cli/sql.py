@@ -113,18 +113,20 @@ def _registry(connection: dict[str, Any]) -> SchemaRegistry:
 def _offline(path: Path, statement: str | None, how: str) -> None:
     """Answer of the file alone: its plan if it can run, or SHOW, DESCRIBE, EXPLAIN. Raises SqlError."""
     statements, lookup = statements_of(path), Kept(path)
-    found: list[Statement] = [Command("EXPLAIN", "ALL")]
+    statements_asked: list[Statement] = [Command("EXPLAIN", "ALL")]
     if statement is None:
         program = runnable(statements, lookup)
         _warn(program)
     else:
-        computed = (each for each in statements if not isinstance(each, Select))
-        program, found = program_of_statements(computed, lookup=lookup), parse(statement)
-    for each in found:
-        if not isinstance(each, Command):
-            raise SqlError(each.place, "only SHOW, DESCRIBE and EXPLAIN are answered of a file; --run runs it")
-        lines = described(program, each)
-        if each.verb == "EXPLAIN" and how == "table":
+        computed = (statement for statement in statements if not isinstance(statement, Select))
+        program, statements_asked = program_of_statements(computed, lookup=lookup), parse(statement)
+    for statement_asked in statements_asked:
+        if not isinstance(statement_asked, Command):
+            raise SqlError(
+                statement_asked.place, "only SHOW, DESCRIBE and EXPLAIN are answered of a file; --run runs it"
+            )
+        lines = described(program, statement_asked)
+        if statement_asked.verb == "EXPLAIN" and how == "table":
             for line in lines:
                 if "row" in line:
                     click.echo(line["row"]["plan"])
@@ -146,7 +148,7 @@ def _as_service(
     whole = path.resolve()
     _warn(runnable(statements_of(whole), Kept(whole)))
     os.environ[VARIABLE] = str(whole)
-    others = [each for each in os.environ.get(SERVICES, "").split(",") if each and each != MODULE]
+    others = [name for name in os.environ.get(SERVICES, "").split(",") if name and name != MODULE]
     os.environ[SERVICES] = ",".join([*others, MODULE])
     name, given = name_of(whole), _given(connection)
     if command == ["run"]:
@@ -157,13 +159,13 @@ def _as_service(
 
 
 def _given(connection: dict[str, Any]) -> list[str]:
-    found: list[str] = []
+    arguments: list[str] = []
     for name, option in (
         ("bootstrap_servers", "--bootstrap-servers"),
         ("schema_registry_url", "--schema-registry-url"),
     ):
         if connection[name]:
-            found += [option, str(connection[name])]
+            arguments += [option, str(connection[name])]
     for pair in connection["kafka_options"]:
-        found += ["-X", str(pair)]
-    return [*found, "--home", str(connection["home"])]
+        arguments += ["-X", str(pair)]
+    return [*arguments, "--home", str(connection["home"])]

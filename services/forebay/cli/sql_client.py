@@ -78,9 +78,9 @@ def show(lines: Iterator[dict[str, Any]], how: str) -> None:
     table = _Table([], is_whole=True)
     for line in lines:
         if "columns" in line:
-            columns = [each["name"] for each in line["columns"]]
+            columns = [column["name"] for column in line["columns"]]
             # Rows of a query have types and may come one by one; an answer of SHOW, DESCRIBE or EXPLAIN is whole.
-            table = _Table(columns, is_whole=not any("type" in each for each in line["columns"]))
+            table = _Table(columns, is_whole=not any("type" in column for column in line["columns"]))
             if how == "csv":
                 click.echo(_csv(columns))
             continue

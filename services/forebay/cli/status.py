@@ -25,14 +25,14 @@ def status(ctx: click.Context, home: Path, as_json: bool) -> None:
 
     Exit code 3 says that a part of it doesn't run.
     """
-    found = Platform(home).status()
+    state = Platform(home).status()
     if as_json:
-        click.echo(json.dumps({"running": found.running, **dataclasses.asdict(found)}, indent=2))
-    elif not found.components:
-        click.echo(f"no platform in {found.home}: `forebay up` starts one")
+        click.echo(json.dumps({"running": state.running, **dataclasses.asdict(state)}, indent=2))
+    elif not state.components:
+        click.echo(f"no platform in {state.home}: `forebay up` starts one")
     else:
-        Console().print(_table(found))
-    if not found.running:
+        Console().print(_table(state))
+    if not state.running:
         ctx.exit(EXIT_DOWN)
 
 

@@ -35,8 +35,8 @@ def views(service: Service, write: bool, plan: bool) -> int:
     plans = plans_of(job)
     if not plans:
         raise click.UsageError(f"{service.name} is not made of SQL views: its job is not one of views_job()")
-    for each in plans if plan else ():
-        click.echo("\n".join(each.lines()))
+    for plan_of_view in plans if plan else ():
+        click.echo("\n".join(plan_of_view.lines()))
     folder, stale = Path(str(contracts_folder(service.name))), 0
     for name, text in contracts_of(job, _namespace(service)):
         file = folder / f"{name}.avsc"

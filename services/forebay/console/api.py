@@ -90,7 +90,7 @@ class Api:
     def _jobs(self, request: Request) -> Answer:
         parameters.check_names(request.parameters, ())
         now = self._clock()
-        return _json({"at_ms": int(now * 1000), "jobs": [each.overview(now) for each in self._watchers.values()]})
+        return _json({"at_ms": int(now * 1000), "jobs": [watcher.overview(now) for watcher in self._watchers.values()]})
 
     def _job(self, watcher: JobWatcher, request: Request) -> Answer:
         """Return a job as it is now; with `topology=1` what does not change as well."""
@@ -129,7 +129,7 @@ class Api:
                 for item in reports.figures
             ],
             "reports_error": reports.trouble,
-            "restores": [asdict(each) for each in restores],
+            "restores": [asdict(restore) for restore in restores],
         }
 
     def _graph(self, watcher: JobWatcher) -> dict[str, Any]:
@@ -141,10 +141,10 @@ class Api:
     def _topics_of(self, watcher: JobWatcher) -> Answer:
         job = watcher.job
         named = topics_of(job.service, job.application)
-        return _json({"topics": [{"name": each.name, "role": each.role} for each in named]})
+        return _json({"topics": [{"name": topic.name, "role": topic.role} for topic in named]})
 
     def _own(self, watcher: JobWatcher, topic: str) -> str:
-        known = [each.name for each in topics_of(watcher.job.service, watcher.job.application)]
+        known = [topic.name for topic in topics_of(watcher.job.service, watcher.job.application)]
         if topic not in known:
             raise NoSuchTopic(f"{topic!r} is no topic of {watcher.job.name}: choose from {', '.join(known)}")
         return topic

@@ -32,9 +32,9 @@ _HEADERS: Mapping[str, str] = MappingProxyType(
 
 def assets() -> dict[tuple[str, ...], Answer]:
     """Return the answer to each path of a page's file; the empty path is the page itself."""
-    found: dict[tuple[str, ...], Answer] = {
+    answers: dict[tuple[str, ...], Answer] = {
         (file.name,): Answer(200, _TYPES[file.name.rpartition(".")[2]], file.read_bytes(), _HEADERS)
         for file in (files(__package__) / "pages").iterdir()
         if file.name.rpartition(".")[2] in _TYPES
     }
-    return {**found, ("",): found["index.html",]}
+    return {**answers, ("",): answers["index.html",]}

@@ -40,10 +40,10 @@ class GroupOffsets:
                 for topic in topics
                 for partition in consumer.list_topics(topic, SECONDS).topics[topic].partitions
             ]
-            found: list[TopicPartition] = consumer.committed(places, SECONDS) if places else []
+            committed: list[TopicPartition] = consumer.committed(places, SECONDS) if places else []
         except KafkaException as error:
             raise failed(error.args[0], f"the group {group} can't be read") from error
-        return [place for place in found if place.error is None and place.offset >= 0]
+        return [place for place in committed if place.error is None and place.offset >= 0]
 
     def leave(self, group: str) -> None:
         """Give back a group's connection, if there is one."""

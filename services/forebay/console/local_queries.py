@@ -30,12 +30,12 @@ class LocalQueries:
         if job.queries:
             return job.queries
         with self._lock:
-            found = self._running.get(job.name)
-            if found is None or found[0].poll() is not None:
+            running = self._running.get(job.name)
+            if running is None or running[0].poll() is not None:
                 port = free_port()
                 process = subprocess.Popen(self._command(job, port), stdin=subprocess.DEVNULL)
-                found = self._running[job.name] = (process, f"http://{HOST}:{port}")
-            return found[1]
+                running = self._running[job.name] = (process, f"http://{HOST}:{port}")
+            return running[1]
 
     def starting(self, job: WatchedJob) -> str:
         """Return why a query server started here can't be asked yet; "" when it can. Starts what is missing."""

@@ -83,10 +83,10 @@ def moment_of(page: str, service: str, at_s: float) -> Moment:
 
 
 def _summed(samples: Samples, name: str, label: str, service: str) -> dict[str, float]:
-    found: dict[str, float] = {}
+    sums: dict[str, float] = {}
     for labels, value in samples.labelled(name, service=service):
-        found[labels[label]] = found.get(labels[label], 0.0) + value
-    return found
+        sums[labels[label]] = sums.get(labels[label], 0.0) + value
+    return sums
 
 
 def _stores(samples: Samples, service: str) -> dict[str, StoreLevel]:

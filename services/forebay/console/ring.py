@@ -27,9 +27,9 @@ class Ring:
         step = int(at_s) // STEP_S
         slot = step % SLOTS
         self._steps[slot] = step
-        for name, kept in self._values.items():
+        for name, slots in self._values.items():
             value = values.get(name)
-            kept[slot] = _NONE if value is None else value
+            slots[slot] = _NONE if value is None else value
 
     def shown(self, now_s: float, since_s: float = 0.0) -> dict[str, Any]:
         """Return the last hour up to now, from the step after `since_s` on, oldest first; None: a gap.
@@ -42,7 +42,7 @@ class Ring:
         return {
             "step_s": STEP_S,
             "first_s": first * STEP_S,
-            "series": {name: [self._at(kept, step) for step in steps] for name, kept in self._values.items()},
+            "series": {name: [self._at(values, step) for step in steps] for name, values in self._values.items()},
         }
 
     def lately(self, name: str, now_s: float, points: int) -> list[float | None]:

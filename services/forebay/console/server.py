@@ -57,9 +57,9 @@ class ConsoleServer:
 
     def answer(self, request: Request) -> Answer:
         """Answer one request: a file of the pages, health, or what the pages ask for."""
-        found = self._pages.get(request.path)
-        if found is not None:
-            return found
+        page = self._pages.get(request.path)
+        if page is not None:
+            return page
         match request.path[0]:
             case "healthz" | "readyz":
                 return Answer(200, "application/json", b'{"ok": true, "reason": "the console answers"}\n')

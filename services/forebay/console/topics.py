@@ -116,13 +116,13 @@ class TopicPages:
             told_at = time.monotonic()
             while True:
                 begun = time.monotonic()
-                found: list[Message] = []
+                messages: list[Message] = []
                 while (left := _BEAT_S - (time.monotonic() - begun)) > 0:
-                    found += [message for message in consumer.consume(_FETCH, left) if message.error() is None]
-                if found:
+                    messages += [message for message in consumer.consume(_FETCH, left) if message.error() is None]
+                if messages:
                     told_at = time.monotonic()
-                    shown = self._shown(topic, found[-_SHOWN_A_BEAT:])
-                    content = {"records": shown[::-1], "count": len(found), "seconds": _BEAT_S}
+                    shown = self._shown(topic, messages[-_SHOWN_A_BEAT:])
+                    content = {"records": shown[::-1], "count": len(messages), "seconds": _BEAT_S}
                     yield f"event: records\ndata: {json.dumps(content, ensure_ascii=False)}\n\n".encode()
                 elif time.monotonic() - told_at > _SILENT_S:
                     told_at = time.monotonic()

@@ -197,12 +197,12 @@ class JobWatcher:
 
     def _rates(self, latest: Moment) -> dict[str, float | None]:
         rates = self._recent.rates()
-        found = dict.fromkeys(("in", "out", "errors", "late"), None) if not rates else _headline(rates, latest)
-        return {**found, "lag": latest.figures.lag}
+        headline = dict.fromkeys(("in", "out", "errors", "late"), None) if not rates else _headline(rates, latest)
+        return {**headline, "lag": latest.figures.lag}
 
     def _latencies(self) -> dict[str, float | None]:
-        found = {} if self._recent.latest is None else self._recent.latest.latencies_ms
-        return {"p50": found.get(0.5), "p99": found.get(0.99)}
+        latencies = {} if self._recent.latest is None else self._recent.latest.latencies_ms
+        return {"p50": latencies.get(0.5), "p99": latencies.get(0.99)}
 
 
 def _headline(rates: dict[tuple[str, str], float], moment: Moment) -> dict[str, float | None]:

@@ -40,7 +40,7 @@ class Gate:
         scheme, _, sent = request.authorization.partition(" ")
         # Compared in the same time wherever they differ, and with each.
         given = sent.strip().encode()
-        if sum(hmac.compare_digest(given, each) for each in self._accepted.get(scheme.lower(), ())):
+        if sum(hmac.compare_digest(given, password_hash) for password_hash in self._accepted.get(scheme.lower(), ())):
             return None
         wants_token = bool(self._accepted[_SCHEME.lower()])
         said = _TOKEN if wants_token else "a login is asked for: send name and password (HTTP Basic)"
@@ -53,14 +53,14 @@ def read_logins(file: Path) -> tuple[bytes, ...]:
         lines = [line.strip() for line in file.read_bytes().splitlines()]
     except OSError as error:
         raise NoToken(f"{file} can't be read: {error.strerror}") from error
-    found = tuple(line for line in lines if line and not line.startswith(b"#"))
+    logins = tuple(line for line in lines if line and not line.startswith(b"#"))
     for number, line in enumerate(lines, 1):
         name, mark, password = line.partition(b":")
-        if line in found and not (name and mark and len(password) >= _LEAST_PASSWORD):
+        if line in logins and not (name and mark and len(password) >= _LEAST_PASSWORD):
             raise NoToken(f"{file}:{number}: write name:password, the password of {_LEAST_PASSWORD} bytes at least")
-    if not found:
+    if not logins:
         raise NoToken(f"{file} has no login: write name:password, one a line")
-    return found
+    return logins
 
 
 def read_token(file: Path) -> bytes:

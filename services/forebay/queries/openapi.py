@@ -49,14 +49,14 @@ def _operation(summary: str, parameters: list[dict[str, Any]], content: str, **m
         }
         for status, text in _ERRORS.items()
     }
-    found = {"200": {"description": "the answer", "content": {content: {}}}}
-    return {"summary": summary, "parameters": parameters, "responses": found | failed, **more}
+    responses = {"200": {"description": "the answer", "content": {content: {}}}}
+    return {"summary": summary, "parameters": parameters, "responses": responses | failed, **more}
 
 
 def _paths(has_sql: bool) -> dict[str, Any]:
     json_, events = "application/json", "text/event-stream"
     begin = _asked("begin", "string", "now, or snapshot: all rows first")
-    found: dict[str, Any] = {
+    paths: dict[str, Any] = {
         "/stores": {"get": _operation("the stores", [], json_)},
         "/stores/{store}": {"get": _operation("entries of all keys, in order", [_STORE, *_READ, *_RANGE], json_)},
         "/stores/{store}/{key}": {"get": _operation("what is under a key", [_STORE, _KEY, *_READ], json_)},
@@ -76,8 +76,8 @@ def _paths(has_sql: bool) -> dict[str, Any]:
         }
         schema = {"type": "object", "required": ["sql"], "properties": fields, "additionalProperties": False}
         body = {"requestBody": {"required": True, "content": {json_: {"schema": schema}, "text/plain": {}}}}
-        found["/sql"] = {"post": _operation("one statement of SQL: JSON lines", [], "application/x-ndjson", **body)}
-    return found
+        paths["/sql"] = {"post": _operation("one statement of SQL: JSON lines", [], "application/x-ndjson", **body)}
+    return paths
 
 
 def openapi(has_sql: bool) -> Answer:

@@ -75,21 +75,21 @@ class QueryPages:
 
     def _get(self, store: str, key: str, request: Request) -> Answer:
         stores, limit = self._prepared(store, request)
-        found = stores.get(store, key, parameters.bounds_of(request.parameters), limit)
+        result = stores.get(store, key, parameters.bounds_of(request.parameters), limit)
         missing = _missing(stores)
         # Where parts are missing nobody can say that there is nothing.
-        if not found.entries and not missing:
-            return _json(404, {"error": f"store {store} has nothing under the key {key!r}", **_batches(found)})
-        return _json(200, _shown(found, missing), missing)
+        if not result.entries and not missing:
+            return _json(404, {"error": f"store {store} has nothing under the key {key!r}", **_batches(result)})
+        return _json(200, _shown(result, missing), missing)
 
     def _scan(self, store: str, request: Request) -> Answer:
         stores, limit = self._prepared(store, request)
         bounds = parameters.bounds_of(request.parameters)
-        found = stores.scan(store, bounds, limit)
+        result = stores.scan(store, bounds, limit)
         missing = _missing(stores)
-        page = _shown(found, missing)
-        if found.more and isinstance(stores.declared[store], KeyOrderReads) and not bounds.descending:
-            page["next"] = found.entries[-1].key
+        page = _shown(result, missing)
+        if result.more and isinstance(stores.declared[store], KeyOrderReads) and not bounds.descending:
+            page["next"] = result.entries[-1].key
         return _json(200, page, missing)
 
     def _prepared(self, store: str, request: Request) -> tuple[JobStores | PartedStores, int]:
@@ -98,9 +98,9 @@ class QueryPages:
         limit = parameters.number(given, "limit", parameters.LIMIT, 1, parameters.MOST)
         wait_ms = parameters.number(given, "wait_ms", parameters.WAIT_MS, 0, parameters.LONGEST_WAIT_MS)
         caller, stores = _caller(request), self._stores()
-        found = stores if self._parts is None else self._parts.stores(stores, caller)
-        found.wait_for(store, parameters.reached(given), wait_ms / 1000)
-        return found, limit
+        source = stores if self._parts is None else self._parts.stores(stores, caller)
+        source.wait_for(store, parameters.reached(given), wait_ms / 1000)
+        return source, limit
 
     def _follow(self, store: str, key: str | None, request: Request) -> Answer:
         parameters.check_names(request.parameters, parameters.FOLLOW)

@@ -47,10 +47,10 @@ def bounds_of(parameters: Parameters) -> Bounds:
 
 def choice(parameters: Parameters, name: str, values: tuple[str, ...]) -> str:
     """Return a parameter that is one of `values`, the first by default. Raises WrongQuery."""
-    found = _one(parameters, name) if name in parameters else values[0]
-    if found not in values:
-        raise WrongQuery(f"{name}={found}: choose from {', '.join(values)}")
-    return found
+    value = _one(parameters, name) if name in parameters else values[0]
+    if value not in values:
+        raise WrongQuery(f"{name}={value}: choose from {', '.join(values)}")
+    return value
 
 
 def number(parameters: Parameters, name: str, default: int, least: int, most: int) -> int:
@@ -66,28 +66,28 @@ def number(parameters: Parameters, name: str, default: int, least: int, most: in
 
 def reached(parameters: Parameters) -> list[Reached]:
     """Return the offsets that a read must contain. Raises WrongQuery."""
-    found = []
+    positions = []
     for text in parameters.get("at_least", ()):
         match = _REACHED.fullmatch(text)
         if match is None:
             raise WrongQuery(f"at_least={text}: give topic-partition:offset, such as user_activity-2:1041")
-        found.append(Reached(match["topic"], int(match["partition"]), int(match["offset"])))
-    return found
+        positions.append(Reached(match["topic"], int(match["partition"]), int(match["offset"])))
+    return positions
 
 
 def _time(parameters: Parameters, name: str) -> int:
     text = _one(parameters, name)
     try:
         if text.lstrip("-").isdecimal():
-            found = int(text)
+            milliseconds = int(text)
         else:
             moment = datetime.fromisoformat(text)
             if moment.tzinfo is None:
                 raise ValueError
-            found = int(moment.timestamp() * 1000)
-        if abs(found) > _TIME_LIMIT:
+            milliseconds = int(moment.timestamp() * 1000)
+        if abs(milliseconds) > _TIME_LIMIT:
             raise ValueError
-        return found
+        return milliseconds
     except (ValueError, OverflowError):
         raise WrongQuery(
             f"{name}={text}: give ms since the epoch (1735689600000), or a date and time with its zone "

@@ -43,11 +43,11 @@ class Tail:
             raise Unavailable(f"topic {self._topic} can't be followed: {error}: try again") from error
 
     def _places(self, from_beginning: bool) -> list[TopicPartition]:
-        found = self._consumer.list_topics(self._topic, _SECONDS).topics[self._topic]
-        if found.error is not None:
-            raise Unavailable(str(found.error))
+        metadata = self._consumer.list_topics(self._topic, _SECONDS).topics[self._topic]
+        if metadata.error is not None:
+            raise Unavailable(str(metadata.error))
         places = []
-        for number in found.partitions:
+        for number in metadata.partitions:
             offset = OFFSET_BEGINNING
             if not from_beginning:
                 _, offset = self._consumer.get_watermark_offsets(TopicPartition(self._topic, number), _SECONDS)

@@ -105,9 +105,9 @@ def check_bounds(store: Store[Any], bounds: Bounds, allowed: frozenset[str], wha
 
 
 def _key_get(store: Any, key: str, _bounds: Bounds) -> Iterator[Entry]:
-    found = store.get(key)
-    if found is not None:
-        yield _of_value(key, found)
+    value = store.get(key)
+    if value is not None:
+        yield _of_value(key, value)
 
 
 def _key_scan(store: KeyOrderReads[Any], bounds: Bounds) -> Iterator[Entry]:
@@ -128,12 +128,12 @@ def _of_value(key: str, value: Any) -> Entry:
 
 def _windows_get(store: WindowStore[Any], key: str, bounds: Bounds) -> Iterator[Entry]:
     fetch = store.backward_fetch if bounds.descending else store.fetch
-    return (_of_window(store, found) for found in fetch(key, *bounds.times))
+    return (_of_window(store, value) for value in fetch(key, *bounds.times))
 
 
 def _windows_scan(store: WindowStore[Any], bounds: Bounds) -> Iterator[Entry]:
     fetch = store.backward_fetch_key_range if bounds.descending else store.fetch_key_range
-    return (_of_window(store, found) for found in fetch(bounds.key_from, bounds.key_to, *bounds.times))
+    return (_of_window(store, value) for value in fetch(bounds.key_from, bounds.key_to, *bounds.times))
 
 
 def _of_window(store: WindowStore[Any], found: WindowEntry[Any]) -> Entry:
@@ -147,8 +147,8 @@ def _sessions_get(store: SessionStore[Any], key: str, bounds: Bounds) -> Iterato
 
 def _sessions_scan(store: SessionStore[Any], bounds: Bounds) -> Iterator[Entry]:
     if bounds.key_from is None and bounds.key_to is None:
-        found = store.find_sessions_by_end(*bounds.times)
-        return map(_of_session, reversed(list(found)) if bounds.descending else found)
+        sessions = store.find_sessions_by_end(*bounds.times)
+        return map(_of_session, reversed(list(sessions)) if bounds.descending else sessions)
     find = store.backward_find_sessions_key_range if bounds.descending else store.find_sessions_key_range
     return map(_of_session, find(bounds.key_from, bounds.key_to, *bounds.times))
 
@@ -162,9 +162,9 @@ def _versions_get(store: VersionedKeyValueStore[Any], key: str, bounds: Bounds) 
         order = Order.NEWEST_FIRST if bounds.descending else Order.OLDEST_FIRST
         versions = store.get_range(key, bounds.time_from, bounds.time_to, order)
     else:
-        found = store.get(key, bounds.as_of)
-        versions = iter(() if found is None else (found,))
-    return (Entry(key, found.value, timestamp=found.timestamp, valid_to=found.valid_to) for found in versions)
+        version = store.get(key, bounds.as_of)
+        versions = iter(() if version is None else (version,))
+    return (Entry(key, version.value, timestamp=version.timestamp, valid_to=version.valid_to) for version in versions)
 
 
 def _versions_scan(store: VersionedKeyValueStore[Any], _bounds: Bounds) -> Iterator[Entry]:

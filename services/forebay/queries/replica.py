@@ -112,18 +112,18 @@ class TaskReplica(FollowedTask):
 
     def batches_end(self, ends: Offsets) -> int:
         """Apply every batch that has ended, and tell those who subscribed. Raises ChangelogsAnew."""
-        found = self._newest(ends)
-        if found is None:
+        position = self._newest(ends)
+        if position is None:
             self._note(ends)
             self.is_current = True
             return -1
-        if self._job not in ("", found.checkpoint):
+        if self._job not in ("", position.checkpoint):
             raise ChangelogsAnew(f"{self.internal}-{self.task} continues under another checkpoint")
         with self._lock:
             changes = self._changes(ends)
-            self._position = found
+            self._position = position
             self._table.apply(changes.items(), self._tag(ends))
-            self._stand_at(found)
+            self._stand_at(position)
             if all(self._misread(store) is None for store in self._stores):
                 self._publish(changes)
         self.is_current = True

@@ -171,11 +171,11 @@ class QueryServer:
         if page is not None:
             return page
         begun = time.perf_counter()
-        found = self._gate.refused(request) or self._answered(request)
+        answer = self._gate.refused(request) or self._answered(request)
         named = request.path[1] if len(request.path) > 1 else ""
         store = named if named in self._stores.declared else ""
-        self._metrics.answered(store, found.status, time.perf_counter() - begun)
-        return found
+        self._metrics.answered(store, answer.status, time.perf_counter() - begun)
+        return answer
 
     def _answered(self, request: Request) -> Answer:
         if request.path == ("openapi.json",):

@@ -76,8 +76,8 @@ class SqlPages:
                         raise SqlError(query.place, "EMIT FINAL is for CREATE TABLE ... AS SELECT: write EMIT CHANGES")
                     if query.emit:
                         return _lines(self._push(reading, asked), asked)
-                    found, missing = self._pull(reading, asked)
-                    return _lines(found, asked, missing)
+                    rows, missing = self._pull(reading, asked)
+                    return _lines(rows, asked, missing)
                 case InsertValues() as inserted:
                     return _lines(self._inserted(inserted), asked)
                 case Command() as command:
@@ -194,16 +194,16 @@ def _entries(
         if reading.keys is None:
             raise WrongQuery("FOR SYSTEM_TIME AS OF reads former rows by key: write WHERE key = ... or IN (...)")
     if reading.keys is None:
-        found = stores.scan(store, bounds, SCANNED)
-        return found.entries, found.batches, found.more
+        page = stores.scan(store, bounds, SCANNED)
+        return page.entries, page.batches, page.more
     entries: list[Entry] = []
     batches: dict[int, int] = {}
     more = False
     for key in reading.keys:
-        found = stores.get(store, readable.row(key), bounds, SCANNED)
-        entries += found.entries
-        batches |= found.batches
-        more = more or found.more
+        page = stores.get(store, readable.row(key), bounds, SCANNED)
+        entries += page.entries
+        batches |= page.batches
+        more = more or page.more
     return entries, batches, more
 
 
@@ -217,7 +217,7 @@ def _row(readable: Readable, reading: Reading, entry: Entry) -> tuple[Any, ...] 
 
 
 def _head(reading: Reading) -> dict[str, Any]:
-    return {"columns": [{"name": each.name, "type": str(each.type)} for each in reading.columns]}
+    return {"columns": [{"name": column.name, "type": str(column.type)} for column in reading.columns]}
 
 
 def _key_shown(reading: Reading, key: Any) -> dict[str, Any]:
@@ -230,14 +230,14 @@ def _key_shown(reading: Reading, key: Any) -> dict[str, Any]:
 
 def _lines(found: Iterator[dict[str, Any] | None], asked: Asked, missing: tuple[int, ...] = ()) -> Answer:
     def pieces() -> Iterator[bytes]:
-        for each in found:
+        for row in found:
             if not asked.as_events:
-                yield b"\n" if each is None else encode_json(each) + b"\n"
-            elif each is None:
+                yield b"\n" if row is None else encode_json(row) + b"\n"
+            elif row is None:
                 yield SILENCE
             else:
-                name = next(iter(each))
-                yield written(name, encode_json(each[name]))
+                name = next(iter(row))
+                yield written(name, encode_json(row[name]))
 
     return Answer(
         200, "text/event-stream" if asked.as_events else "application/x-ndjson", pieces(), missing_header(missing)

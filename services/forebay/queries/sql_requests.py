@@ -50,10 +50,10 @@ def read(request: Request, *, lower: bool) -> Asked:
         raise ValueError(f"{', '.join(unknown) or 'sql'}: the body has {', '.join(_FIELDS)}")
     statements = parse(given["sql"], lower=lower)
     begins = bool(given.get("from_beginning", False))
-    for each in statements:
-        if isinstance(each, SetProperty) and each.name == "auto.offset.reset":
-            begins = each.value == "earliest"
-    rest = [each for each in statements if not isinstance(each, SetProperty)]
+    for statement in statements:
+        if isinstance(statement, SetProperty) and statement.name == "auto.offset.reset":
+            begins = statement.value == "earliest"
+    rest = [statement for statement in statements if not isinstance(statement, SetProperty)]
     if len(rest) != 1:
         raise ValueError(f"the body has {len(rest)} statements: send one at a time")
     wait = given.get("wait_ms", parameters.WAIT_MS)
@@ -62,4 +62,6 @@ def read(request: Request, *, lower: bool) -> Asked:
         raise ValueError(f"wait_ms is 0 to {parameters.LONGEST_WAIT_MS}, at_least a list of topic-partition:offset")
     partial = given.get("partial", False) or request.parameters.get("partial") == ["true"]
     caller = Caller(request.authorization, takes_partial=bool(partial))
-    return Asked(rest[0], begins, [str(each) for each in at_least], wait, "text/event-stream" in request.accept, caller)
+    return Asked(
+        rest[0], begins, [str(position) for position in at_least], wait, "text/event-stream" in request.accept, caller
+    )

@@ -109,11 +109,11 @@ class JobStores:
         """Return the entries of a key, `limit` at most. Raises UnknownStore, WrongQuery, NotCurrent."""
         declared = self._declared(store)
         check_bounds(declared, bounds, reads_of(declared).by_key, "a key")
-        batches, found = {}, []
+        batches, merged_entries = {}, []
         for replica in self._of(store):
             batches[replica.task], entries = replica.get(store, key, bounds, limit + 1)
-            found += entries
-        return Found(found[:limit], batches, len(found) > limit)
+            merged_entries += entries
+        return Found(merged_entries[:limit], batches, len(merged_entries) > limit)
 
     def scan(self, store: str, bounds: Bounds, limit: int) -> Found:
         """Return the entries of all keys in order, `limit` at most. Raises UnknownStore, WrongQuery, NotCurrent."""
@@ -124,8 +124,8 @@ class JobStores:
         for replica in self._of(store):
             batches[replica.task], entries = replica.scan(store, bounds, limit + 1)
             parts.append(entries)
-        found = list(heapq.merge(*parts, key=reads.order, reverse=bounds.descending))
-        return Found(found[:limit], batches, len(found) > limit)
+        merged_entries = list(heapq.merge(*parts, key=reads.order, reverse=bounds.descending))
+        return Found(merged_entries[:limit], batches, len(merged_entries) > limit)
 
     def stored(
         self, store: str, key: str | None, bounds: Bounds, limit: int

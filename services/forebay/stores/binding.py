@@ -160,22 +160,22 @@ class Store(Generic[V]):
         A processor in a topology needs it only for keys of another format than its stream's. Ranges are in the order
         of the format: numbers as numbers, records field by field. Texts come behind them.
         """
-        found = copy.copy(self)
-        found._key_format = format_of(key)
-        return found
+        copied = copy.copy(self)
+        copied._key_format = format_of(key)
+        return copied
 
     def with_row_texts(self) -> Self:
         """Return the store with its keys as the texts that its rows have."""
-        found = copy.copy(self)
-        found._key_format = None
-        return found
+        copied = copy.copy(self)
+        copied._key_format = None
+        return copied
 
     def of_table(self, key: Format[Any]) -> Self:
         """Return a bound store of a table's rows with keys of the table's format."""
-        found = self.with_keys(key)
-        found.__class__ = keyed(type(self))
-        found._key_mark = ""
-        return found
+        copied = self.with_keys(key)
+        copied.__class__ = keyed(type(self))
+        copied._key_mark = ""
+        return copied
 
     @property
     def key_format(self) -> Format[Any] | None:

@@ -73,8 +73,8 @@ def append(directory: Directory, blocks: list[bytes], tag: bytes, table: Table, 
     folding = _fold(folding, table, encode, put)
     delta = Delta(directory.sequence + 1, tag, directory.next_block, len(blocks), size)
     result = replace(folding, deltas=_live(folding, delta))
-    kept = blocks_of(result)
-    return Append(result, put, tuple(sorted(blocks_of(directory) - kept)))
+    earlier_blocks = blocks_of(result)
+    return Append(result, put, tuple(sorted(blocks_of(directory) - earlier_blocks)))
 
 
 class Rewriting:
@@ -149,15 +149,15 @@ def _range(table: Table, start: bytes) -> tuple[list[Change], bytes | None]:
 def _live(directory: Directory, newest: Delta) -> tuple[Delta, ...]:
     folded = min(chunk.folded for chunk in directory.chunks)
     deltas = (*directory.deltas, newest)
-    kept, size = len(deltas), 0
+    count, size = len(deltas), 0
     for delta in reversed(deltas):
         size += delta.size
         needed = delta.sequence > folded
-        spare = len(deltas) - kept < CATCH_UP_DELTAS and size <= CATCH_UP_BYTES
+        spare = len(deltas) - count < CATCH_UP_DELTAS and size <= CATCH_UP_BYTES
         if delta is not newest and not needed and not spare:
             break
-        kept -= 1
-    return deltas[kept:]
+        count -= 1
+    return deltas[count:]
 
 
 def blocks_of(directory: Directory) -> set[int]:

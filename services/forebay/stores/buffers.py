@@ -174,9 +174,9 @@ class SuppressBuffer(Store[V]):
             self._count(1, size)
             first = time
         else:
-            found = self._rows.get(pack_time(first) + ident)
-            assert found is not None, f"store {self.name}: a time without its update"
-            self._count(0, size - self._size(ident, found))
+            row = self._rows.get(pack_time(first) + ident)
+            assert row is not None, f"store {self.name}: a time without its update"
+            self._count(0, size - self._size(ident, row))
         self._rows.put(pack_time(first) + ident, update)
 
     def all(self) -> Iterator[Suppressed[V]]:
@@ -260,7 +260,7 @@ def _first_time(rows: Rows[Any], marks: Marks) -> int | None:
     if first == FOREVER:
         return None
     row = next(iter(rows.scan(pack_time(first), None)), None)
-    found = FOREVER if row is None else unpack_time(row[0])
-    if found != first:
-        marks.set(_FIRST, found)
-    return None if row is None else found
+    earliest = FOREVER if row is None else unpack_time(row[0])
+    if earliest != first:
+        marks.set(_FIRST, earliest)
+    return None if row is None else earliest

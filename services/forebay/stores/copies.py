@@ -45,8 +45,8 @@ class CopyTable(DiskTable):
         make_private_file(self.file)
         self._open(self.file, "journal_mode=WAL")
         self._db.execute("CREATE TABLE IF NOT EXISTS state (tag BLOB, bytes INTEGER, count INTEGER)")
-        found = self._db.execute("SELECT tag, bytes, count FROM state").fetchone()
-        self._tag, self._bytes, self._count = (bytes(found[0]), found[1], found[2]) if found else (NO_TAG, 0, 0)
+        state = self._db.execute("SELECT tag, bytes, count FROM state").fetchone()
+        self._tag, self._bytes, self._count = (bytes(state[0]), state[1], state[2]) if state else (NO_TAG, 0, 0)
 
     def _note(self, tag: bytes, size: int, count: int) -> None:
         self._db.execute("DELETE FROM state")
@@ -82,13 +82,13 @@ def load_copy(file: Path, table: Table) -> bool:
     try:
         with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)) as db:
             db.execute("BEGIN")
-            found = db.execute("SELECT tag FROM state").fetchone()
-            if found is None or bytes(found[0]) == NO_TAG:
+            state = db.execute("SELECT tag FROM state").fetchone()
+            if state is None or bytes(state[0]) == NO_TAG:
                 return False
             table.clear()
             for rows in _portions(db):
                 table.apply(rows, b"copying")
-            table.apply((), bytes(found[0]))
+            table.apply((), bytes(state[0]))
     except sqlite3.Error:
         table.clear()
         return False

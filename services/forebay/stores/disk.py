@@ -143,8 +143,8 @@ def remove_leftovers(base: Path, name: str) -> None:
     """Remove directories of tables of that name whose process has ended: releases up to 0.1 left them behind."""
     pattern = re.compile(re.escape(name) + r"-(\d+)-\w{8}")
     for folder in base.iterdir():
-        found = pattern.fullmatch(folder.name)
-        if found is not None and not _is_another(int(found[1])):
+        match = pattern.fullmatch(folder.name)
+        if match is not None and not _is_another(int(match[1])):
             shutil.rmtree(folder, ignore_errors=True)
 
 

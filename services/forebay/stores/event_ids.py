@@ -70,7 +70,7 @@ def joined(rows: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
     ids: dict[RowKey, dict[bytes, None]] = {}
     for row_key, value in sorted(rows.items()):
         ids.setdefault(read_row_key(row_key), {}).update(dict.fromkeys(split_ids(value)))
-    return {row_key: value for key, found in ids.items() for row_key, value in _rows_of(key, list(found))}
+    return {row_key: value for key, ids_of_key in ids.items() for row_key, value in _rows_of(key, list(ids_of_key))}
 
 
 def _rows_of(key: RowKey, ids: list[bytes]) -> Iterator[tuple[bytes, bytes]]:

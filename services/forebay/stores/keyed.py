@@ -72,10 +72,12 @@ def _converting(method: Callable[..., Any]) -> Callable[..., Any]:
             named[name] = text_of(store, kind, mark, named[name])
         if method.__name__ == "put_all":
             given[0] = [(text_of(store, kind, mark, key), *rest) for key, *rest in given[0]]
-        found = method(self, *given, **named)
-        if isinstance(found, Iterator):
-            return (_entry(kind, mark, each) for each in found)
-        return [_entry(kind, mark, each) for each in found] if isinstance(found, list) else _entry(kind, mark, found)
+        result = method(self, *given, **named)
+        if isinstance(result, Iterator):
+            return (_entry(kind, mark, entry) for entry in result)
+        return (
+            [_entry(kind, mark, entry) for entry in result] if isinstance(result, list) else _entry(kind, mark, result)
+        )
 
     return converting
 

@@ -34,8 +34,8 @@ def recorded_kind(table: Table, store: str) -> str:
 
 def recorded_formats(table: Table, stores: Iterable[str]) -> dict[str, RowValue]:
     """Return what the rows of each store consist of; nothing for stores whose declaration is not recorded."""
-    found = {store: recorded_kind(table, store) for store in stores}
-    return {store: row_value_of(recorded) for store, recorded in found.items() if recorded}
+    kinds = {store: recorded_kind(table, store) for store in stores}
+    return {store: row_value_of(recorded) for store, recorded in kinds.items() if recorded}
 
 
 class Kinds:

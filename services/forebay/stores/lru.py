@@ -115,10 +115,10 @@ class LruStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
         """Return the key used least recently: uses are numbered, and those before the mark are all taken out."""
         start, width = self._marks.get(_FIRST, 0), 1
         while True:
-            found = next(self._by_use.scan(pack_time(start), pack_time(start + width)), None)
-            if found is not None:
-                self._marks.set(_FIRST, unpack_time(found[0]))
-                return found[1]
+            row = next(self._by_use.scan(pack_time(start), pack_time(start + width)), None)
+            if row is not None:
+                self._marks.set(_FIRST, unpack_time(row[0]))
+                return row[1]
             start, width = start + width, 4 * width
 
     def _use(self, key: bytes) -> None:

@@ -33,9 +33,13 @@ class Materialized(str):
             persistent: Whether the rows are on the worker's disk rather than in memory. None: as the job's option
                 `--tables` says.
         """
-        made = super().__new__(cls, name)
-        made.caching, made.logging, made.persistent = caching, logging, persistent
-        return made
+        instance = super().__new__(cls, name)
+        instance.caching, instance.logging, instance.persistent = (
+            caching,
+            logging,
+            persistent,
+        )
+        return instance
 
 
 class Kept(Protocol):

@@ -57,8 +57,8 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
 
     def get(self, key: str) -> V | None:
         """Return the value of `key`, or None."""
-        found = self._rows.get(encode_key(self.name, key))
-        return None if found is None or self._is_expired(found) else found.value
+        row = self._rows.get(encode_key(self.name, key))
+        return None if row is None or self._is_expired(row) else row.value
 
     def put(self, key: str, value: V | None) -> None:
         """Set the value of `key` for the next `ttl_ms`. None deletes it."""
@@ -89,21 +89,21 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
         due = [row for _, (row, _) in zip(range(at_most), rows, strict=False)]
         for row in due:
             key = row[WIDTH:]
-            found = self._rows.get(key)
+            entry = self._rows.get(key)
             self._due.put(row, None)
-            if found is None:
+            if entry is None:
                 continue
-            if self._is_expired(found):
+            if self._is_expired(entry):
                 self._rows.put(key, None)
                 gone += 1
             else:
-                self._look_at(key, found.timestamp + self.ttl_ms)
+                self._look_at(key, entry.timestamp + self.ttl_ms)
         self._marks.set(_FIRST, self._first_from(now if len(due) == at_most else now + 1, now + self.ttl_ms))
         return gone
 
     def adapt(self) -> None:
-        for key, found in self._rows.scan(b"", None):
-            self._look_at(key, found.timestamp + self.ttl_ms)
+        for key, row in self._rows.scan(b"", None):
+            self._look_at(key, row.timestamp + self.ttl_ms)
 
     def next_expiry(self) -> int | None:
         """Return a time (ms) before which no entry expires, or None if the store is empty.
@@ -132,7 +132,7 @@ class TtlKeyValueStore(Store[V], KeyOrderReads[V], KeyPuts[V]):
         return found.timestamp + self.ttl_ms <= self._clock.closing_time
 
     def _scan(self, start: bytes, end: bytes | None) -> Iterator[tuple[bytes, V]]:
-        return ((k, found.value) for k, found in self._rows.scan(start, end) if not self._is_expired(found))
+        return ((k, row.value) for k, row in self._rows.scan(start, end) if not self._is_expired(row))
 
     def _scan_reverse(self, start: bytes, end: bytes | None) -> Iterator[tuple[bytes, V]]:
-        return ((k, found.value) for k, found in self._rows.scan_reverse(start, end) if not self._is_expired(found))
+        return ((k, row.value) for k, row in self._rows.scan_reverse(start, end) if not self._is_expired(row))

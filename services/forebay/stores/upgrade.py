@@ -142,7 +142,7 @@ def _entries(store: Store[Any], stream_time: int) -> Iterable[Entry]:
         case KeyValueStore():
             return (Entry(key, value, stream_time) for key, value in store.all())
         case TimestampedKeyValueStore():
-            return (Entry(key, found.value, max(found.timestamp, 0)) for key, found in store.all())
+            return (Entry(key, row.value, max(row.timestamp, 0)) for key, row in store.all())
         case VersionedKeyValueStore():
             return (Entry(*version) for version in store.history())
     raise TypeError(f"store {store.name}: rows of the kind {store.kind!r} are not rewritten")

@@ -190,8 +190,8 @@ class VersionedKeyValueStore(Store[V]):
 
     def _next(self, prefix: bytes, timestamp: int) -> int | None:
         """Return the timestamp of the key's next version or tombstone, or None."""
-        found = next(self._rows.scan(prefix + pack_time(timestamp + 1), after(prefix)), None)
-        return None if found is None else _timestamp(found[0])
+        row = next(self._rows.scan(prefix + pack_time(timestamp + 1), after(prefix)), None)
+        return None if row is None else _timestamp(row[0])
 
     def _versions(self, prefix: bytes, low: int, high: int) -> Iterator[Version[V]]:
         valid_to = self._next(prefix, high)

@@ -152,16 +152,16 @@ class WindowStore(Store[V]):
             return None
         prefix, at = terminated(encode_key(self.name, key)), pack_time(start)
         row = prefix + at + _ONLY
-        found = self._rows.get(row)
-        value = change(None if found is None else found.value)
-        if found is not None and found.timestamp > timestamp:
-            timestamp = found.timestamp
+        current = self._rows.get(row)
+        value = change(None if current is None else current.value)
+        if current is not None and current.timestamp > timestamp:
+            timestamp = current.timestamp
         if value is not None:
             self._check_value(value)
-            if found is None:
+            if current is None:
                 self._by_start.put(at + prefix + _ONLY, PRESENT)
             self._rows.put(row, Stamped(value, timestamp))
-        elif found is not None:
+        elif current is not None:
             self._rows.put(row, None)
             self._by_start.put(at + prefix + _ONLY, None)
         self._purge.run(latest - self.retention_ms)
@@ -182,8 +182,8 @@ class WindowStore(Store[V]):
             return next(self.backward_fetch(key, start, start), None)
         if start < self._visible(start):
             return None
-        found = self._rows.get(terminated(encode_key(self.name, key)) + pack_time(start) + _ONLY)
-        return None if found is None else WindowEntry(key, start, found.value, found.timestamp)
+        row = self._rows.get(terminated(encode_key(self.name, key)) + pack_time(start) + _ONLY)
+        return None if row is None else WindowEntry(key, start, row.value, row.timestamp)
 
     def fetch(self, key: str, start_from: int, start_to: int) -> Iterator[WindowEntry[V]]:
         """Return the entries of `key` with start_from <= start <= start_to, by start and then order of puts."""
@@ -231,8 +231,8 @@ class WindowStore(Store[V]):
     def first_start(self, start_from: int) -> int | None:
         """Return the smallest start >= `start_from` of any entry, or None."""
         low, high = self._index_bounds(start_from, FOREVER)
-        found = next(self._by_start.scan(low, high), None)
-        return None if found is None else unpack_time(found[0])
+        row = next(self._by_start.scan(low, high), None)
+        return None if row is None else unpack_time(row[0])
 
     def _latest_with(self, start: int) -> int | None:
         latest = self.marks.get(_LATEST, _BEGINNING)
@@ -274,15 +274,15 @@ class WindowStore(Store[V]):
         return pack_time(self._visible(start_from)), after(pack_time(start_to))
 
     def _entries(self, key: str, rows: Iterator[tuple[bytes, Stamped[V]]]) -> Iterator[WindowEntry[V]]:
-        for row, found in rows:
-            yield WindowEntry(key, unpack_time(row, len(row) - 2 * WIDTH), found.value, found.timestamp)
+        for row, entry_row in rows:
+            yield WindowEntry(key, unpack_time(row, len(row) - 2 * WIDTH), entry_row.value, entry_row.timestamp)
 
     def _indexed(self, index: Iterator[tuple[bytes, bytes]]) -> Iterator[WindowEntry[V]]:
         for row, _ in index:
             start, rest = row[:WIDTH], row[WIDTH:]
-            found = self._rows.get(rest[:-WIDTH] + start + rest[-WIDTH:])
-            assert found is not None, f"store {self.name}: an index row without its entry"
-            yield WindowEntry(split_text(rest)[0], unpack_time(start), found.value, found.timestamp)
+            entry_row = self._rows.get(rest[:-WIDTH] + start + rest[-WIDTH:])
+            assert entry_row is not None, f"store {self.name}: an index row without its entry"
+            yield WindowEntry(split_text(rest)[0], unpack_time(start), entry_row.value, entry_row.timestamp)
 
     def _key_range(
         self, key_from: str | None, key_to: str | None, start_from: int, start_to: int
@@ -290,11 +290,11 @@ class WindowStore(Store[V]):
         low, high = text_bounds(self.name, key_from, key_to)
         visible = self._visible(start_from)
         entries: list[WindowEntry[V]] = []
-        for row, found in self._rows.scan(low, high):
+        for row, entry_row in self._rows.scan(low, high):
             key, at = split_text(row)
             start = unpack_time(row, at)
             if visible <= start <= start_to:
-                entries.append(WindowEntry(key, start, found.value, found.timestamp))
+                entries.append(WindowEntry(key, start, entry_row.value, entry_row.timestamp))
         return sorted(entries, key=lambda entry: (entry.start, entry.key.encode()))
 
 

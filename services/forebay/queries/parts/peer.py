@@ -94,8 +94,8 @@ class Peer:
         connection = self._connection(self._seconds)
         try:
             connection.request("GET", "/part")
-            found = json.loads(_content(connection.getresponse()))
-            told = Identity(*(found[name] for name in ("service", "application", "part", "parts")))
+            document = json.loads(_content(connection.getresponse()))
+            told = Identity(*(document[name] for name in ("service", "application", "part", "parts")))
         except (OSError, HTTPException) as error:
             raise PeerFailed(str(error) or type(error).__name__) from error
         except (ValueError, KeyError, TypeError, PeerFailed) as error:

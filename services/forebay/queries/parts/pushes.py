@@ -47,11 +47,11 @@ class _Source(threading.Thread):
     def run(self) -> None:
         held = self._rows if self._has_rows else self._changes
         try:
-            for found in events(self._pieces):
+            for event in events(self._pieces):
                 self.begun.set()
-                if found[0] and not self._put(held, found):
+                if event[0] and not self._put(held, event):
                     return
-                if found[0] == "now":
+                if event[0] == "now":
                     held = self._changes
         except Exception as error:  # whatever it was, who follows must not take it for silence
             if not self._is_over.is_set():
@@ -62,14 +62,14 @@ class _Source(threading.Thread):
     def rows(self, ended: Callable[[int, Event], None]) -> Iterator[tuple[int, bytes]]:
         """Yield the rows with their task; `ended`: told of what came before all of them had."""
         while True:
-            _, found = self._rows.get()
-            match found[0]:
+            _, event = self._rows.get()
+            match event[0]:
                 case "row":
-                    yield json.loads(found[1])["task"], found[1]
+                    yield json.loads(event[1])["task"], event[1]
                 case "now":
                     return
                 case _:
-                    ended(self.part, found)
+                    ended(self.part, event)
                     return
 
     def _put(self, held: queue.Queue[tuple[int, Event]], found: Event) -> bool:
@@ -149,15 +149,15 @@ class MergedPush:
         """Return what comes next; a comment where nothing does."""
         pieces, self._told = self._told, []
         try:
-            part, found = self._changes.get(timeout=0 if pieces else silent_seconds)
+            part, event = self._changes.get(timeout=0 if pieces else silent_seconds)
             while True:
-                if found[0] != "change":
-                    self._ended(part, found)
+                if event[0] != "change":
+                    self._ended(part, event)
                     break
-                pieces.append(written(*found))
+                pieces.append(written(*event))
                 if len(pieces) >= _HELD:
                     break
-                part, found = self._changes.get_nowait()
+                part, event = self._changes.get_nowait()
         except queue.Empty:
             pass
         return b"".join(pieces) or SILENCE

@@ -93,13 +93,13 @@ class PartServers:
             tasks: of the job.
         """
         try:
-            found = self._record_keys[store](store, key)
+            record_key = self._record_keys[store](store, key)
         except Exception:  # a processor's own code, given a key that it may never have made
             return None
-        if found is None:
+        if record_key is None:
             return None
         partitioner = self._owners.setdefault(tasks, Partitioner(tasks, 10_000))
-        return partitioner(found if isinstance(found, bytes) else found.encode()) % self.identity.parts
+        return partitioner(record_key if isinstance(record_key, bytes) else record_key.encode()) % self.identity.parts
 
     def begin(self, parts: Iterable[int], path: str, body: bytes, authorization: str, longer: float = 0.0) -> Begun:
         """Begin to ask parts the same; `longer`: seconds that they may take besides."""
@@ -169,13 +169,13 @@ class Begun:
 
     def answers(self, read: Callable[[bytes], T]) -> tuple[dict[int, T], dict[int, str]]:
         """Return the answers by part; and why there is none, by part."""
-        found: dict[int, T] = {}
+        answers_by_part: dict[int, T] = {}
         missing: dict[int, str] = {}
         for part, future in self.asked.items():
             peer = self.servers.peers[part]
             try:
-                found[part] = read(peer.answer(future, self.deadline))
+                answers_by_part[part] = read(peer.answer(future, self.deadline))
             except (PeerFailed, ValueError) as error:
                 self.servers.failed(part)
                 missing[part] = str(error)
-        return found, missing
+        return answers_by_part, missing

@@ -75,12 +75,14 @@ class PartedStores:
         declared = self._local.known(store)
         check_bounds(declared, bounds, reads_of(declared).by_key, "a key")
         ask, first = Ask(store, key, bounds, limit + 1), self._owner(store, key)
-        found = self._of_global(ask) if declared.is_global else {} if first is None else self._asked([first], ask)
-        if not declared.is_global and not any(rows.rows for rows in found.values()):
+        rows_of_part = (
+            self._of_global(ask) if declared.is_global else {} if first is None else self._asked([first], ask)
+        )
+        if not declared.is_global and not any(rows.rows for rows in rows_of_part.values()):
             # Where the input was written with another partitioner than Kafka's, a key is not where it belongs.
-            found |= self._asked((part for part in range(self._parts) if part != first), ask)
-        rows = heapq.merge(*(each.rows for each in found.values()), key=lambda row: row.task)
-        return self._found(store, found, rows, limit)
+            rows_of_part |= self._asked((part for part in range(self._parts) if part != first), ask)
+        rows = heapq.merge(*(part_rows.rows for part_rows in rows_of_part.values()), key=lambda row: row.task)
+        return self._found(store, rows_of_part, rows, limit)
 
     def scan(self, store: str, bounds: Bounds, limit: int) -> Found:
         """Return the entries of all keys in order, `limit` at most. Raises as `get`."""
@@ -88,8 +90,8 @@ class PartedStores:
         reads = reads_of(declared)
         check_bounds(declared, bounds, reads.in_all, "all keys")
         ask = Ask(store, None, bounds, limit + 1)
-        found = self._of_global(ask) if declared.is_global else self._asked(range(self._parts), ask)
-        return self._found(store, found, _merged(found.values(), reads, bounds), limit)
+        rows_of_part = self._of_global(ask) if declared.is_global else self._asked(range(self._parts), ask)
+        return self._found(store, rows_of_part, _merged(rows_of_part.values(), reads, bounds), limit)
 
     def ages(self, store: str) -> dict[str, int | None]:
         """Return how old what was read may be: as `JobStores.ages`, the oldest of the parts that answered."""
@@ -106,8 +108,8 @@ class PartedStores:
         check_begun(self._local)
         tasks = self._local.tasks
         of_part: dict[int, list[Reached]] = {}
-        for each in wanted:
-            of_part.setdefault(each.partition % tasks % self._parts, []).append(each)
+        for position in wanted:
+            of_part.setdefault(position.partition % tasks % self._parts, []).append(position)
         mine = of_part.pop(self._me, [])
         begun = [
             self._servers.begin(
@@ -120,7 +122,7 @@ class PartedStores:
             answers, missing = asked.answers(_REACHED.decode)
             self._miss(missing)
             missed.update(*answers.values())
-        not_reached([each for each in wanted if each in missed])
+        not_reached([position for position in wanted if position in missed])
 
     @property
     def _me(self) -> int:
@@ -137,28 +139,28 @@ class PartedStores:
         """Return what one part says, this one if it can: each has all of a global table's rows."""
         missing: dict[int, str] = {}
         for part in (self._me, *self._servers.peers):
-            found, silent = self._answers([part], ask)
-            if found:
-                return found
+            rows_of_part, silent = self._answers([part], ask)
+            if rows_of_part:
+                return rows_of_part
             missing |= silent
         self._miss(missing)
         return {}
 
     def _asked(self, parts: Iterable[int], ask: Ask) -> dict[int, Rows]:
         """Return what parts say. Raises PartsMissing: not all do, and that is not enough."""
-        found, missing = self._answers(list(parts), ask)
+        rows_of_part, missing = self._answers(list(parts), ask)
         self._miss(missing)
-        return found
+        return rows_of_part
 
     def _answers(self, parts: Sequence[int], ask: Ask) -> tuple[dict[int, Rows], dict[int, str]]:
         """Return what parts say, and why some say nothing."""
         others = [part for part in parts if part != self._me]
         begun = self._servers.begin(others, "/part/read", msgspec.msgpack.encode(ask), self._caller.authorization)
-        found: dict[int, Rows] = {}
+        rows_of_part: dict[int, Rows] = {}
         own: dict[int, str] = {}
         if self._me in parts:
             try:
-                found[self._me] = rows_of(self._local, ask)
+                rows_of_part[self._me] = rows_of(self._local, ask)
             except NotCurrent as error:
                 own[self._me] = str(error)
         answers, missing = begun.answers(_ROWS.decode)
@@ -166,8 +168,8 @@ class PartedStores:
             if self._local.tasks not in (0, rows.tasks):
                 missing[part] = f"it knows {rows.tasks} tasks, this one {self._local.tasks}: they are being changed"
             else:
-                found[part] = rows
-        return found, own | missing
+                rows_of_part[part] = rows
+        return rows_of_part, own | missing
 
     def _miss(self, missing: Mapping[int, str]) -> None:
         self._missing |= missing
@@ -175,8 +177,8 @@ class PartedStores:
             raise PartsMissing(self._missing)
 
     def _found(self, store: str, found: Mapping[int, Rows], rows: Iterable[Row], limit: int) -> Found:
-        self._ages += [(each.commit_age_ms, each.checked_age_ms) for each in found.values()]
-        batches = {task: batch for each in found.values() for task, batch in each.batches.items()}
+        self._ages += [(part_rows.commit_age_ms, part_rows.checked_age_ms) for part_rows in found.values()]
+        batches = {task: batch for part_rows in found.values() for task, batch in part_rows.batches.items()}
         codec, entries = self._codecs[store], list[Entry]()
         for row in rows:
             if len(entries) == limit:
@@ -189,7 +191,7 @@ def _merged(found: Iterable[Rows], reads: Reads, bounds: Bounds) -> Iterable[Row
     """Return the rows of all parts as one server that has all tasks would merge them: equal ones by task."""
     sign = -1 if bounds.descending else 1
     return heapq.merge(
-        *(each.rows for each in found),
+        *(part_rows.rows for part_rows in found),
         key=lambda row: (reads.order(row.entry(None)), sign * row.task),
         reverse=bounds.descending,
     )

@@ -69,10 +69,11 @@ class Rows(msgspec.Struct, frozen=True, array_like=True):
 def rows_of(stores: JobStores, ask: Ask) -> Rows:
     """Return what a part's own rows say. Raises UnknownStore, WrongQuery, NotCurrent."""
     check_begun(stores)
-    batches, found = stores.stored(ask.store, ask.key, ask.bounds, ask.limit)
+    batches, entries = stores.stored(ask.store, ask.key, ask.bounds, ask.limit)
     ages = stores.ages(ask.store)
     rows = [
-        Row(task, each.key, each.value, each.start, each.end, each.timestamp, each.valid_to) for task, each in found
+        Row(task, entry.key, entry.value, entry.start, entry.end, entry.timestamp, entry.valid_to)
+        for task, entry in entries
     ]
     return Rows(rows, batches, stores.tasks, ages["commit_age_ms"], ages["checked_age_ms"] or 0)
 
