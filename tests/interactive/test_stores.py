@@ -51,6 +51,19 @@ def test_all_keys_over_several_pages(address: str) -> None:
     assert [entry["value"] for entry in view.entries(limit=2)] == [1, 2]
 
 
+def test_a_store_as_a_table_of_arrow_and_pandas(address: str) -> None:
+    view = StoreView("counts", lambda: address)
+    assert view.to_arrow().to_pylist() == [{"key": key, "value": value} for key, value in ROWS.items()]
+    assert view.to_pandas()["value"].sum() == 6
+    assert view.to_arrow(limit=2).num_rows == 2, "bounds are those of entries()"
+
+
+def test_values_of_different_types_are_no_table(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ROWS, "b", "text")
+    with pytest.raises(CannotQuery, match=r"store counts: its values don't fit one type of Arrow .*: use entries\(\)"):
+        StoreView("counts", lambda: address).to_arrow()
+
+
 def test_what_is_left_out_is_told(address: str) -> None:
     with pytest.raises(CannotQuery, match="store windows has more than 10000 entries: ask for fewer, with bounds"):
         list(StoreView("windows", lambda: address).entries())
