@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from forebay.builder.graph import Graph
+from forebay.builder.graph import Graph, TopologyError
 from forebay.builder.picture import Picture, picture_of
 from forebay.builder.render import as_mermaid, as_text
 from forebay.catalog import Service
 
 NAME = "topology"
+_NOT_YET = "a topology that"
 MERMAID = "text/vnd.mermaid"
 """What JupyterLab (4.1 and later) and Notebook 7 draw by themselves."""
 
@@ -33,9 +34,18 @@ class Shown:
 
     graph: Graph
 
+    def __str__(self) -> str:
+        """Return what `forebay topology` prints, or why the topology can't run yet."""
+        if not self.graph.nodes:
+            return f"{_NOT_YET} reads no topic yet"
+        try:
+            return as_text(picture_without_service(self))
+        except TopologyError as error:
+            return f"{_NOT_YET} can't run yet: {error}"
+
     def _repr_mimebundle_(self, **_wanted: object) -> dict[str, str]:
         """Return the forms of the picture by MIME type (IPython's protocol)."""
-        if not self.graph.nodes:
-            return {"text/plain": "a topology that reads no topic yet"}
-        picture = picture_without_service(self)
-        return {"text/plain": as_text(picture), MERMAID: as_mermaid(picture)}
+        text = str(self)
+        if text.startswith(_NOT_YET):
+            return {"text/plain": text}
+        return {"text/plain": text, MERMAID: as_mermaid(picture_without_service(self))}

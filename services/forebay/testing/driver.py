@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from forebay.agreement import check_agreement
 from forebay.builder import Topology, job
@@ -25,11 +25,13 @@ from forebay.task_limits import task_limits
 from forebay.testing.contents import contents
 from forebay.testing.kept import KeptRecords
 from forebay.testing.loop import GoesRound, Left, Loop, Time, errors, late
+from forebay.testing.output_topic import OutputTopic
 from forebay.testing.shown import Failure, Forwarded, RecordFailed, show_failure, show_output
 from forebay.testing.stages import StageTasks
 from forebay.time.durations import Duration, ms_of
 from forebay.wiring import Contract
 
+V = TypeVar("V")
 What = str | Service | Job | Topology | AnyProcessor
 
 
@@ -205,6 +207,24 @@ class TestDriver:
     def advance_stream_time(self, to: int) -> list[Forwarded[Any]]:
         """Close everything up to `to` (ms) in every task, as a record with this timestamp would. Return the outputs."""
         return self._shown(lambda: self._loop.close(to))
+
+    @overload
+    def output(self, topic: str) -> OutputTopic[Any]: ...
+    @overload
+    def output(self, topic: str, value: type[V]) -> OutputTopic[V]: ...
+    def output(self, topic: str, value: type[Any] = object) -> OutputTopic[Any]:
+        """Return a reader of the records that the job sends to a topic, from the first one on.
+
+        Args:
+            topic: Name of an output topic.
+            value: Class of its values.
+
+        Raises:
+            KeyError: The job does not write this topic.
+        """
+        if topic not in self._job.outputs:
+            raise KeyError(f"{self._name} writes no topic {topic!r}: choose from {', '.join(self._job.outputs)}")
+        return OutputTopic(topic, self.outputs, value)
 
     def store(self, name: str) -> Any:
         """Return the committed contents of a store over all tasks. Raise KeyError if there is no such store."""
