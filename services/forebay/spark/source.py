@@ -1,4 +1,4 @@
-"""The data source `forebay`: its schema, and its readers for batch and streaming."""
+"""The data source `forebay`: its schema, and its readers and writers for batch and streaming."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from forebay.kafka.registry import SchemaRegistry
 from forebay.spark.broker import Broker
 from forebay.spark.decoding import Decoding, choose_decoding
 from forebay.spark.records import RecordReader
+from forebay.spark.sink import SinkStreamWriter, SinkWriter, create_stream_writer, create_writer
 from forebay.spark.source_options import Mode, SourceOptions, read_source_options
 from forebay.spark.topic_readers import TopicReader, TopicStreamReader
 
@@ -63,6 +64,14 @@ class ForebayDataSource(DataSource):
     def streamReader(self, schema: spark.StructType) -> TopicStreamReader:
         """Return the reader of a stream."""
         return TopicStreamReader(self._options, self._records(schema))
+
+    def writer(self, schema: spark.StructType, overwrite: bool) -> SinkWriter:
+        """Return the writer of a DataFrame."""
+        return create_writer(self.options, schema, overwrite)
+
+    def streamWriter(self, schema: spark.StructType, overwrite: bool) -> SinkStreamWriter:
+        """Return the writer of a stream."""
+        return create_stream_writer(self.options, schema, overwrite)
 
     def _records(self, schema: Any) -> RecordReader:
         key, value = self._decodings

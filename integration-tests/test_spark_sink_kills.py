@@ -1,0 +1,18 @@
+"""A driver of the sink is killed at random points: no row is lost, none is doubled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from own_topics import settings_of
+from spark_sink_kills import run
+
+from forebay.platform import Endpoints
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_a_driver_that_is_killed_again_and_again_writes_each_row_once(endpoints: Endpoints, tmp_path: Path) -> None:
+    kills = run(settings_of(endpoints), tmp_path, range(1, 11))
+    assert sum(kills.points.values()) == 10

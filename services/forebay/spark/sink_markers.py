@@ -1,0 +1,116 @@
+"""Markers: which batch a partition has committed, as the offset of a consumer group per query and partition.
+
+A marker is committed in the transaction of the batch's records, so it is visible exactly if they are. The group
+`<identity>-<partition>` has it on partition 0 of the topic: the offset is the number of the next batch, the metadata
+say which run of the query committed it, and what the batch contained.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from forebay.kafka.errors import from_kafka
+from forebay.kafka.settings import KafkaSettings
+from forebay.spark.sink_records import Digest
+
+_SECONDS = 30.0
+_SETTLE_SECONDS = 90.0
+"""Longest time for which a marker may be undecided: the coordinator's, until it has completed a commit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """The latest batch that a partition has committed.
+
+    Args:
+        run: the run of the query that committed it, or has verified since that it writes the same.
+        digest: what it contained.
+        schema_ids: of keys and values.
+    """
+
+    batch: int
+    run: str
+    rows: int
+    digest: str
+    schema_ids: tuple[int, int]
+
+    def holds(self, digest: Digest) -> bool:
+        """Return whether the batch contained the same."""
+        return (self.rows, self.digest) == (digest.rows, digest.text)
+
+    def offset(self, topic: str) -> TopicPartition:
+        """Return what is committed to the marker's group."""
+        content = {name: value for name, value in asdict(self).items() if name != "batch"}
+        return TopicPartition(topic, 0, self.batch + 1, json.dumps(content))
+
+
+@dataclass(frozen=True, slots=True)
+class Markers:
+    """The markers of one query or batch write.
+
+    Args:
+        identity: `<prefix>-<query>`; a partition's transactional id and group are `<identity>-<partition>`.
+    """
+
+    settings: KafkaSettings
+    topic: str
+    identity: str
+
+    def name(self, partition: int) -> str:
+        """Return the transactional id, and marker group, of a Spark partition."""
+        return f"{self.identity}-{partition}"
+
+    def consumer(self, partition: int) -> Consumer:
+        """Return a client of a marker's group, which never subscribes."""
+        return Consumer(self.settings.consumer(**{"group.id": self.name(partition)}))
+
+    def read(self, consumer: Consumer) -> Marker | None:
+        """Return a partition's marker once it is decided; None: there is none. Raises what from_kafka makes."""
+        try:
+            # The client asks for stable offsets because it reads committed records only.
+            (position,) = consumer.committed([TopicPartition(self.topic, 0)], _SETTLE_SECONDS)
+        except KafkaException as error:
+            raise from_kafka(error, f"can't read which batch {self.identity} has committed") from error
+        if position.error is not None:
+            raise from_kafka(KafkaException(position.error), f"can't read the marker of {self.identity}")
+        return _marker(position)
+
+    def read_all(self) -> Mapping[int, Marker]:
+        """Return the markers of all partitions that ever committed one. Raises what from_kafka makes."""
+        admin = AdminClient(self.settings.admin())
+        try:
+            listing = admin.list_consumer_groups(request_timeout=_SECONDS).result()
+        except KafkaException as error:
+            raise from_kafka(error, "can't list the groups of the sink's markers") from error
+        start = f"{self.identity}-"
+        names = [group.group_id for group in listing.valid if group.group_id.startswith(start)]
+        numbers = sorted(int(name[len(start) :]) for name in names if name[len(start) :].isdecimal())
+        markers: dict[int, Marker] = {}
+        for number in numbers:
+            consumer = self.consumer(number)
+            try:
+                marker = self.read(consumer)
+            finally:
+                consumer.close()
+            if marker is not None:
+                markers[number] = marker
+        return markers
+
+
+def _marker(position: TopicPartition) -> Marker | None:
+    if position.offset < 0:
+        return None
+    content = json.loads(position.metadata or "{}")
+    ids = content.get("schema_ids", (0, 0))
+    return Marker(
+        position.offset - 1,
+        content.get("run", ""),
+        int(content.get("rows", -1)),
+        content.get("digest", ""),
+        (int(ids[0]), int(ids[1])),
+    )

@@ -1,0 +1,153 @@
+"""Options of the sink: names and meanings as `docs/spark.md` lists them."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from forebay.kafka.environment import settings_from_environment
+from forebay.kafka.settings import KafkaSettings
+from forebay.spark.sink_encoding import AUTO, KINDS, PRIMITIVES, Request
+
+_CLIENT = "kafka."
+_NAMES = (
+    "topic",
+    "bootstrapServers",
+    "schemaRegistryUrl",
+    "keyColumns",
+    "headersColumn",
+    "timestampColumn",
+    "partitionColumn",
+    *(f"{part}{name}" for part in ("key", "value") for name in ("Format", "Subject", "SchemaId", "Message")),
+    "registerSchema",
+    "transactionalIdPrefix",
+    "transactionTimeoutMs",
+    "repeatTimeoutMs",
+    "missingMarkers",
+    "idempotencyKey",
+)
+_SPARK = ("checkpointlocation", "path", "querystartid")
+"""Options that Spark itself reads."""
+
+
+class SinkOptionError(ValueError):
+    """An option of the sink is missing or makes no sense; says what to write."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SinkOptions:
+    """The options of one write.
+
+    Args:
+        transaction_seconds: how long a task's transaction may be open.
+        repeat_seconds: how long a task waits for others to verify what they wrote in an earlier attempt.
+        writes_unmarked: whether a batch is written though the markers of earlier batches are gone.
+        idempotency_key: of a batch write; "" for none.
+    """
+
+    settings: KafkaSettings
+    topic: str
+    key: Request
+    value: Request
+    key_columns: tuple[str, ...] = ()
+    headers_column: str = ""
+    timestamp_column: str = ""
+    partition_column: str = ""
+    prefix: str = "forebay-sink"
+    transaction_seconds: float = 300.0
+    repeat_seconds: float = 300.0
+    writes_unmarked: bool = False
+    idempotency_key: str = ""
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The columns that options name, by option."""
+        keys = {f"keyColumns ({name})": name for name in self.key_columns}
+        return {
+            **keys,
+            "headersColumn": self.headers_column,
+            "timestampColumn": self.timestamp_column,
+            "partitionColumn": self.partition_column,
+        }
+
+
+def read_options(options: Mapping[str, str]) -> SinkOptions:
+    """Return the options of a write.
+
+    Args:
+        options: as Spark gives them, without regard to case. `kafka.<option>` are librdkafka's.
+
+    Raises:
+        SinkOptionError: an option is unknown, missing or makes no sense. KafkaSettingsError: one of librdkafka's is.
+    """
+    given = {name.lower(): text for name, text in options.items()}
+    names = {name.lower(): name for name in _NAMES}
+    for name in given:
+        if name not in names and name not in _SPARK and not name.startswith(_CLIENT):
+            near = difflib.get_close_matches(name, names, n=1)
+            hint = f"did you mean {names[near[0]]}?" if near else f"there are {', '.join(_NAMES)}, and kafka.<option>"
+            raise SinkOptionError(f"the sink has no option {name}: {hint}")
+    topic = given.get("topic", "")
+    if not topic:
+        raise SinkOptionError('the sink needs a topic: write option("topic", "orders")')
+    registers = _flag(given, "registerSchema")
+    return SinkOptions(
+        settings=_settings(given),
+        topic=topic,
+        key=_request(given, "key", topic, registers=registers),
+        value=_request(given, "value", topic, registers=registers),
+        key_columns=tuple(name.strip() for name in given.get("keycolumns", "").split(",") if name.strip()),
+        headers_column=given.get("headerscolumn", ""),
+        timestamp_column=given.get("timestampcolumn", ""),
+        partition_column=given.get("partitioncolumn", ""),
+        prefix=given.get("transactionalidprefix") or "forebay-sink",
+        transaction_seconds=_number(given, "transactionTimeoutMs", 300_000) / 1_000,
+        repeat_seconds=_number(given, "repeatTimeoutMs", 300_000) / 1_000,
+        writes_unmarked=_one_of(given, "missingMarkers", ("refuse", "write")) == "write",
+        idempotency_key=given.get("idempotencykey", ""),
+    )
+
+
+def _settings(given: Mapping[str, str]) -> KafkaSettings:
+    """Return the connection: options, then the variables FOREBAY_... of the driver's environment."""
+    client: dict[str, str] = {
+        name.removeprefix(_CLIENT): text for name, text in given.items() if name.startswith(_CLIENT)
+    }
+    servers = given.get("bootstrapservers") or client.pop("bootstrap.servers", None)
+    registry = given.get("schemaregistryurl")
+    fields = {name: text for name, text in (("bootstrap_servers", servers), ("schema_registry_url", registry)) if text}
+    settings = settings_from_environment(os.environ, client, **fields)
+    settings.check()
+    return settings
+
+
+def _request(given: Mapping[str, str], part: str, topic: str, *, registers: bool) -> Request:
+    return Request(
+        part=part,
+        topic=topic,
+        format=_one_of(given, f"{part}Format", (AUTO, *KINDS, *PRIMITIVES)),
+        subject=given.get(f"{part}subject", ""),
+        schema_id=_number(given, f"{part}SchemaId", 0),
+        message=given.get(f"{part}message", ""),
+        registers=registers,
+    )
+
+
+def _one_of(given: Mapping[str, str], name: str, values: tuple[str, ...]) -> str:
+    text = given.get(name.lower(), values[0]).lower()
+    if text not in values:
+        raise SinkOptionError(f"{name} is {text}: write one of {', '.join(values)}")
+    return text
+
+
+def _flag(given: Mapping[str, str], name: str) -> bool:
+    return _one_of(given, name, ("false", "true")) == "true"
+
+
+def _number(given: Mapping[str, str], name: str, default: int) -> int:
+    text = given.get(name.lower(), str(default))
+    if not text.isdecimal():
+        raise SinkOptionError(f"{name} is {text}: write a whole number")
+    return int(text)

@@ -1,0 +1,243 @@
+"""What a task of the sink does: one transaction per partition and batch, at most once ever."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
+
+from forebay.kafka.errors import from_kafka
+from forebay.kafka.leaders import learn_leaders
+from forebay.runtime.errors import TransactionTooLong
+from forebay.runtime.worker.deadline import within
+from forebay.runtime.worker.send_queue import SendQueue
+from forebay.spark.sink_markers import Marker, Markers
+from forebay.spark.sink_records import Digest, SinkRecord
+
+_SECONDS = 60.0
+_POLL_SECONDS = 0.2
+_FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)
+
+
+class BatchRefused(Exception):
+    """The sink can't prove that a batch would be written exactly once; says why, and what to do."""
+
+
+class AttemptFenced(Exception):
+    """Another attempt of the same task has taken over; nothing of this one was committed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a partition's part of a batch.
+
+    Args:
+        was_first: whether the task had to look for earlier attempts of the batch.
+    """
+
+    partition: int
+    rows: int
+    was_first: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PartitionWriter:
+    """Writes a Spark partition's part of a batch.
+
+    The order is what makes it exact: `init_transactions` fences every earlier attempt of this partition, and ends its
+    transaction, before the marker is read. So the marker can't change any more until this attempt commits, or is fenced
+    itself. Each attempt has a producer of its own, used for one transaction: a repeated EndTxn of it that arrives late
+    meets a newer epoch, and changes nothing (see GroupProducer in forebay.runtime.worker.transaction).
+
+    A repeated batch must be cut into the same partitions as before, but a task does not know their number. So the
+    marker describes what was committed. Before a task of another run writes, all parts of the batch that an earlier run
+    committed must have been verified: the task that has such a part now compares it, and puts its run in the marker.
+
+    Args:
+        batch: the batch's number; Spark repeats only the latest one.
+        run: of the query; attempts of one run see the same partitions.
+        is_new: whether no other run can have used these markers.
+        schema_ids: of keys and values.
+    """
+
+    markers: Markers
+    partition: int
+    batch: int
+    run: str
+    is_new: bool = False
+    schema_ids: tuple[int, int] = (0, 0)
+    transaction_seconds: float = 300.0
+    repeat_seconds: float = 300.0
+    writes_unmarked: bool = False
+
+    def write(self, records: Iterable[SinkRecord]) -> Outcome:
+        """Commit the records, or verify them if an earlier attempt committed them.
+
+        Raises:
+            BatchRefused, AttemptFenced, ValueMismatch: nothing was committed. KafkaUnavailable, KafkaRefused: the
+            transaction may have been committed, which the next attempt finds out.
+        """
+        consumer = self.markers.consumer(self.partition)
+        try:
+            iterator = iter(records)
+            first = next(iterator, None)
+            if first is None and self.partition:
+                return self._skip(consumer)
+            return self._write(consumer, _chain(first, iterator))
+        finally:
+            consumer.close()
+
+    def _skip(self, consumer: Consumer) -> Outcome:
+        """Write nothing: only partition 0 has a marker for a part without records."""
+        marker = self.markers.read(consumer)
+        self._refuse_later(marker, self.partition)
+        if marker is not None and marker.batch == self.batch:
+            self._verify(marker, Digest())
+        return Outcome(self.partition, 0)
+
+    def _write(self, consumer: Consumer, records: Iterator[SinkRecord]) -> Outcome:
+        producer = self._open()
+        marker = self.markers.read(consumer)
+        self._refuse_later(marker, self.partition)
+        if marker is not None and marker.batch == self.batch:
+            digest = Digest(self.schema_ids)
+            for record in records:
+                digest.add(record)
+            self._verify(marker, digest)
+            if marker.run != self.run:
+                self._commit(producer, consumer, digest, iter(()))
+            return Outcome(self.partition, digest.rows, was_first=marker.run != self.run)
+        is_later = marker is not None and (marker.run, marker.batch) == (self.run, self.batch - 1)
+        was_first = not is_later and not self.is_new
+        if was_first:
+            self._await_verification()
+        digest = Digest(self.schema_ids)
+        self._commit(producer, consumer, digest, records)
+        return Outcome(self.partition, digest.rows, was_first)
+
+    def _open(self) -> Producer:
+        """Return a producer that has fenced all earlier ones of this partition."""
+        options = {
+            "transactional.id": self.markers.name(self.partition),
+            "transaction.timeout.ms": int(self.transaction_seconds * 1_000),
+        }
+        producer = Producer(self.markers.settings.producer(**options))
+        try:
+            learn_leaders(producer, [self.markers.topic], _SECONDS)
+            producer.init_transactions(_SECONDS)
+        except KafkaException as error:
+            raise self._failure(error, "can't begin transactions") from error
+        return producer
+
+    def _commit(self, producer: Producer, consumer: Consumer, digest: Digest, records: Iterator[SinkRecord]) -> None:
+        topic = self.markers.topic
+        try:
+            producer.begin_transaction()
+            try:
+                queue = SendQueue(producer, _SECONDS, self.transaction_seconds)
+                for record in records:
+                    digest.add(record)
+                    queue.produce(
+                        topic,
+                        record.value,
+                        record.key,
+                        record.partition,
+                        timestamp=record.timestamp,
+                        headers=record.headers,
+                    )
+                queue.drain()
+                marker = Marker(self.batch, self.run, digest.rows, digest.text, self.schema_ids)
+                group = consumer.consumer_group_metadata()
+                # The call may hang if the broker goes away, regardless of its timeout (librdkafka issue 5456).
+                offsets = [marker.offset(topic)]
+                within(_SECONDS, lambda: producer.send_offsets_to_transaction(offsets, group, _SECONDS))
+                producer.commit_transaction(_SECONDS)
+            except BaseException:
+                with suppress(KafkaException):
+                    producer.purge()
+                    producer.abort_transaction(_SECONDS)
+                raise
+        except TransactionTooLong as error:
+            raise BatchRefused(
+                f"{self._where}: the transaction took longer than {self.transaction_seconds:.0f} s and was aborted: "
+                "set transactionTimeoutMs (the broker's limit is transaction.max.timeout.ms), or use smaller batches "
+                "or more partitions"
+            ) from error
+        except KafkaException as error:
+            raise self._failure(error, "the transaction was not committed") from error
+
+    def _verify(self, marker: Marker, digest: Digest) -> None:
+        """Refuse a part of the batch that differs from what an earlier attempt committed. Raises BatchRefused."""
+        if marker.holds(digest):
+            return
+        ids = ""
+        if marker.schema_ids != self.schema_ids:
+            ids = (
+                " The schema changed meanwhile, which may be the only difference: for this batch, set keySchemaId and "
+                f"valueSchemaId to the ids {marker.schema_ids} of the earlier attempt (0: none)."
+            )
+        raise BatchRefused(
+            f"{self._where}: an earlier attempt committed {marker.rows} rows, now there are {digest.rows}, or their "
+            "content differs, so the batch can't be completed exactly once. Nothing of this part was written. Start "
+            "the query with the number of partitions that it had (spark.sql.shuffle.partitions, cores, repartition), "
+            f"and see that it gives the same rows each time it is computed.{ids}"
+        )
+
+    def _refuse_later(self, marker: Marker | None, partition: int) -> None:
+        if marker is not None and marker.batch > self.batch:
+            raise BatchRefused(
+                f"{self._where}: {self.markers.name(partition)} has already committed batch {marker.batch}, so the "
+                "checkpoint is older than the topic. Nothing was written. Continue with the latest checkpoint; or "
+                "start with a new one, which writes everything that its sources give again"
+            )
+
+    def _await_verification(self) -> None:
+        """Wait until no part of the batch is left that only another run has committed. Raises BatchRefused."""
+        before: list[int] | None = None
+        moved_at = time.monotonic()
+        while True:
+            markers = self.markers.read_all()
+            for partition, marker in markers.items():
+                self._refuse_later(marker, partition)
+            if not markers and self.batch and not self.writes_unmarked:
+                raise BatchRefused(
+                    f"{self._where}: the marker groups {self.markers.identity}-* are gone, so nothing says whether the "
+                    "batch was written. Brokers delete them when a query has not run for offsets.retention.minutes "
+                    "(7 days by default), or transactionalIdPrefix or the topic changed. Nothing was written. Check "
+                    'the end of the topic; then start once with option("missingMarkers", "write")'
+                )
+            left = [n for n, marker in markers.items() if marker.batch == self.batch and marker.run != self.run]
+            if not left:
+                return
+            now = time.monotonic()
+            if left != before:
+                before, moved_at = left, now
+            if now - moved_at > self.repeat_seconds:
+                raise BatchRefused(
+                    f"{self._where}: an earlier run committed the partitions {', '.join(map(str, left))} of this "
+                    f"batch, and no task has verified them for {self.repeat_seconds:.0f} s, so they may not exist any "
+                    "more. "
+                    "Nothing of this part was written. Start the query with the number of partitions that it had "
+                    "(spark.sql.shuffle.partitions, cores, repartition), and with at least as many cores"
+                )
+            time.sleep(_POLL_SECONDS)
+
+    def _failure(self, error: KafkaException, doing: str) -> Exception:
+        if error.args[0].code() in _FENCED:
+            return AttemptFenced(
+                f"{self._where}: another attempt of this task has taken over; nothing of this one was committed"
+            )
+        return from_kafka(error, f"{self._where}: {doing}")
+
+    @property
+    def _where(self) -> str:
+        return f"topic {self.markers.topic}, batch {self.batch}, Spark partition {self.partition}"
+
+
+def _chain(first: SinkRecord | None, rest: Iterator[SinkRecord]) -> Iterator[SinkRecord]:
+    if first is not None:
+        yield first
+        yield from rest
